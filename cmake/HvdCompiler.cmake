@@ -1,0 +1,42 @@
+# What every target of ours is compiled with.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(HVD_CCACHE ccache)
+  if(HVD_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HVD_CCACHE})
+  endif()
+endif()
+
+add_library(hvd_compile_options INTERFACE)
+target_compile_options(hvd_compile_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion)
+if(HVD_WARNINGS_AS_ERRORS)
+  target_compile_options(hvd_compile_options INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(hvd_compile_options INTERFACE -Wthread-safety)
+endif()
+
+if(HVD_SANITIZE STREQUAL "address")
+  set(HVD_SANITIZER_FLAGS -fsanitize=address,undefined
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+elseif(HVD_SANITIZE STREQUAL "thread")
+  set(HVD_SANITIZER_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+elseif(HVD_SANITIZE)
+  message(FATAL_ERROR "HVD_SANITIZE is '${HVD_SANITIZE}'; use address or thread")
+endif()
+if(HVD_SANITIZE)
+  add_compile_options(${HVD_SANITIZER_FLAGS})
+  add_link_options(${HVD_SANITIZER_FLAGS})
+endif()
+
+if(HVD_CLANG_TIDY)
+  find_program(HVD_CLANG_TIDY_PROGRAM clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${HVD_CLANG_TIDY_PROGRAM} --quiet)
+endif()

@@ -1,0 +1,29 @@
+# hvd_layer(<name> MAY_INCLUDE <layer>... [BACKENDS <mechanism>...] [USES <library>...])
+#
+# A folder of horovodpp/ is a layer is a target. MAY_INCLUDE lists the layers
+# whose headers its files may include; test/house/layer_test.py holds every
+# #include to it. A file named <mechanism>_*.cc is compiled only if <mechanism>
+# is among BACKENDS; where it is not, no_<mechanism>.cc stands in for it.
+define_property(GLOBAL PROPERTY HVD_LAYERS BRIEF_DOCS "Names of all layers")
+set(HVD_MECHANISMS mpi nccl cuda)
+
+function(hvd_layer name)
+  cmake_parse_arguments(LAYER "" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
+  foreach(mechanism ${HVD_MECHANISMS})
+    if(mechanism IN_LIST LAYER_BACKENDS)
+      list(FILTER sources EXCLUDE REGEX "/no_${mechanism}\\.cc$")
+    else()
+      list(FILTER sources EXCLUDE REGEX "/${mechanism}_[^/]*\\.cc$")
+    endif()
+  endforeach()
+  if(sources)
+    add_library(hvd_${name} OBJECT ${sources})
+    target_include_directories(hvd_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(hvd_${name} PRIVATE hvd_compile_options
+      absl::status absl::statusor absl::strings absl::str_format
+      absl::flat_hash_map absl::flat_hash_set absl::core_headers
+      Threads::Threads ${LAYER_USES})
+    set_property(GLOBAL APPEND PROPERTY HVD_LAYERS ${name})
+  endif()
+endfunction()

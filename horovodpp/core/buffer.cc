@@ -1,0 +1,45 @@
+#include "horovodpp/core/buffer.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+
+absl::StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
+  HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
+  Buffer buffer;
+  buffer.view_ = TensorView(nullptr, dtype, std::move(shape));
+  if (buffer.bytes() == 0) return buffer;
+  if (buffer.bytes() > std::size_t{1} << 62) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", buffer.view_.to_string()));
+  }
+  const std::size_t rounded =
+      (buffer.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  if (memory == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", buffer.view_.to_string()));
+  }
+  buffer.memory_ = std::shared_ptr<std::byte>(memory, std::free);
+  buffer.view_ = TensorView(memory, dtype, buffer.view_.shape());
+  return buffer;
+}
+
+absl::StatusOr<Buffer> Buffer::copy_of(const ConstTensorView& source) {
+  if (!source.device().is_cpu()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "cannot copy from ", source.device().to_string(), " to the CPU"));
+  }
+  HVD_ASSIGN_OR_RETURN(Buffer buffer, allocate(source.dtype(), source.shape()));
+  if (buffer.bytes() > 0) {
+    std::memcpy(buffer.view_.data(), source.data(), buffer.bytes());
+  }
+  return buffer;
+}
+
+}  // namespace hvd

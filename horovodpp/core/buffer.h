@@ -1,0 +1,50 @@
+// A Buffer owns the memory of one tensor: what a collective returns when its
+// result has no place of the caller's to go to.
+//
+//   absl::StatusOr<Buffer> rows = hvd::allgather(mine, {.name = "rows"});
+//   const float* first = rows->data<float>();
+//
+// Copies share the memory (a result has one content, whoever looks at it).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/core/tensor_view.h"
+
+namespace hvd {
+
+class Buffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  // An empty float32[0].
+  Buffer() = default;
+
+  // Uninitialized memory on the CPU, aligned to a cache line.
+  //   InvalidArgument    the shape is malformed (see Shape::checked)
+  //   ResourceExhausted  the memory is not to be had
+  static absl::StatusOr<Buffer> allocate(DType dtype, Shape shape);
+
+  // A copy of what `source` shows. CPU memory only (Unimplemented else).
+  static absl::StatusOr<Buffer> copy_of(const ConstTensorView& source);
+
+  TensorView view() const { return view_; }
+  DType dtype() const { return view_.dtype(); }
+  const Shape& shape() const { return view_.shape(); }
+  std::int64_t num_elements() const { return view_.num_elements(); }
+  std::size_t bytes() const { return view_.bytes(); }
+
+  // The elements, or nullptr if they are not of type T.
+  template <typename T>
+  T* data() const {
+    return dtype_of<T> == dtype() ? static_cast<T*>(view_.data()) : nullptr;
+  }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  TensorView view_;
+};
+
+}  // namespace hvd

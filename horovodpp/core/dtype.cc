@@ -1,0 +1,36 @@
+#include "horovodpp/core/dtype.h"
+
+namespace hvd {
+
+std::string name_of(DType dtype) {
+  switch (dtype) {
+    case DType::kU8:
+      return "uint8";
+    case DType::kI8:
+      return "int8";
+    case DType::kI16:
+      return "int16";
+    case DType::kI32:
+      return "int32";
+    case DType::kI64:
+      return "int64";
+    case DType::kF16:
+      return "float16";
+    case DType::kBF16:
+      return "bfloat16";
+    case DType::kF32:
+      return "float32";
+    case DType::kF64:
+      return "float64";
+    case DType::kBool:
+      break;
+  }
+  return "bool";
+}
+
+std::optional<DType> dtype_from_wire(std::uint8_t number) {
+  if (number > static_cast<std::uint8_t>(DType::kBool)) return std::nullopt;
+  return static_cast<DType>(number);
+}
+
+}  // namespace hvd

@@ -1,0 +1,178 @@
+// A Future<T> is a Status or a T that another thread supplies once, through its
+// Promise<T>. Future<void> carries a Status only.
+//
+//   Promise<int> promise;
+//   Future<int> answer = promise.future();
+//   std::thread([promise]() mutable { promise.set(42); }).detach();
+//   absl::StatusOr<int> value = answer.wait();
+//
+// Both are handles on shared state: copies are cheap and speak of the same
+// result. The first set() stands, later ones are ignored. A promise whose last
+// copy dies unset fails its future with Cancelled, so nobody waits for ever.
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+
+// What a finished operation has to say: Status if there is no value.
+template <typename T>
+struct OutcomeOf {
+  using type = absl::StatusOr<T>;
+};
+template <>
+struct OutcomeOf<void> {
+  using type = absl::Status;
+};
+template <typename T>
+using Outcome = typename OutcomeOf<T>::type;
+
+namespace internal {
+
+template <typename T>
+class FutureState {
+ public:
+  using Callback = std::function<void(const Outcome<T>&)>;
+
+  void set(Outcome<T> outcome) {
+    std::vector<Callback> callbacks;
+    {
+      MutexLock lock(mutex_);
+      if (outcome_.has_value()) return;
+      outcome_.emplace(std::move(outcome));
+      callbacks.swap(callbacks_);
+    }
+    ready_.notify_all();
+    // Not under the lock: a callback may submit, wait, or ask this very future.
+    for (Callback& callback : callbacks) callback(peek());
+  }
+
+  bool ready() const {
+    MutexLock lock(mutex_);
+    return outcome_.has_value();
+  }
+
+  // Blocks. The reference stays valid and unchanged: an outcome is set once.
+  const Outcome<T>& wait() {
+    MutexLock lock(mutex_);
+    while (!outcome_.has_value()) ready_.wait(mutex_);
+    return *outcome_;
+  }
+
+  bool wait_until(std::chrono::steady_clock::time_point deadline) {
+    MutexLock lock(mutex_);
+    while (!outcome_.has_value()) {
+      if (!ready_.wait_until(mutex_, deadline)) return outcome_.has_value();
+    }
+    return true;
+  }
+
+  void then(Callback callback) {
+    {
+      MutexLock lock(mutex_);
+      if (!outcome_.has_value()) {
+        callbacks_.push_back(std::move(callback));
+        return;
+      }
+    }
+    callback(peek());
+  }
+
+ private:
+  const Outcome<T>& peek() {
+    MutexLock lock(mutex_);
+    return *outcome_;
+  }
+
+  mutable Mutex mutex_;
+  CondVar ready_;
+  std::optional<Outcome<T>> outcome_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace internal
+
+template <typename T>
+class Future {
+ public:
+  using Callback = std::function<void(const Outcome<T>&)>;
+
+  // A future that is ready from the start.
+  static Future ready(Outcome<T> outcome) {
+    auto state = std::make_shared<internal::FutureState<T>>();
+    state->set(std::move(outcome));
+    return Future(std::move(state));
+  }
+
+  // A future of nothing: it fails with FailedPrecondition.
+  Future()
+      : Future(ready(absl::FailedPreconditionError(
+            "this future was never connected to an operation"))) {}
+
+  // Blocks until the outcome is there; callable any number of times. (A value
+  // that only moves cannot be waited for but taken, see take().)
+  Outcome<T> wait() const { return state_->wait(); }
+
+  // As wait(), but moves the value out: for one caller, once.
+  Outcome<T> take() {
+    return std::move(const_cast<Outcome<T>&>(state_->wait()));
+  }
+
+  // True once the outcome is there; never blocks.
+  bool poll() const { return state_->ready(); }
+
+  // As wait(), for at most `patience`: false if the outcome is not there by
+  // then.
+  bool wait_for(std::chrono::nanoseconds patience) const {
+    return state_->wait_until(std::chrono::steady_clock::now() + patience);
+  }
+
+  // Runs `callback` with the outcome, once: at once on this thread if it is
+  // there already, else on the thread that sets it. It must not throw and not
+  // block.
+  void then(Callback callback) const { state_->then(std::move(callback)); }
+
+ private:
+  template <typename U>
+  friend class Promise;
+  explicit Future(std::shared_ptr<internal::FutureState<T>> state)
+      : state_(std::move(state)) {}
+  std::shared_ptr<internal::FutureState<T>> state_;
+};
+
+template <typename T>
+class Promise {
+ public:
+  Promise() : keeper_(std::make_shared<Keeper>()) {}
+
+  Future<T> future() const { return Future<T>(keeper_->state); }
+  void set(Outcome<T> outcome) const {
+    keeper_->state->set(std::move(outcome));
+  }
+
+ private:
+  // Shared by the copies of a promise, not by its futures: its end is the end
+  // of all who could still set the outcome.
+  struct Keeper {
+    std::shared_ptr<internal::FutureState<T>> state =
+        std::make_shared<internal::FutureState<T>>();
+    ~Keeper() {
+      state->set(absl::CancelledError(
+          "the operation was dropped before it had an outcome"));
+    }
+  };
+  std::shared_ptr<Keeper> keeper_;
+};
+
+}  // namespace hvd

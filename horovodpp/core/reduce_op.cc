@@ -1,0 +1,29 @@
+#include "horovodpp/core/reduce_op.h"
+
+namespace hvd {
+
+std::string name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kAverage:
+      return "average";
+    case ReduceOp::kSum:
+      return "sum";
+    case ReduceOp::kAdasum:
+      return "adasum";
+    case ReduceOp::kMin:
+      return "min";
+    case ReduceOp::kMax:
+      return "max";
+    case ReduceOp::kProduct:
+      break;
+  }
+  return "product";
+}
+
+std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
+  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
+    return std::nullopt;
+  return static_cast<ReduceOp>(number);
+}
+
+}  // namespace hvd

@@ -1,0 +1,26 @@
+// How the contributions of the ranks become one value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hvd {
+
+// The numbers are Horovod's, and travel between ranks.
+enum class ReduceOp : std::uint8_t {
+  kAverage = 0,
+  kSum = 1,
+  kAdasum = 2,
+  kMin = 3,
+  kMax = 4,
+  kProduct = 5,
+};
+
+// "average", "sum", …, as in messages.
+std::string name_of(ReduceOp op);
+
+// The op with this number on the wire, or nullopt if there is none.
+std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number);
+
+}  // namespace hvd

@@ -1,0 +1,28 @@
+#include "horovodpp/core/status.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd {
+
+Error::Error(absl::Status status)
+    : std::runtime_error(std::string(status.message())),
+      status_(std::move(status)) {}
+
+void throw_if_error(const absl::Status& status) {
+  if (!status.ok()) throw Error(status);
+}
+
+absl::Status annotate(const absl::Status& status, const std::string& context) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(context, ": ", status.message()));
+}
+
+absl::Status errno_error(const std::string& call) {
+  return absl::InternalError(absl::StrCat(call, ": ", std::strerror(errno)));
+}
+
+}  // namespace hvd

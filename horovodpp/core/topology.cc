@@ -1,0 +1,52 @@
+#include "horovodpp/core/topology.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd {
+
+std::string Peer::to_string(int rank) const {
+  return absl::StrCat("rank ", rank, " (host '", host, "', pid ", pid, ")");
+}
+
+Topology::Topology() : peers_(1), local_ranks_{0}, leaders_{0} {}
+
+absl::StatusOr<Topology> Topology::from_peers(int rank,
+                                              std::vector<Peer> peers) {
+  if (rank < 0 || static_cast<std::size_t>(rank) >= peers.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " has no place in a job of ", peers.size()));
+  }
+  std::map<std::string, std::vector<int>> nodes;
+  Topology topology;
+  topology.leaders_.clear();
+  for (int r = 0; r < static_cast<int>(peers.size()); ++r) {
+    std::vector<int>& members = nodes[peers[static_cast<std::size_t>(r)].node];
+    if (members.empty()) topology.leaders_.push_back(r);
+    members.push_back(r);
+  }
+  topology.rank_ = rank;
+  topology.local_ranks_ = nodes[peers[static_cast<std::size_t>(rank)].node];
+  std::size_t local = 0;
+  while (topology.local_ranks_[local] != rank) ++local;
+  topology.local_rank_ = static_cast<int>(local);
+
+  // Nodes in the order of their leaders; those too small to have this local
+  // rank do not count.
+  topology.cross_size_ = 0;
+  for (int leader : topology.leaders_) {
+    const auto& members = nodes[peers[static_cast<std::size_t>(leader)].node];
+    if (leader == topology.local_ranks_.front()) {
+      topology.cross_rank_ = topology.cross_size_;
+    }
+    if (members.size() > local) ++topology.cross_size_;
+    if (members.size() != topology.local_ranks_.size()) {
+      topology.homogeneous_ = false;
+    }
+  }
+  topology.peers_ = std::move(peers);
+  return topology;
+}
+
+}  // namespace hvd
