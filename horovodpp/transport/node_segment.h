@@ -1,0 +1,91 @@
+// A NodeSegment is memory that the ranks of one node share, with a doorbell for
+// each of them and a break word for all. It is a memfd passed by file
+// descriptor: it has no name, so nothing is left behind however the ranks end.
+//
+// Ranks that are threads of one process get the same mapping, so the same code,
+// and every sanitizer, serves processes and threads.
+//
+// The segment lives as long as one rank holds it. Its payload starts as zeros.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/doorbell.h"
+
+namespace hvd::transport {
+
+// The first failure on a node, told to everyone who waits there.
+//
+// raise() publishes a text once per segment: the first one stands. raised() is
+// one load, meant for waiting loops.
+class alignas(128) BreakWord {
+ public:
+  static constexpr std::size_t kTextBytes = 4096;
+
+  // Publishes the epoch that is broken and why; false if someone was first.
+  // Longer texts are cut.
+  bool raise(std::uint32_t epoch, const std::string& why);
+
+  bool raised() const;
+
+  // The epoch and text of raise(); valid once raised() is true.
+  std::uint32_t epoch() const;
+  std::string why() const;
+
+ private:
+  std::atomic<std::uint32_t> state_{0};  // 0 silent, 1 being written, 2 raised.
+  std::uint32_t epoch_ = 0;
+  std::uint32_t length_ = 0;
+  char text_[kTextBytes] = {};
+};
+
+class NodeSegment {
+ public:
+  // As many ranks as one segment serves.
+  static constexpr int kMaxRanks = 64;
+
+  // Opens the segment of this rank's node: the node's leader creates it, the
+  // others attach. Collective over ALL ranks of the communicator (it uses
+  // exchange()), each node getting its own segment. `payload_bytes` is equal on
+  // the ranks of a node.
+  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   FailedPrecondition the node's ranks cannot see each other's descriptors
+  //   DeadlineExceeded   a rank did not arrive
+  static absl::StatusOr<std::unique_ptr<NodeSegment>> open(
+      Communicator& communicator, const Topology& topology,
+      std::size_t payload_bytes,
+      std::chrono::steady_clock::time_point deadline);
+
+  ~NodeSegment();
+  NodeSegment(const NodeSegment&) = delete;
+  NodeSegment& operator=(const NodeSegment&) = delete;
+
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+
+  // `payload_bytes` of shared memory, aligned to a page.
+  std::span<std::byte> payload() const;
+  Doorbell& doorbell(int local_rank) const;
+  BreakWord& break_word() const;
+
+  // Rings every rank of the node but this one.
+  void ring_others() const;
+
+ private:
+  class Mapping;
+  NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
+  std::shared_ptr<Mapping> mapping_;
+  int local_rank_;
+  int local_size_;
+};
+
+}  // namespace hvd::transport
