@@ -1,0 +1,141 @@
+#include "horovodpp/coordinator/node_board.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+namespace hvd::coordinator {
+namespace {
+
+// Room for several appends, so that the leader rarely waits for a slow reader.
+constexpr std::uint64_t kScheduleSlots = 4 * kMaxAppend;
+
+struct alignas(128) Line {
+  std::atomic<std::uint64_t> value;
+};
+
+std::uint64_t completed_slots(std::uint32_t slots) {
+  return std::bit_ceil(std::uint64_t{slots} + 1);
+}
+
+// A schedule entry: id, kind and end-of-batch mark in one word.
+std::uint64_t pack(const Record& record) {
+  return (std::uint64_t{record.ends_batch} << 40) |
+         (std::uint64_t{static_cast<std::uint8_t>(record.kind)} << 32) |
+         record.id;
+}
+
+Record unpack(std::uint64_t word) {
+  return {static_cast<RecordKind>((word >> 32) & 0xffu),
+          static_cast<std::uint32_t>(word), ((word >> 40) & 1u) != 0};
+}
+
+}  // namespace
+
+// Pointers into the region. Every field of it is an atomic word for which zero
+// is a valid start.
+struct SharedBoard::Layout {
+  Layout(std::span<std::byte> region, std::uint32_t slots) {
+    std::byte* at = region.data();
+    const auto take = [&at]<typename T>(T*& first, std::uint64_t count) {
+      first = reinterpret_cast<T*>(at);
+      at += sizeof(T) * count;
+    };
+    take(completed_tail, 1);
+    take(schedule_tail, 1);
+    take(readers, kMaxRanks);
+    take(schedule, kScheduleSlots);
+    take(completed, completed_slots(slots));
+    take(arrived, slots);
+    completed_mask = completed_slots(slots) - 1;
+  }
+
+  Line* completed_tail;
+  Line* schedule_tail;
+  Line* readers;
+  std::atomic<std::uint64_t>* schedule;
+  std::atomic<std::uint64_t>* completed;  // (position + 1) << 32 | id
+  Line* arrived;
+  std::uint64_t completed_mask;
+};
+
+std::size_t SharedBoard::bytes_needed(std::uint32_t slots) {
+  return sizeof(Line) * (2 + kMaxRanks + slots) +
+         sizeof(std::uint64_t) * (kScheduleSlots + completed_slots(slots));
+}
+
+SharedBoard::SharedBoard(std::span<std::byte> region, int local_rank,
+                         int local_size, std::uint32_t slots)
+    : layout_(std::make_unique<Layout>(region, slots)),
+      my_bit_(std::uint64_t{1} << local_rank),
+      full_mask_(local_size == kMaxRanks
+                     ? ~std::uint64_t{0}
+                     : (std::uint64_t{1} << local_size) - 1),
+      local_rank_(local_rank),
+      local_size_(local_size) {}
+
+SharedBoard::~SharedBoard() = default;
+
+bool SharedBoard::arrive(std::uint32_t slot, std::uint32_t id) {
+  auto& word = layout_->arrived[slot].value;
+  if ((word.fetch_or(my_bit_) | my_bit_) != full_mask_) return false;
+  // Nobody arrives here again before this occurrence has been executed, so the
+  // word can be cleared without a race; and for the same reason the completed
+  // list, with a place for every slot, cannot overflow.
+  word.store(0);
+  const std::uint64_t position = layout_->completed_tail->value.fetch_add(1);
+  layout_->completed[position & layout_->completed_mask].store(
+      ((position + 1) << 32) | id);
+  return true;
+}
+
+void SharedBoard::withdraw(std::uint32_t slot) {
+  layout_->arrived[slot].value.fetch_and(~my_bit_);
+}
+
+std::optional<std::uint32_t> SharedBoard::next_completed() {
+  const std::uint64_t word =
+      layout_->completed[completed_taken_ & layout_->completed_mask].load();
+  if ((word >> 32) != ((completed_taken_ + 1) & 0xffffffffu))
+    return std::nullopt;
+  ++completed_taken_;
+  return static_cast<std::uint32_t>(word);
+}
+
+std::uint64_t SharedBoard::slowest_reader() const {
+  std::uint64_t slowest = written_;
+  for (int i = 0; i < local_size_; ++i) {
+    slowest = std::min(slowest, layout_->readers[i].value.load());
+  }
+  return slowest;
+}
+
+bool SharedBoard::append(std::span<const Record> records) {
+  if (written_ + records.size() - slowest_reader() > kScheduleSlots)
+    return false;
+  for (const Record& record : records) {
+    layout_->schedule[written_++ % kScheduleSlots].store(
+        pack(record), std::memory_order_relaxed);
+  }
+  layout_->schedule_tail->value.store(written_);
+  return true;
+}
+
+std::vector<Record> SharedBoard::next_batch() {
+  std::vector<Record> batch;
+  const std::uint64_t tail = layout_->schedule_tail->value.load();
+  batch_end_ = read_;
+  while (batch_end_ < tail && (batch.empty() || !batch.back().ends_batch)) {
+    batch.push_back(
+        unpack(layout_->schedule[batch_end_++ % kScheduleSlots].load(
+            std::memory_order_relaxed)));
+  }
+  return batch;
+}
+
+void SharedBoard::advance() {
+  read_ = batch_end_;
+  layout_->readers[local_rank_].value.store(read_);
+}
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,104 @@
+// Bytes of control messages: little-endian, length-prefixed, every read
+// checked.
+//
+//   WireWriter writer;
+//   writer.u32(id);
+//   writer.text(name);
+//   WireReader reader(writer.take());
+//   const std::uint32_t id = reader.u32();
+//   const std::string name = reader.text();
+//   if (!reader.finished()) ...            // one check at the end is enough
+//
+// A reader that ran out of bytes, or met a length that cannot be, returns zeros
+// and stays failed: decoding never reads outside its message and never
+// allocates more than the message holds.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace hvd::coordinator {
+
+class WireWriter {
+ public:
+  void u8(std::uint8_t value) { put(value); }
+  void u32(std::uint32_t value) { put(value); }
+  void u64(std::uint64_t value) { put(value); }
+  void i64(std::int64_t value) { put(static_cast<std::uint64_t>(value)); }
+  void f64(double value) { put(std::bit_cast<std::uint64_t>(value)); }
+  void text(const std::string& value) {
+    u32(static_cast<std::uint32_t>(value.size()));
+    bytes_ += value;
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <std::unsigned_integral T>
+  void put(T value) {
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+      bytes_.push_back(static_cast<char>((value >> (8 * i)) & 0xffu));
+    }
+  }
+  std::string bytes_;
+};
+
+class WireReader {
+ public:
+  explicit WireReader(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  std::uint8_t u8() { return get<std::uint8_t>(); }
+  std::uint32_t u32() { return get<std::uint32_t>(); }
+  std::uint64_t u64() { return get<std::uint64_t>(); }
+  std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
+  double f64() { return std::bit_cast<double>(u64()); }
+  std::string text() { return raw(u32()); }
+
+  // A count of items that take at least `item_bytes` each; fails if the message
+  // is too short to hold them.
+  std::uint32_t count(std::size_t item_bytes) {
+    const std::uint32_t value = u32();
+    if (value > left() / item_bytes) fail();
+    return failed_ ? 0 : value;
+  }
+
+  void fail() { failed_ = true; }
+  // Whether every read succeeded.
+  bool ok() const { return !failed_; }
+  // Whether, besides, nothing is left.
+  bool finished() const { return ok() && left() == 0; }
+
+ private:
+  std::size_t left() const { return bytes_.size() - position_; }
+
+  template <std::unsigned_integral T>
+  T get() {
+    if (failed_ || left() < sizeof(T)) {
+      fail();
+      return 0;
+    }
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+      value |= std::uint64_t{static_cast<std::uint8_t>(bytes_[position_++])}
+               << (8 * i);
+    }
+    return static_cast<T>(value);
+  }
+
+  std::string raw(std::size_t length) {
+    if (failed_ || left() < length) {
+      fail();
+      return "";
+    }
+    position_ += length;
+    return bytes_.substr(position_ - length, length);
+  }
+
+  std::string bytes_;
+  std::size_t position_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace hvd::coordinator
