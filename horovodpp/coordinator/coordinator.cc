@@ -29,6 +29,9 @@ absl::Status Coordinator::receive(int from, std::string bytes) {
     return annotate(envelope.status(), absl::StrCat("mail from rank ", from));
   }
   if (envelope->epoch != options_.epoch) return absl::OkStatus();
+  if (const auto* broken = std::get_if<Break>(&envelope->message)) {
+    return absl::AbortedError(broken->why);
+  }
   return annotate(deliver(from, envelope->message),
                   absl::StrCat("mail from rank ", from));
 }
@@ -40,9 +43,6 @@ absl::Status Coordinator::send(int to, Message message) {
 }
 
 absl::Status Coordinator::deliver(int from, const Message& message) {
-  if (const auto* broken = std::get_if<Break>(&message)) {
-    return absl::AbortedError(broken->why);
-  }
   const bool for_root = std::holds_alternative<Propose>(message) ||
                         std::holds_alternative<Passed>(message) ||
                         std::holds_alternative<Ready>(message) ||
@@ -156,13 +156,19 @@ absl::Status Coordinator::collect() {
 absl::Status Coordinator::schedule() {
   while (rounds_unseen_ == 0) {
     std::vector<Record> records = registrar_->cut(clock_.now());
-    if (records.empty()) return absl::OkStatus();
+    if (records.empty()) break;
     for (int leader : options_.leaders) {
       if (leader == kRoot) continue;
       ++rounds_unseen_;
       HVD_RETURN_IF_ERROR(send(leader, Round{records}));
     }
     pending_.push_back(std::move(records));
+  }
+  // Last of all, so that every node has the whole schedule by then.
+  if (rounds_unseen_ == 0 && registrar_->finished() && !closed_) {
+    for (int rank = 0; rank < options_.size; ++rank) {
+      HVD_RETURN_IF_ERROR(send(rank, Closed{}));
+    }
   }
   return absl::OkStatus();
 }

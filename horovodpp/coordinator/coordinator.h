@@ -83,6 +83,9 @@ class Coordinator {
     return negotiator_.next_batch();
   }
 
+  // Whether step() has something to say that came up since it was last called.
+  bool wants_step() const { return negotiator_.has_messages(); }
+
   std::vector<Outgoing> take_outgoing();
   std::vector<Failure> take_failures() { return negotiator_.take_failures(); }
   Bells take_bells();
@@ -92,8 +95,11 @@ class Coordinator {
 
   // Whether something submitted here has no outcome yet.
   bool has_in_flight() const { return negotiator_.has_in_flight(); }
-  // Every rank has left, and this one owes nobody anything.
-  bool closed() const { return closed_ && pending_.empty(); }
+  // Every rank has left, and this one has read the schedule to its end and owes
+  // nobody anything.
+  bool closed() const {
+    return closed_ && pending_.empty() && negotiator_.ended_by().has_value();
+  }
   // When step() will do by itself what it now holds back.
   std::optional<Clock::TimePoint> held_until() const;
 

@@ -49,6 +49,7 @@ class Negotiator {
   // Messages for the root, in order; submissions that failed; the rank, if any,
   // whose shutdown ended the schedule.
   std::vector<Message> take_messages();
+  bool has_messages() const { return !messages_.empty(); }
   std::vector<Failure> take_failures();
   std::optional<int> ended_by() const { return ended_by_; }
 

@@ -124,7 +124,6 @@ absl::Status Registrar::leave(int from) {
         {.record = {RecordKind::kLeave, static_cast<std::uint32_t>(from), true},
          .request = {}});
   }
-  if (everyone_left()) announcements_.push_back(Closed{});
   return absl::OkStatus();
 }
 

@@ -48,7 +48,8 @@ class Registrar {
 
   // Rank `from` shuts down.
   absl::Status leave(int from);
-  bool everyone_left() const { return left_ == options_.ranks; }
+  // Every rank has, and the schedule has said so.
+  bool finished() const { return left_ == options_.ranks && queue_.empty(); }
 
   // Messages for every rank, in order.
   std::vector<Message> take_announcements();

@@ -1,0 +1,185 @@
+// A Cluster is a job's coordinators without anything around them: their boards
+// lie in plain memory, their mail in queues. Tests decide who moves when, so
+// that every interleaving can be had and repeated.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "horovodpp/coordinator/coordinator.h"
+#include "horovodpp/coordinator/node_board.h"
+
+namespace hvd::coordinator {
+
+struct ClusterOptions {
+  int size = 2;
+  int ranks_per_node = 64;
+  std::uint32_t cache_capacity = 16;
+  std::size_t fusion_threshold = 1 << 20;
+  Clock::Duration hold_back{0};
+};
+
+class Cluster {
+ public:
+  struct Rank {
+    std::unique_ptr<SharedBoard> board;
+    std::unique_ptr<Coordinator> coordinator;
+    std::vector<std::vector<std::string>> batches;  // Executed, in order.
+    std::map<std::string, absl::Status> failures;
+    int mail_sent = 0;
+  };
+
+  explicit Cluster(const ClusterOptions& options) : options_(options) {
+    std::vector<int> leaders;
+    for (int rank = 0; rank < options.size; rank += options.ranks_per_node) {
+      leaders.push_back(rank);
+    }
+    const std::size_t bytes = SharedBoard::bytes_needed(options.cache_capacity);
+    for (int rank = 0; rank < options.size; ++rank) {
+      const int leader = rank - rank % options.ranks_per_node;
+      if (leader == rank) memory_.emplace_back(bytes / sizeof(Block) + 1);
+      Rank& mine = ranks_.emplace_back();
+      mine.board = std::make_unique<SharedBoard>(
+          std::as_writable_bytes(std::span(memory_.back())), rank - leader,
+          std::min(options.ranks_per_node, options.size - leader),
+          options.cache_capacity);
+      mine.coordinator = std::make_unique<Coordinator>(
+          Coordinator::Options{.rank = rank,
+                               .size = options.size,
+                               .leaders = leaders,
+                               .my_leader = leader,
+                               .epoch = 7,
+                               .cache_capacity = options.cache_capacity,
+                               .fusion_threshold = options.fusion_threshold,
+                               .hold_back = options.hold_back},
+          *mine.board, clock);
+    }
+  }
+
+  Rank& operator[](int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  int size() const { return options_.size; }
+
+  void submit(int rank, const Request& request) {
+    (*this)[rank].coordinator->submit(request);
+  }
+  void submit_everywhere(const Request& request) {
+    for (int rank = 0; rank < size(); ++rank) submit(rank, request);
+  }
+  void leave(int rank) {
+    ASSERT_EQ((*this)[rank].coordinator->leave(), absl::OkStatus());
+  }
+
+  // Lets one rank decide, send and execute. Mail it is sent stays in the
+  // queues.
+  bool move(int rank) {
+    Rank& mine = (*this)[rank];
+    EXPECT_EQ(mine.coordinator->step(), absl::OkStatus());
+    bool moved = false;
+    for (Outgoing& mail : mine.coordinator->take_outgoing()) {
+      wires_[{rank, mail.to}].push_back(std::move(mail.bytes));
+      ++mine.mail_sent;
+      moved = true;
+    }
+    mine.coordinator->take_bells();
+    while (true) {
+      auto batch = mine.coordinator->next_batch();
+      EXPECT_EQ(batch.status(), absl::OkStatus());
+      for (const Failure& failure : mine.coordinator->take_failures()) {
+        EXPECT_TRUE(mine.failures.emplace(failure.name, failure.why).second)
+            << failure.name << " failed twice";
+        moved = true;
+      }
+      if (!batch.ok() || !batch->has_value()) {
+        return moved || mine.coordinator->wants_step();
+      }
+      mine.batches.push_back((*batch)->names);
+      moved = true;
+    }
+  }
+
+  // Delivers the oldest message from one rank to another, if there is one.
+  bool deliver(int from, int to) {
+    const auto wire = wires_.find({from, to});
+    if (wire == wires_.end() || wire->second.empty()) return false;
+    std::string bytes = std::move(wire->second.front());
+    wire->second.pop_front();
+    EXPECT_EQ((*this)[to].coordinator->receive(from, std::move(bytes)),
+              absl::OkStatus());
+    return true;
+  }
+
+  // Moves and delivers until nothing happens any more, in rank order.
+  void settle() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int rank = 0; rank < size(); ++rank) moved = move(rank) || moved;
+      for (int from = 0; from < size(); ++from) {
+        for (int to = 0; to < size(); ++to) {
+          while (deliver(from, to)) moved = true;
+        }
+      }
+    }
+  }
+
+  // The same in an order of `random`'s.
+  void stir(std::mt19937& random, int events) {
+    const auto any_rank = [&] {
+      return static_cast<int>(random() % static_cast<unsigned>(size()));
+    };
+    for (int i = 0; i < events; ++i) {
+      if (random() % 2 == 0) {
+        move(any_rank());
+      } else {
+        deliver(any_rank(), any_rank());
+      }
+    }
+  }
+
+  int mail_sent() const {
+    int sum = 0;
+    for (const Rank& rank : ranks_) sum += rank.mail_sent;
+    return sum;
+  }
+
+  // Everything executed by rank 0, flat; checks that all ranks executed the
+  // same batches.
+  std::vector<std::string> executed() {
+    for (int rank = 1; rank < size(); ++rank) {
+      EXPECT_EQ((*this)[rank].batches, (*this)[0].batches) << "rank " << rank;
+    }
+    std::vector<std::string> names;
+    for (const auto& batch : (*this)[0].batches) {
+      names.insert(names.end(), batch.begin(), batch.end());
+    }
+    return names;
+  }
+
+  ManualClock clock;
+
+ private:
+  struct alignas(128) Block {
+    std::byte bytes[128] = {};
+  };
+
+  ClusterOptions options_;
+  std::deque<std::vector<Block>> memory_;
+  std::deque<Rank> ranks_;
+  std::map<std::pair<int, int>, std::deque<std::string>> wires_;
+};
+
+inline Request allreduce_of(const std::string& name, Shape shape = Shape({8})) {
+  Request request;
+  request.name = name;
+  request.shape = std::move(shape);
+  return request;
+}
+
+}  // namespace hvd::coordinator

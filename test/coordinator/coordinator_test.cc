@@ -1,0 +1,284 @@
+#include "horovodpp/coordinator/coordinator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "test/coordinator/cluster.h"
+
+namespace hvd::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
+
+// One node, two nodes, nodes of one rank, an odd rank out.
+std::vector<ClusterOptions> layouts() {
+  return {{.size = 1},
+          {.size = 2},
+          {.size = 4},
+          {.size = 4, .ranks_per_node = 2},
+          {.size = 3, .ranks_per_node = 1},
+          {.size = 5, .ranks_per_node = 2}};
+}
+
+class CoordinatorLayouts : public ::testing::TestWithParam<ClusterOptions> {};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, CoordinatorLayouts,
+                         ::testing::ValuesIn(layouts()),
+                         [](const auto& layout) {
+                           return "Ranks" + std::to_string(layout.param.size) +
+                                  "By" +
+                                  std::to_string(layout.param.ranks_per_node);
+                         });
+
+TEST_P(CoordinatorLayouts, RunsWhatEveryRankSubmittedOnce) {
+  Cluster cluster(GetParam());
+  cluster.submit_everywhere(allreduce_of("a"));
+  cluster.settle();
+  EXPECT_THAT(cluster.executed(), ElementsAre("a"));
+}
+
+TEST_P(CoordinatorLayouts, WaitsForTheLastRank) {
+  Cluster cluster(GetParam());
+  for (int rank = 0; rank + 1 < cluster.size(); ++rank) {
+    cluster.submit(rank, allreduce_of("a"));
+  }
+  cluster.settle();
+  if (cluster.size() > 1) {
+    EXPECT_TRUE(cluster.executed().empty());
+  }
+  cluster.submit(cluster.size() - 1, allreduce_of("a"));
+  cluster.settle();
+  EXPECT_THAT(cluster.executed(), ElementsAre("a"));
+}
+
+TEST_P(CoordinatorLayouts, RepeatsANameByItsIdWithoutProposals) {
+  Cluster cluster(GetParam());
+  cluster.submit_everywhere(allreduce_of("a"));
+  cluster.settle();
+  const int mail = cluster.mail_sent();
+  const int leaders = (cluster.size() + GetParam().ranks_per_node - 1) /
+                      GetParam().ranks_per_node;
+  for (int step = 0; step < 10; ++step) {
+    cluster.submit_everywhere(allreduce_of("a"));
+    cluster.settle();
+  }
+  EXPECT_EQ(cluster.executed().size(), 11u);
+  // Ready, ReadySeen, Round and RoundSeen per leader and step; on one node
+  // nothing.
+  EXPECT_EQ(cluster.mail_sent() - mail, 10 * 4 * (leaders - 1));
+}
+
+TEST_P(CoordinatorLayouts, ChangesTheShapeWhenAllRanksDo) {
+  Cluster cluster(GetParam());
+  for (int width : {8, 8, 9, 9, 8}) {
+    cluster.submit_everywhere(allreduce_of("a", Shape({width})));
+    cluster.settle();
+  }
+  EXPECT_EQ(cluster.executed().size(), 5u);
+}
+
+TEST_P(CoordinatorLayouts, RejectsAMismatchOnEveryRankAndGoesOn) {
+  if (GetParam().size == 1) return;
+  Cluster cluster(GetParam());
+  const int odd = cluster.size() - 1;
+  // Also where the name has an id already.
+  cluster.submit_everywhere(allreduce_of("a", Shape({8})));
+  cluster.settle();
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    cluster.submit(rank, allreduce_of("a", Shape({rank == odd ? 9 : 8})));
+  }
+  cluster.settle();
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    ASSERT_EQ(cluster[rank].failures.count("a"), 1u);
+    const absl::Status& why = cluster[rank].failures["a"];
+    EXPECT_TRUE(absl::IsInvalidArgument(why));
+    EXPECT_EQ(why, cluster[0].failures["a"]);
+    EXPECT_THAT(std::string(why.message()),
+                HasSubstr("rank 0 sent float32[8], rank " +
+                          std::to_string(odd) + " sent float32[9]"));
+    EXPECT_FALSE(cluster[rank].coordinator->has_in_flight());
+  }
+  cluster.submit_everywhere(allreduce_of("a", Shape({9})));
+  cluster.settle();
+  EXPECT_THAT(cluster.executed(), ElementsAre("a", "a"));
+}
+
+TEST_P(CoordinatorLayouts, RunsMoreNamesThanItRemembers) {
+  ClusterOptions options = GetParam();
+  options.cache_capacity = 3;
+  options.fusion_threshold = 0;
+  Cluster cluster(options);
+  for (int step = 0; step < 6; ++step) {
+    for (int name = 0; name < 7; ++name) {
+      cluster.submit_everywhere(allreduce_of("t" + std::to_string(name)));
+    }
+    cluster.settle();
+  }
+  EXPECT_EQ(cluster.executed().size(), 42u);
+}
+
+TEST_P(CoordinatorLayouts, RemembersNothingWithACapacityOfZero) {
+  ClusterOptions options = GetParam();
+  options.cache_capacity = 0;
+  Cluster cluster(options);
+  for (int step = 0; step < 3; ++step) {
+    cluster.submit_everywhere(allreduce_of("a"));
+    cluster.settle();
+  }
+  EXPECT_THAT(cluster.executed(), ElementsAre("a", "a", "a"));
+}
+
+TEST_P(CoordinatorLayouts, AShutdownFailsWhatIsNotCompleteAndRunsWhatIs) {
+  if (GetParam().size == 1) return;
+  Cluster cluster(GetParam());
+  cluster.submit_everywhere(allreduce_of("complete"));
+  cluster.submit(0, allreduce_of("half"));
+  cluster.settle();
+  cluster.leave(1);
+  cluster.settle();
+  EXPECT_THAT(cluster.executed(), ElementsAre("complete"));
+  ASSERT_EQ(cluster[0].failures.count("half"), 1u);
+  EXPECT_TRUE(absl::IsCancelled(cluster[0].failures["half"]));
+  EXPECT_THAT(std::string(cluster[0].failures["half"].message()),
+              HasSubstr("rank 1 shut down"));
+
+  cluster.submit(0, allreduce_of("late"));
+  cluster.settle();
+  EXPECT_TRUE(absl::IsCancelled(cluster[0].failures["late"]));
+
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    EXPECT_FALSE(cluster[rank].coordinator->closed());
+    if (rank != 1) cluster.leave(rank);
+  }
+  cluster.settle();
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    EXPECT_TRUE(cluster[rank].coordinator->closed()) << "rank " << rank;
+  }
+}
+
+TEST_P(CoordinatorLayouts, AgreesInWhateverOrderThingsHappen) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    ClusterOptions options = GetParam();
+    options.cache_capacity = static_cast<std::uint32_t>(random() % 6);
+    options.fusion_threshold = random() % 3 == 0 ? 0 : 100;
+    Cluster cluster(options);
+    std::multiset<std::string> expected;
+    for (int step = 0; step < 4; ++step) {
+      // Every rank submits the same tensors in an order of its own; now and
+      // then the shape of one changes.
+      std::vector<Request> tensors;
+      for (int name = 0; name < 5; ++name) {
+        tensors.push_back(
+            allreduce_of("t" + std::to_string(name),
+                         Shape({static_cast<int>(1 + random() % 2)})));
+        expected.insert(tensors.back().name);
+      }
+      std::vector<std::vector<Request>> left(
+          static_cast<std::size_t>(cluster.size()), tensors);
+      for (auto& mine : left) std::shuffle(mine.begin(), mine.end(), random);
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        for (int rank = 0; rank < cluster.size(); ++rank) {
+          cluster.submit(rank, left[static_cast<std::size_t>(rank)][i]);
+          cluster.stir(random, 4);
+        }
+      }
+      cluster.settle();
+    }
+    const std::vector<std::string> executed = cluster.executed();
+    EXPECT_THAT(executed, UnorderedElementsAreArray(std::vector<std::string>(
+                              expected.begin(), expected.end())));
+  }
+}
+
+TEST(Coordinator, FusesWhatIsReadyTogether) {
+  Cluster cluster({.size = 2});
+  for (const char* name : {"a", "b", "c"})
+    cluster.submit_everywhere(allreduce_of(name));
+  cluster.settle();
+  cluster[0].batches.clear();
+  cluster[1].batches.clear();
+  for (const char* name : {"a", "b", "c"})
+    cluster.submit_everywhere(allreduce_of(name));
+  cluster.settle();
+  ASSERT_EQ(cluster[0].batches.size(), 1u);
+  EXPECT_THAT(cluster[0].batches[0], ElementsAre("a", "b", "c"));
+}
+
+TEST(Coordinator, HoldsASmallBatchBackForAtMostTheTimeAllowed) {
+  Cluster cluster({.size = 2, .hold_back = std::chrono::milliseconds(5)});
+  cluster.submit_everywhere(allreduce_of("a"));
+  cluster.settle();
+  EXPECT_TRUE(cluster.executed().empty());
+  ASSERT_TRUE(cluster[0].coordinator->held_until().has_value());
+  EXPECT_EQ(*cluster[0].coordinator->held_until(),
+            cluster.clock.now() + std::chrono::milliseconds(5));
+  cluster.submit_everywhere(allreduce_of("b"));
+  cluster.settle();
+  EXPECT_TRUE(cluster.executed().empty());
+  cluster.clock.advance(std::chrono::milliseconds(5));
+  cluster.settle();
+  ASSERT_EQ(cluster[0].batches.size(), 1u);
+  EXPECT_THAT(cluster[0].batches[0], ElementsAre("a", "b"));
+  EXPECT_FALSE(cluster[0].coordinator->held_until().has_value());
+}
+
+TEST(Coordinator, AnAllgatherMayChangeItsFirstDimensionUnderItsId) {
+  Cluster cluster({.size = 2});
+  Request rows = allreduce_of("rows", Shape({3, 4}));
+  rows.kind = RequestKind::kAllgather;
+  cluster.submit_everywhere(rows);
+  cluster.settle();
+  const int mail = cluster.mail_sent();
+  for (int step = 1; step < 4; ++step) {
+    for (int rank = 0; rank < 2; ++rank) {
+      rows.shape = Shape({step + rank, 4});
+      cluster.submit(rank, rows);
+    }
+    cluster.settle();
+  }
+  EXPECT_EQ(cluster.executed().size(), 4u);
+  EXPECT_EQ(cluster.mail_sent(), mail);
+}
+
+TEST(Coordinator, DropsMailOfAnotherEpoch) {
+  Cluster cluster({.size = 2});
+  EXPECT_EQ(cluster[0].coordinator->receive(1, encode({6, Break{"old news"}})),
+            absl::OkStatus());
+}
+
+TEST(Coordinator, ReportsABreakInItsOwnWords) {
+  Cluster cluster({.size = 2});
+  const absl::Status broken =
+      cluster[0].coordinator->receive(1, encode({7, Break{"rank 1 is gone"}}));
+  EXPECT_TRUE(absl::IsAborted(broken));
+  EXPECT_EQ(broken.message(), "rank 1 is gone");
+}
+
+TEST(Coordinator, RefusesWhatAPeerMayNotSay) {
+  const auto refused = [](int to, int from, Message message) {
+    Cluster cluster({.size = 3});
+    const absl::Status status =
+        cluster[to].coordinator->receive(from, encode({7, std::move(message)}));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("mail from rank " + std::to_string(from)));
+    return !status.ok();
+  };
+  EXPECT_TRUE(refused(1, 2, Propose{allreduce_of("a")}));
+  EXPECT_TRUE(refused(2, 1, Define{0, 0, allreduce_of("a")}));
+  EXPECT_TRUE(refused(0, 1, Passed{99}));
+  EXPECT_TRUE(refused(0, 1, RoundSeen{}));
+  EXPECT_TRUE(refused(1, 0, Round{}));
+  EXPECT_TRUE(refused(1, 0, Reject{"never proposed", "?"}));
+  Cluster cluster({.size = 2});
+  EXPECT_FALSE(cluster[0].coordinator->receive(1, "garbage").ok());
+}
+
+}  // namespace
+}  // namespace hvd::coordinator
