@@ -1,0 +1,124 @@
+#include "horovodpp/runtime/config.h"
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return std::string(text);
+}
+
+absl::Status unreadable(const char* name, const std::string& text,
+                        const std::string& wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, "='", text, "' is not ", wanted));
+}
+
+// Sets `value` from a whole number in [0, max].
+template <typename T>
+absl::Status read_count(const char* name, T& value,
+                        T max = std::numeric_limits<T>::max()) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  std::uint64_t number = 0;
+  if (!absl::SimpleAtoi(*text, &number) ||
+      number > static_cast<std::uint64_t>(max)) {
+    return unreadable(name, *text,
+                      absl::StrCat("a whole number between 0 and ", max));
+  }
+  value = static_cast<T>(number);
+  return absl::OkStatus();
+}
+
+// Sets `value` from a number of `unit`s that is not negative.
+absl::Status read_duration(const char* name, std::chrono::nanoseconds unit,
+                           std::chrono::nanoseconds& value) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  double number = 0;
+  const double most = 1e18 / static_cast<double>(unit.count());
+  if (!absl::SimpleAtod(*text, &number) || !(number >= 0) || number > most) {
+    return unreadable(name, *text, "a number of at least 0");
+  }
+  value = std::chrono::nanoseconds(
+      static_cast<std::int64_t>(number * static_cast<double>(unit.count())));
+  return absl::OkStatus();
+}
+
+absl::Status read_flag(const char* name, bool& value) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  int number = 0;
+  if (!absl::SimpleAtoi(*text, &number))
+    return unreadable(name, *text, "0 or 1");
+  value = number > 0;
+  return absl::OkStatus();
+}
+
+absl::Status read_cores(const char* name, std::vector<int>& cores) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  for (const absl::string_view item : absl::StrSplit(*text, ',')) {
+    int core = 0;
+    if (!absl::SimpleAtoi(item, &core) || core < 0) {
+      return unreadable(name, *text, "a comma list of core numbers");
+    }
+    cores.push_back(core);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_log_level(const char* name, telemetry::LogLevel& level) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  const auto known = telemetry::log_level_from(*text);
+  if (!known) {
+    return unreadable(name, *text,
+                      "one of trace, debug, info, warning, error, fatal");
+  }
+  level = *known;
+  return absl::OkStatus();
+}
+
+bool is_launched(int expected_size) {
+  return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
+         variable("PMIX_RANK") || variable("PMI_SIZE");
+}
+
+}  // namespace
+
+absl::StatusOr<Config> Config::from_env() {
+  Config config;
+  HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
+  config.launched = is_launched(config.expected_size);
+  HVD_RETURN_IF_ERROR(read_duration(
+      "HOROVOD_START_TIMEOUT", std::chrono::seconds(1), config.start_timeout));
+  HVD_RETURN_IF_ERROR(
+      read_count("HOROVOD_FUSION_THRESHOLD", config.fusion_threshold));
+  HVD_RETURN_IF_ERROR(read_duration(
+      "HOROVOD_CYCLE_TIME", std::chrono::milliseconds(1), config.cycle_time));
+  // Each remembered tensor has a line of 128 bytes in the memory of its node.
+  HVD_RETURN_IF_ERROR(read_count(
+      "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
+  HVD_RETURN_IF_ERROR(
+      read_cores("HOROVOD_THREAD_AFFINITY", config.thread_affinity));
+  HVD_RETURN_IF_ERROR(read_log_level("HOROVOD_LOG_LEVEL", config.log.level));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_LOG_HIDE_TIME", config.log.hide_time));
+  HVD_RETURN_IF_ERROR(
+      read_count("HOROVODPP_RANKS_PER_NODE", config.ranks_per_node));
+  return config;
+}
+
+}  // namespace hvd

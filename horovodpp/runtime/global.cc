@@ -1,0 +1,180 @@
+#include "horovodpp/runtime/global.h"
+
+#include <stdlib.h>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+namespace {
+
+thread_local Runtime* thread_runtime = nullptr;
+
+// The process's job. Never destroyed, so that exit order cannot matter.
+struct Process {
+  Mutex mutex;
+  std::shared_ptr<Runtime> runtime ABSL_GUARDED_BY(mutex);
+  bool was_initialized ABSL_GUARDED_BY(mutex) = false;
+  bool leaves_at_exit ABSL_GUARDED_BY(mutex) = false;
+};
+
+Process& process() {
+  static Process* const instance = new Process;
+  return *instance;
+}
+
+std::shared_ptr<Runtime> take_runtime() {
+  MutexLock lock(process().mutex);
+  return std::exchange(process().runtime, nullptr);
+}
+
+// A process that ends in failure does not wait for its peers; it tells them.
+void leave_at_exit(int code, void*) {
+  const std::shared_ptr<Runtime> runtime = take_runtime();
+  if (runtime == nullptr) return;
+  if (code != 0) runtime->abort(absl::StrCat("exited with code ", code));
+  runtime->stop().IgnoreError();
+}
+
+absl::Status no_job(bool was_initialized) {
+  return absl::FailedPreconditionError(
+      was_initialized
+          ? "horovodpp has been shut down in this process; call hvd::init() "
+            "first"
+          : "horovodpp has not been initialized; call hvd::init() first");
+}
+
+// A runtime to call into, kept alive meanwhile; or why there is none.
+absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
+  if (thread_runtime != nullptr) {
+    return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
+  }
+  MutexLock lock(process().mutex);
+  if (process().runtime == nullptr) return no_job(process().was_initialized);
+  return process().runtime;
+}
+
+const Topology& topology() { return current_runtime().topology(); }
+
+// Calls `submit` with the current runtime; without one its error is the
+// outcome.
+template <typename T, typename F>
+Future<T> with_runtime(F&& submit) {
+  auto runtime = find_runtime();
+  if (!runtime.ok()) return Future<T>::ready(runtime.status());
+  return submit(**runtime);
+}
+
+}  // namespace
+
+absl::Status init() {
+  HVD_ASSIGN_OR_RETURN(const Config config, Config::from_env());
+  return init(config);
+}
+
+absl::Status init(const Config& config) {
+  MutexLock lock(process().mutex);
+  if (process().runtime != nullptr) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
+  process().was_initialized = true;
+  // Registered after MPI's own exit handler, and so called before it.
+  if (!std::exchange(process().leaves_at_exit, true)) {
+    on_exit(leave_at_exit, nullptr);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status shutdown() {
+  const std::shared_ptr<Runtime> runtime = take_runtime();
+  return runtime == nullptr ? absl::OkStatus() : runtime->stop();
+}
+
+bool is_initialized() { return find_runtime().ok(); }
+
+Runtime& current_runtime() { return *value_or_throw(find_runtime()); }
+
+int rank() { return topology().rank(); }
+int size() { return topology().size(); }
+int local_rank() { return topology().local_rank(); }
+int local_size() { return topology().local_size(); }
+int cross_rank() { return topology().cross_rank(); }
+int cross_size() { return topology().cross_size(); }
+bool is_homogeneous() { return topology().is_homogeneous(); }
+
+Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
+  return with_runtime<void>([&](Runtime& runtime) {
+    return runtime.allreduce_async_(std::move(tensor), std::move(options));
+  });
+}
+
+Future<Buffer> allreduce_async(ConstTensorView tensor,
+                               AllreduceOptions options) {
+  return with_runtime<Buffer>([&](Runtime& runtime) {
+    return runtime.allreduce_async(std::move(tensor), std::move(options));
+  });
+}
+
+absl::Status allreduce_(TensorView tensor, AllreduceOptions options) {
+  return allreduce_async_(std::move(tensor), std::move(options)).wait();
+}
+
+absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
+                                 AllreduceOptions options) {
+  return allreduce_async(std::move(tensor), std::move(options)).wait();
+}
+
+Future<Buffer> allgather_async(ConstTensorView tensor,
+                               AllgatherOptions options) {
+  return with_runtime<Buffer>([&](Runtime& runtime) {
+    return runtime.allgather_async(std::move(tensor), std::move(options));
+  });
+}
+
+absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
+                                 AllgatherOptions options) {
+  return allgather_async(std::move(tensor), std::move(options)).wait();
+}
+
+Future<void> broadcast_async_(TensorView tensor, int root_rank,
+                              BroadcastOptions options) {
+  return with_runtime<void>([&](Runtime& runtime) {
+    return runtime.broadcast_async_(std::move(tensor), root_rank,
+                                    std::move(options));
+  });
+}
+
+Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
+                               BroadcastOptions options) {
+  return with_runtime<Buffer>([&](Runtime& runtime) {
+    return runtime.broadcast_async(std::move(tensor), root_rank,
+                                   std::move(options));
+  });
+}
+
+absl::Status broadcast_(TensorView tensor, int root_rank,
+                        BroadcastOptions options) {
+  return broadcast_async_(std::move(tensor), root_rank, std::move(options))
+      .wait();
+}
+
+absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
+                                 BroadcastOptions options) {
+  return broadcast_async(std::move(tensor), root_rank, std::move(options))
+      .wait();
+}
+
+absl::Status barrier() {
+  return with_runtime<void>(
+             [](Runtime& runtime) { return runtime.barrier_async(); })
+      .wait();
+}
+
+ThreadRuntime::ThreadRuntime(Runtime& runtime)
+    : previous_(std::exchange(thread_runtime, &runtime)) {}
+
+ThreadRuntime::~ThreadRuntime() { thread_runtime = previous_; }
+
+}  // namespace hvd

@@ -1,0 +1,98 @@
+// The job of this process, under Horovod's names:
+//
+//   #include <horovodpp/horovodpp.h>
+//
+//   int main() {
+//     hvd::throw_if_error(hvd::init());
+//     float x[2] = {float(hvd::rank()), 1};
+//     hvd::throw_if_error(hvd::allreduce_(hvd::TensorView::of(x, {2}), {.op =
+//     hvd::ReduceOp::kSum}));
+//   }
+//
+// A thin layer over one current Runtime: the process's, or, in a thread that
+// holds a ThreadRuntime, that thread's. Collectives return errors (see
+// Runtime); the functions that return a number throw hvd::Error
+// (FailedPrecondition) where there is no job, before init() and after
+// shutdown().
+//
+// Thread-safe.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd {
+
+// Enters the job this process was started in; with no launcher, a job of one.
+// OK, and nothing done, if it is in one already. Leaves it by itself at a
+// normal exit. After shutdown() it may be called again.
+//   (errors)  as Runtime::start and Config::from_env
+absl::Status init();
+absl::Status init(const Config& config);
+
+// Leaves the job; see Runtime::stop. OK if there is none.
+absl::Status shutdown();
+
+bool is_initialized();
+
+int rank();             // Of this process in the job.
+int size();             // Ranks in the job.
+int local_rank();       // Of this process on its node.
+int local_size();       // Ranks on this node.
+int cross_rank();       // Of this node among the nodes with such a local rank.
+int cross_size();       // Nodes with such a local rank.
+bool is_homogeneous();  // Whether all nodes hold equally many ranks.
+
+// The current Runtime; throws where there is none. Valid until shutdown().
+Runtime& current_runtime();
+
+Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options = {});
+Future<Buffer> allreduce_async(ConstTensorView tensor,
+                               AllreduceOptions options = {});
+absl::Status allreduce_(TensorView tensor, AllreduceOptions options = {});
+absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
+                                 AllreduceOptions options = {});
+
+Future<Buffer> allgather_async(ConstTensorView tensor,
+                               AllgatherOptions options = {});
+absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
+                                 AllgatherOptions options = {});
+
+Future<void> broadcast_async_(TensorView tensor, int root_rank,
+                              BroadcastOptions options = {});
+Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
+                               BroadcastOptions options = {});
+absl::Status broadcast_(TensorView tensor, int root_rank,
+                        BroadcastOptions options = {});
+absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
+                                 BroadcastOptions options = {});
+
+// Returns when every rank has called it.
+absl::Status barrier();
+
+// Whether an operation is done, and its outcome: the words of Horovod's users.
+template <typename T>
+bool poll(const Future<T>& operation) {
+  return operation.poll();
+}
+template <typename T>
+Outcome<T> synchronize(const Future<T>& operation) {
+  return operation.wait();
+}
+
+// Makes `runtime` the current one of this thread while in scope: for programs
+// whose ranks are threads.
+class ThreadRuntime {
+ public:
+  explicit ThreadRuntime(Runtime& runtime);
+  ~ThreadRuntime();
+  ThreadRuntime(const ThreadRuntime&) = delete;
+  ThreadRuntime& operator=(const ThreadRuntime&) = delete;
+
+ private:
+  Runtime* previous_;
+};
+
+}  // namespace hvd

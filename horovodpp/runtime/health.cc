@@ -1,0 +1,61 @@
+#include "horovodpp/runtime/health.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::runtime {
+namespace {
+
+// A peer that has left properly is followed by the news that all have, within a
+// message's time; this is generous.
+constexpr std::chrono::milliseconds kGrace(500);
+
+}  // namespace
+
+void Health::report(const std::string& why) {
+  segment_.break_word().raise(epoch_, why);
+  segment_.ring_others();
+  segment_.doorbell(segment_.local_rank()).ring();
+}
+
+void Health::peer_lost(int rank, const std::string& how) {
+  const std::string text = absl::StrCat(topology_.describe(rank), " ", how);
+  if (!leaving_.load()) return report(text);
+  {
+    MutexLock lock(mutex_);
+    if (!loss_.empty()) return;
+    loss_ = text;
+    loss_due_ = std::chrono::steady_clock::now() + kGrace;
+  }
+  loss_pending_.store(true);
+  segment_.doorbell(segment_.local_rank()).ring();
+}
+
+absl::Status Health::check() {
+  if (segment_.break_word().raised()) return verdict();
+  if (loss_pending_.load(std::memory_order_relaxed)) {
+    std::string text;
+    {
+      MutexLock lock(mutex_);
+      if (std::chrono::steady_clock::now() >= loss_due_) text = loss_;
+    }
+    if (!text.empty()) {
+      report(text);
+      return verdict();
+    }
+  }
+  return poll_ ? poll_() : absl::OkStatus();
+}
+
+std::optional<std::chrono::steady_clock::time_point> Health::verdict_due()
+    const {
+  if (!loss_pending_.load()) return std::nullopt;
+  MutexLock lock(mutex_);
+  return loss_due_;
+}
+
+absl::Status Health::verdict() const {
+  if (!segment_.break_word().raised()) return absl::OkStatus();
+  return absl::AbortedError(segment_.break_word().why());
+}
+
+}  // namespace hvd::runtime

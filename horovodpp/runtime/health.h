@@ -1,0 +1,66 @@
+// The Health of a job as one rank sees it: sound, or broken for a reason that
+// is the same on every rank. Whoever finds a fault first tells the others on
+// its node through the break word; between nodes the news travel as mail.
+//
+// Planes wait under its watch. report() and peer_lost() come from any thread,
+// check() from the thread that drives the runtime.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::runtime {
+
+class Health : public transport::Watch {
+ public:
+  Health(const Topology& topology, const transport::NodeSegment& segment,
+         std::uint32_t epoch)
+      : topology_(topology), segment_(segment), epoch_(epoch) {}
+
+  // The job is broken, for this reason unless another one was first.
+  void report(const std::string& why);
+
+  // Rank `rank` has died. While this rank is leaving that may be a peer that
+  // has left already: it counts as a fault only if the end of the job does not
+  // come soon.
+  void peer_lost(int rank, const std::string& how);
+
+  // From now on this rank is about to leave.
+  void leaving() { leaving_.store(true); }
+
+  // Besides, `poll` is asked during waits; it looks for news from other nodes.
+  void set_poll(std::function<absl::Status()> poll) { poll_ = std::move(poll); }
+
+  // OK, or Aborted with the reason.
+  absl::Status check() override;
+
+  // The reason as it stands, without looking for news.
+  absl::Status verdict() const;
+
+  // When a peer's death that is no fault yet becomes one.
+  std::optional<std::chrono::steady_clock::time_point> verdict_due() const;
+
+ private:
+  const Topology& topology_;
+  const transport::NodeSegment& segment_;
+  const std::uint32_t epoch_;
+  std::function<absl::Status()> poll_;
+  std::atomic<bool> leaving_{false};
+  std::atomic<bool> loss_pending_{false};
+  mutable Mutex mutex_;
+  std::string loss_ ABSL_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point loss_due_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,91 @@
+// A Job is the parts of one Runtime put together: wires, shared memory,
+// coordinator, plane, and the thread that drives them.
+//
+// Thread-safe, as Runtime.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/plane_selector.h"
+#include "horovodpp/coordinator/coordinator.h"
+#include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/tensor_queue.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/executor.h"
+#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/progress.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/node_segment.h"
+
+namespace hvd::runtime {
+
+class Job {
+ public:
+  // As Runtime::start.
+  static absl::StatusOr<std::unique_ptr<Job>> start(
+      const Config& config, std::unique_ptr<transport::Communicator> wires);
+
+  ~Job();
+
+  // As Runtime::stop.
+  absl::Status stop();
+
+  // As Runtime::abort.
+  void abort(const std::string& why) {
+    health_.report(topology_.describe(topology_.rank()) + " " + why);
+  }
+
+  absl::Status status() const { return health_.verdict(); }
+  const Topology& topology() const { return topology_; }
+
+  // Queues a submission, after giving its request a name if it has none. Its
+  // `done` is called once, at once if it cannot be queued.
+  void submit(coordinator::Submission submission);
+
+ private:
+  // Where this rank is: as users count nodes, and as memory is shared.
+  struct Places {
+    Topology topology;
+    Topology sharing;
+  };
+
+  Job(const Config& config, Places places,
+      std::unique_ptr<transport::Communicator> wires,
+      std::unique_ptr<transport::NodeSegment> segment);
+  std::vector<std::unique_ptr<collective::DataPlane>> make_planes();
+  absl::Status launch(const Config& config);
+
+  // What later members refer to comes first, and goes last.
+  const Topology topology_;
+  const Topology sharing_;
+  std::unique_ptr<transport::Communicator> wires_;
+  std::unique_ptr<transport::NodeSegment> segment_;
+  Health health_;
+  Mailroom mailroom_;
+  coordinator::SharedBoard board_;
+  coordinator::Coordinator coordinator_;
+  coordinator::TensorQueue queue_;
+  collective::PlaneSelector planes_;
+  Executor executor_;
+  Progress progress_;
+
+  std::array<std::atomic<std::uint64_t>, 8> unnamed_{};  // By RequestKind.
+  Mutex stop_mutex_;
+  std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
+  absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
+  absl::Status loop_result_;  // The thread's, until it is joined.
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,35 @@
+// How the ranks of a job find each other: they exchange who they are, agree on
+// their configuration and open the memory of their node.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/node_segment.h"
+
+namespace hvd::runtime {
+
+// The wires of the job that `config` describes.
+absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
+    const Config& config);
+
+// The topology as memory is shared: as the nodes, but no group of ranks larger
+// than a segment serves.
+absl::StatusOr<Topology> sharing_topology(const transport::Communicator& wires);
+
+// OK if all ranks have the same values where that matters.
+//   InvalidArgument  names the variable, both ranks and both values
+absl::Status agree_on_config(const Config& config,
+                             transport::Communicator& communicator,
+                             std::chrono::steady_clock::time_point deadline);
+
+// Pins the calling thread to the core that `config.thread_affinity` has for
+// this local rank, if it has one.
+//   InvalidArgument  fewer cores than local ranks, or no such core
+absl::Status pin_thread(const Config& config, const Topology& topology);
+
+}  // namespace hvd::runtime

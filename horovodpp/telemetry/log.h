@@ -1,0 +1,41 @@
+// What a rank has to say about itself, on stderr, in Horovod's format:
+//   [2026-01-31 12:34:56.789012: W] [3]: text
+//
+// A Log belongs to one runtime; there is no global logger. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hvd::telemetry {
+
+enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
+
+// The level with this name, in any case ("trace" … "fatal"), or nullopt.
+std::optional<LogLevel> log_level_from(const std::string& name);
+
+class Log {
+ public:
+  struct Options {
+    LogLevel level = LogLevel::kWarning;  // The least that is written.
+    bool hide_time = false;
+  };
+
+  Log(int rank, const Options& options);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void debug(const std::string& text) { write(LogLevel::kDebug, text); }
+  void info(const std::string& text) { write(LogLevel::kInfo, text); }
+  void warning(const std::string& text) { write(LogLevel::kWarning, text); }
+  void error(const std::string& text) { write(LogLevel::kError, text); }
+
+ private:
+  class Sink;
+  void write(LogLevel level, const std::string& text);
+  std::unique_ptr<Sink> sink_;
+};
+
+}  // namespace hvd::telemetry
