@@ -1,10 +1,16 @@
-// All of horovodpp that a program needs: one include.
+// All of horovodpp: one include.
 #pragma once
 
+#include "horovodpp/autograd/autograd.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/nn/nn.h"
+#include "horovodpp/optim/distributed_optimizer.h"
+#include "horovodpp/optim/sgd.h"
+#include "horovodpp/replica/broadcast.h"
+#include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"

@@ -32,7 +32,7 @@ void Negotiator::submit(const Request& request) {
 
 void Negotiator::propose(InFlight& submission) {
   submission.arrived_at = kNotArrived;
-  messages_.push_back(Propose{submission.request});
+  messages_.emplace_back(Propose{submission.request});
 }
 
 absl::Status Negotiator::define(const Define& message) {
@@ -118,7 +118,7 @@ void Negotiator::retire(std::uint32_t id) {
     board_.withdraw(slot);
     propose(mine->second);
   }
-  messages_.push_back(Passed{id});
+  messages_.emplace_back(Passed{id});
 }
 
 void Negotiator::end(int rank) {

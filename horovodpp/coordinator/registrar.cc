@@ -40,7 +40,7 @@ void Registrar::decide(const std::string& name, const Proposals& proposals) {
   for (int rank = 1; rank < options_.ranks; ++rank) {
     const Request& other = *proposals.by_rank[static_cast<std::size_t>(rank)];
     if (const auto why = find_mismatch(0, first, rank, other)) {
-      announcements_.push_back(Reject{name, *why});
+      announcements_.emplace_back(Reject{name, *why});
       return;
     }
   }
@@ -50,7 +50,7 @@ void Registrar::decide(const std::string& name, const Proposals& proposals) {
     live_[id] = {.request = first, .slot = slot};
     id_of_[name] = id;
   }
-  announcements_.push_back(Define{id, slot, first});
+  announcements_.emplace_back(Define{id, slot, first});
   enqueue_run(id, first);
 }
 

@@ -48,18 +48,18 @@ class Job;
 }
 
 struct AllreduceOptions {
-  std::string name;  // Equal on all ranks. Empty: numbered in call order.
+  std::string name = {};  // Equal on all ranks. Empty: numbered in call order.
   ReduceOp op = ReduceOp::kAverage;
   double prescale_factor = 1.0;   // Applied before the reduction,
   double postscale_factor = 1.0;  // and after it.
 };
 
 struct AllgatherOptions {
-  std::string name;
+  std::string name = {};
 };
 
 struct BroadcastOptions {
-  std::string name;
+  std::string name = {};
 };
 
 class Runtime {

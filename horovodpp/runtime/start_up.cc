@@ -21,7 +21,8 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
   if (config.launched || transport::mpi_is_running()) {
     return transport::make_mpi_communicator(
         {.expected_size = config.expected_size,
-         .ranks_per_node = config.ranks_per_node});
+         .ranks_per_node = config.ranks_per_node,
+         .deadline = std::chrono::steady_clock::now() + config.start_timeout});
   }
   return transport::make_solo_communicator();
 }

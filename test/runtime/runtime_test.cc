@@ -175,10 +175,12 @@ TEST(Runtime, ACompletionMaySubmitTheNextTensor) {
     float second = 2;
     Promise<void> all_done;
     job.allreduce_async_(TensorView::of(&first, {}), {.name = "first"})
-        .then([&](const absl::Status&) {
+        .then([&, all_done](const absl::Status&) {
           job.allreduce_async_(TensorView::of(&second, {}),
                                {.name = "second", .op = ReduceOp::kSum})
-              .then([&](const absl::Status& status) { all_done.set(status); });
+              .then([all_done](const absl::Status& status) {
+                all_done.set(status);
+              });
         });
     EXPECT_EQ(all_done.future().wait(), absl::OkStatus());
     EXPECT_EQ(second, 4.0f);

@@ -1,0 +1,21 @@
+// The shortest job: every rank brings a number, and all get their sum.
+//
+//   horovodrun -np 4 build/release/examples/cpp/hello_allreduce
+#include <horovodpp/horovodpp.h>
+
+#include <cstdio>
+#include <exception>
+
+int main() try {
+  hvd::throw_if_error(hvd::init());
+  float number = static_cast<float>(hvd::rank() + 1);
+  hvd::throw_if_error(
+      hvd::allreduce_(hvd::TensorView::of(&number, {1}),
+                      {.name = "number", .op = hvd::ReduceOp::kSum}));
+  std::printf("rank %d of %d: the sum is %g\n", hvd::rank(), hvd::size(),
+              static_cast<double>(number));
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hello_allreduce: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,161 @@
+#include "horovodpp/optim/distributed_optimizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/replica/broadcast.h"
+#include "horovodpp/runtime/global.h"
+
+namespace hvd::optim {
+namespace {
+
+Runtime& runtime_of(Runtime* given) {
+  return given != nullptr ? *given : current_runtime();
+}
+
+int checked_passes(int passes) {
+  if (passes < 1) {
+    throw Error(absl::InvalidArgumentError(absl::StrCat(
+        "backward_passes_per_step is ", passes, "; it must be at least 1")));
+  }
+  return passes;
+}
+
+const std::vector<nn::NamedTensor>& parameters_of(
+    const std::unique_ptr<Optimizer>& wrapped) {
+  if (wrapped == nullptr) {
+    throw Error(absl::InvalidArgumentError(
+        "DistributedOptimizer was given no optimizer to wrap"));
+  }
+  return wrapped->parameters();
+}
+
+}  // namespace
+
+DistributedOptimizer::SkipSynchronize::SkipSynchronize(
+    DistributedOptimizer& optimizer)
+    : optimizer_(optimizer),
+      previous_(std::exchange(optimizer.skips_synchronize_, true)) {}
+
+DistributedOptimizer::SkipSynchronize::~SkipSynchronize() {
+  optimizer_.skips_synchronize_ = previous_;
+}
+
+DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
+                                           const DistributedOptions& options)
+    : Optimizer(parameters_of(wrapped)),
+      wrapped_(std::move(wrapped)),
+      passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      reducer_(runtime_of(options.runtime),
+               {.op = options.op,
+                .gradient_predivide_factor = options.gradient_predivide_factor,
+                .name = options.name}),
+      passes_left_(parameters().size(), passes_per_step_) {
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const Tensor& parameter = parameters()[i].tensor;
+    hooks_.push_back(parameter.register_hook(
+        [this, i](const Tensor&) { refuse_if_handed_over(i); }));
+    hooks_.push_back(parameter.register_post_accumulate_grad_hook(
+        [this, i](const Tensor&) { on_accumulated(i); }));
+  }
+}
+
+DistributedOptimizer::~DistributedOptimizer() {
+  for (autograd::HookHandle& hook : hooks_) hook.remove();
+  // The gradients' memory is borrowed until then.
+  try {
+    reducer_.finish();
+  } catch (const Error&) {
+  }
+}
+
+// Before the engine adds to a gradient: it must not be on its way already.
+void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
+  MutexLock lock(mutex_);
+  if (passes_left_[index] > 0) return;
+  throw Error(absl::FailedPreconditionError(absl::StrCat(
+      "Gradients were computed more than backward_passes_per_step times before "
+      "call "
+      "to step(): '",
+      parameters()[index].name, "' had its ", passes_per_step_,
+      ". Increase backward_passes_per_step to accumulate gradients locally.")));
+}
+
+void DistributedOptimizer::on_accumulated(std::size_t index) {
+  {
+    MutexLock lock(mutex_);
+    is_synchronized_ = false;
+    if (--passes_left_[index] > 0) return;
+  }
+  hand_over(index);
+}
+
+void DistributedOptimizer::hand_over(std::size_t index) {
+  const auto& [name, parameter] = parameters()[index];
+  Tensor gradient = parameter.grad();
+  if (!gradient.defined()) {
+    gradient = zeros(parameter.sizes(), {.dtype = parameter.dtype()});
+    parameter.set_grad(gradient);
+  } else if (!gradient.is_contiguous()) {
+    gradient = gradient.contiguous();
+    parameter.set_grad(gradient);
+  }
+  reducer_.add(name, gradient.tensor_view());
+}
+
+void DistributedOptimizer::synchronize() {
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    if (!reducer_.has(parameters()[i].name)) hand_over(i);
+  }
+  {
+    MutexLock lock(mutex_);
+    std::fill(passes_left_.begin(), passes_left_.end(), passes_per_step_);
+    is_synchronized_ = true;
+  }
+  reducer_.finish();
+  for (const auto& [name, parameter] : parameters()) {
+    parameter.grad().bump_version();
+  }
+}
+
+void DistributedOptimizer::step() {
+  bool is_synchronized = false;
+  {
+    MutexLock lock(mutex_);
+    is_synchronized = std::exchange(is_synchronized_, false);
+  }
+  // Reduced gradients are not reduced again: a sum would grow with every call.
+  if (!skips_synchronize_ && !is_synchronized) {
+    synchronize();
+    MutexLock lock(mutex_);
+    is_synchronized_ = false;
+  }
+  wrapped_->step();
+}
+
+void DistributedOptimizer::zero_grad(bool set_to_none) {
+  if (reducer_.is_pending()) {
+    throw Error(absl::FailedPreconditionError(
+        "optimizer.zero_grad() was called after loss.backward() but before "
+        "optimizer.step() or optimizer.synchronize(). This is prohibited as it "
+        "can "
+        "cause a race condition."));
+  }
+  wrapped_->zero_grad(set_to_none);
+}
+
+void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
+                          int root_rank, Runtime* runtime) {
+  std::vector<replica::NamedView> views;
+  views.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    views.push_back({name, tensor.tensor_view()});
+  }
+  replica::broadcast(runtime_of(runtime), views, root_rank);
+  for (const auto& [name, tensor] : tensors) tensor.bump_version();
+}
+
+}  // namespace hvd::optim

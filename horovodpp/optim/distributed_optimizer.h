@@ -1,0 +1,127 @@
+// A DistributedOptimizer wraps an optimizer so that every rank steps along the
+// mean of all ranks' gradients. The reduction of a gradient starts during
+// backward, as soon as the gradient is final; step() waits for what is still
+// under way.
+//
+//   auto sgd = std::make_unique<hvd::optim::SGD>(model.named_parameters(),
+//                                                hvd::optim::SGDOptions{...});
+//   hvd::DistributedOptimizer optimizer(std::move(sgd));
+//   hvd::broadcast_parameters(model.named_parameters(), 0);
+//   for (...) {
+//     optimizer.zero_grad();
+//     loss(model(x), y).backward();
+//     optimizer.step();
+//   }
+//
+// To work on the reduced gradients before the step, for instance to clip them:
+//
+//   optimizer.synchronize();
+//   clip(...);
+//   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
+//
+// A gradient is handed over once per step, after its last contribution. A
+// parameter that no backward has reached by then contributes zeros, so that
+// ranks may differ in what they reach.
+//
+// Not thread-safe, but backward may run on other threads than step().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd::optim {
+
+struct DistributedOptions {
+  ReduceOp op = ReduceOp::kAverage;
+  // See replica::ReducerOptions.
+  double gradient_predivide_factor = 1.0;
+  // Gradients of so many backward passes are added up before they are reduced.
+  int backward_passes_per_step = 1;
+  // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
+  // gradients are under way at the same time have different ones.
+  std::string name = "gradient";
+  // The job; by default the current one (see runtime/global.h).
+  Runtime* runtime = nullptr;
+};
+
+class DistributedOptimizer : public Optimizer {
+ public:
+  // While in scope, step() takes the gradients as they are.
+  class SkipSynchronize {
+   public:
+    explicit SkipSynchronize(DistributedOptimizer& optimizer);
+    ~SkipSynchronize();
+    SkipSynchronize(const SkipSynchronize&) = delete;
+    SkipSynchronize& operator=(const SkipSynchronize&) = delete;
+
+   private:
+    DistributedOptimizer& optimizer_;
+    const bool previous_;
+  };
+
+  //   hvd::Error  there is no job; options that mean nothing (InvalidArgument)
+  explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
+                                const DistributedOptions& options = {});
+  ~DistributedOptimizer() override;
+
+  // Waits until the gradients of all parameters are the reduced ones. Every
+  // rank calls it (or step()) equally often.
+  //   hvd::Error  a reduction failed; says which and why
+  void synchronize();
+
+  // synchronize(), unless that has been done since the last backward or is
+  // skipped; then a step of the wrapped optimizer.
+  void step() override;
+
+  [[nodiscard]] SkipSynchronize skip_synchronize() {
+    return SkipSynchronize(*this);
+  }
+
+  //   hvd::Error (FailedPrecondition)  gradients are under way: between
+  //   backward and
+  //                                    step() or synchronize()
+  void zero_grad(bool set_to_none = true) override;
+
+  std::vector<nn::NamedTensor> state() const override {
+    return wrapped_->state();
+  }
+  double learning_rate() const override { return wrapped_->learning_rate(); }
+  void set_learning_rate(double value) override {
+    wrapped_->set_learning_rate(value);
+  }
+
+ private:
+  void refuse_if_handed_over(std::size_t index);
+  void on_accumulated(std::size_t index);
+  void hand_over(std::size_t index);
+
+  std::unique_ptr<Optimizer> wrapped_;
+  const int passes_per_step_;
+  replica::GradientReducer reducer_;
+  Mutex mutex_;
+  std::vector<int> passes_left_ ABSL_GUARDED_BY(mutex_);
+  bool is_synchronized_ ABSL_GUARDED_BY(mutex_) = false;
+  bool skips_synchronize_ = false;
+  std::vector<autograd::HookHandle> hooks_;
+};
+
+// Replaces the tensors, matched across ranks by name, by those of rank
+// `root_rank`.
+//   hvd::Error  there is no job, or a broadcast failed
+void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
+                          int root_rank, Runtime* runtime = nullptr);
+
+}  // namespace hvd::optim
+
+namespace hvd {
+using optim::broadcast_parameters;
+using optim::DistributedOptimizer;
+}  // namespace hvd

@@ -1,0 +1,76 @@
+// A GradientReducer turns the gradients of one rank into the gradients of the
+// job: add each one when it is final, finish before the step.
+//
+//   hvd::replica::GradientReducer reducer(hvd::current_runtime());
+//   reducer.add("fc1.weight", view);      // during backward; returns at once
+//   reducer.add("fc1.bias", other);
+//   reducer.finish();                     // now they are the means over all
+//   ranks
+//
+// A gradient is handed over once per step, after its last contribution, on
+// every rank: never before (a partial sum would be averaged), never twice (the
+// step would use a stale mean) and never not at all (the other ranks would
+// wait). It is framework- neutral: all it knows are names and memory.
+//
+// Thread-safe; but a finish() waits only for what was added before it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/reduce_op.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd::replica {
+
+struct ReducerOptions {
+  ReduceOp op = ReduceOp::kAverage;
+  // Gradients are divided by this before the sum and multiplied by it after, on
+  // top of the average's division: moves range from one side to the other in
+  // narrow types. Only with an average.
+  double gradient_predivide_factor = 1.0;
+  // Before the keys, in the names peers see. Reducers at work at the same time
+  // have different ones.
+  std::string name = "gradient";
+};
+
+class GradientReducer {
+ public:
+  // Uses `runtime` for as long as it lives.
+  //   hvd::Error (InvalidArgument)  a predivide factor that is not a positive
+  //   finite
+  //                                 number, or given with another op than
+  //                                 average
+  explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
+
+  // Starts to reduce `gradient` in place. Its memory is borrowed until finish()
+  // has returned.
+  //   hvd::Error (AlreadyExists)  `key` was added since the last finish()
+  void add(const std::string& key, TensorView gradient);
+
+  // Whether `key` was added since the last finish().
+  bool has(const std::string& key) const;
+  // Whether anything was.
+  bool is_pending() const;
+
+  // Waits until everything that was added is reduced. Afterwards the same keys
+  // may be added again, also if it threw.
+  //   hvd::Error  the first failure, in the order of adding; names the tensor
+  void finish();
+
+ private:
+  Runtime& runtime_;
+  const ReducerOptions options_;
+  mutable Mutex mutex_;
+  absl::flat_hash_set<std::string> keys_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, Future<void>>> pending_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hvd::replica

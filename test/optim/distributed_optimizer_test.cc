@@ -1,0 +1,271 @@
+#include "horovodpp/optim/distributed_optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/nn/nn.h"
+#include "horovodpp/optim/sgd.h"
+#include "horovodpp/runtime/global.h"
+#include "test/runtime/world.h"
+
+namespace hvd::optim {
+namespace {
+
+using ::testing::HasSubstr;
+using transport::LoopbackWorld;
+
+// Two weights that every rank starts with: {1, 2} and {3}.
+struct Weights {
+  Tensor a = from_vector<float>({1, 2}, {2}).set_requires_grad(true);
+  Tensor b = from_vector<float>({3}, {1}).set_requires_grad(true);
+  std::vector<nn::NamedTensor> named() const { return {{"a", a}, {"b", b}}; }
+
+  std::unique_ptr<DistributedOptimizer> optimizer(
+      Runtime& job, DistributedOptions options = {}) {
+    options.runtime = &job;
+    return std::make_unique<DistributedOptimizer>(
+        std::make_unique<SGD>(named(), SGDOptions{.learning_rate = 1}),
+        options);
+  }
+
+  // A loss whose gradients are `factor` for a and b.
+  Tensor loss(double factor) const { return (a.sum() + b.sum()) * factor; }
+};
+
+TEST(DistributedOptimizer, StepsAlongTheMeanOfAllRanksGradients) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    for (int step = 1; step <= 3; ++step) {
+      optimizer->zero_grad();
+      w.loss(job.topology().rank()).backward();
+      optimizer->step();
+      EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({1, 1}));
+      EXPECT_EQ(w.b.item<float>(), 3.0f - static_cast<float>(step));
+    }
+  });
+}
+
+TEST(DistributedOptimizer, StartsTheReductionDuringBackward) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    w.loss(1).backward();
+    // What is under way must not be forgotten.
+    try {
+      optimizer->zero_grad();
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("before optimizer.step()"));
+    }
+    optimizer->step();
+    optimizer->zero_grad();
+    EXPECT_FALSE(w.a.grad().defined());
+  });
+}
+
+TEST(DistributedOptimizer, AParameterThatNoBackwardReachedContributesZeros) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    // Rank 0 reaches both, rank 1 only a.
+    (job.topology().rank() == 0 ? w.loss(4) : w.a.sum() * 2).backward();
+    optimizer->step();
+    EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({3, 3}));
+    EXPECT_EQ(w.b.grad().item<float>(), 2.0f);
+  });
+}
+
+TEST(DistributedOptimizer, SynchronizedGradientsMayBeChangedBeforeTheStep) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job, {.op = ReduceOp::kSum});
+    w.loss(1).backward();
+    optimizer->synchronize();
+    EXPECT_EQ(w.b.grad().item<float>(), 2.0f);
+    w.b.grad().fill_(0.5);
+    {
+      const auto skip = optimizer->skip_synchronize();
+      optimizer->step();
+    }
+    EXPECT_EQ(w.b.item<float>(), 2.5f);
+
+    // Without skip_synchronize() a sum is not summed again either.
+    optimizer->zero_grad();
+    w.loss(1).backward();
+    optimizer->synchronize();
+    optimizer->step();
+    EXPECT_EQ(w.b.grad().item<float>(), 2.0f);
+    EXPECT_EQ(w.b.item<float>(), 0.5f);
+
+    // And the next step reduces as ever.
+    optimizer->zero_grad();
+    w.loss(1).backward();
+    optimizer->step();
+    EXPECT_EQ(w.b.item<float>(), -1.5f);
+  });
+}
+
+TEST(DistributedOptimizer, PredivisionKeepsTheMean) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job, {.gradient_predivide_factor = 2.0});
+    w.loss(1 + 2 * job.topology().rank()).backward();
+    optimizer->step();
+    EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({2, 2}));
+  });
+}
+
+TEST(DistributedOptimizer, AddsUpThePassesOfAStep) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job, {.backward_passes_per_step = 2});
+    w.loss(1).backward();
+    optimizer->zero_grad(false);  // Nothing is under way after the first pass.
+    w.loss(10).backward();
+    optimizer->step();
+    EXPECT_EQ(w.b.grad().item<float>(), 10.0f);
+
+    optimizer->zero_grad();
+    w.loss(1).backward();
+    w.loss(2).backward();
+    try {
+      w.loss(3).backward();
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(
+          error.what(),
+          HasSubstr("Gradients were computed more than "
+                    "backward_passes_per_step times before call to step()"));
+    }
+    optimizer->step();
+    EXPECT_EQ(w.b.grad().item<float>(), 3.0f);
+  });
+}
+
+TEST(DistributedOptimizer, ASharedWeightIsHandedOverOnce) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    (w.a.sum() + (w.a * w.a).sum() + w.b.sum() * w.a.sum()).backward();
+    optimizer->step();
+    EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({6, 8}));
+  });
+}
+
+TEST(DistributedOptimizer, RefusesOptionsWithoutMeaning) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    EXPECT_THROW(w.optimizer(job, {.backward_passes_per_step = 0}), Error);
+    EXPECT_THROW(w.optimizer(job, {.gradient_predivide_factor = -1}), Error);
+    EXPECT_THROW(DistributedOptimizer(nullptr, {.runtime = &job}), Error);
+    EXPECT_THROW(
+        DistributedOptimizer(std::make_unique<SGD>(w.named(), SGDOptions{})),
+        Error);
+  });
+}
+
+TEST(DistributedOptimizer, TwoOptimizersWithNamesOfTheirOwnDoNotMeet) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights generator;
+    Weights critic;
+    auto first = generator.optimizer(job, {.name = "generator"});
+    auto second = critic.optimizer(job, {.name = "critic"});
+    generator.loss(1).backward();
+    critic.loss(2).backward();
+    second->step();
+    first->step();
+    EXPECT_EQ(generator.b.item<float>(), 2.0f);
+    EXPECT_EQ(critic.b.item<float>(), 1.0f);
+  });
+}
+
+TEST(DistributedOptimizer, TakesItsHooksAlongWhenItGoes) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    w.optimizer(job).reset();
+    w.loss(job.topology().rank()).backward();
+    EXPECT_EQ(w.b.grad().item<float>(),
+              static_cast<float>(job.topology().rank()));
+  });
+}
+
+TEST(BroadcastParameters, MakesReplicasEqual) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const ThreadRuntime scope(job);
+    manual_seed(static_cast<std::uint64_t>(job.topology().rank()));
+    nn::Sequential model(std::make_shared<nn::Linear>(4, 3),
+                         std::make_shared<nn::ReLU>(),
+                         std::make_shared<nn::Linear>(3, 2));
+    broadcast_parameters(model.named_parameters(), 1);
+    for (const auto& [name, tensor] : model.named_parameters()) {
+      const auto all =
+          job.allgather_async(
+                 tensor.reshape({1, tensor.num_elements()}).tensor_view(),
+                 {.name = name})
+              .wait();
+      ASSERT_EQ(all.status(), absl::OkStatus());
+      const std::vector<float> mine = tensor.to_vector<float>();
+      for (std::size_t i = 0; i < 3 * mine.size(); ++i) {
+        EXPECT_EQ(all->data<float>()[i], mine[i % mine.size()]);
+      }
+    }
+  });
+}
+
+// The losses of 200 steps of a small classifier, over `ranks` ranks that share
+// one global batch of 24.
+std::vector<double> loss_curve(int ranks) {
+  constexpr int kGlobalBatch = 24;
+  constexpr int kSteps = 200;
+  std::vector<double> losses(kSteps);
+  run_world({.size = ranks}, [&](Runtime& job, LoopbackWorld&) {
+    const ThreadRuntime scope(job);
+    const int rank = job.topology().rank();
+    manual_seed(7);
+    nn::Sequential model(std::make_shared<nn::Linear>(6, 16),
+                         std::make_shared<nn::ReLU>(),
+                         std::make_shared<nn::Linear>(16, 3));
+    broadcast_parameters(model.named_parameters(), 0);
+    DistributedOptimizer optimizer(std::make_unique<SGD>(
+        model.named_parameters(),
+        SGDOptions{.learning_rate = 0.05, .momentum = 0.9}));
+    const std::int64_t mine = kGlobalBatch / ranks;
+    for (int step = 0; step < kSteps; ++step) {
+      // Each rank has the same generator, and so draws the same.
+      const Tensor all = randn({kGlobalBatch, 6});
+      const Tensor x = all.narrow(0, rank * mine, mine).contiguous();
+      const Tensor y = x.narrow(1, 0, 3).contiguous().argmax();
+      optimizer.zero_grad();
+      const Tensor loss = cross_entropy(model(x), y);
+      loss.backward();
+      optimizer.step();
+      double value = static_cast<double>(loss.item<float>());
+      ASSERT_EQ(allreduce_(TensorView::of(&value, {}), {.name = "loss"}),
+                absl::OkStatus());
+      if (rank == 0) losses[static_cast<std::size_t>(step)] = value;
+    }
+  });
+  return losses;
+}
+
+TEST(DistributedOptimizer, OneTwoAndThreeRanksLearnAlongTheSameCurve) {
+  const std::vector<double> one = loss_curve(1);
+  EXPECT_LT(one.back(), 0.5 * one.front());
+  for (int ranks : {2, 3}) {
+    const std::vector<double> several = loss_curve(ranks);
+    for (std::size_t step = 0; step < one.size(); ++step) {
+      ASSERT_LE(std::abs(several[step] - one[step]), 1e-4 * one[step])
+          << ranks << " ranks, step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hvd::optim

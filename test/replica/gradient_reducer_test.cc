@@ -1,0 +1,119 @@
+#include "horovodpp/replica/gradient_reducer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "horovodpp/replica/broadcast.h"
+#include "test/runtime/world.h"
+
+namespace hvd::replica {
+namespace {
+
+using ::testing::HasSubstr;
+using transport::LoopbackWorld;
+
+TEST(GradientReducer, TurnsGradientsIntoTheirMeansInAnyOrder) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    GradientReducer reducer(job);
+    for (int step = 0; step < 3; ++step) {
+      std::vector<std::vector<float>> gradients(
+          4, std::vector<float>(10, static_cast<float>(rank)));
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        const std::size_t mine =
+            (i + static_cast<std::size_t>(rank)) % gradients.size();
+        reducer.add(std::to_string(mine),
+                    TensorView::of(gradients[mine].data(), {10}));
+        EXPECT_TRUE(reducer.has(std::to_string(mine)));
+      }
+      EXPECT_TRUE(reducer.is_pending());
+      reducer.finish();
+      EXPECT_FALSE(reducer.is_pending());
+      EXPECT_FALSE(reducer.has("0"));
+      for (const auto& gradient : gradients) EXPECT_EQ(gradient[9], 1.0f);
+    }
+  });
+}
+
+TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    float value = 1;
+    reducer.add("w", TensorView::of(&value, {}));
+    try {
+      reducer.add("w", TensorView::of(&value, {}));
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_TRUE(absl::IsAlreadyExists(error.status()));
+      EXPECT_THAT(error.what(), HasSubstr("'w' was handed over twice"));
+    }
+    reducer.finish();
+  });
+}
+
+TEST(GradientReducer, PredivisionKeepsTheMeanAndAvoidsOverflow) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.gradient_predivide_factor = 2.0});
+    float value = std::numeric_limits<float>::max();
+    reducer.add("w", TensorView::of(&value, {}));
+    float other = static_cast<float>(job.topology().rank());
+    reducer.add("v", TensorView::of(&other, {}));
+    reducer.finish();
+    EXPECT_EQ(value, std::numeric_limits<float>::max());
+    EXPECT_EQ(other, 0.5f);
+  });
+}
+
+TEST(GradientReducer, RefusesAPredivisionWithoutMeaning) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    EXPECT_THROW(GradientReducer(job, {.gradient_predivide_factor = 0}), Error);
+    EXPECT_THROW(GradientReducer(job, {.op = ReduceOp::kSum,
+                                       .gradient_predivide_factor = 2}),
+                 Error);
+  });
+}
+
+TEST(GradientReducer, SaysWhichGradientTheRanksDisagreeOnAndServesTheNextStep) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    std::vector<float> values(4, 1);
+    float fine = static_cast<float>(job.topology().rank());
+    reducer.add("fine", TensorView::of(&fine, {}));
+    reducer.add("odd",
+                TensorView::of(values.data(), {2 + job.topology().rank()}));
+    try {
+      reducer.finish();
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("gradient of 'odd'"));
+      EXPECT_THAT(error.what(),
+                  HasSubstr("float32[2], rank 1 sent float32[3]"));
+    }
+    EXPECT_EQ(fine, 0.5f);
+    reducer.add("odd", TensorView::of(values.data(), {4}));
+    reducer.finish();
+  });
+}
+
+TEST(Broadcast, GivesEveryRankTheTensorsOfOne) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    std::vector<float> a(5, static_cast<float>(rank));
+    std::vector<std::int64_t> b(2, rank);
+    broadcast(job,
+              {{"a", TensorView::of(a.data(), {5})},
+               {"b", TensorView::of(b.data(), {2})}},
+              2);
+    EXPECT_EQ(a, std::vector<float>(5, 2));
+    EXPECT_EQ(b, std::vector<std::int64_t>(2, 2));
+    EXPECT_THROW(broadcast(job, {{"a", TensorView::of(a.data(), {5})}}, 7),
+                 Error);
+  });
+}
+
+}  // namespace
+}  // namespace hvd::replica

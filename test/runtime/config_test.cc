@@ -1,0 +1,92 @@
+#include "horovodpp/runtime/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace hvd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The config read with these variables set, and none else of ours.
+absl::StatusOr<Config> read(
+    const std::map<std::string, std::string>& variables) {
+  for (const char* name :
+       {"HOROVOD_SIZE", "HOROVOD_START_TIMEOUT", "HOROVOD_FUSION_THRESHOLD",
+        "HOROVOD_CYCLE_TIME", "HOROVOD_CACHE_CAPACITY",
+        "HOROVOD_THREAD_AFFINITY", "HOROVOD_LOG_LEVEL", "HOROVOD_LOG_HIDE_TIME",
+        "HOROVODPP_RANKS_PER_NODE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
+        "PMI_SIZE"}) {
+    unsetenv(name);
+  }
+  for (const auto& [name, value] : variables)
+    setenv(name.c_str(), value.c_str(), 1);
+  return Config::from_env();
+}
+
+TEST(Config, HasHorovodsDefaults) {
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->fusion_threshold, 134217728u);
+  EXPECT_EQ(config->cache_capacity, 1024u);
+  EXPECT_EQ(config->cycle_time.count(), 0);
+  EXPECT_EQ(config->start_timeout, std::chrono::seconds(30));
+  EXPECT_EQ(config->log.level, telemetry::LogLevel::kWarning);
+  EXPECT_FALSE(config->launched);
+}
+
+TEST(Config, ReadsEveryVariable) {
+  const auto config = read({{"HOROVOD_SIZE", "4"},
+                            {"HOROVOD_START_TIMEOUT", "1.5"},
+                            {"HOROVOD_FUSION_THRESHOLD", "0"},
+                            {"HOROVOD_CYCLE_TIME", "2.5"},
+                            {"HOROVOD_CACHE_CAPACITY", "7"},
+                            {"HOROVOD_THREAD_AFFINITY", "0,3"},
+                            {"HOROVOD_LOG_LEVEL", "Debug"},
+                            {"HOROVOD_LOG_HIDE_TIME", "1"},
+                            {"HOROVODPP_RANKS_PER_NODE", "2"}});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->expected_size, 4);
+  EXPECT_TRUE(config->launched);
+  EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config->fusion_threshold, 0u);
+  EXPECT_EQ(config->cycle_time, std::chrono::microseconds(2500));
+  EXPECT_EQ(config->cache_capacity, 7u);
+  EXPECT_THAT(config->thread_affinity, ElementsAre(0, 3));
+  EXPECT_EQ(config->log.level, telemetry::LogLevel::kDebug);
+  EXPECT_TRUE(config->log.hide_time);
+  EXPECT_EQ(config->ranks_per_node, 2);
+}
+
+TEST(Config, KnowsTheSignsOfALauncher) {
+  EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
+  EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
+  EXPECT_TRUE(read({{"PMI_SIZE", "1"}})->launched);
+  EXPECT_FALSE(read({{"HOROVOD_SIZE", "1"}})->launched);
+}
+
+TEST(Config, NamesTheVariableItCannotRead) {
+  const std::map<std::string, std::string> wrong = {
+      {"HOROVOD_SIZE", "two"},
+      {"HOROVOD_FUSION_THRESHOLD", "-1"},
+      {"HOROVOD_CYCLE_TIME", "nan"},
+      {"HOROVOD_CACHE_CAPACITY", "99999999999"},
+      {"HOROVOD_LOG_LEVEL", "loud"},
+      {"HOROVOD_THREAD_AFFINITY", "0,x"},
+      {"HOROVOD_LOG_HIDE_TIME", "yes"},
+      {"HOROVOD_START_TIMEOUT", "soon"}};
+  for (const auto& [name, value] : wrong) {
+    const absl::Status status = read({{name, value}}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(name + "='" + value + "'"));
+  }
+}
+
+}  // namespace
+}  // namespace hvd

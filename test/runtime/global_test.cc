@@ -1,0 +1,81 @@
+#include "horovodpp/runtime/global.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "test/runtime/world.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string text_of(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(Global, AnythingWithoutAJobIsAClearError) {
+  ASSERT_EQ(shutdown(), absl::OkStatus());
+  EXPECT_FALSE(is_initialized());
+  float value = 1;
+  const TensorView view = TensorView::of(&value, {1});
+  for (const absl::Status& status :
+       {allreduce_(view), allreduce(view).status(), allgather(view).status(),
+        broadcast_(view, 0), broadcast(view, 0).status(), barrier()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(text_of(status), HasSubstr("call hvd::init() first"));
+  }
+  for (const auto ask :
+       {rank, size, local_rank, local_size, cross_rank, cross_size}) {
+    EXPECT_THROW(ask(), Error);
+  }
+  EXPECT_THROW(is_homogeneous(), Error);
+  EXPECT_THROW(current_runtime(), Error);
+}
+
+TEST(Global, AJobOfOneNeedsNoLauncher) {
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(init(Config()), absl::OkStatus());
+    ASSERT_EQ(init(Config()), absl::OkStatus());  // It is in one already.
+    EXPECT_TRUE(is_initialized());
+    EXPECT_EQ(rank(), 0);
+    EXPECT_EQ(size(), 1);
+    EXPECT_EQ(local_rank(), 0);
+    EXPECT_EQ(local_size(), 1);
+    EXPECT_EQ(cross_rank(), 0);
+    EXPECT_EQ(cross_size(), 1);
+    EXPECT_TRUE(is_homogeneous());
+    float value = 3;
+    const TensorView view = TensorView::of(&value, {1});
+    EXPECT_EQ(allreduce_(view, {.name = "x"}), absl::OkStatus());
+    EXPECT_EQ(allreduce(view, {.op = ReduceOp::kSum})->data<float>()[0], 3.0f);
+    EXPECT_EQ(allgather(view)->data<float>()[0], 3.0f);
+    EXPECT_EQ(broadcast_(view, 0), absl::OkStatus());
+    EXPECT_EQ(broadcast(view, 0)->data<float>()[0], 3.0f);
+    EXPECT_EQ(barrier(), absl::OkStatus());
+    const Future<void> pending = allreduce_async_(view, {.name = "y"});
+    EXPECT_EQ(synchronize(pending), absl::OkStatus());
+    EXPECT_TRUE(poll(pending));
+    ASSERT_EQ(shutdown(), absl::OkStatus());
+  }
+  EXPECT_THAT(text_of(barrier()), HasSubstr("has been shut down"));
+}
+
+TEST(Global, RanksThatAreThreadsHaveAJobEach) {
+  run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
+    const ThreadRuntime scope(job);
+    EXPECT_EQ(rank(), job.topology().rank());
+    EXPECT_EQ(size(), 3);
+    std::int32_t value = rank();
+    EXPECT_EQ(allreduce_(TensorView::of(&value, {}),
+                         {.name = "x", .op = ReduceOp::kSum}),
+              absl::OkStatus());
+    EXPECT_EQ(value, 3);
+  });
+  EXPECT_FALSE(is_initialized());
+}
+
+}  // namespace
+}  // namespace hvd
