@@ -6,6 +6,13 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
+   OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} "
+    "${CMAKE_CXX_COMPILER_VERSION}; horovodpp needs GCC >= 12 or Clang >= 14. "
+    "Name another with -DCMAKE_CXX_COMPILER=<path>.")
+endif()
+
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(HVD_CCACHE ccache)
   if(HVD_CCACHE)
@@ -20,12 +27,18 @@ if(HVD_WARNINGS_AS_ERRORS)
   target_compile_options(hvd_compile_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(hvd_compile_options INTERFACE -Wthread-safety)
+  # Clang counts sign conversions among -Wconversion, GCC does not.
+  target_compile_options(hvd_compile_options INTERFACE -Wthread-safety
+    -Wno-sign-conversion)
 endif()
+# Build folders that differ in nothing else share what ccache holds.
+target_compile_options(hvd_compile_options INTERFACE
+  -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)
 
 if(HVD_SANITIZE STREQUAL "address")
   set(HVD_SANITIZER_FLAGS -fsanitize=address,undefined
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
 elseif(HVD_SANITIZE STREQUAL "thread")
   set(HVD_SANITIZER_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
 elseif(HVD_SANITIZE)
@@ -34,9 +47,4 @@ endif()
 if(HVD_SANITIZE)
   add_compile_options(${HVD_SANITIZER_FLAGS})
   add_link_options(${HVD_SANITIZER_FLAGS})
-endif()
-
-if(HVD_CLANG_TIDY)
-  find_program(HVD_CLANG_TIDY_PROGRAM clang-tidy REQUIRED)
-  set(CMAKE_CXX_CLANG_TIDY ${HVD_CLANG_TIDY_PROGRAM} --quiet)
 endif()

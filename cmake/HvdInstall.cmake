@@ -1,0 +1,38 @@
+# What a user of the installed library finds: headers, the library, and the two
+# ways to ask for it, find_package(horovodpp CONFIG) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
+
+install(TARGETS horovodpp EXPORT horovodppTargets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/horovodpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT horovodppTargets NAMESPACE horovodpp:: DESTINATION ${package_dir})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/horovodppConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/horovodppConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
+  ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir})
+
+# A shared library brings what only it needs; whoever links the static one names
+# it. (MPI and BLAS have no pkg-config name that is the same everywhere.)
+set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
+set(pc_private_requires spdlog)
+set(pc_private_libs ${BLAS_LIBRARIES})
+if(HVD_WITH_MPI)
+  list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})
+endif()
+list(JOIN pc_private_libs " " pc_private_libs)
+if(NOT BUILD_SHARED_LIBS)
+  string(APPEND pc_libs " ${pc_private_libs}")
+  set(pc_static_requires ", ${pc_private_requires}")
+endif()
+file(RELATIVE_PATH pc_to_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp.pc.in
+  ${PROJECT_BINARY_DIR}/horovodpp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -7,8 +7,9 @@
 // waits for peers it asks `call.watch`, and gives up with the watch's error. A
 // plane that has failed once is not used again.
 //
-// Results are bit-equal on all ranks and from run to run. f16, bf16 and
-// integers narrower than 32 bits are accumulated in a wider type. Not
+// Results are bit-equal on all ranks and from run to run. f16 and bf16 are
+// accumulated in float, integers that are averaged or scaled in a type wide
+// enough for the exact sum; other integer sums and products wrap. Not
 // thread-safe.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/transport/communicator.h"
@@ -34,8 +36,9 @@ struct Piece {
 };
 
 // result = postscale * op over ranks of (prescale * input). Integers are scaled
-// in double and truncated toward zero; an average of integers is the exact sum
-// divided, rounded toward zero. For bool: min and product are "and", max and
+// in double, truncated toward zero and held at the limits of their type (NaN
+// becomes 0); an average of integers is the exact sum divided, rounded toward
+// zero. Min and max hand NaN on. For bool: min and product are "and", max and
 // sum are "or".
 struct Reduction {
   DType dtype = DType::kF32;
@@ -45,7 +48,8 @@ struct Reduction {
 };
 
 // OK if the reduction means something.
-//   InvalidArgument  an average or a scale of bool; Adasum (planes of its own)
+//   InvalidArgument  an average or a scale of bool; Adasum, for which there are
+//                    planes of their own
 absl::Status check(const Reduction& reduction);
 
 struct Call {
@@ -59,6 +63,11 @@ class DataPlane {
 
   // "shm", "ring" …, as in logs.
   virtual std::string name() const = 0;
+
+  // Whether this plane moves calls of so many bytes (all pieces or ranks
+  // together) in the memory of `device`. Depends on nothing else, so that all
+  // ranks choose alike.
+  virtual bool supports(const Device& device, std::size_t bytes) const = 0;
 
   // Reduces all pieces, elementwise over the ranks, in one go.
   virtual absl::Status allreduce(std::span<const Piece> pieces,

@@ -135,7 +135,12 @@ class Future {
   // As wait(), for at most `patience`: false if the outcome is not there by
   // then.
   bool wait_for(std::chrono::nanoseconds patience) const {
-    return state_->wait_until(std::chrono::steady_clock::now() + patience);
+    using std::chrono::steady_clock;
+    const auto now = steady_clock::now();
+    // The sum of both may be later than there is time.
+    const bool for_ever = patience > steady_clock::time_point::max() - now;
+    return state_->wait_until(for_ever ? steady_clock::time_point::max()
+                                       : now + patience);
   }
 
   // Runs `callback` with the outcome, once: at once on this thread if it is

@@ -32,15 +32,14 @@ absl::StatusOr<Topology> Topology::from_peers(int rank,
   while (topology.local_ranks_[local] != rank) ++local;
   topology.local_rank_ = static_cast<int>(local);
 
-  // Nodes in the order of their leaders; those too small to have this local
-  // rank do not count.
+  // Across nodes, the ranks of equal local rank count in their own order. A
+  // node too small to have this local rank does not count.
   topology.cross_size_ = 0;
-  for (int leader : topology.leaders_) {
-    const auto& members = nodes[peers[static_cast<std::size_t>(leader)].node];
-    if (leader == topology.local_ranks_.front()) {
-      topology.cross_rank_ = topology.cross_size_;
+  for (const auto& [node, members] : nodes) {
+    if (members.size() > local) {
+      ++topology.cross_size_;
+      if (members[local] < rank) ++topology.cross_rank_;
     }
-    if (members.size() > local) ++topology.cross_size_;
     if (members.size() != topology.local_ranks_.size()) {
       topology.homogeneous_ = false;
     }

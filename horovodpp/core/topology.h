@@ -1,7 +1,7 @@
 // Where a rank stands in its job: who runs on which node.
 //
 // Words: `rank` counts all ranks, `local_rank` those of one node, `cross_rank`
-// the nodes as seen by ranks of equal local rank.
+// those of equal local rank, one of each node; all in the order of `rank`.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,10 @@ struct MpiOptions {
   // As LoopbackWorld::Options::ranks_per_node: a test's way to several nodes on
   // one machine.
   int ranks_per_node = 0;
+  // How long the first call waits for the other ranks to make theirs. (What
+  // MPI_Init itself waits for is beyond it.)
+  std::chrono::steady_clock::time_point deadline =
+      std::chrono::steady_clock::time_point::max();
 };
 
 // Whether this library was built with MPI.
@@ -31,7 +35,9 @@ bool mpi_is_running();
 //   FailedPrecondition  built without MPI; MPI is finalized; the program
 //   initialized it
 //                       below MPI_THREAD_SERIALIZED; the world's size is not
-//                       `expected_size` (names the MPI library)
+//                       `expected_size` (names the MPI library); an earlier
+//                       communicator of this process still lives
+//   DeadlineExceeded    not all ranks came before `deadline`
 absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
     const MpiOptions& options);
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace hvd {
 namespace {
@@ -68,6 +71,87 @@ TEST(Future, WaitForGivesUpAndLaterSucceeds) {
   EXPECT_FALSE(promise.future().wait_for(std::chrono::milliseconds(1)));
   promise.set(absl::OkStatus());
   EXPECT_TRUE(promise.future().wait_for(std::chrono::milliseconds(1)));
+}
+
+TEST(Future, WaitForHasPatienceForEver) {
+  Promise<void> promise;
+  std::thread setter([promise] { promise.set(absl::OkStatus()); });
+  EXPECT_TRUE(promise.future().wait_for(std::chrono::nanoseconds::max()));
+  setter.join();
+}
+
+TEST(Future, TakeMovesAValueThatOnlyMoves) {
+  Promise<std::unique_ptr<int>> promise;
+  Future<std::unique_ptr<int>> future = promise.future();
+  std::thread setter([promise] { promise.set(std::make_unique<int>(5)); });
+  const auto taken = future.take();
+  setter.join();
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(**taken, 5);
+}
+
+TEST(Future, TakeOfAFailureSaysWhy) {
+  Future<std::unique_ptr<int>> future =
+      Promise<std::unique_ptr<int>>().future();
+  EXPECT_TRUE(absl::IsCancelled(future.take().status()));
+}
+
+TEST(Future, ReadyFromTheStartNeedsNoPromise) {
+  const auto future = Future<int>::ready(3);
+  EXPECT_TRUE(future.poll());
+  EXPECT_EQ(*future.wait(), 3);
+  EXPECT_TRUE(absl::IsAborted(
+      Future<int>::ready(absl::AbortedError("no")).wait().status()));
+}
+
+TEST(Future, OutlivesAnyButTheLastCopyOfItsPromise) {
+  auto first = std::make_unique<Promise<int>>();
+  const Promise<int> second = *first;
+  const Future<int> future = first->future();
+  first.reset();
+  EXPECT_FALSE(future.poll());
+  second.set(1);
+  EXPECT_EQ(*future.wait(), 1);
+}
+
+TEST(Future, KeepsItsOutcomeAfterThePromiseIsGone) {
+  Future<int> future;
+  {
+    const Promise<int> promise;
+    promise.set(9);
+    future = promise.future();
+  }
+  EXPECT_EQ(*future.wait(), 9);
+}
+
+TEST(Future, ACallbackThatWaitsForAPromiseThatDiesHearsOfIt) {
+  bool cancelled = false;
+  {
+    const Promise<void> promise;
+    promise.future().then(
+        [&](const absl::Status& s) { cancelled = absl::IsCancelled(s); });
+  }
+  EXPECT_TRUE(cancelled);
+}
+
+// Many threads copy, compare and drop the same error at once.
+TEST(Future, GivesTheSameErrorToEveryThread) {
+  const std::string why = "rank 3 (host 'a', pid 4711) was killed by signal 9";
+  for (int round = 0; round < 100; ++round) {
+    auto promise = std::make_unique<Promise<int>>();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&why, future = promise->future()]() mutable {
+        const absl::Status status = future.wait().status();
+        future = Future<int>();  // The error alone is shared from here on.
+        const std::vector<absl::Status> copies(3, status);
+        EXPECT_EQ(copies.back().message(), why);
+      });
+    }
+    promise->set(absl::UnavailableError(why));
+    promise.reset();
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+# A thin front over the CMake presets: `make help`.
+
+# What install_dependencies.sh had to bring itself goes before the system's.
+export PATH := $(CURDIR)/build/tools/bin:$(PATH)
+SHELL := /bin/sh
+
+# A compilation takes up to 1.5 GB.
+JOBS ?= $(shell awk -v cores=$$(nproc) '/^MemAvailable/ \
+  { jobs = int($$2 / 1500000); if (jobs > cores) jobs = cores } \
+  END { print jobs < 1 ? 1 : jobs }' /proc/meminfo)
+RANKS ?= 2
+
+BUILDS := dev bare asan tsan
+RELEASE := build/release
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test format tidy clean
+
+help:  ## What can be made
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
+	@scripts/install_dependencies.sh demo
+	@$(call build,release)
+	$(RELEASE)/horovodrun/horovodrun -np $(RANKS) $(RELEASE)/examples/cpp/fashion_mnist $(ARGS)
+
+test:  ## Build and run every test, also without MPI and under the sanitizers
+	@scripts/install_dependencies.sh test
+	@$(foreach preset,$(BUILDS),$(call build,$(preset)) &&) true
+	@mkdir -p build/all && echo 'subdirs($(BUILDS:%=../%))' > build/all/CTestTestfile.cmake
+	@cd build/all && ctest -j $(JOBS) --output-on-failure --no-tests=error --no-label-summary
+
+format:  ## Lay out every source as .clang-format says
+	@scripts/format.sh
+
+tidy:  ## Run clang-tidy over every source
+	@$(call build,dev)
+	@run-clang-tidy -quiet -j $(JOBS) -p build/dev '$(CURDIR)/(horovodpp|horovodrun|examples|test)/'
+
+clean:  ## Remove what was built
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +
+
+# Configures and builds the preset $(1).
+build = echo "== preset $(1)" && cmake --preset $(1) --log-level=WARNING > /dev/null && \
+  cmake --build --preset $(1) -j $(JOBS)

@@ -1,0 +1,97 @@
+#include "horovodpp/autograd/accumulate_grad.h"
+
+#include <utility>
+
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd::autograd {
+namespace {
+
+// The strides that a gradient of `like` has: its own if it fills its memory,
+// else row by row.
+Dims gradient_strides(const Tensor& like) {
+  return is_dense(like.sizes(), like.strides())
+             ? like.strides()
+             : contiguous_strides(like.sizes());
+}
+
+bool same_layout(const Dims& sizes, const Dims& a, const Dims& b) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1 && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+bool can_steal(const Tensor& gradient, const Tensor& like) {
+  const TensorImpl& impl = *gradient.impl();
+  return !is_grad_enabled() && impl.unique() && impl.storage->unique() &&
+         same_layout(like.sizes(), impl.strides, gradient_strides(like));
+}
+
+}  // namespace
+
+void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient) {
+  if (grad.defined()) {
+    if (is_grad_enabled()) {
+      grad = add(grad, gradient);
+    } else {
+      grad.add_(gradient);
+    }
+  } else if (can_steal(gradient, like)) {
+    grad = std::move(gradient);
+  } else {
+    grad = clone_with_strides(gradient, gradient_strides(like));
+  }
+}
+
+AccumulateGrad::AccumulateGrad(const Tensor& leaf)
+    : Node(kTopPriority), leaf_(leaf) {
+  add_input(leaf);
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  AutogradMeta& meta = *leaf_.impl()->meta;
+  SpinLockHolder lock(meta.lock);
+  if (meta.accumulator == this) meta.accumulator = nullptr;
+}
+
+LeafHooks* AccumulateGrad::leaf_hooks() const {
+  return leaf_.impl()->meta->hooks.load(std::memory_order_acquire);
+}
+
+void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
+  {
+    MutexLock lock(mutex_);
+    accumulate_into(leaf_.impl()->meta->grad, leaf_, std::move(gradients[0]));
+  }
+  if (LeafHooks* hooks = leaf_hooks()) {
+    hooks->post_accumulate.for_each([&](const auto& hook) { hook(leaf_); });
+  }
+}
+
+Ref<Node> existing_grad_accumulator(const Tensor& leaf) {
+  AutogradMeta* meta = leaf.impl()->meta.get();
+  if (meta == nullptr) return nullptr;
+  SpinLockHolder lock(meta->lock);
+  Node* node = meta->accumulator;
+  return node != nullptr && node->try_retain() ? Ref<Node>::adopt(node)
+                                               : nullptr;
+}
+
+Ref<Node> grad_accumulator(const Tensor& leaf) {
+  if (auto existing = existing_grad_accumulator(leaf)) return existing;
+  // Before the lock and after it in the other order would destroy the loser of
+  // a race under the lock that its destructor takes.
+  auto made = Ref<Node>::adopt(new AccumulateGrad(leaf));
+  AutogradMeta& meta = *leaf.impl()->meta;
+  SpinLockHolder lock(meta.lock);
+  Node* node = meta.accumulator;
+  if (node != nullptr && node->try_retain()) return Ref<Node>::adopt(node);
+  meta.accumulator = made.get();
+  return made;
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,19 @@
+// Tensors, the operations on them, and their gradients: everything a program
+// that differentiates needs.
+//
+//   hvd::Tensor w = hvd::randn({10, 784}, {.requires_grad = true});
+//   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(images, w), labels);
+//   loss.backward();
+//   {
+//     hvd::NoGrad no_grad;
+//     w.add_(w.grad(), -0.1);
+//   }
+#pragma once
+
+#include "horovodpp/autograd/engine.h"        // IWYU pragma: export
+#include "horovodpp/autograd/error.h"         // IWYU pragma: export
+#include "horovodpp/autograd/factories.h"     // IWYU pragma: export
+#include "horovodpp/autograd/generator.h"     // IWYU pragma: export
+#include "horovodpp/autograd/ops.h"           // IWYU pragma: export
+#include "horovodpp/autograd/tensor.h"        // IWYU pragma: export
+#include "horovodpp/autograd/thread_state.h"  // IWYU pragma: export

@@ -1,0 +1,49 @@
+// What autograd knows of one tensor: who made it, what gradient it has, who
+// wants to hear of it, and what it is a view of. Most tensors have none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd::autograd {
+
+// The hooks of a leaf live with the tensor, since its node may come and go.
+struct LeafHooks {
+  HookList<std::function<Tensor(const Tensor&)>> tensor;
+  HookList<std::function<void(const Tensor&)>> post_accumulate;
+};
+
+struct AutogradMeta : Pooled {
+  ~AutogradMeta() { delete hooks.load(std::memory_order_relaxed); }
+
+  LeafHooks& make_hooks();
+
+  Tensor grad;
+  Ref<Node> grad_fn;
+  std::uint32_t output_nr = 0;
+  bool requires_grad = false;  // Of a leaf.
+  bool retains_grad = false;
+
+  // The node that adds to `grad`, as long as a graph holds it; it takes itself
+  // out under the lock before it goes.
+  SpinLock lock;
+  Node* accumulator ABSL_GUARDED_BY(lock) = nullptr;
+  std::atomic<LeafHooks*> hooks{nullptr};
+
+  // Of a view that graphs know of: what it shows, and the version at which its
+  // grad_fn was right. A write through the base or another view makes the
+  // grad_fn stale.
+  Tensor base;
+  std::uint32_t view_version = 0;
+};
+
+// The meta of `tensor`, made if there is none yet.
+AutogradMeta& meta_of(const Tensor& tensor);
+
+}  // namespace hvd::autograd

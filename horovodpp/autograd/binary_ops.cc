@@ -1,0 +1,179 @@
+#include <functional>
+
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// f(a, b) in a new tensor.
+template <typename F>
+Tensor elementwise(const Tensor& a, const Tensor& b, const char* operation,
+                   F f) {
+  check_same_dtype(a, b, operation);
+  Tensor out =
+      empty(a.sizes() == b.sizes() ? a.sizes()
+                                   : broadcast(a.sizes(), b.sizes(), operation),
+            {.dtype = a.dtype()});
+  visit_arithmetic(a.dtype(), operation,
+                   [&]<typename T>(TypeTag<T>) { map2<T>(out, a, b, f); });
+  return out;
+}
+
+// Gradients come in the shape of the result; the engine sums them down to the
+// inputs' shapes.
+
+// z = a + b:  da = dz,  db = dz
+struct AddBackward : Node {
+  const char* name() const override { return "AddBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = grads[0];
+    if (wants(1)) results[1] = grads[0];
+  }
+};
+
+// z = a - b:  da = dz,  db = -dz
+struct SubBackward : Node {
+  const char* name() const override { return "SubBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = grads[0];
+    if (wants(1)) results[1] = neg(grads[0]);
+  }
+};
+
+// z = a b:  da = dz b,  db = dz a
+struct MulBackward : Node {
+  const char* name() const override { return "MulBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = mul(grads[0], b.unpack(*this));
+    if (wants(1)) results[1] = mul(grads[0], a.unpack(*this));
+  }
+  void release_saved() override {
+    a.release();
+    b.release();
+  }
+  SavedTensor a;
+  SavedTensor b;
+};
+
+// z = a / b:  da = dz / b,  db = -dz a / b^2
+struct DivBackward : Node {
+  const char* name() const override { return "DivBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor quotient = div(grads[0], b.unpack(*this));
+    if (wants(0)) results[0] = quotient;
+    if (wants(1)) {
+      results[1] = neg(div(mul(quotient, a.unpack(*this)), b.unpack(*this)));
+    }
+  }
+  void release_saved() override {
+    a.release();
+    b.release();
+  }
+  SavedTensor a;
+  SavedTensor b;
+};
+
+// z = a + c:  da = dz
+struct AddScalarBackward : Node {
+  const char* name() const override { return "AddBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = std::move(grads[0]);
+  }
+};
+
+// z = a c:  da = dz c
+struct MulScalarBackward : Node {
+  const char* name() const override { return "MulBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = mul(grads[0], factor);
+  }
+  double factor = 1.0;
+};
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::make_node;
+using autograd::needs_grad;
+using autograd::set_history;
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  Tensor out = autograd::elementwise(a, b, "add", std::plus<>());
+  if (needs_grad(a, b)) {
+    set_history(out, make_node<autograd::AddBackward>(a, b));
+  }
+  return out;
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  Tensor out = autograd::elementwise(a, b, "sub", std::minus<>());
+  if (needs_grad(a, b)) {
+    set_history(out, make_node<autograd::SubBackward>(a, b));
+  }
+  return out;
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  Tensor out = autograd::elementwise(a, b, "mul", std::multiplies<>());
+  if (needs_grad(a, b)) {
+    auto node = make_node<autograd::MulBackward>(a, b);
+    if (node->wants(1)) node->a.save(a);
+    if (node->wants(0)) node->b.save(b);
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  autograd::check_same_dtype(a, b, "div");
+  if (!is_floating_point(a.dtype())) {
+    autograd::throw_bad_dtype(a.dtype(), "div", "float32 and float64");
+  }
+  Tensor out = autograd::elementwise(a, b, "div", std::divides<>());
+  if (needs_grad(a, b)) {
+    auto node = make_node<autograd::DivBackward>(a, b);
+    if (node->wants(1)) node->a.save(a);
+    node->b.save(b);
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor add(const Tensor& a, double b) {
+  autograd::check_defined(a, "add");
+  Tensor out = empty_like(a);
+  autograd::visit_arithmetic(a.dtype(), "add", [&]<typename T>(TypeTag<T>) {
+    const T value = autograd::scalar_to<T>(b);
+    autograd::map<T, T>(out, a, [value](T x) { return x + value; });
+  });
+  if (needs_grad(a)) {
+    set_history(out, make_node<autograd::AddScalarBackward>(a));
+  }
+  return out;
+}
+
+Tensor mul(const Tensor& a, double b) {
+  autograd::check_defined(a, "mul");
+  Tensor out = empty_like(a);
+  autograd::visit_arithmetic(a.dtype(), "mul", [&]<typename T>(TypeTag<T>) {
+    const T value = autograd::scalar_to<T>(b);
+    autograd::map<T, T>(out, a, [value](T x) { return x * value; });
+  });
+  if (needs_grad(a)) {
+    auto node = make_node<autograd::MulScalarBackward>(a);
+    node->factor = b;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor operator/(double a, const Tensor& b) {
+  autograd::check_defined(b, "div");
+  return div(full({}, a, {.dtype = b.dtype()}), b);
+}
+
+}  // namespace hvd

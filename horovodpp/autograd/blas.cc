@@ -1,0 +1,63 @@
+#include "horovodpp/autograd/blas.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+
+namespace hvd::autograd::blas {
+namespace {
+
+void check_size(const GemmSize& size, std::initializer_list<std::int64_t> all) {
+  if (std::max(all) > std::numeric_limits<std::int32_t>::max()) {
+    throw InvalidArgument(absl::StrCat("a product of [", size.m, ",", size.k,
+                                       "] and [", size.k, ",", size.n,
+                                       "] is beyond what the BLAS counts "
+                                       "with; split it"));
+  }
+}
+
+CBLAS_TRANSPOSE transpose(bool transposed) {
+  return transposed ? CblasTrans : CblasNoTrans;
+}
+
+int narrow(std::int64_t value) { return static_cast<int>(value); }
+
+}  // namespace
+
+void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
+          Matrix<float> c) {
+  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
+  cblas_sgemm(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
+              narrow(size.m), narrow(size.n), narrow(size.k), 1.0f, a.data,
+              narrow(a.stride), b.data, narrow(b.stride), 0.0f, c.data,
+              narrow(c.stride));
+}
+
+void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
+          Matrix<double> c) {
+  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
+  cblas_dgemm(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
+              narrow(size.m), narrow(size.n), narrow(size.k), 1.0, a.data,
+              narrow(a.stride), b.data, narrow(b.stride), 0.0, c.data,
+              narrow(c.stride));
+}
+
+bool set_num_threads(int threads) {
+  // Looked up at run time: any BLAS links, and each calls it differently.
+  for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads",
+                           "bli_thread_set_num_threads"}) {
+    if (void* found = ::dlsym(RTLD_DEFAULT, name)) {
+      reinterpret_cast<void (*)(int)>(found)(threads);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace hvd::autograd::blas

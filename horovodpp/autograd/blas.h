@@ -1,0 +1,35 @@
+// The matrix products of whatever BLAS the library is linked with. The only
+// file that knows of cblas.h is blas.cc.
+//
+// Thread-safe if the BLAS is, as all common ones are.
+#pragma once
+
+#include <cstdint>
+
+namespace hvd::autograd::blas {
+
+// A matrix as BLAS sees it: rows `stride` elements apart, or, transposed,
+// columns.
+template <typename T>
+struct Matrix {
+  T* data;
+  std::int64_t stride;
+  bool transposed = false;
+};
+
+struct GemmSize {
+  std::int64_t m, n, k;
+};
+
+// c = a b, with a [m,k], b [k,n] and c [m,n], row by row.
+//   InvalidArgument  a size is beyond what the BLAS counts with (2^31)
+void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
+          Matrix<float> c);
+void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
+          Matrix<double> c);
+
+// How many threads a product may use, in this process. False if the BLAS has
+// none of the functions by which the common ones are told.
+bool set_num_threads(int threads);
+
+}  // namespace hvd::autograd::blas

@@ -1,0 +1,240 @@
+#include "horovodpp/autograd/engine.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/thread_state.h"
+
+namespace hvd::autograd {
+namespace {
+
+// A backward within a backward uses the same stack; beyond so many, the next
+// one continues on a thread of its own.
+constexpr int kDepthPerThread = 64;
+
+HookList<BackwardObserver>& observers() {
+  static auto* list = new HookList<BackwardObserver>;
+  return *list;
+}
+
+// The engine's part of the thread state, for the time of one task.
+class TaskScope {
+ public:
+  explicit TaskScope(GraphTask& task)
+      : mode_(task.options().create_graph), saved_(thread_state) {
+    thread_state.graph_task = &task;
+    thread_state.backward_depth = task.options().depth + 1;
+  }
+  ~TaskScope() {
+    thread_state.graph_task = saved_.graph_task;
+    thread_state.backward_depth = saved_.backward_depth;
+  }
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+
+ private:
+  SetGradEnabled mode_;
+  ThreadState saved_;
+};
+
+void run_here(GraphTask& task) {
+  TaskScope scope(task);
+  task.run();
+}
+
+void run_on_new_thread(GraphTask& task) {
+  const Surroundings surroundings = Surroundings::capture();
+  std::uint64_t next_sequence = thread_state.next_sequence;
+  std::exception_ptr failure;
+  std::thread thread([&] {
+    Surroundings::Scope scope(surroundings);
+    thread_state.next_sequence = next_sequence;
+    try {
+      run_here(task);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    next_sequence = thread_state.next_sequence;
+  });
+  thread.join();
+  thread_state.next_sequence = next_sequence;
+  if (failure) std::rethrow_exception(failure);
+}
+
+void run(GraphTask& task) {
+  const int depth = task.options().depth;
+  if (depth > 0 && depth % kDepthPerThread == 0) {
+    run_on_new_thread(task);
+  } else {
+    run_here(task);
+  }
+}
+
+Tensor root_gradient(const Tensor& root, const Tensor& given,
+                     const Edge& edge) {
+  if (!given.defined()) {
+    if (root.num_elements() != 1) {
+      throw NonScalarError(absl::StrCat(
+          "grad can be implicitly created only for scalar outputs; pass a "
+          "gradient for this ",
+          root.describe()));
+    }
+    return ones_like(root);
+  }
+  if (given.sizes() != root.sizes()) {
+    throw InvalidArgument(absl::StrCat(
+        "Mismatch in shape: the gradient has shape ", given.shape().to_string(),
+        " and the tensor it is for has shape ", root.shape().to_string()));
+  }
+  const DType dtype = edge.node->inputs()[edge.input_nr].dtype;
+  return given.dtype() == dtype ? given : given.to(dtype);
+}
+
+void add_roots(GraphTask& task, const std::vector<Tensor>& roots,
+               const std::vector<Tensor>& gradients) {
+  if (!gradients.empty() && gradients.size() != roots.size()) {
+    throw InvalidArgument(absl::StrCat("backward: ", roots.size(),
+                                       " tensors and ", gradients.size(),
+                                       " gradients"));
+  }
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (!roots[i].defined()) {
+      throw InvalidArgument(
+          absl::StrCat("backward: tensor ", i, " is undefined"));
+    }
+    Edge edge = gradient_edge(roots[i]);
+    if (!edge) {
+      throw NotDifferentiableError(absl::StrCat(
+          "element ", i,
+          " of the tensors to run backward from does not require grad and does "
+          "not have a grad_fn"));
+    }
+    Tensor gradient = root_gradient(
+        roots[i], gradients.empty() ? Tensor() : gradients[i], edge);
+    task.add_root(std::move(edge), std::move(gradient));
+  }
+}
+
+std::vector<Edge> edges_of(const std::vector<Tensor>& inputs) {
+  std::vector<Edge> edges;
+  for (const Tensor& input : inputs) {
+    Edge edge = input.defined() ? gradient_edge(input) : Edge();
+    if (!edge) {
+      throw NotDifferentiableError(
+          "One of the differentiated tensors does not require grad");
+    }
+    edges.push_back(std::move(edge));
+  }
+  return edges;
+}
+
+GraphTask::Options task_options(std::optional<bool> retain_graph,
+                                bool create_graph) {
+  return {.retain_graph = retain_graph.value_or(create_graph),
+          .create_graph = create_graph,
+          .depth = thread_state.backward_depth};
+}
+
+void notify_start(const BackwardPlan& plan) {
+  observers().for_each([&](const BackwardObserver& observer) {
+    if (observer.on_start) observer.on_start(plan);
+  });
+}
+
+void notify_end(const BackwardPlan& plan) {
+  observers().for_each([&](const BackwardObserver& observer) {
+    if (observer.on_end) observer.on_end(plan);
+  });
+}
+
+// Each is told, and the failure at hand is the one that is reported.
+void notify_end_of_failed(const BackwardPlan& plan) noexcept {
+  observers().for_each([&](const BackwardObserver& observer) {
+    try {
+      if (observer.on_end) observer.on_end(plan);
+    } catch (...) {
+    }
+  });
+}
+
+}  // namespace
+
+bool BackwardPlan::reaches(const Tensor& leaf) const {
+  const Ref<Node> node = existing_grad_accumulator(leaf);
+  return node && task_.reaches(*node);
+}
+
+int BackwardPlan::depth() const { return task_.options().depth; }
+
+HookHandle add_backward_observer(BackwardObserver observer) {
+  return observers().add(std::move(observer));
+}
+
+void backward(const std::vector<Tensor>& roots,
+              const std::vector<Tensor>& gradients,
+              const BackwardOptions& options) {
+  GraphTask task(task_options(options.retain_graph, options.create_graph));
+  add_roots(task, roots, gradients);
+  task.discover();
+  std::vector<Edge> targets;
+  if (options.inputs) {
+    if (options.inputs->empty()) {
+      throw InvalidArgument("backward: inputs cannot be empty");
+    }
+    targets = edges_of(*options.inputs);
+    for (const Tensor& input : *options.inputs) input.retain_grad();
+    task.restrict_to(targets, false);
+  }
+  BackwardPlan plan(task);
+  notify_start(plan);
+  try {
+    run(task);
+  } catch (...) {
+    notify_end_of_failed(plan);
+    throw;
+  }
+  plan.completed_ = true;
+  notify_end(plan);
+}
+
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
+                         const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& gradients,
+                         const GradOptions& options) {
+  GraphTask task(task_options(options.retain_graph, options.create_graph));
+  add_roots(task, outputs, gradients);
+  task.discover();
+  const std::vector<Edge> targets = edges_of(inputs);
+  task.restrict_to(targets, true);
+  run(task);
+  std::vector<Tensor> result = task.take_captured();
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i].defined()) continue;
+    if (options.materialize_grads) {
+      result[i] = zeros_like(inputs[i]);
+    } else if (!options.allow_unused) {
+      throw NotDifferentiableError(
+          absl::StrCat("One of the differentiated tensors, input ", i,
+                       ", appears to not have been used in the graph. Set "
+                       "allow_unused=True if this is the desired behavior"));
+    }
+  }
+  return result;
+}
+
+void queue_callback(std::function<void()> callback) {
+  if (thread_state.graph_task == nullptr) {
+    throw AutogradError(
+        "queue_callback: callbacks can only be queued during a backward");
+  }
+  thread_state.graph_task->queue_callback(std::move(callback));
+}
+
+}  // namespace hvd::autograd

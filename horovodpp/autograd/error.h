@@ -1,0 +1,69 @@
+// What the autograd tower throws. Each class is one thing a program can do
+// wrong, so that a caller can catch the one it expects:
+//
+//   try {
+//     loss.backward();
+//   } catch (const hvd::autograd::VersionError& e) { ... }  // e.what() names
+//   it
+//
+// All but InvalidArgument derive from hvd::Error and carry a Status.
+// InvalidArgument (a wrong shape, dtype, index …) is a std::invalid_argument
+// and no hvd::Error: a class that were both would be caught by neither
+// `catch (const std::exception&)`, since it would be one twice.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "absl/status/status.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+
+// An argument that no call of this kind accepts.
+class InvalidArgument : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+  absl::Status status() const { return absl::InvalidArgumentError(what()); }
+};
+
+namespace autograd {
+
+// The base of what can go wrong with a graph.
+class AutogradError : public Error {
+ public:
+  explicit AutogradError(const std::string& message)
+      : Error(absl::FailedPreconditionError(message)) {}
+};
+
+// A gradient was asked of something that has none.
+class NotDifferentiableError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// backward() of more than one element without a gradient to start from.
+class NonScalarError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// The saved tensors of the graph are gone: an earlier backward freed them.
+class GraphFreedError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// A tensor that backward needs was modified in place.
+class VersionError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// An in-place operation on a leaf that requires grad.
+class LeafInplaceError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// An in-place operation on a view whose history forbids it.
+class ViewInplaceError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// A hook that cannot be registered, or that returned what it must not.
+class HookError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+
+}  // namespace autograd
+}  // namespace hvd

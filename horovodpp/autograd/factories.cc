@@ -1,0 +1,179 @@
+#include "horovodpp/autograd/factories.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/generator.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+
+Tensor with_options(Tensor tensor, const TensorOptions& options) {
+  if (options.requires_grad) tensor.set_requires_grad(true);
+  return tensor;
+}
+
+Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
+  const std::size_t element = size_of(dtype);
+  std::int64_t count = 1;
+  for (std::int64_t size : sizes) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) {
+      autograd::throw_bad_shape(sizes, element);
+    }
+  }
+  if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
+    autograd::throw_bad_shape(sizes, element);
+  }
+  auto storage =
+      autograd::Storage::allocate(static_cast<std::size_t>(count) * element);
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(std::move(storage), dtype, sizes, strides, 0)));
+}
+
+template <typename T>
+std::span<T> elements(const Tensor& tensor) {
+  return {tensor.data<T>(), static_cast<std::size_t>(tensor.num_elements())};
+}
+
+// Calls `draw(generator, span)` on the new tensor's elements.
+template <typename Draw>
+Tensor random(const Dims& sizes, const TensorOptions& options,
+              const char* operation, Draw draw) {
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  autograd::Generator& generator = autograd::default_generator();
+  if (options.dtype == DType::kF32) {
+    draw(generator, elements<float>(tensor));
+  } else if (options.dtype == DType::kF64) {
+    draw(generator, elements<double>(tensor));
+  } else {
+    throw InvalidArgument(absl::StrCat(operation,
+                                       ": makes float32 and float64, not ",
+                                       name_of(options.dtype)));
+  }
+  return with_options(std::move(tensor), options);
+}
+
+}  // namespace
+
+namespace autograd {
+
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype) {
+  return allocate(sizes, strides, dtype);
+}
+
+}  // namespace autograd
+
+Tensor empty(const Dims& sizes, const TensorOptions& options) {
+  return with_options(
+      allocate(sizes, autograd::contiguous_strides(sizes), options.dtype),
+      options);
+}
+
+Tensor zeros(const Dims& sizes, const TensorOptions& options) {
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  std::fill_n(static_cast<std::byte*>(tensor.raw_data()), tensor.bytes(),
+              std::byte{0});
+  return with_options(std::move(tensor), options);
+}
+
+Tensor ones(const Dims& sizes, const TensorOptions& options) {
+  return full(sizes, 1.0, options);
+}
+
+Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  visit(options.dtype, [&]<typename T>(TypeTag<T>) {
+    std::ranges::fill(elements<T>(tensor), autograd::scalar_to<T>(value));
+  });
+  return with_options(std::move(tensor), options);
+}
+
+Tensor empty_like(const Tensor& like) {
+  return empty(like.sizes(), {.dtype = like.dtype()});
+}
+
+Tensor zeros_like(const Tensor& like) {
+  return zeros(like.sizes(), {.dtype = like.dtype()});
+}
+
+Tensor ones_like(const Tensor& like) {
+  return ones(like.sizes(), {.dtype = like.dtype()});
+}
+
+Tensor arange(double start, double end, double step,
+              const TensorOptions& options) {
+  const double count = std::ceil((end - start) / step);
+  if (!(step != 0.0 && count >= 0.0 && count < 0x1p62)) {
+    throw InvalidArgument(absl::StrCat("arange: from ", start, " to ", end,
+                                       " does not go in steps of ", step));
+  }
+  Tensor tensor =
+      empty({static_cast<std::int64_t>(count)}, {.dtype = options.dtype});
+  visit(options.dtype, [&]<typename T>(TypeTag<T>) {
+    double index = 0;
+    for (T& element : elements<T>(tensor)) {
+      element = autograd::scalar_to<T>(start + step * index);
+      ++index;
+    }
+  });
+  return with_options(std::move(tensor), options);
+}
+
+Tensor rand(const Dims& sizes, const TensorOptions& options) {
+  return random(sizes, options, "rand",
+                [](auto& generator, auto out) { generator.uniform(out); });
+}
+
+Tensor randn(const Dims& sizes, const TensorOptions& options) {
+  return random(sizes, options, "randn",
+                [](auto& generator, auto out) { generator.normal(out); });
+}
+
+template <typename T>
+Tensor from_vector(const std::vector<T>& values, const Dims& sizes,
+                   bool requires_grad) {
+  if (static_cast<std::int64_t>(values.size()) != sizes.product()) {
+    throw InvalidArgument(absl::StrCat("from_vector: ", values.size(),
+                                       " values do not fill shape ",
+                                       sizes.to_string()));
+  }
+  Tensor tensor = empty(sizes, {.dtype = dtype_of<T>});
+  std::copy(values.begin(), values.end(), tensor.data<T>());
+  return with_options(std::move(tensor), {.requires_grad = requires_grad});
+}
+
+template Tensor from_vector(const std::vector<std::uint8_t>&, const Dims&,
+                            bool);
+template Tensor from_vector(const std::vector<std::int8_t>&, const Dims&, bool);
+template Tensor from_vector(const std::vector<std::int16_t>&, const Dims&,
+                            bool);
+template Tensor from_vector(const std::vector<std::int32_t>&, const Dims&,
+                            bool);
+template Tensor from_vector(const std::vector<std::int64_t>&, const Dims&,
+                            bool);
+template Tensor from_vector(const std::vector<f16>&, const Dims&, bool);
+template Tensor from_vector(const std::vector<bf16>&, const Dims&, bool);
+template Tensor from_vector(const std::vector<float>&, const Dims&, bool);
+template Tensor from_vector(const std::vector<double>&, const Dims&, bool);
+template Tensor from_vector(const std::vector<bool>&, const Dims&, bool);
+
+Tensor from_blob(void* data, const Dims& sizes, DType dtype,
+                 std::function<void(void*)> release) {
+  if (auto status = sizes.to_shape().checked(size_of(dtype)); !status.ok()) {
+    throw InvalidArgument(
+        absl::StrCat("from_blob: ", std::string(status.message())));
+  }
+  auto storage = autograd::Storage::borrow(
+      data, static_cast<std::size_t>(sizes.product()) * size_of(dtype),
+      Device::cpu(), std::move(release));
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(std::move(storage), dtype, sizes,
+                               autograd::contiguous_strides(sizes), 0)));
+}
+
+}  // namespace hvd

@@ -1,0 +1,84 @@
+#include "horovodpp/autograd/gradient_checks.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/ops.h"
+
+namespace hvd::autograd {
+namespace {
+
+void run_hook(const std::function<Tensor(const Tensor&)>& hook,
+              Tensor& gradient) {
+  expose({&gradient, 1});
+  Tensor replaced = hook(gradient);
+  if (!replaced.defined()) return;
+  if (replaced.sizes() != gradient.sizes() ||
+      replaced.dtype() != gradient.dtype()) {
+    throw HookError(absl::StrCat(
+        "a hook on a tensor replaced its gradient ", gradient.describe(),
+        " by ", replaced.describe(), "; shape and dtype must stay"));
+  }
+  gradient = std::move(replaced);
+}
+
+void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
+  hooks.tensor.for_each([&](const NodeHooks::TensorHook& hook) {
+    Tensor& gradient = gradients[hook.input_nr];
+    if (gradient.defined()) run_hook(hook.call, gradient);
+  });
+  std::vector<NodeHooks::Retain> retains;
+  {
+    SpinLockHolder lock(hooks.retains_lock);
+    retains = hooks.retains;
+  }
+  for (const NodeHooks::Retain& retain : retains) {
+    const Tensor tensor = retain.tensor.lock();
+    const Tensor& gradient = gradients[retain.input_nr];
+    if (tensor.defined() && gradient.defined()) {
+      accumulate_into(meta_of(tensor).grad, tensor, gradient);
+    }
+  }
+}
+
+}  // namespace
+
+Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
+                       const Node& producer, std::size_t index) {
+  if (gradient.sizes() != expected.sizes) {
+    if (!broadcasts_to(expected.sizes, gradient.sizes())) {
+      throw AutogradError(
+          absl::StrCat("Function ", producer.name(),
+                       " returned an invalid gradient at index ", index,
+                       ": got ", gradient.shape().to_string(),
+                       " but expected shape ", expected.sizes.to_string()));
+    }
+    gradient = sum_to(gradient, expected.sizes);
+  }
+  return gradient.dtype() == expected.dtype ? gradient
+                                            : to(gradient, expected.dtype);
+}
+
+void expose(std::span<const Tensor> gradients) {
+  for (const Tensor& gradient : gradients) {
+    if (gradient.defined()) gradient.impl()->storage->set_exposed();
+  }
+}
+
+void run_tensor_hooks(const Node& node, std::span<Tensor> gradients) {
+  if (node.is_accumulate_grad()) {
+    const auto& accumulator = static_cast<const AccumulateGrad&>(node);
+    LeafHooks* hooks = accumulator.leaf_hooks();
+    if (hooks == nullptr || !gradients[0].defined()) return;
+    hooks->tensor.for_each(
+        [&](const auto& hook) { run_hook(hook, gradients[0]); });
+  } else if (NodeHooks* hooks = node.hooks()) {
+    run_node_tensor_hooks(*hooks, gradients);
+  }
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,111 @@
+// A GraphTask is one backward call: the nodes it reaches, how many gradients
+// each still waits for, and the gradients themselves. All of it lies in vectors
+// indexed by a dense number that a node gets when it is reached, so that
+// several tasks can run through one graph.
+//
+// One thread uses a task at a time. The caller keeps the roots alive.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "horovodpp/autograd/node.h"
+
+namespace hvd::autograd {
+
+class GraphTask {
+ public:
+  using Id = std::uint32_t;
+  static constexpr Id kNone = 0xffffffff;
+
+  struct Options {
+    bool retain_graph = false;
+    bool create_graph = false;
+    int depth = 0;
+  };
+
+  explicit GraphTask(const Options& options);
+  ~GraphTask();
+  GraphTask(const GraphTask&) = delete;
+  GraphTask& operator=(const GraphTask&) = delete;
+
+  // First the roots, with the gradients that flow in …
+  void add_root(Edge edge, Tensor gradient);
+  // … then the nodes are found …
+  void discover();
+  // … and, unless all of them shall run, those that lead to `targets`. A target
+  // is run itself, or (`capture`) only asked for the gradient that arrives.
+  void restrict_to(const std::vector<Edge>& targets, bool capture);
+
+  // Runs all nodes, then the callbacks.
+  void run();
+
+  // The gradients that arrived at the captured edges, in their order.
+  std::vector<Tensor> take_captured();
+  // Whether `node` takes part.
+  bool reaches(const Node& node) const;
+  void queue_callback(std::function<void()> callback) {
+    callbacks_.push_back(std::move(callback));
+  }
+  const Options& options() const { return options_; }
+
+ private:
+  struct Root {
+    Edge edge;
+    Tensor gradient;
+  };
+  struct State {
+    Node* node;
+    Id dependencies = 0;
+    Id first_edge = 0;
+    Id first_gradient = 0;
+    bool needed = true;
+    bool captured = false;
+  };
+  struct Ready {
+    std::uint64_t priority;
+    Id order;
+    Id id;
+    bool operator<(const Ready& other) const {
+      return priority != other.priority ? priority < other.priority
+                                        : order > other.order;
+    }
+  };
+  struct Capture {
+    Id id;
+    std::uint32_t input_nr;
+    Tensor gradient;
+  };
+
+  Id find(const Node& node) const;
+  Id intern(Node* node);
+  std::vector<std::vector<Id>> predecessors() const;
+  bool live(Id id) const { return states_[id].needed || states_[id].captured; }
+
+  void push_if_ready(Id id);
+  void run_node(Id id);
+  void run_formula(const State& state, std::span<Tensor> gradients);
+  void run_callbacks();
+  void distribute(const State& state, std::span<Tensor> results);
+  void add_gradient(Id id, std::uint32_t input_nr, Tensor gradient);
+  std::span<Tensor> gradients_of(const State& state);
+
+  const Options options_;
+  const std::uint32_t number_;
+  std::vector<Root> roots_;
+  std::vector<State> states_;
+  std::vector<Id> edges_;          // Of all nodes, one node after the other.
+  std::vector<Tensor> gradients_;  // Likewise.
+  // Nodes that another task had claimed when this one reached them.
+  absl::flat_hash_map<const Node*, Id> shared_;
+  std::vector<Capture> captures_;
+  std::vector<Ready> ready_;  // A heap.
+  Id next_order_ = 0;
+  std::vector<Tensor> results_;  // Of the node that runs.
+  std::vector<std::function<void()>> callbacks_;
+};
+
+}  // namespace hvd::autograd

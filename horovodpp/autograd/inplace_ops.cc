@@ -1,0 +1,208 @@
+// The operations that write to the tensor they are called on. Each first gets
+// the edges of what was there before, then writes, then becomes its history.
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// x += alpha y:  dx passes,  dy = alpha dx
+struct AddInplaceBackward : Node {
+  const char* name() const override { return "AddBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = grads[0];
+    if (next_edges().size() > 1 && wants(1)) {
+      results[1] = alpha == 1.0 ? grads[0] : mul(grads[0], alpha);
+    }
+  }
+  double alpha = 1.0;
+};
+
+// x *= y:  dx = dx y,  dy = dx times x as it was
+struct MulInplaceBackward : Node {
+  const char* name() const override { return "MulBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = mul(grads[0], other.unpack(*this));
+    if (wants(1)) results[1] = mul(grads[0], before.unpack(*this));
+  }
+  void release_saved() override {
+    other.release();
+    before.release();
+  }
+  SavedTensor other;
+  SavedTensor before;
+};
+
+// x *= c:  dx = dx c
+struct MulScalarInplaceBackward : Node {
+  const char* name() const override { return "MulBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = mul(grads[0], factor);
+  }
+  double factor = 1.0;
+};
+
+// x = y, or a constant:  dx = 0,  dy = dx
+struct CopyBackward : Node {
+  const char* name() const override { return "CopyBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = zeros_like(grads[0]);
+    if (next_edges().size() > 1 && wants(1)) results[1] = grads[0];
+  }
+};
+
+// x = max(x, 0):  dx = dx where x > 0 now, else 0
+struct ReluInplaceBackward : Node {
+  const char* name() const override { return "ReluBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = relu_backward(grads[0], result.unpack(*this));
+  }
+  void release_saved() override { result.release(); }
+  SavedTensor result;
+};
+
+// `other` ready to be read while `self` is written: broadcasts to it, and
+// shares no memory with it.
+Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
+  check_defined(self, operation);
+  check_defined(other, operation);
+  if (!broadcasts_to(other.sizes(), self.sizes())) {
+    throw InvalidArgument(
+        absl::StrCat(operation, ": shape ", other.shape().to_string(),
+                     " does not broadcast to ", self.shape().to_string(),
+                     ", the shape of the tensor written to"));
+  }
+  const bool shared = self.impl()->storage == other.impl()->storage;
+  return shared ? clone(other) : other;
+}
+
+void run_add(const Tensor& self, const Tensor& other, double alpha) {
+  visit_arithmetic(self.dtype(), "add_", [&]<typename T>(TypeTag<T>) {
+    const T factor = scalar_to<T>(alpha);
+    if (alpha == 1.0) {
+      map2<T>(self, self, other, [](T a, T b) { return a + b; });
+    } else {
+      map2<T>(self, self, other, [factor](T a, T b) { return a + factor * b; });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::check_inplace;
+using autograd::finish_inplace;
+using autograd::make_node;
+using autograd::needs_grad;
+using autograd::Node;
+using autograd::Ref;
+
+const Tensor& Tensor::add_(const Tensor& addend, double alpha) const {
+  const Tensor other = autograd::operand(*this, addend, "add_");
+  autograd::check_same_dtype(*this, other, "add_");
+  const bool recorded = needs_grad(*this, other);
+  check_inplace(*this, recorded, "add_");
+  Ref<autograd::AddInplaceBackward> node;
+  if (recorded) {
+    node = make_node<autograd::AddInplaceBackward>(*this, other);
+    node->alpha = alpha;
+  }
+  autograd::run_add(*this, other, alpha);
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
+const Tensor& Tensor::sub_(const Tensor& other) const {
+  return add_(other, -1.0);
+}
+
+const Tensor& Tensor::add_(double value) const {
+  return add_(full({}, value, {.dtype = dtype()}));
+}
+
+const Tensor& Tensor::mul_(const Tensor& factor) const {
+  const Tensor other = autograd::operand(*this, factor, "mul_");
+  autograd::check_same_dtype(*this, other, "mul_");
+  const bool recorded = needs_grad(*this, other);
+  check_inplace(*this, recorded, "mul_");
+  Ref<autograd::MulInplaceBackward> node;
+  if (recorded) {
+    node = make_node<autograd::MulInplaceBackward>(*this, other);
+    if (node->wants(0)) node->other.save(other);
+    if (node->wants(1)) node->before.save(hvd::clone(*this));
+  }
+  autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
+    autograd::map2<T>(*this, *this, other, [](T a, T b) { return a * b; });
+  });
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
+const Tensor& Tensor::mul_(double value) const {
+  autograd::check_defined(*this, "mul_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "mul_");
+  Ref<autograd::MulScalarInplaceBackward> node;
+  if (recorded) {
+    node = make_node<autograd::MulScalarInplaceBackward>(*this);
+    node->factor = value;
+  }
+  autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this, [v = autograd::scalar_to<T>(value)](T a) {
+      return a * v;
+    });
+  });
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
+const Tensor& Tensor::zero_() const { return fill_(0.0); }
+
+const Tensor& Tensor::fill_(double value) const {
+  autograd::check_defined(*this, "fill_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "fill_");
+  Ref<Node> node;
+  if (recorded) node = make_node<autograd::CopyBackward>(*this);
+  visit(dtype(), [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this,
+                        [v = autograd::scalar_to<T>(value)](T) { return v; });
+  });
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
+const Tensor& Tensor::copy_(const Tensor& from) const {
+  const Tensor source = autograd::operand(*this, from, "copy_");
+  const bool recorded = is_floating_point(dtype()) && needs_grad(*this, source);
+  check_inplace(*this, recorded, "copy_");
+  Ref<Node> node;
+  if (recorded) node = make_node<autograd::CopyBackward>(*this, source);
+  autograd::convert_into(
+      *this, autograd::alias(source, sizes(),
+                             autograd::broadcast_strides(source, sizes()),
+                             source.storage_offset()));
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
+const Tensor& Tensor::relu_() const {
+  autograd::check_defined(*this, "relu_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "relu_");
+  Ref<autograd::ReluInplaceBackward> node;
+  if (recorded) node = make_node<autograd::ReluInplaceBackward>(*this);
+  autograd::visit_floating(dtype(), "relu_", [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this, [](T v) { return v < T(0) ? T(0) : v; });
+  });
+  finish_inplace(*this, node);
+  if (node) node->result.save(detach());
+  return *this;
+}
+
+}  // namespace hvd

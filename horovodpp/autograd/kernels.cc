@@ -1,0 +1,43 @@
+#include "horovodpp/autograd/kernels.h"
+
+namespace hvd::autograd {
+
+Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
+  Dims result = Dims::filled(to.size(), 0);
+  const std::size_t missing = to.size() - sizes.size();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == to[missing + i]) result[missing + i] = strides[i];
+  }
+  return result;
+}
+
+void check_defined(const Tensor& tensor, const char* operation) {
+  if (!tensor.defined()) {
+    throw InvalidArgument(absl::StrCat(operation, ": a tensor is undefined"));
+  }
+}
+
+void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation) {
+  check_defined(a, operation);
+  check_defined(b, operation);
+  if (a.dtype() != b.dtype()) {
+    throw InvalidArgument(
+        absl::StrCat(operation, ": ", a.describe(), " and ", b.describe(),
+                     " differ in dtype; convert one of them with to()"));
+  }
+}
+
+void throw_bad_dtype(DType dtype, const char* operation,
+                     const char* supported) {
+  throw InvalidArgument(absl::StrCat(operation, ": computes in ", supported,
+                                     ", not in ", name_of(dtype),
+                                     "; convert with to()"));
+}
+
+void scatter_add(const Tensor& places, const Tensor& values) {
+  visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+    map2<T>(places, places, values, [](T a, T b) { return a + b; });
+  });
+}
+
+}  // namespace hvd::autograd

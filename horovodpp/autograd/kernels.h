@@ -1,0 +1,194 @@
+// The loops under the operations. A Walk goes through several tensors of one
+// shape in step, whatever their strides, as few and as long rows as possible;
+// the loops over a row are written so that the compiler vectorizes the common
+// ones.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/dims.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd::autograd {
+
+// The strides of a tensor seen as one of the larger shape `to`: 0 where it
+// repeats.
+Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to);
+inline Dims broadcast_strides(const Tensor& tensor, const Dims& to) {
+  return broadcast_strides(tensor.sizes(), tensor.strides(), to);
+}
+
+template <std::size_t N>
+class Walk {
+ public:
+  using Offsets = std::array<std::int64_t, N>;
+
+  // Dimensions of one element go, and neighbours that all tensors step through
+  // alike become one.
+  Walk(const Dims& sizes, const std::array<Dims, N>& strides) {
+    empty_ = sizes.product() == 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 1) continue;
+      if (rank_ > 0 && continues(strides, d, sizes[d])) {
+        sizes_[rank_ - 1] *= sizes[d];
+      } else {
+        sizes_[rank_++] = sizes[d];
+      }
+      for (std::size_t k = 0; k < N; ++k) steps_[rank_ - 1][k] = strides[k][d];
+    }
+    if (rank_ == 0) {
+      rank_ = 1;
+      sizes_[0] = 1;
+      steps_[0] = {};
+    }
+  }
+
+  // Elements of a row, and the distance between them in each tensor.
+  std::int64_t row_size() const { return sizes_[rank_ - 1]; }
+  const Offsets& row_steps() const { return steps_[rank_ - 1]; }
+
+  // Calls `row(offsets)` with where each row begins.
+  template <typename Row>
+  void for_each_row(Row row) const {
+    if (empty_) return;
+    std::array<std::int64_t, Dims::kMax> index{};
+    Offsets offsets{};
+    while (true) {
+      row(static_cast<const Offsets&>(offsets));
+      std::size_t d = rank_ - 1;
+      while (d > 0) {
+        --d;
+        for (std::size_t k = 0; k < N; ++k) offsets[k] += steps_[d][k];
+        if (++index[d] < sizes_[d]) break;
+        for (std::size_t k = 0; k < N; ++k) {
+          offsets[k] -= steps_[d][k] * sizes_[d];
+        }
+        index[d] = 0;
+        if (d == 0) return;
+      }
+      if (rank_ == 1) return;
+    }
+  }
+
+ private:
+  bool continues(const std::array<Dims, N>& strides, std::size_t d,
+                 std::int64_t size) const {
+    for (std::size_t k = 0; k < N; ++k) {
+      if (steps_[rank_ - 1][k] != strides[k][d] * size) return false;
+    }
+    return true;
+  }
+
+  std::array<std::int64_t, Dims::kMax> sizes_{};
+  std::array<Offsets, Dims::kMax> steps_{};
+  std::size_t rank_ = 0;
+  bool empty_ = false;
+};
+
+// out = f(a), element by element; `out` has the sizes of `a`.
+template <typename Out, typename In, typename F>
+void map(const Tensor& out, const Tensor& a, F f) {
+  Out* o = out.data<Out>();
+  const In* x = a.data<In>();
+  if (out.is_contiguous() && a.is_contiguous()) {
+    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) o[i] = f(x[i]);
+    return;
+  }
+  const Walk<2> walk(out.sizes(), {out.strides(), a.strides()});
+  const auto [so, sx] = walk.row_steps();
+  const std::int64_t n = walk.row_size();
+  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+    Out* orow = o + at[0];
+    const In* xrow = x + at[1];
+    for (std::int64_t i = 0; i < n; ++i) orow[i * so] = f(xrow[i * sx]);
+  });
+}
+
+template <typename T, typename F>
+void map_row(T* o, const T* x, const T* y, std::int64_t n,
+             const std::array<std::int64_t, 3>& steps, F f) {
+  const auto [so, sx, sy] = steps;
+  if (so == 1 && sx == 1 && sy == 1) {
+    for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], y[i]);
+  } else if (so == 1 && sx == 1 && sy == 0) {
+    const T value = *y;
+    for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], value);
+  } else if (so == 1 && sx == 0 && sy == 1) {
+    const T value = *x;
+    for (std::int64_t i = 0; i < n; ++i) o[i] = f(value, y[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) o[i * so] = f(x[i * sx], y[i * sy]);
+  }
+}
+
+// out = f(a, b), element by element; `a` and `b` broadcast to `out`, which may
+// be one of them.
+template <typename T, typename F>
+void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
+  T* o = out.data<T>();
+  const T* x = a.data<T>();
+  const T* y = b.data<T>();
+  if (out.is_contiguous() && a.is_contiguous() && b.is_contiguous() &&
+      a.sizes() == out.sizes() && b.sizes() == out.sizes()) {
+    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
+      o[i] = f(x[i], y[i]);
+    }
+    return;
+  }
+  const Walk<3> walk(out.sizes(),
+                     {out.strides(), broadcast_strides(a, out.sizes()),
+                      broadcast_strides(b, out.sizes())});
+  walk.for_each_row([&](const auto& at) {
+    map_row(o + at[0], x + at[1], y + at[2], walk.row_size(), walk.row_steps(),
+            f);
+  });
+}
+
+void check_defined(const Tensor& tensor, const char* operation);
+
+// InvalidArgument if one is undefined or they differ in dtype.
+void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation);
+
+[[noreturn]] void throw_bad_dtype(DType dtype, const char* operation,
+                                  const char* supported);
+
+// Calls f with the TypeTag of float or double.
+//   InvalidArgument  any other dtype; names `operation`
+template <typename F>
+void visit_floating(DType dtype, const char* operation, F f) {
+  if (dtype == DType::kF32) {
+    f(TypeTag<float>{});
+  } else if (dtype == DType::kF64) {
+    f(TypeTag<double>{});
+  } else {
+    throw_bad_dtype(dtype, operation, "float32 and float64");
+  }
+}
+
+// The same with the 32 and 64 bit integers.
+template <typename F>
+void visit_arithmetic(DType dtype, const char* operation, F f) {
+  if (dtype == DType::kI64) {
+    f(TypeTag<std::int64_t>{});
+  } else if (dtype == DType::kI32) {
+    f(TypeTag<std::int32_t>{});
+  } else if (dtype == DType::kF32) {
+    f(TypeTag<float>{});
+  } else if (dtype == DType::kF64) {
+    f(TypeTag<double>{});
+  } else {
+    throw_bad_dtype(dtype, operation, "float32, float64, int32 and int64");
+  }
+}
+
+// out = x, converted to the dtype of `out`. Of the same sizes.
+void convert_into(const Tensor& out, const Tensor& x);
+
+// places += values, element by element and in order, where several places may
+// be one.
+void scatter_add(const Tensor& places, const Tensor& values);
+
+}  // namespace hvd::autograd

@@ -1,0 +1,156 @@
+// A Node is a recorded operation: what it saved of its inputs, and the formula
+// that turns the gradients of its results into gradients of its inputs. Its
+// edges point to the nodes that made the inputs.
+//
+//   struct ExpBackward : Node {                       // y = exp(x)
+//     const char* name() const override { return "ExpBackward"; }
+//     void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+//       results[0] = grads[0] * result.unpack(*this);   // dx = dy y
+//     }
+//     void release_saved() override { result.release(); }
+//     SavedTensor result;
+//   };
+//
+// Reference-counted. Immutable once its forward operation has returned, but for
+// hooks and the release of what it saved; so several backward calls may use it
+// at once. Graphs of any depth are destroyed without recursion.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd::autograd {
+
+class Node;
+
+// Where a gradient goes: to which node, and as the gradient of which of the
+// results of its operation. No node: the gradient is not wanted.
+struct Edge {
+  Ref<Node> node;
+  std::uint32_t input_nr = 0;
+  explicit operator bool() const { return static_cast<bool>(node); }
+};
+
+// What a gradient that arrives at a node must look like: the result that the
+// operation returned.
+struct InputMetadata {
+  Dims sizes;
+  DType dtype = DType::kF32;
+};
+
+// What users and retain_grad() hung onto a node.
+struct NodeHooks {
+  struct TensorHook {
+    std::uint32_t input_nr;
+    std::function<Tensor(const Tensor&)> call;
+  };
+  struct Retain {
+    std::uint32_t input_nr;
+    const TensorImpl* key;
+    WeakTensor tensor;
+  };
+  using PreHook = std::function<void(std::span<Tensor> gradients)>;
+  using PostHook = std::function<void(std::span<Tensor> results,
+                                      std::span<const Tensor> gradients)>;
+
+  HookList<TensorHook> tensor;
+  HookList<PreHook> pre;
+  HookList<PostHook> post;
+  SpinLock retains_lock;
+  std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);
+};
+
+class Node : public Pooled {
+ public:
+  static constexpr std::uint64_t kTopPriority =
+      std::numeric_limits<std::uint64_t>::max();
+
+  // Takes the thread's next sequence number.
+  Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  virtual const char* name() const = 0;
+
+  // The formula: `gradients[i]`, of result i, into `results[k]`, of input k. A
+  // result whose edge is empty need not be computed; an undefined result means
+  // no gradient. At least one gradient is defined. Gradients may be moved from,
+  // but their memory is not written.
+  virtual void apply(std::span<Tensor> gradients,
+                     std::span<Tensor> results) = 0;
+
+  // Frees what the node saved: called after its last backward.
+  virtual void release_saved() {}
+
+  // Nodes with a higher number run first among those that are ready.
+  std::uint64_t sequence_nr() const { return sequence_nr_; }
+
+  std::span<const Edge> next_edges() const {
+    return {edges_.data(), edges_.size()};
+  }
+  std::span<const InputMetadata> inputs() const {
+    return {inputs_.data(), inputs_.size()};
+  }
+  bool is_accumulate_grad() const { return sequence_nr_ == kTopPriority; }
+
+  // Calls `hook` before, resp. after each apply(); it may replace tensors in
+  // the first span, but not write their memory.
+  HookHandle register_pre_hook(NodeHooks::PreHook hook);
+  HookHandle register_post_hook(NodeHooks::PostHook hook);
+
+  // --- For operations that record themselves ---
+  void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
+  bool wants(std::size_t input) const {
+    return static_cast<bool>(edges_[input]);
+  }
+  // Announces a result; returns its number.
+  std::uint32_t add_input(const Tensor& result) {
+    inputs_.push_back({result.sizes(), result.dtype()});
+    return static_cast<std::uint32_t>(inputs_.size() - 1);
+  }
+
+  // --- For the engine ---
+  // Null if nobody hung anything onto this node.
+  NodeHooks* hooks() const { return hooks_.load(std::memory_order_acquire); }
+  NodeHooks& make_hooks();
+  // Keeps the gradient of result `input_nr` in the grad() of `tensor`.
+  void retain_grad_of(const Tensor& tensor, std::uint32_t input_nr);
+  void forget_grad_of(const TensorImpl* tensor);
+  // The graph task that has numbered this node, and the number; 0 if none.
+  std::atomic<std::uint64_t>& claim() { return claim_; }
+
+  void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
+  }
+  // retain(), unless the last owner has already let go.
+  bool try_retain();
+
+ protected:
+  explicit Node(std::uint64_t sequence_nr) : sequence_nr_(sequence_nr) {}
+  virtual ~Node();
+
+ private:
+  // Deletes `node` and, one after the other, what this leaves without owner.
+  static void destroy(Node* node);
+
+  std::atomic<std::uint32_t> owners_{1};
+  const std::uint64_t sequence_nr_;
+  std::atomic<std::uint64_t> claim_{0};
+  Node* next_to_destroy_ = nullptr;
+  std::atomic<NodeHooks*> hooks_{nullptr};
+  absl::InlinedVector<Edge, 2> edges_;
+  absl::InlinedVector<InputMetadata, 1> inputs_;
+};
+
+}  // namespace hvd::autograd

@@ -1,0 +1,111 @@
+// The operations on tensors, each differentiable as often as one likes. The
+// comment gives the formula and the shapes; "~" means that shapes broadcast as
+// in NumPy. Operations of two tensors want equal dtypes.
+//
+//   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(x, w, b), labels);
+//
+// InvalidArgument with the shapes, if they do not fit.
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/autograd/dims.h"
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd {
+
+// --- Elementwise: binary_ops.cc, unary_ops.cc ---
+Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
+Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
+Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
+Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b, floating
+Tensor add(const Tensor& a, double b);
+Tensor mul(const Tensor& a, double b);
+
+Tensor neg(const Tensor& x);   // -x
+Tensor exp(const Tensor& x);   // e^x
+Tensor log(const Tensor& x);   // ln x
+Tensor relu(const Tensor& x);  // max(x, 0)
+// x in another dtype; x itself if it has that dtype.
+Tensor to(const Tensor& x, DType dtype);
+// A copy, row by row.
+Tensor clone(const Tensor& x);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
+inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(double a, const Tensor& b) { return add(neg(b), a); }
+inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
+Tensor operator/(double a, const Tensor& b);
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+
+// --- Reductions: reduce_ops.cc ---
+// Over all elements, into []; or over `dims`, which go, or with `keepdim` stay
+// as 1.
+Tensor sum(const Tensor& x);
+Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
+Tensor mean(const Tensor& x);
+Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
+// Where the largest element of the last dimension lies: x [..., n] -> int64
+// [...]. The first of equals. Not differentiable.
+Tensor argmax(const Tensor& x);
+
+// --- Products: matmul_ops.cc ---
+Tensor matmul(const Tensor& a, const Tensor& b);  // [m,k] [k,n] -> [m,n]
+// x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined ->
+// [..., out]
+Tensor linear(const Tensor& x, const Tensor& weight,
+              const Tensor& bias = Tensor());
+
+// --- Losses: loss_ops.cc ---
+// x - ln sum e^x over the last dimension.
+Tensor log_softmax(const Tensor& x);
+// -1/n sum_i log_probabilities[i, targets[i]]:  [n,classes], int64 [n] -> []
+//   InvalidArgument  a target is no class
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets);
+// nll_loss(log_softmax(logits), targets)
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
+
+// --- Views: view_ops.cc. They share memory, and see each other's writes ---
+// The same elements, row by row, in other sizes, of which one may be -1: a view
+// if the strides allow, else a copy.
+Tensor reshape(const Tensor& x, const autograd::Dims& sizes);
+// The same, but InvalidArgument instead of a copy.
+Tensor view(const Tensor& x, const autograd::Dims& sizes);
+Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
+// Dimension i of the result is dimension order[i] of x.
+Tensor permute(const Tensor& x, const autograd::Dims& order);
+// x repeated to larger sizes, without copies.
+Tensor expand(const Tensor& x, const autograd::Dims& sizes);
+// Elements [start, start + length) of a dimension.
+Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
+              std::int64_t length);
+// Element `index` of a dimension, which goes.
+Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
+Tensor squeeze(const Tensor& x, std::int64_t dim);    // Drops a 1.
+Tensor unsqueeze(const Tensor& x, std::int64_t dim);  // Inserts a 1.
+
+namespace autograd {
+
+// The elements of x's memory that lie at `offset` after x's first one and on,
+// `strides` apart: what all views are made of.
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset);
+
+// grad where result > 0, else 0: the gradient of relu.
+Tensor relu_backward(const Tensor& grad, const Tensor& result);
+
+// x summed down to `sizes`, which broadcast to its own.
+Tensor sum_to(const Tensor& x, const Dims& sizes);
+
+// A copy that lies in memory with these (dense) strides.
+Tensor clone_with_strides(const Tensor& x, const Dims& strides);
+
+}  // namespace autograd
+}  // namespace hvd

@@ -1,0 +1,128 @@
+#include "horovodpp/autograd/record.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/view_history.h"
+
+namespace hvd::autograd {
+namespace {
+
+const Tensor& root_of(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor.impl()->meta.get();
+  return meta != nullptr && meta->base.defined() ? meta->base : tensor;
+}
+
+bool shares_places(const Tensor& tensor) {
+  for (std::size_t i = 0; i < tensor.sizes().size(); ++i) {
+    if (tensor.strides()[i] == 0 && tensor.sizes()[i] > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+AutogradMeta& meta_of(const Tensor& tensor) {
+  auto& meta = tensor.impl()->meta;
+  if (meta == nullptr) meta.reset(new AutogradMeta);
+  return *meta;
+}
+
+LeafHooks& AutogradMeta::make_hooks() {
+  LeafHooks* existing = hooks.load(std::memory_order_acquire);
+  if (existing == nullptr) {
+    existing = new LeafHooks;
+    hooks.store(existing, std::memory_order_release);
+  }
+  return *existing;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  if (!tensor.requires_grad()) return {};
+  if (auto node = tensor.grad_fn()) {
+    return {std::move(node), tensor.impl()->meta->output_nr};
+  }
+  return {grad_accumulator(tensor), 0};
+}
+
+void set_history(const Tensor& result, Ref<Node> node) {
+  AutogradMeta& meta = meta_of(result);
+  meta.output_nr = node->add_input(result);
+  meta.grad_fn = std::move(node);
+}
+
+Tensor with_history(const Tensor& tensor, Ref<Node> node,
+                    std::uint32_t output_nr) {
+  Tensor result = tensor.detach();
+  AutogradMeta& meta = meta_of(result);
+  meta.output_nr = output_nr;
+  meta.grad_fn = std::move(node);
+  return result;
+}
+
+Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
+             std::int64_t offset) {
+  return Tensor(Ref<TensorImpl>::adopt(new TensorImpl(
+      tensor.impl()->storage, tensor.dtype(), sizes, strides, offset)));
+}
+
+Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
+                 std::int64_t offset) {
+  Tensor view = alias(base, sizes, strides, offset);
+  const ViewOrigin inherited = base.impl()->view_origin;
+  if (inherited != ViewOrigin::kRecorded) {
+    view.impl()->view_origin = inherited;
+  } else if (is_grad_enabled()) {
+    AutogradMeta& meta = meta_of(view);
+    meta.base = root_of(base);
+    meta.view_version = view.version();
+  } else {
+    view.impl()->view_origin = base.requires_grad()
+                                   ? ViewOrigin::kUnrecordedOfGrad
+                                   : ViewOrigin::kUnrecorded;
+  }
+  return view;
+}
+
+void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
+  if (shares_places(self)) {
+    throw InvalidArgument(absl::StrCat(
+        operation, ": several elements of the ", self.describe(),
+        " written to lie on one place in memory; write to a clone() of it"));
+  }
+  if (!is_grad_enabled()) return;
+  const ViewOrigin origin = self.impl()->view_origin;
+  if (origin == ViewOrigin::kUnrecordedOfGrad ||
+      (origin == ViewOrigin::kUnrecorded && needs_grad)) {
+    throw ViewInplaceError(absl::StrCat(
+        operation,
+        ": a view that was created in no_grad mode is being "
+        "modified in place with grad mode enabled, where its base could not "
+        "know of it; create the view in grad mode, or modify it under NoGrad"));
+  }
+  if (!self.requires_grad()) return;
+  const Tensor& root = root_of(self);
+  if (!root.is_leaf()) return;
+  throw LeafInplaceError(absl::StrCat(
+      operation, root.is_same(self) ? ": a leaf" : ": a view of a leaf",
+      " Variable that requires grad is being used in an in-place operation; "
+      "modify it under NoGrad, or a clone() of it"));
+}
+
+void finish_inplace(const Tensor& self, Ref<Node> node) {
+  self.bump_version();
+  if (!node) return;
+  const Tensor& root = root_of(self);
+  if (!root.is_same(self)) node = copy_slices(root, self, std::move(node));
+  AutogradMeta& meta = meta_of(root);
+  if (meta.retains_grad && meta.grad_fn) {
+    meta.grad_fn->forget_grad_of(root.impl());
+  }
+  set_history(root, std::move(node));
+  if (meta.retains_grad) {
+    meta.grad_fn->retain_grad_of(root, meta.output_nr);
+  }
+}
+
+}  // namespace hvd::autograd

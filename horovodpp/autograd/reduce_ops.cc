@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <array>
+
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// Eight sums side by side, which the compiler keeps in vector registers; always
+// in the same order. Blocks are added up in double, so that the error of a long
+// float sum does not grow with its length.
+template <typename T>
+T sum_row(const T* x, std::int64_t n, std::int64_t step) {
+  constexpr std::int64_t kLanes = 8;
+  constexpr std::int64_t kBlock = 1024;
+  using Total = std::conditional_t<std::is_integral_v<T>, T, double>;
+  Total total = 0;
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t end = std::min(n, begin + kBlock);
+    std::array<T, kLanes> lanes{};
+    std::int64_t i = begin;
+    if (step == 1) {
+      for (; i + kLanes <= end; i += kLanes) {
+        for (std::int64_t l = 0; l < kLanes; ++l) {
+          lanes[static_cast<std::size_t>(l)] += x[i + l];
+        }
+      }
+    }
+    for (; i < end; ++i) {
+      lanes[static_cast<std::size_t>(i % kLanes)] += x[i * step];
+    }
+    for (T lane : lanes) total += static_cast<Total>(lane);
+  }
+  return static_cast<T>(total);
+}
+
+// out, zeroed, += x; the strides of `out` are 0 in the dimensions that go.
+template <typename T>
+void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
+  const T* in = x.data<T>();
+  const Walk<2> walk(x.sizes(), {out_strides, x.strides()});
+  const auto [so, sx] = walk.row_steps();
+  const std::int64_t n = walk.row_size();
+  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+    T* o = out + at[0];
+    const T* row = in + at[1];
+    if (so == 0) {
+      *o += sum_row(row, n, sx);
+    } else if (so == 1 && sx == 1) {
+      for (std::int64_t i = 0; i < n; ++i) o[i] += row[i];
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) o[i * so] += row[i * sx];
+    }
+  });
+}
+
+struct Reduction {
+  Dims kept;      // Sizes with 1 in the place of each dimension that goes.
+  Dims squeezed;  // Sizes without them.
+  std::int64_t count = 1;  // Elements that become one.
+};
+
+Reduction reduction_of(const Tensor& x, const Dims& dims,
+                       const char* operation) {
+  check_defined(x, operation);
+  std::array<bool, Dims::kMax> goes{};
+  for (std::int64_t dim : dims) {
+    goes[checked_dim(dim, x.sizes().size(), operation)] = true;
+  }
+  if (dims.empty()) goes.fill(true);
+  Reduction result;
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    const std::int64_t size = x.sizes()[d];
+    result.kept.push_back(goes[d] ? 1 : size);
+    if (goes[d]) {
+      result.count *= size;
+    } else {
+      result.squeezed.push_back(size);
+    }
+  }
+  return result;
+}
+
+// y = sum x / divisor:  dx = dy / divisor, repeated to x's sizes
+struct SumBackward : Node {
+  const char* name() const override {
+    return is_mean ? "MeanBackward" : "SumBackward";
+  }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor grad = is_mean ? mul(grads[0], factor) : grads[0];
+    results[0] = expand(reshape(grad, kept), sizes);
+  }
+  Dims kept;
+  Dims sizes;
+  double factor = 1.0;
+  bool is_mean = false;
+};
+
+Tensor reduce(const Tensor& x, const Reduction& reduction, bool keepdim,
+              bool is_mean) {
+  const char* operation = is_mean ? "mean" : "sum";
+  const double factor =
+      is_mean ? 1.0 / static_cast<double>(reduction.count) : 1.0;
+  Tensor out = zeros(keepdim ? reduction.kept : reduction.squeezed,
+                     {.dtype = x.dtype()});
+  const Dims strides = broadcast_strides(
+      reduction.kept, contiguous_strides(reduction.kept), x.sizes());
+  if (is_mean && !is_floating_point(x.dtype())) {
+    throw_bad_dtype(x.dtype(), operation, "float32 and float64");
+  }
+  visit_arithmetic(x.dtype(), operation, [&]<typename T>(TypeTag<T>) {
+    sum_into(out.data<T>(), strides, x);
+    if (!is_mean) return;
+    map<T, T>(out, out,
+              [f = static_cast<T>(reduction.count)](T v) { return v / f; });
+  });
+  if (needs_grad(x)) {
+    auto node = make_node<SumBackward>(x);
+    node->kept = reduction.kept;
+    node->sizes = x.sizes();
+    node->factor = factor;
+    node->is_mean = is_mean;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor sum_to(const Tensor& x, const Dims& sizes) {
+  if (x.sizes() == sizes) return x;
+  if (!broadcasts_to(sizes, x.sizes())) {
+    throw InvalidArgument("sum_to: " + x.describe() + " does not sum down to " +
+                          sizes.to_string());
+  }
+  Dims dims;
+  const std::size_t missing = x.sizes().size() - sizes.size();
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    const bool goes =
+        d < missing || (sizes[d - missing] == 1 && x.sizes()[d] != 1);
+    if (goes) dims.push_back(static_cast<std::int64_t>(d));
+  }
+  return reshape(sum(x, dims, true), sizes);
+}
+
+}  // namespace autograd
+
+Tensor sum(const Tensor& x) { return sum(x, {}, false); }
+
+Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::reduce(x, autograd::reduction_of(x, dims, "sum"), keepdim,
+                          false);
+}
+
+Tensor mean(const Tensor& x) { return mean(x, {}, false); }
+
+Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::reduce(x, autograd::reduction_of(x, dims, "mean"), keepdim,
+                          true);
+}
+
+Tensor argmax(const Tensor& x) {
+  autograd::check_defined(x, "argmax");
+  if (x.dim() == 0 || x.size(-1) == 0) {
+    throw InvalidArgument("argmax: " + x.describe() +
+                          " has no last dimension to choose from");
+  }
+  const Tensor rows = x.detach().contiguous();
+  autograd::Dims sizes = x.sizes();
+  const std::int64_t n = sizes.back();
+  sizes.erase(sizes.size() - 1);
+  Tensor out = empty(sizes, {.dtype = DType::kI64});
+  auto* places = out.data<std::int64_t>();
+  autograd::visit_arithmetic(x.dtype(), "argmax", [&]<typename T>(TypeTag<T>) {
+    const T* row = rows.data<T>();
+    for (std::int64_t i = 0; i < out.num_elements(); ++i, row += n) {
+      places[i] = std::max_element(row, row + n) - row;
+    }
+  });
+  return out;
+}
+
+}  // namespace hvd

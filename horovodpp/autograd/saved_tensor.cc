@@ -1,0 +1,134 @@
+#include "horovodpp/autograd/saved_tensor.h"
+
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/thread_state.h"
+
+namespace hvd::autograd {
+namespace {
+
+std::atomic<std::int64_t> saved_bytes{0};
+
+}  // namespace
+
+std::int64_t saved_tensor_bytes() {
+  return saved_bytes.load(std::memory_order_relaxed);
+}
+
+SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
+    : hooks_(Ref<SavedTensorHooks>::adopt(
+          new SavedTensorHooks(std::move(pack), std::move(unpack)))),
+      outer_(thread_state.saved_tensor_hooks) {
+  thread_state.saved_tensor_hooks = hooks_.get();
+}
+
+SavedTensorHooks::Scope::~Scope() { thread_state.saved_tensor_hooks = outer_; }
+
+void SavedTensor::save_output(const Tensor& tensor) {
+  output_nr_ = tensor.output_nr();
+  // The tensor owns its node; a node that owned it too would live for ever.
+  keep(tensor.detach(), true);
+}
+
+void SavedTensor::keep(const Tensor& tensor, bool is_output) {
+  is_output_ = is_output;
+  version_ = tensor.version();
+  state_ = State::kHeld;
+  if (SavedTensorHooks* hooks = thread_state.saved_tensor_hooks) {
+    pack(tensor, hooks);
+    return;
+  }
+  tensor_ = tensor;
+  counted_bytes_ = static_cast<std::int64_t>(tensor.bytes());
+  saved_bytes.fetch_add(counted_bytes_, std::memory_order_relaxed);
+}
+
+void SavedTensor::pack(const Tensor& tensor, SavedTensorHooks* hooks) {
+  NoGrad no_grad;
+  packed_ = std::make_shared<Packed>();
+  packed_->hooks = Ref<SavedTensorHooks>::share(hooks);
+  packed_->original = WeakTensor(tensor);
+  packed_->object = hooks->pack(tensor);
+  if (tensor.version() != version_) {
+    throw HookError(
+        "a saved-tensor pack hook is modifying its input in place; return a "
+        "new tensor instead");
+  }
+}
+
+void SavedTensor::check_version(const Tensor& tensor, Node& node) const {
+  const std::uint32_t found = tensor.version();
+  if (found == version_) return;
+  const Ref<Node> producer = is_output_ ? nullptr : tensor.grad_fn();
+  const char* source = is_output_ ? node.name()
+                       : producer ? producer->name()
+                                  : nullptr;
+  const std::uint32_t output = is_output_ ? output_nr_ : tensor.output_nr();
+  throw VersionError(absl::StrCat(
+      "one of the variables needed for gradient computation has been modified "
+      "by an inplace operation: [",
+      tensor.describe(), "], ",
+      source != nullptr
+          ? absl::StrCat("which is output ", output, " of ", source, ",")
+          : std::string("a leaf,"),
+      " needed by ", node.name(), ", is at version ", found,
+      "; expected version ", version_,
+      " instead. Modify a clone() of it, or modify it after backward"));
+}
+
+Tensor SavedTensor::unpack(Node& node) {
+  Tensor tensor;
+  std::shared_ptr<Packed> packed;
+  State state;
+  {
+    SpinLockHolder lock(lock_);
+    state = state_;
+    tensor = tensor_;
+    packed = packed_;
+  }
+  if (state == State::kNothing) return Tensor();
+  if (state == State::kFreed) {
+    throw GraphFreedError(absl::StrCat(
+        "Trying to backward through the graph a second time: what ",
+        node.name(),
+        " saved was freed after the first time. Use retain_graph in the first "
+        "backward to keep it"));
+  }
+  if (packed != nullptr) {
+    if (Tensor original = packed->original.lock(); original.defined()) {
+      check_version(original, node);
+    }
+    tensor = packed->hooks->unpack(packed->object);
+  } else {
+    check_version(tensor, node);
+  }
+  if (!is_output_ || !is_grad_enabled()) return tensor;
+  return with_history(tensor, Ref<Node>::share(&node), output_nr_);
+}
+
+void SavedTensor::release() {
+  Tensor dropped;
+  std::shared_ptr<Packed> packed;
+  std::int64_t bytes = 0;
+  {
+    SpinLockHolder lock(lock_);
+    if (state_ != State::kHeld) return;
+    state_ = State::kFreed;
+    dropped = std::move(tensor_);
+    packed = std::move(packed_);
+    std::swap(bytes, counted_bytes_);
+  }
+  if (bytes != 0) saved_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void SavedTensor::drop() {
+  if (counted_bytes_ != 0) {
+    saved_bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace hvd::autograd

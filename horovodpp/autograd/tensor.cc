@@ -1,0 +1,203 @@
+#include "horovodpp/autograd/tensor.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/engine.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/view_history.h"
+
+namespace hvd {
+namespace autograd {
+
+void AutogradMetaDeleter::operator()(AutogradMeta* meta) const { delete meta; }
+
+bool TensorImpl::try_retain() {
+  std::uint64_t counts = counts_.load(std::memory_order_relaxed);
+  while (counts % kWeak != 0) {
+    if (counts_.compare_exchange_weak(counts, counts + kStrong,
+                                      std::memory_order_acq_rel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void TensorImpl::drop_contents() {
+  meta.reset();
+  storage = nullptr;
+}
+
+}  // namespace autograd
+
+using autograd::AutogradMeta;
+
+std::int64_t Tensor::size(std::int64_t dimension) const {
+  return sizes()[autograd::checked_dim(dimension, sizes().size(), "size")];
+}
+
+void Tensor::check_dtype(DType expected) const {
+  if (dtype() != expected) {
+    throw InvalidArgument(absl::StrCat("a ", describe(), " cannot be read as ",
+                                       name_of(expected)));
+  }
+}
+
+TensorView Tensor::tensor_view() const {
+  if (!is_contiguous()) {
+    throw InvalidArgument(absl::StrCat("tensor_view: a ", describe(),
+                                       " with strides ", strides().to_string(),
+                                       " is not contiguous; use contiguous()"));
+  }
+  return TensorView(raw_data(), dtype(), shape(), device());
+}
+
+std::string Tensor::describe() const {
+  return absl::StrCat(name_of(dtype()), sizes().to_string());
+}
+
+bool Tensor::meta_requires_grad() const {
+  const AutogradMeta& meta = *impl_->meta;
+  if (meta.requires_grad) return true;
+  return meta.base.defined() ? meta.base.requires_grad()
+                             : static_cast<bool>(meta.grad_fn);
+}
+
+Tensor& Tensor::set_requires_grad(bool value) {
+  if (value == requires_grad()) return *this;
+  if (!value && !is_leaf()) {
+    throw autograd::AutogradError(
+        "requires_grad can only be taken from leaves; use detach() for the "
+        "same values without history");
+  }
+  if (value && !is_floating_point(dtype())) {
+    throw InvalidArgument(absl::StrCat(
+        "only tensors of floating point dtype can require gradients, not ",
+        describe()));
+  }
+  autograd::meta_of(*this).requires_grad = value;
+  return *this;
+}
+
+bool Tensor::is_leaf() const { return !grad_fn(); }
+
+autograd::Ref<autograd::Node> Tensor::grad_fn() const {
+  return autograd::current_grad_fn(*this);
+}
+
+std::uint32_t Tensor::output_nr() const {
+  return impl_->meta == nullptr ? 0 : impl_->meta->output_nr;
+}
+
+Tensor Tensor::grad() const {
+  return impl_->meta == nullptr ? Tensor() : impl_->meta->grad;
+}
+
+void Tensor::set_grad(const Tensor& grad) const {
+  if (grad.defined() && (grad.sizes() != sizes() || grad.dtype() != dtype())) {
+    throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
+                                       " does not fit a ", describe()));
+  }
+  if (!grad.defined() && impl_->meta == nullptr) return;
+  autograd::meta_of(*this).grad = grad;
+}
+
+void Tensor::retain_grad() const {
+  if (!requires_grad()) {
+    throw autograd::NotDifferentiableError(
+        "retain_grad: this tensor does not require grad");
+  }
+  const auto node = grad_fn();
+  AutogradMeta& meta = autograd::meta_of(*this);
+  if (!node || meta.retains_grad) return;
+  meta.retains_grad = true;
+  node->retain_grad_of(*this, meta.output_nr);
+}
+
+bool Tensor::retains_grad() const {
+  return impl_->meta != nullptr && impl_->meta->retains_grad;
+}
+
+autograd::HookHandle Tensor::add_hook(
+    std::function<Tensor(const Tensor&)> hook) const {
+  if (!requires_grad()) {
+    throw autograd::HookError(
+        "register_hook: this tensor does not require grad, so that no gradient "
+        "would ever reach the hook");
+  }
+  if (const auto node = grad_fn()) {
+    return node->make_hooks().tensor.add({output_nr(), std::move(hook)});
+  }
+  return autograd::meta_of(*this).make_hooks().tensor.add(std::move(hook));
+}
+
+autograd::HookHandle Tensor::register_post_accumulate_grad_hook(
+    std::function<void(const Tensor&)> hook) const {
+  if (!requires_grad()) {
+    throw autograd::HookError(
+        "register_post_accumulate_grad_hook: this tensor does not require "
+        "grad, so that no gradient is ever accumulated in it");
+  }
+  if (!is_leaf()) {
+    throw autograd::HookError(
+        "post accumulate grad hooks cannot be registered on non-leaf tensors; "
+        "use register_hook()");
+  }
+  return autograd::meta_of(*this).make_hooks().post_accumulate.add(
+      std::move(hook));
+}
+
+void Tensor::backward(const Tensor& gradient) const {
+  backward(gradient, autograd::BackwardOptions());
+}
+
+void Tensor::backward(const Tensor& gradient,
+                      const autograd::BackwardOptions& options) const {
+  autograd::backward({*this}, {gradient}, options);
+}
+
+Tensor Tensor::detach() const {
+  return autograd::alias(*this, sizes(), strides(), storage_offset());
+}
+
+Tensor Tensor::data() const {
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(autograd::Storage::alias(impl_->storage),
+                               dtype(), sizes(), strides(), storage_offset())));
+}
+
+template <typename T>
+T Tensor::item() const {
+  if (num_elements() != 1) {
+    throw InvalidArgument(absl::StrCat("item: a ", describe(), " has ",
+                                       num_elements(),
+                                       " elements, and not one"));
+  }
+  return *data<const T>();
+}
+
+template <typename T>
+std::vector<T> Tensor::to_vector() const {
+  check_dtype(dtype_of<T>);
+  const Tensor rows = hvd::clone(detach());
+  const T* first = rows.data<T>();
+  return std::vector<T>(first, first + rows.num_elements());
+}
+
+#define HVD_INSTANTIATE_ELEMENT(T) \
+  template T Tensor::item() const; \
+  template std::vector<T> Tensor::to_vector() const;
+HVD_INSTANTIATE_ELEMENT(std::uint8_t)
+HVD_INSTANTIATE_ELEMENT(std::int8_t)
+HVD_INSTANTIATE_ELEMENT(std::int16_t)
+HVD_INSTANTIATE_ELEMENT(std::int32_t)
+HVD_INSTANTIATE_ELEMENT(std::int64_t)
+HVD_INSTANTIATE_ELEMENT(f16)
+HVD_INSTANTIATE_ELEMENT(bf16)
+HVD_INSTANTIATE_ELEMENT(float)
+HVD_INSTANTIATE_ELEMENT(double)
+HVD_INSTANTIATE_ELEMENT(bool)
+#undef HVD_INSTANTIATE_ELEMENT
+
+}  // namespace hvd

@@ -1,0 +1,95 @@
+// What surrounds an operation on this thread: whether it is recorded, where its
+// random numbers come from, and who packs the tensors it saves. Scopes set it:
+//
+//   {
+//     hvd::NoGrad no_grad;
+//     w.add_(w.grad(), -0.1);   // not recorded
+//   }
+//
+// A Surroundings is a snapshot of it that can be put in force elsewhere: the
+// engine does so when it continues on another thread.
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/autograd/intrusive_ptr.h"
+
+namespace hvd {
+
+namespace autograd {
+
+class Generator;
+class GraphTask;
+class SavedTensorHooks;
+
+// Plain data: reading it costs an instruction or two.
+struct ThreadState {
+  bool grad_enabled = true;
+  Generator* generator = nullptr;                  // Null: the thread's own.
+  SavedTensorHooks* saved_tensor_hooks = nullptr;  // Kept alive by its scope.
+  // The engine's:
+  GraphTask* graph_task = nullptr;  // The innermost backward that runs here.
+  int backward_depth = 0;           // How many run, on this call chain.
+  std::uint64_t next_sequence = 0;  // Of the node made next.
+};
+
+extern constinit thread_local ThreadState thread_state;
+
+// Owns what it remembers.
+class Surroundings {
+ public:
+  // Of this thread, now.
+  static Surroundings capture();
+
+  // Puts a snapshot in force on this thread for the life of the scope. The
+  // snapshot outlives it.
+  class Scope {
+   public:
+    explicit Scope(const Surroundings& surroundings);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    ThreadState saved_;
+  };
+
+  ~Surroundings();
+  Surroundings(const Surroundings& other);
+  Surroundings& operator=(const Surroundings&) = delete;
+
+ private:
+  Surroundings() = default;
+  bool grad_enabled_ = true;
+  Generator* generator_ = nullptr;
+  Ref<SavedTensorHooks> saved_tensor_hooks_;
+};
+
+}  // namespace autograd
+
+// Whether operations on this thread are recorded.
+inline bool is_grad_enabled() { return autograd::thread_state.grad_enabled; }
+
+// Sets that for the life of the object. Scopes nest.
+class SetGradEnabled {
+ public:
+  explicit SetGradEnabled(bool enabled)
+      : before_(autograd::thread_state.grad_enabled) {
+    autograd::thread_state.grad_enabled = enabled;
+  }
+  ~SetGradEnabled() { autograd::thread_state.grad_enabled = before_; }
+  SetGradEnabled(const SetGradEnabled&) = delete;
+  SetGradEnabled& operator=(const SetGradEnabled&) = delete;
+
+ private:
+  bool before_;
+};
+
+struct NoGrad : SetGradEnabled {
+  NoGrad() : SetGradEnabled(false) {}
+};
+struct EnableGrad : SetGradEnabled {
+  EnableGrad() : SetGradEnabled(true) {}
+};
+
+}  // namespace hvd

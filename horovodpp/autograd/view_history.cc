@@ -1,0 +1,144 @@
+#include "horovodpp/autograd/view_history.h"
+
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd::autograd {
+namespace {
+
+// `tensor` with the memory layout of `geometry`, whose sizes it has, from
+// offset 0.
+Tensor with_layout(const Tensor& tensor, const Geometry& geometry) {
+  return clone_with_strides(tensor, is_dense(geometry.sizes, geometry.strides)
+                                        ? geometry.strides
+                                        : contiguous_strides(geometry.sizes));
+}
+
+// dx = the places that y shows, added up; and back.
+struct AsStridedScatterBackward : Node {
+  const char* name() const override { return "AsStridedScatterBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = as_strided(with_layout(grads[0], base), view.sizes,
+                            view.strides, view.offset - base.offset);
+  }
+  Geometry base;
+  Geometry view;
+};
+
+// y = as_strided(x):  dx = as_strided_backward(dy)
+struct AsStridedBackward : Node {
+  const char* name() const override { return "AsStridedBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = as_strided_backward(grads[0], base, view);
+  }
+  Geometry base;
+  Geometry view;
+};
+
+// The base after `fn` wrote to the part `view`: the gradient of that part goes
+// through fn, the rest passes.
+struct CopySlices : Node {
+  const char* name() const override { return "CopySlices"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    Tensor whole = with_layout(grads[0], base);
+    const Tensor slice =
+        as_strided(whole, view.sizes, view.strides, view.offset - base.offset);
+    std::vector<Tensor> slice_grads{slice.clone()};
+    std::vector<Tensor> slice_results(fn->next_edges().size());
+    fn->apply(slice_grads, slice_results);
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      results[i] = std::move(slice_results[i]);
+    }
+    if (!wants(0)) return;
+    if (slice_results[0].defined()) {
+      slice.copy_(slice_results[0]);
+    } else {
+      slice.zero_();
+    }
+    results[0] = std::move(whole);
+  }
+  void release_saved() override { fn->release_saved(); }
+
+  Geometry base;
+  Geometry view;
+  Ref<Node> fn;
+};
+
+Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
+  auto node = make_node<AsStridedBackward>(base);
+  node->base = Geometry::of(base);
+  node->view = Geometry::of(view);
+  return node;
+}
+
+}  // namespace
+
+Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
+                           const Geometry& view) {
+  const Dims strides = is_dense(base.sizes, base.strides)
+                           ? base.strides
+                           : contiguous_strides(base.sizes);
+  Tensor result = empty_strided(base.sizes, strides, gradient.dtype());
+  {
+    NoGrad no_grad;
+    result.zero_();
+    const Tensor places =
+        as_strided(result, view.sizes, view.strides, view.offset - base.offset);
+    scatter_add(places, gradient);
+  }
+  if (needs_grad(gradient)) {
+    auto node = make_node<AsStridedScatterBackward>(gradient);
+    node->base = base;
+    node->view = view;
+    set_history(result, std::move(node));
+  }
+  return result;
+}
+
+Ref<Node> current_grad_fn(const Tensor& tensor) {
+  AutogradMeta* meta = tensor.impl()->meta.get();
+  if (meta == nullptr) return nullptr;
+  if (!meta->base.defined()) return meta->grad_fn;
+
+  Ref<Node> replaced;  // Dies after the lock: a graph may go with it.
+  SpinLockHolder lock(meta->lock);
+  const std::uint32_t version = tensor.version();
+  const bool stale = !meta->grad_fn || meta->view_version != version;
+  if (stale && meta->base.requires_grad()) {
+    if (meta->retains_grad && meta->grad_fn) {
+      meta->grad_fn->forget_grad_of(tensor.impl());
+    }
+    auto node = as_strided_node(meta->base, tensor);
+    const std::uint32_t output_nr = node->add_input(tensor);
+    if (meta->retains_grad) node->retain_grad_of(tensor, output_nr);
+    replaced = std::move(meta->grad_fn);
+    meta->grad_fn = std::move(node);
+    meta->view_version = version;
+  }
+  return meta->grad_fn;
+}
+
+Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node) {
+  auto slices = make_node<CopySlices>(base);
+  const auto edges = node->next_edges();
+  for (std::size_t i = 1; i < edges.size(); ++i) slices->add_edge(edges[i]);
+  slices->base = Geometry::of(base);
+  slices->view = Geometry::of(view);
+  slices->fn = std::move(node);
+  return slices;
+}
+
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset) {
+  Tensor result = make_view(x, sizes, strides, x.storage_offset() + offset);
+  if (needs_grad(x)) set_history(result, as_strided_node(x, result));
+  return result;
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,119 @@
+#include "horovodpp/collective/chunk_link.h"
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What to do between two looks at a transfer that is not complete.
+class Backoff {
+ public:
+  explicit Backoff(const transport::WaitPolicy& policy)
+      : spin_(policy.spin), yields_(policy.yields), nap_(policy.nap) {
+    if (nap_.count() < 0) nap_ = std::chrono::microseconds(50);
+  }
+
+  void pause() {
+    if (spin_.count() > 0) {
+      const auto now = Clock::now();
+      if (end_ == Clock::time_point()) end_ = now + spin_;
+      if (now < end_) return;
+      spin_ = std::chrono::nanoseconds(0);
+    }
+    if (yields_ > 0) {
+      --yields_;
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(nap_);
+    }
+  }
+
+ private:
+  std::chrono::nanoseconds spin_;
+  int yields_;
+  std::chrono::nanoseconds nap_;
+  Clock::time_point end_;
+};
+
+}  // namespace
+
+ChunkLink::ChunkLink(transport::Communicator& communicator, Staging& staging,
+                     const Call& call, const transport::WaitPolicy& waiting)
+    : communicator_(communicator),
+      staging_(staging),
+      call_(call),
+      waiting_(waiting) {
+  for (int i = staging.slots() - 1; i >= 0; --i) {
+    free_.push_back(staging.slot(i));
+  }
+}
+
+ChunkLink::~ChunkLink() {
+  if (!sends_.empty()) staging_.keep_mapped();
+  for (const Posted& posted : receives_) communicator_.abandon(posted.id);
+  for (const Posted& posted : sends_) communicator_.abandon(posted.id);
+}
+
+absl::Status ChunkLink::post_receive(int from, std::size_t bytes) {
+  std::byte* slot = free_.back();
+  HVD_ASSIGN_OR_RETURN(
+      const transport::TransferId id,
+      communicator_.post_receive(from, call_.tag, {slot, bytes}));
+  free_.pop_back();
+  receives_.push_back({id, from, slot});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::byte*> ChunkLink::receive() {
+  const Posted oldest = receives_.front();
+  HVD_RETURN_IF_ERROR(wait(oldest, "receiving from"));
+  receives_.pop_front();
+  return oldest.slot;
+}
+
+absl::StatusOr<std::byte*> ChunkLink::take() {
+  HVD_RETURN_IF_ERROR(finish_sends(static_cast<std::size_t>(depth() - 1)));
+  std::byte* slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+absl::Status ChunkLink::send(int to, std::byte* slot, std::size_t bytes) {
+  HVD_RETURN_IF_ERROR(finish_sends(static_cast<std::size_t>(depth() - 1)));
+  HVD_ASSIGN_OR_RETURN(const transport::TransferId id,
+                       communicator_.post_send(to, call_.tag, {slot, bytes}));
+  sends_.push_back({id, to, slot});
+  return absl::OkStatus();
+}
+
+absl::Status ChunkLink::flush() { return finish_sends(0); }
+
+absl::Status ChunkLink::finish_sends(std::size_t but) {
+  while (sends_.size() > but) {
+    HVD_RETURN_IF_ERROR(wait(sends_.front(), "sending to"));
+    free_.push_back(sends_.front().slot);
+    sends_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChunkLink::wait(const Posted& posted, const char* what) {
+  Backoff backoff(waiting_);
+  while (true) {
+    const absl::StatusOr<bool> done = communicator_.test(posted.id);
+    if (!done.ok()) {
+      return annotate(done.status(), absl::StrCat(what, " rank ", posted.peer));
+    }
+    if (*done) return absl::OkStatus();
+    HVD_RETURN_IF_ERROR(call_.watch.check());
+    backoff.pause();
+  }
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,81 @@
+// A ChunkLink carries the chunks of one collective call between this rank and
+// its peers: it posts receives into slots of a Staging and sends from them, a
+// bounded number at a time, and waits for what is posted.
+//
+//   ChunkLink link(communicator, staging, call, waiting);
+//   HVD_RETURN_IF_ERROR(link.post_receive(left, bytes));
+//   HVD_ASSIGN_OR_RETURN(std::byte* slot, link.receive());
+//   ...                                      // the slot is ours
+//   HVD_RETURN_IF_ERROR(link.send(right, slot, bytes));
+//   return link.flush();
+//
+// Half of the staging's slots are for receives, half for sends; a slot changes
+// sides when what was received is sent on. A link that dies before flush()
+// gives its transfers up and leaves the staging mapped. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/staging.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::collective {
+
+class ChunkLink {
+ public:
+  // `staging` is mapped, has an even number of slots and no other user. While
+  // nothing comes, waits follow `waiting`; as messages ring no bell, a sleep is
+  // never longer than its nap, or than 50 us where that is negative.
+  ChunkLink(transport::Communicator& communicator, Staging& staging,
+            const Call& call, const transport::WaitPolicy& waiting);
+  ~ChunkLink();
+  ChunkLink(const ChunkLink&) = delete;
+  ChunkLink& operator=(const ChunkLink&) = delete;
+
+  // As many receives may be posted, and as many sends be under way, at a time.
+  int depth() const { return staging_.slots() / 2; }
+
+  // Posts the next receive. Fewer than depth() are posted or taken.
+  absl::Status post_receive(int from, std::size_t bytes);
+
+  // Waits for the oldest posted receive. The slot is the caller's until send()
+  // or release().
+  absl::StatusOr<std::byte*> receive();
+
+  // A slot to fill and send; waits while depth() sends are under way.
+  absl::StatusOr<std::byte*> take();
+
+  // Sends the first `bytes` of a slot from take() or receive(), waiting while
+  // depth() sends are under way.
+  absl::Status send(int to, std::byte* slot, std::size_t bytes);
+
+  void release(std::byte* slot) { free_.push_back(slot); }
+
+  // Waits until all sends are through.
+  absl::Status flush();
+
+ private:
+  struct Posted {
+    transport::TransferId id;
+    int peer;
+    std::byte* slot;
+  };
+
+  absl::Status finish_sends(std::size_t but);
+  absl::Status wait(const Posted& posted, const char* what);
+
+  transport::Communicator& communicator_;
+  Staging& staging_;
+  const Call call_;
+  const transport::WaitPolicy waiting_;
+  std::vector<std::byte*> free_;
+  std::deque<Posted> receives_;
+  std::deque<Posted> sends_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,34 @@
+// A PlaneSelector owns the planes that connect one set of ranks, in order of
+// preference, and picks the one for a call.
+//
+//   HVD_ASSIGN_OR_RETURN(DataPlane* plane, planes.select(device, bytes));
+//
+// The choice depends on the call alone, so that ranks with the same planes
+// choose alike. Not thread-safe, as the planes are not.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/data_plane.h"
+
+namespace hvd::collective {
+
+class PlaneSelector {
+ public:
+  explicit PlaneSelector(std::vector<std::unique_ptr<DataPlane>> planes)
+      : planes_(std::move(planes)) {}
+
+  // The first plane that supports such a call; never nullptr, and valid as long
+  // as the selector.
+  //   Unimplemented  there is none; names those there are
+  absl::StatusOr<DataPlane*> select(const Device& device,
+                                    std::size_t bytes) const;
+
+ private:
+  std::vector<std::unique_ptr<DataPlane>> planes_;
+};
+
+}  // namespace hvd::collective

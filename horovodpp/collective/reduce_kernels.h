@@ -1,0 +1,61 @@
+// A ReduceKernel is the arithmetic of one reduction: the loops that combine the
+// ranks' contributions to one tensor, chosen once for a dtype and an op.
+//
+//   const ReduceKernel kernel(reduction, ranks);
+//   kernel.reduce(contributions, result, count);        // all at once, or
+//   kernel.load(first, accumulators, count);            // one by one, with
+//   kernel.combine(accumulators, second, count);        // accumulators that
+//   kernel.store(accumulators, result, count);          // may travel
+//
+// Contributions are combined strictly in the order given, element by element,
+// so equal inputs give equal bits however the elements are cut into calls.
+//
+// Counts are in elements; zero is legal. Immutable, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "horovodpp/collective/data_plane.h"
+
+namespace hvd::collective {
+
+class ReduceKernel {
+ public:
+  // `reduction` has passed check(). An average divides by `ranks`, at most
+  // 2^16: so many contributions are added exactly where sums are not to wrap.
+  ReduceKernel(const Reduction& reduction, int ranks);
+
+  // Bytes of one element, and of one accumulator; the latter are aligned to
+  // their size and never smaller.
+  std::size_t element_bytes() const;
+  std::size_t accumulator_bytes() const;
+
+  // Combines all `inputs` (one or more) and writes the finished result.
+  // `output` may be one of the inputs; otherwise they do not overlap.
+  void reduce(std::span<const void* const> inputs, void* output,
+              std::int64_t count) const;
+
+  // accumulators = scaled input
+  void load(const void* input, void* accumulators, std::int64_t count) const;
+
+  // accumulators = accumulators op scaled input
+  void combine(void* accumulators, const void* input, std::int64_t count) const;
+
+  // output = finished accumulators, which are used up.
+  void store(void* accumulators, void* output, std::int64_t count) const;
+
+  struct Loops;  // Of one element type and op.
+  struct Scales {
+    double prescale = 1.0;
+    double postscale = 1.0;
+    std::int64_t divisor = 1;
+  };
+
+ private:
+  Scales scales_;
+  const Loops* loops_;
+};
+
+}  // namespace hvd::collective

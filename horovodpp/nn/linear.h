@@ -1,0 +1,36 @@
+// Linear: y = x W^T + b, the fully connected layer.
+//
+//   hvd::nn::Linear fc(784, 10);
+//   hvd::Tensor logits = fc(images);        // [n, 784] -> [n, 10]
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+struct LinearOptions {
+  bool bias = true;
+  DType dtype = DType::kF32;
+};
+
+class Linear : public Module {
+ public:
+  // Weight [out, in] and bias [out], both uniform in ±1/sqrt(in), drawn from
+  // this thread's generator (He et al. 2015, with a = sqrt 5, as in PyTorch).
+  //   InvalidArgument  a size is not positive
+  Linear(std::int64_t in_features, std::int64_t out_features,
+         const LinearOptions& options = {});
+
+  Tensor forward(const Tensor& input) override;
+
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }  // Undefined if there is none.
+
+ private:
+  Tensor weight_;
+  Tensor bias_;
+};
+
+}  // namespace hvd::nn

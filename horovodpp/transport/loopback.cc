@@ -1,0 +1,94 @@
+#include "horovodpp/transport/loopback.h"
+
+#include <thread>
+#include <utility>
+
+#include "horovodpp/transport/loopback_shared.h"
+
+namespace hvd::transport {
+namespace {
+
+// One rank's end. `World` is LoopbackWorld::Shared, whose name is private.
+template <typename World>
+class LoopbackCommunicator : public Communicator {
+ public:
+  LoopbackCommunicator(std::shared_ptr<World> world, int rank)
+      : world_(std::move(world)), rank_(rank) {}
+
+  ~LoopbackCommunicator() override {
+    stop_watching();
+    world_->abandon_all(rank_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_->size(); }
+  const std::vector<Peer>& peers() const override { return world_->peers(); }
+
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string& mine,
+      std::chrono::steady_clock::time_point deadline) override {
+    return world_->exchange(rank_, mine, deadline);
+  }
+
+  absl::Status send_mail(int to, std::string bytes) override {
+    return world_->send_mail(rank_, to, std::move(bytes));
+  }
+  absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    return world_->receive_mail(rank_);
+  }
+  absl::StatusOr<bool> mail_is_flushed() override { return true; }
+
+  absl::StatusOr<TransferId> post_send(
+      int to, DataTag tag, std::span<const std::byte> bytes) override {
+    return world_->post_send(rank_, to, tag, bytes);
+  }
+  absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
+                                          std::span<std::byte> bytes) override {
+    return world_->post_receive(rank_, from, tag, bytes);
+  }
+  absl::StatusOr<bool> test(TransferId id) override {
+    return world_->test(rank_, id);
+  }
+  void abandon(TransferId id) override { world_->abandon(rank_, id); }
+
+  void on_peer_lost(LostCallback callback) override {
+    stop_watching();
+    if (!callback) return;
+    watcher_ = {.rank = rank_, .told = {}};
+    thread_ = std::thread([this, callback = std::move(callback)] {
+      while (const auto death = world_->next_death(watcher_)) {
+        callback(death->first, death->second);
+      }
+    });
+  }
+
+ private:
+  void stop_watching() {
+    if (!thread_.joinable()) return;
+    world_->stop(watcher_);
+    thread_.join();
+  }
+
+  std::shared_ptr<World> world_;
+  const int rank_;
+  typename World::Watcher watcher_;  // The world's lock guards it.
+  std::thread thread_;
+};
+
+}  // namespace
+
+LoopbackWorld::LoopbackWorld(int size, Options options)
+    : shared_(std::make_shared<Shared>(size, options)) {}
+
+LoopbackWorld::~LoopbackWorld() = default;
+
+std::unique_ptr<Communicator> LoopbackWorld::communicator(int rank) {
+  if (!shared_->hand_out(rank)) return nullptr;
+  return std::make_unique<LoopbackCommunicator<Shared>>(shared_, rank);
+}
+
+void LoopbackWorld::kill(int rank, const std::string& how) {
+  shared_->kill(rank, how);
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,174 @@
+#include "horovodpp/transport/mail_exchange.h"
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::transport {
+namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+// Rank 0 waits as long as its peers do, and its verdict travels.
+constexpr std::chrono::seconds kGrace(1);
+
+enum class Kind : std::uint8_t { kString = 0, kAll = 1, kFailure = 2 };
+
+// A message: round, kind, then the body.
+struct Header {
+  std::uint32_t round = 0;
+  Kind kind = Kind::kString;
+};
+constexpr std::size_t kHeaderBytes = 5;
+
+std::string packed(Header header, const std::string& body) {
+  std::string bytes(kHeaderBytes, '\0');
+  std::memcpy(bytes.data(), &header.round, sizeof(header.round));
+  bytes[4] = static_cast<char>(header.kind);
+  return bytes + body;
+}
+
+std::optional<Header> header_of(const std::string& bytes) {
+  if (bytes.size() < kHeaderBytes) return std::nullopt;
+  Header header;
+  std::memcpy(&header.round, bytes.data(), sizeof(header.round));
+  header.kind = static_cast<Kind>(bytes[4]);
+  return header;
+}
+
+std::string join(const std::vector<std::string>& strings) {
+  std::string body;
+  for (const std::string& text : strings) {
+    const std::uint64_t length = text.size();
+    body.append(reinterpret_cast<const char*>(&length), sizeof(length));
+    body += text;
+  }
+  return body;
+}
+
+absl::StatusOr<std::vector<std::string>> split(const std::string& body,
+                                               std::size_t count) {
+  std::vector<std::string> strings;
+  std::size_t place = 0;
+  while (strings.size() < count) {
+    std::uint64_t length = 0;
+    if (body.size() - place < sizeof(length)) break;
+    std::memcpy(&length, body.data() + place, sizeof(length));
+    place += sizeof(length);
+    if (body.size() - place < length) break;
+    strings.push_back(body.substr(place, length));
+    place += length;
+  }
+  if (strings.size() != count || place != body.size()) {
+    return absl::InternalError("rank 0 answered an exchange with garbage");
+  }
+  return strings;
+}
+
+// The next message of `round` with its header cut off, or nullopt at the
+// deadline.
+absl::StatusOr<std::optional<std::pair<Header, Mail>>> next_of(
+    ExchangePost& post, std::uint32_t round, TimePoint deadline) {
+  int polls = 0;
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, post.receive());
+    if (mail.has_value()) {
+      const auto header = header_of(mail->bytes);
+      if (!header.has_value() || header->round != round) continue;
+      mail->bytes.erase(0, kHeaderBytes);
+      return std::make_pair(*header, *std::move(mail));
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    // Start-up of others may take seconds: leave them the cores.
+    if (++polls < 1000) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+}
+
+absl::Status flush(ExchangePost& post, TimePoint deadline) {
+  while (std::chrono::steady_clock::now() < deadline) {
+    HVD_ASSIGN_OR_RETURN(const bool flushed, post.flushed());
+    if (flushed) return absl::OkStatus();
+    std::this_thread::yield();
+  }
+  return absl::DeadlineExceededError("a rank does not take its mail");
+}
+
+absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
+                                              std::uint32_t round,
+                                              const std::string& mine,
+                                              TimePoint deadline) {
+  const std::size_t size = post.peers().size();
+  std::vector<std::optional<std::string>> strings(size);
+  strings[0] = mine;
+  std::size_t came = 1;
+  while (came < size) {
+    HVD_ASSIGN_OR_RETURN(auto message, next_of(post, round, deadline));
+    if (!message.has_value()) break;
+    auto& slot = strings[static_cast<std::size_t>(message->second.from)];
+    if (!slot.has_value()) ++came;
+    slot = std::move(message->second.bytes);
+  }
+  std::vector<std::string> all;
+  std::string missing;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    if (strings[rank].has_value()) {
+      all.push_back(*strings[rank]);
+    } else {
+      const int number = static_cast<int>(rank);
+      absl::StrAppend(&missing, missing.empty() ? "" : ", ",
+                      post.peers()[rank].to_string(number));
+    }
+  }
+  const std::string failure = absl::StrCat(
+      "only ", came, " of ", size, " ranks came in time; missing: ", missing);
+  const bool complete = came == size;
+  const std::string answer =
+      complete ? packed({.round = round, .kind = Kind::kAll}, join(all))
+               : packed({.round = round, .kind = Kind::kFailure}, failure);
+  for (std::size_t rank = 1; rank < size; ++rank) {
+    if (!strings[rank].has_value()) continue;
+    HVD_RETURN_IF_ERROR(post.send(static_cast<int>(rank), answer));
+  }
+  const absl::Status flushed = flush(post, deadline + kGrace);
+  if (!complete) return absl::DeadlineExceededError(failure);
+  HVD_RETURN_IF_ERROR(flushed);
+  return all;
+}
+
+absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
+                                                std::uint32_t round,
+                                                const std::string& mine,
+                                                TimePoint deadline) {
+  HVD_RETURN_IF_ERROR(
+      post.send(0, packed({.round = round, .kind = Kind::kString}, mine)));
+  HVD_ASSIGN_OR_RETURN(const auto message,
+                       next_of(post, round, deadline + kGrace));
+  if (!message.has_value()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(post.peers()[0].to_string(0), " did not answer in time"));
+  }
+  if (message->first.kind == Kind::kFailure) {
+    return absl::DeadlineExceededError(message->second.bytes);
+  }
+  return split(message->second.bytes, post.peers().size());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> exchange_by_mail(
+    ExchangePost& post, std::uint32_t round, const std::string& mine,
+    TimePoint deadline) {
+  // So that the grace can be added to it.
+  if (deadline > TimePoint::max() - kGrace) deadline -= kGrace;
+  if (post.rank() == 0) return lead(post, round, mine, deadline);
+  return follow(post, round, mine, deadline);
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,49 @@
+#include "horovodpp/transport/mpi_calls.h"
+
+#include <array>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::transport {
+
+absl::Status mpi_status(int code, const char* call) {
+  if (code == MPI_SUCCESS) return absl::OkStatus();
+  std::array<char, MPI_MAX_ERROR_STRING> text = {};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  return absl::InternalError(absl::StrCat(call, ": ", text.data()));
+}
+
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text = {};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string version(text.data());
+  return absl::StrReplaceAll(version.substr(0, version.find_first_of(",\n")),
+                             {{"\t", " "}, {"Version:", ""}, {"  ", " "}});
+}
+
+absl::Status mpi_await(MPI_Request& request, const std::string& what,
+                       std::chrono::steady_clock::time_point deadline) {
+  int polls = 0;
+  while (true) {
+    int done = 0;
+    HVD_RETURN_IF_ERROR(
+        mpi_status(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test"));
+    if (done != 0) return absl::OkStatus();
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(what, ": not all ranks came in time"));
+    }
+    if (++polls < 1000) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+}
+
+}  // namespace hvd::transport

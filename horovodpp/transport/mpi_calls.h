@@ -1,0 +1,33 @@
+// Small helpers around MPI calls.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <list>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace hvd::transport {
+
+// A message under way. In a list, so that its bytes stay where MPI knows them.
+struct MpiMessage {
+  int peer = 0;
+  std::string bytes;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+using MpiMessages = std::list<MpiMessage>;
+
+// What an MPI call returned, as a Status: Internal "MPI_Isend: <text>".
+absl::Status mpi_status(int code, const char* call);
+
+// The MPI library in a few words: "Open MPI v4.1.4".
+std::string mpi_library();
+
+// Polls a request until it is complete. After an error or DeadlineExceeded the
+// request is still MPI's: its buffers must outlive the process.
+absl::Status mpi_await(MPI_Request& request, const std::string& what,
+                       std::chrono::steady_clock::time_point deadline);
+
+}  // namespace hvd::transport

@@ -1,0 +1,174 @@
+#include "horovodpp/transport/mpi_communicator.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_mailbox.h"
+#include "horovodpp/transport/mpi_transfers.h"
+#include "horovodpp/transport/mpi_world.h"
+
+namespace hvd::transport {
+namespace {
+
+std::vector<Peer> peers_of(const std::vector<MpiWorld::Member>& members,
+                           int ranks_per_node) {
+  std::vector<Peer> peers;
+  std::map<std::string, int> seen;
+  for (const MpiWorld::Member& member : members) {
+    Peer& peer = peers.emplace_back();
+    peer.host = member.host;
+    peer.pid = member.pid;
+    peer.node = member.machine;
+    const int index = seen[peer.node]++;
+    if (ranks_per_node > 0) {
+      absl::StrAppend(&peer.node, "#", index / ranks_per_node);
+    }
+  }
+  return peers;
+}
+
+// The mail of exchange(), on a tag of its own.
+class MpiExchangePost : public ExchangePost {
+ public:
+  MpiExchangePost(const MpiMailbox::Channel& channel,
+                  const std::vector<Peer>& peers)
+      : rank_(channel.rank), peers_(peers), mailbox_(channel) {}
+
+  int rank() const override { return rank_; }
+  const std::vector<Peer>& peers() const override { return peers_; }
+  absl::Status send(int to, std::string bytes) override {
+    return mailbox_.send(to, std::move(bytes));
+  }
+  absl::StatusOr<std::optional<Mail>> receive() override {
+    return mailbox_.receive();
+  }
+  absl::StatusOr<bool> flushed() override { return mailbox_.flushed(); }
+  void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
+
+ private:
+  const int rank_;
+  const std::vector<Peer>& peers_;
+  MpiMailbox mailbox_;
+};
+
+class MpiCommunicator : public Communicator {
+ public:
+  MpiCommunicator(MpiWorld& world, int ranks_per_node)
+      : world_(world),
+        peers_(peers_of(world.members(), ranks_per_node)),
+        post_({.comm = world.comm(),
+               .rank = world.rank(),
+               .tag = world.tags().exchange(world.generation()),
+               .generation = world.generation()},
+              peers_),
+        mailbox_({.comm = world.comm(),
+                  .rank = world.rank(),
+                  .tag = world.tags().mail(world.generation()),
+                  .generation = world.generation()}),
+        transfers_({.comm = world.comm(),
+                    .rank = world.rank(),
+                    .tags = world.tags(),
+                    .generation = world.generation()}) {}
+
+  ~MpiCommunicator() override {
+    world_.watch().watch({});
+    MpiMessages leftovers;
+    post_.give_up(leftovers);
+    mailbox_.give_up(leftovers);
+    transfers_.give_up(leftovers);
+    world_.leave(std::move(leftovers));
+  }
+
+  int rank() const override { return world_.rank(); }
+  int size() const override { return world_.size(); }
+  const std::vector<Peer>& peers() const override { return peers_; }
+
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string& mine,
+      std::chrono::steady_clock::time_point deadline) override {
+    return noted(exchange_by_mail(post_, round_++, mine, deadline));
+  }
+
+  absl::Status send_mail(int to, std::string bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(to));
+    return noted(mailbox_.send(to, std::move(bytes)));
+  }
+  absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    return noted(mailbox_.receive());
+  }
+  absl::StatusOr<bool> mail_is_flushed() override {
+    return noted(mailbox_.flushed());
+  }
+
+  absl::StatusOr<TransferId> post_send(
+      int to, DataTag tag, std::span<const std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(to));
+    return noted(transfers_.post_send(to, tag, bytes));
+  }
+  absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
+                                          std::span<std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(from));
+    return noted(transfers_.post_receive(from, tag, bytes));
+  }
+  absl::StatusOr<bool> test(TransferId id) override {
+    return noted(transfers_.test(id));
+  }
+  void abandon(TransferId id) override { transfers_.abandon(id); }
+
+  void on_peer_lost(LostCallback callback) override {
+    if (!callback) {
+      world_.watch().watch({});
+      return;
+    }
+    world_.watch().watch([world = &world_, callback = std::move(callback)](
+                             int rank, const std::string& how) {
+      world->distrust();
+      callback(rank, how);
+    });
+  }
+
+ private:
+  absl::Status check_rank(int rank) const {
+    if (rank >= 0 && rank < size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no rank ", rank, " in a job of ", size()));
+  }
+
+  static const absl::Status& status_of(const absl::Status& status) {
+    return status;
+  }
+  template <typename T>
+  static const absl::Status& status_of(const absl::StatusOr<T>& value) {
+    return value.status();
+  }
+  // Passes an outcome on; after a failure MPI is not trusted to end well.
+  template <typename T>
+  T noted(T outcome) {
+    const absl::Status& status = status_of(outcome);
+    if (absl::IsInternal(status) || absl::IsDeadlineExceeded(status)) {
+      world_.distrust();
+    }
+    return outcome;
+  }
+
+  MpiWorld& world_;
+  const std::vector<Peer> peers_;
+  std::uint32_t round_ = 0;
+  MpiExchangePost post_;
+  MpiMailbox mailbox_;
+  MpiTransfers transfers_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
+    const MpiOptions& options) {
+  MpiWorld& world = MpiWorld::instance();
+  HVD_RETURN_IF_ERROR(world.enter(options));
+  return std::make_unique<MpiCommunicator>(world, options.ranks_per_node);
+}
+
+}  // namespace hvd::transport

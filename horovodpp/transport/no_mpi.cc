@@ -1,0 +1,16 @@
+#include "horovodpp/transport/mpi_communicator.h"
+
+namespace hvd::transport {
+
+bool mpi_is_built() { return false; }
+
+bool mpi_is_running() { return false; }
+
+absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
+    const MpiOptions&) {
+  return absl::FailedPreconditionError(
+      "this build of horovodpp has no MPI, which a job of several processes "
+      "needs; build it with -DHVD_WITH_MPI=ON, or run one rank");
+}
+
+}  // namespace hvd::transport

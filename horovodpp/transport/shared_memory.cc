@@ -1,0 +1,183 @@
+#include "horovodpp/transport/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::transport {
+namespace {
+
+// Closes its descriptor unless that is released.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+absl::Status exhausted(std::size_t bytes, const std::string& why) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no shared memory of ", bytes, " bytes: ", why));
+}
+
+std::optional<std::uint64_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
+}
+
+// What the machine, or the container's limit, has left.
+std::uint64_t available_memory() {
+  std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
+  std::ifstream meminfo("/proc/meminfo");
+  std::string word;
+  while (meminfo >> word) {
+    std::uint64_t kilobytes = 0;
+    if (word == "MemAvailable:" && meminfo >> kilobytes) {
+      available = kilobytes * 1024;
+      break;
+    }
+  }
+  const auto limit = number_in("/sys/fs/cgroup/memory.max");
+  const auto used = number_in("/sys/fs/cgroup/memory.current");
+  if (limit && used) {
+    available = std::min(available, *limit - std::min(*limit, *used));
+  }
+  return available;
+}
+
+// Asks before it takes: the kernel does not refuse pages of a memfd, it kills
+// for them.
+absl::Status allocate(int descriptor, std::size_t bytes) {
+  const std::uint64_t available = available_memory();
+  if (bytes > available ||
+      bytes > static_cast<std::size_t>(std::numeric_limits<off_t>::max())) {
+    return exhausted(bytes, absl::StrCat(available, " bytes are available"));
+  }
+  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+    return exhausted(bytes, std::strerror(errno));
+  }
+  // In steps: a signal makes fallocate start again.
+  constexpr std::size_t kStep = std::size_t{16} << 20;
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t step = std::min(kStep, bytes - done);
+    if (::fallocate(descriptor, 0, static_cast<off_t>(done),
+                    static_cast<off_t>(step)) == 0) {
+      done += step;
+    } else if (errno != EINTR) {
+      return exhausted(bytes, std::strerror(errno));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::byte*> map(int descriptor, std::size_t bytes) {
+  void* data =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (data == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
+  return static_cast<std::byte*>(data);
+}
+
+}  // namespace
+
+std::string SharedMemory::Ticket::to_string() const {
+  return absl::StrCat(pid, " ", descriptor, " ", device, " ", file, " ", bytes);
+}
+
+absl::StatusOr<SharedMemory::Ticket> SharedMemory::Ticket::from_string(
+    const std::string& text) {
+  Ticket ticket;
+  const std::vector<std::string> fields = absl::StrSplit(text, ' ');
+  if (fields.size() != 5 || !absl::SimpleAtoi(fields[0], &ticket.pid) ||
+      !absl::SimpleAtoi(fields[1], &ticket.descriptor) ||
+      !absl::SimpleAtoi(fields[2], &ticket.device) ||
+      !absl::SimpleAtoi(fields[3], &ticket.file) ||
+      !absl::SimpleAtoi(fields[4], &ticket.bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no ticket for shared memory"));
+  }
+  return ticket;
+}
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
+    std::size_t bytes) {
+  Descriptor descriptor(
+      ::memfd_create("horovodpp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (descriptor.get() < 0) return exhausted(bytes, std::strerror(errno));
+  HVD_RETURN_IF_ERROR(allocate(descriptor.get(), bytes));
+  if (::fcntl(descriptor.get(), F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return errno_error("fcntl(F_ADD_SEALS)");
+  }
+  struct stat about = {};
+  if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
+  HVD_ASSIGN_OR_RETURN(std::byte * data, map(descriptor.get(), bytes));
+  const Ticket ticket = {.pid = ::getpid(),
+                         .descriptor = descriptor.release(),
+                         .device = about.st_dev,
+                         .file = about.st_ino,
+                         .bytes = bytes};
+  return std::unique_ptr<SharedMemory>(new SharedMemory(ticket, data));
+}
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
+    const Ticket& ticket) {
+  const std::string path =
+      absl::StrCat("/proc/", ticket.pid, "/fd/", ticket.descriptor);
+  const Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (descriptor.get() < 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "process ", ::getpid(), " cannot open the shared memory of process ",
+        ticket.pid, " (", path, ": ", std::strerror(errno),
+        "); run the ranks of a node as one user and in one PID namespace"));
+  }
+  struct stat about = {};
+  if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
+  if (about.st_dev != ticket.device || about.st_ino != ticket.file ||
+      about.st_size < 0 ||
+      static_cast<std::size_t>(about.st_size) != ticket.bytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " is not the shared memory that process ", ticket.pid,
+        " offered; are the ranks of this node in one PID namespace?"));
+  }
+  HVD_ASSIGN_OR_RETURN(std::byte * data, map(descriptor.get(), ticket.bytes));
+  Ticket mine = ticket;
+  mine.descriptor = -1;
+  return std::unique_ptr<SharedMemory>(new SharedMemory(mine, data));
+}
+
+SharedMemory::~SharedMemory() {
+  close_descriptor();
+  ::munmap(data_, ticket_.bytes);
+}
+
+void SharedMemory::close_descriptor() {
+  if (ticket_.descriptor >= 0) ::close(ticket_.descriptor);
+  ticket_.descriptor = -1;
+}
+
+}  // namespace hvd::transport

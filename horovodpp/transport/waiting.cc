@@ -1,0 +1,90 @@
+#include "horovodpp/transport/waiting.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "horovodpp/core/status.h"
+
+namespace hvd::transport {
+namespace {
+
+// How many looks at the condition there are between two at clock and watch.
+constexpr int kLooksPerCheck = 32;
+
+void pause_core() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+int cores_of(pid_t process) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(process, sizeof(cores), &cores) != 0) return 1;
+  return CPU_COUNT(&cores);
+}
+
+// A launcher that binds each rank to a core of its own leaves one core in the
+// rank's mask; the launcher's own mask shows how many there are for all ranks.
+int cores_for_ranks() { return std::max(cores_of(0), cores_of(::getppid())); }
+
+// True if `ready` came true; false when the time for spinning is over.
+absl::StatusOr<bool> spin(const std::function<bool()>& ready, Watch& watch,
+                          std::chrono::nanoseconds patience) {
+  if (patience.count() <= 0) return false;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int look = 0; look < kLooksPerCheck; ++look) {
+      if (ready()) return true;
+      pause_core();
+    }
+    HVD_RETURN_IF_ERROR(watch.check());
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+absl::StatusOr<bool> yield(const std::function<bool()>& ready, Watch& watch,
+                           int times) {
+  for (int i = 0; i < times; ++i) {
+    if (ready()) return true;
+    HVD_RETURN_IF_ERROR(watch.check());
+    ::sched_yield();
+  }
+  return false;
+}
+
+}  // namespace
+
+WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
+  WaitPolicy policy;
+  if (ranks_on_node > cores_for_ranks()) {
+    policy.spin = std::chrono::nanoseconds(0);
+    policy.yields = 16;
+  }
+  return policy;
+}
+
+absl::Status wait_until(const std::function<bool()>& ready, Watch& watch,
+                        const WaitPolicy& policy, Doorbell& bell) {
+  if (ready()) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(const bool spun, spin(ready, watch, policy.spin));
+  if (spun) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(const bool yielded, yield(ready, watch, policy.yields));
+  if (yielded) return absl::OkStatus();
+  while (true) {
+    const std::uint32_t ticket = bell.listen();
+    // The watch too is asked after listen(): whoever raises what it looks at
+    // rings afterwards.
+    const bool done = ready();
+    const absl::Status status = done ? absl::OkStatus() : watch.check();
+    if (!done && status.ok()) bell.sleep(ticket, policy.nap);
+    bell.leave();
+    if (done || !status.ok()) return status;
+  }
+}
+
+}  // namespace hvd::transport

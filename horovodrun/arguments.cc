@@ -1,0 +1,235 @@
+#include "horovodrun/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::launcher {
+namespace {
+
+constexpr int kMaxRanks = 1 << 20;
+constexpr int kMaxSeconds = 7 * 24 * 3600;
+
+struct RawOptions {
+  std::optional<int> ranks;
+  std::string hosts;
+  std::string hostfile;
+  bool verbose = false;
+  bool version = false;
+  int start_timeout = 30;
+  std::string mpi_arguments;
+  std::string output_filename;
+  std::vector<std::string> network_interfaces;
+};
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: horovodrun -np N [options] command [arguments]\n";
+  }
+};
+
+void declare_options(CLI::App& app, RawOptions& raw) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.add_option("-n,--num-proc", raw.ranks,
+                 "How many ranks to start (also -np)")
+      ->type_name("N");
+  CLI::Option* hosts =
+      app.add_option(
+             "-H,--hosts", raw.hosts,
+             "Where, as name:slots: worker-0:2,worker-1:2. Default: this "
+             "host. horovodrun and the command must have the same path "
+             "on every host")
+          ->type_name("HOSTS");
+  app.add_option("--hostfile", raw.hostfile,
+                 "Where, a line for each host: worker-0 slots=2")
+      ->excludes(hosts)
+      ->type_name("FILE");
+  app.add_flag("--verbose", raw.verbose,
+               "Show the mpirun command and the environment it gets");
+  app.add_flag("-v,--version", raw.version, "Print the version");
+  app.add_option("--start-timeout", raw.start_timeout,
+                 "Seconds within which every rank must have started; default "
+                 "HOROVOD_START_TIMEOUT, else 30")
+      ->type_name("SECONDS");
+  app.add_option(
+         "--mpi-args", raw.mpi_arguments,
+         "More arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
+      ->type_name("ARGUMENTS");
+  app.add_option("--output-filename", raw.output_filename,
+                 "Where mpirun writes the output of each rank as well")
+      ->type_name("PATH");
+  app.add_option("--network-interface,--network-interfaces",
+                 raw.network_interfaces,
+                 "Interfaces the hosts talk over, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+}
+
+// Where the command begins: the first word that is neither an option nor the
+// value of one. The spellings with one dash that Horovod's users know are
+// rewritten on the way.
+absl::StatusOr<size_t> split_off_options(const CLI::App& app,
+                                         std::vector<std::string>& words) {
+  size_t i = 0;
+  while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
+    if (words[i] == "--") return i;
+    if (words[i] == "-np") words[i] = "--num-proc";
+    if (words[i] == "-hostfile") words[i] = "--hostfile";
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown option '", name,
+          "'; see horovodrun --help. Options of the command come after it, and "
+          "those of mpirun go into --mpi-args"));
+    }
+    const bool value_follows =
+        option->get_expected_min() > 0 && name.size() == words[i].size();
+    i += value_follows ? 2 : 1;
+  }
+  return std::min(i, words.size());
+}
+
+absl::StatusOr<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read the hostfile '", path,
+                     "'; it needs lines like 'worker-0 slots=2'"));
+  }
+  return text.str();
+}
+
+absl::StatusOr<std::vector<Host>> read_hosts(const RawOptions& raw) {
+  if (!raw.hosts.empty()) return parse_hosts(raw.hosts);
+  if (raw.hostfile.empty()) return std::vector<Host>();
+  HVD_ASSIGN_OR_RETURN(const std::string text, read_file(raw.hostfile));
+  return parse_hostfile(text);
+}
+
+absl::Status read_start_timeout(const Environment& environment, int* seconds) {
+  const auto found = environment.find("HOROVOD_START_TIMEOUT");
+  if (found == environment.end() || found->second.empty()) {
+    return absl::OkStatus();
+  }
+  if (!absl::SimpleAtoi(found->second, seconds)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("HOROVOD_START_TIMEOUT is '", found->second,
+                     "'; give a whole number of seconds"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Arguments> checked(const RawOptions& raw,
+                                  std::vector<std::string> command) {
+  if (!raw.ranks) {
+    return absl::InvalidArgumentError(
+        "say how many ranks to start, as in horovodrun -np 2 ./train");
+  }
+  if (command.empty()) {
+    return absl::InvalidArgumentError(
+        "say what to run, as in horovodrun -np 2 ./train");
+  }
+  if (*raw.ranks < 1 || *raw.ranks > kMaxRanks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "-np is ", *raw.ranks, "; give a number from 1 to ", kMaxRanks));
+  }
+  if (raw.start_timeout < 1 || raw.start_timeout > kMaxSeconds) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the start timeout is ", raw.start_timeout,
+        " s; give --start-timeout or HOROVOD_START_TIMEOUT a number "
+        "of seconds from 1 to ",
+        kMaxSeconds));
+  }
+  Arguments arguments;
+  arguments.ranks = *raw.ranks;
+  arguments.verbose = raw.verbose;
+  arguments.start_timeout = std::chrono::seconds(raw.start_timeout);
+  arguments.output_filename = raw.output_filename;
+  arguments.network_interfaces = raw.network_interfaces;
+  arguments.command = std::move(command);
+  HVD_ASSIGN_OR_RETURN(arguments.mpi_arguments, split_words(raw.mpi_arguments));
+  HVD_ASSIGN_OR_RETURN(const std::vector<Host> hosts, read_hosts(raw));
+  if (!hosts.empty()) {
+    HVD_ASSIGN_OR_RETURN(arguments.hosts, fill_hosts(hosts, *raw.ranks));
+  }
+  return arguments;
+}
+
+}  // namespace
+
+absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
+                                          const Environment& environment) {
+  CLI::App app("Starts a program as N ranks that work together.");
+  RawOptions raw;
+  declare_options(app, raw);
+  std::vector<std::string> options = words;
+  HVD_ASSIGN_OR_RETURN(const size_t split, split_off_options(app, options));
+  std::vector<std::string> command(options.begin() + static_cast<long>(split),
+                                   options.end());
+  if (!command.empty() && command[0] == "--") command.erase(command.begin());
+  options.resize(split);
+  std::reverse(options.begin(), options.end());
+
+  HVD_RETURN_IF_ERROR(read_start_timeout(environment, &raw.start_timeout));
+  Arguments arguments;
+  try {
+    app.parse(std::move(options));
+  } catch (const CLI::CallForHelp&) {
+    arguments.answer = app.help();
+    return arguments;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(error.what(), "; see horovodrun --help"));
+  }
+  if (raw.version) {
+    arguments.answer = HVD_VERSION "\n";
+    return arguments;
+  }
+  return checked(raw, std::move(command));
+}
+
+absl::StatusOr<std::vector<std::string>> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    const bool blank = c == ' ' || c == '\t' || c == '\n';
+    if (quote == 0 && blank) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else {
+      if (c == '\\' && quote != '\'' && i + 1 < text.size()) c = text[++i];
+      words.back().push_back(c);
+    }
+  }
+  if (quote != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--mpi-args has a ", std::string(1, quote),
+                     " that is not closed: ", text));
+  }
+  return words;
+}
+
+}  // namespace hvd::launcher

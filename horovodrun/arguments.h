@@ -1,0 +1,41 @@
+// The command line of horovodrun as a value.
+//
+//   auto arguments = parse_arguments({"-np", "2", "./train", "--lr", "0.1"},
+//   {}); arguments->command;   // {"./train", "--lr", "0.1"}
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodrun/environment.h"
+#include "horovodrun/hosts.h"
+
+namespace hvd::launcher {
+
+struct Arguments {
+  int ranks = 0;
+  std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
+  bool verbose = false;
+  std::chrono::seconds start_timeout{30};
+  std::vector<std::string> mpi_arguments;
+  std::string output_filename;                  // Empty: not asked for.
+  std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.
+  std::vector<std::string> command;             // The program first.
+  std::string answer;  // Not empty: print this (help, version) and be done.
+};
+
+// Reads what follows the program's name. Everything from the first word that is
+// not an option on belongs to the command, its own options included.
+// `environment` supplies HOROVOD_START_TIMEOUT; a --hostfile is read here.
+//   InvalidArgument   with a text for the user
+absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
+                                          const Environment& environment);
+
+// `text` as words the way a shell would split it: blanks separate, quotes and
+// backslashes keep together.
+//   InvalidArgument   a quote is not closed
+absl::StatusOr<std::vector<std::string>> split_words(const std::string& text);
+
+}  // namespace hvd::launcher

@@ -1,0 +1,39 @@
+// Where ranks run: host names and how many ranks (slots) each takes, as `-H`
+// and
+// `--hostfile` give them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace hvd::launcher {
+
+struct Host {
+  std::string name;
+  int slots = 0;
+
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
+// "worker-0:2,worker-1:4" as hosts, in that order.
+//   InvalidArgument   an entry is not name:slots, or has no slots
+absl::StatusOr<std::vector<Host>> parse_hosts(const std::string& text);
+
+// The text of a hostfile, a line for each host: "worker-0 slots=2". Blank
+// lines, text after '#' and further fields are skipped; no slots= means one
+// slot.
+//   InvalidArgument   a line cannot be read, or there is no host
+absl::StatusOr<std::vector<Host>> parse_hostfile(const std::string& text);
+
+// The hosts and slots that `ranks` ranks use when hosts are filled in order;
+// hosts that stay empty are left out.
+//   InvalidArgument   there are fewer slots than ranks
+absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
+                                             int ranks);
+
+// Whether every host is the one named `own_name`.
+bool all_local(const std::vector<Host>& hosts, const std::string& own_name);
+
+}  // namespace hvd::launcher

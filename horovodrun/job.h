@@ -1,0 +1,30 @@
+// A job is mpirun and everything below it. Running one means to show its
+// output, pass signals on, judge how it ended, and leave no process of it
+// behind.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "horovodrun/arguments.h"
+#include "horovodrun/job_watch.h"
+#include "horovodrun/mpi_flavor.h"
+#include "horovodrun/mpirun_command.h"
+
+namespace hvd::launcher {
+
+struct Job {
+  MpiFlavor flavor = MpiFlavor::kOpenMpi4;
+  Arguments arguments;
+  MpirunCommand command;
+  Environment environment;  // Without command.added.
+  std::string token;
+};
+
+// Runs the job to its end. What it writes to standard error appears on this
+// process' at once; the other two streams are mpirun's own. To be called once
+// in a process, which must have no other threads and no other children.
+//   Internal   mpirun cannot be started
+absl::StatusOr<Verdict> run_job(const Job& job);
+
+}  // namespace hvd::launcher

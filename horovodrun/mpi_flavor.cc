@@ -1,0 +1,68 @@
+#include "horovodrun/mpi_flavor.h"
+
+#include <cctype>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodrun/process.h"
+
+namespace hvd::launcher {
+namespace {
+
+// The first number after `name`; 0 if there is none.
+int version_after(const std::string& text, const std::string& name) {
+  size_t at = text.find(name) + name.size();
+  while (at < text.size() && text[at] != '\n' &&
+         !std::isdigit(static_cast<unsigned char>(text[at]))) {
+    ++at;
+  }
+  int version = 0;
+  while (at < text.size() && version < 1000 &&
+         std::isdigit(static_cast<unsigned char>(text[at]))) {
+    version = 10 * version + (text[at++] - '0');
+  }
+  return version;
+}
+
+}  // namespace
+
+absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text) {
+  if (absl::StrContains(version_text, "PRRTE")) return MpiFlavor::kOpenMpi5;
+  for (const char* name : {"Open MPI", "OpenRTE"}) {
+    if (absl::StrContains(version_text, name)) {
+      return version_after(version_text, name) >= 5 ? MpiFlavor::kOpenMpi5
+                                                    : MpiFlavor::kOpenMpi4;
+    }
+  }
+  if (absl::StrContains(version_text, "Intel(R) MPI")) return MpiFlavor::kIntel;
+  if (absl::StrContains(version_text, "HYDRA") ||
+      absl::StrContains(version_text, "MPICH")) {
+    return MpiFlavor::kMpich;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the mpirun on the PATH is neither Open MPI, MPICH nor Intel MPI; put "
+      "one "
+      "of these first on the PATH (Debian, Ubuntu: apt install openmpi-bin). "
+      "Asked for its version it says: ",
+      version_text.substr(0, 200)));
+}
+
+absl::StatusOr<MpiFlavor> installed_flavor() {
+  const Captured captured = capture({"mpirun", "--version"});
+  if (captured.error == ENOENT) {
+    return absl::NotFoundError(
+        "there is no mpirun on the PATH, and horovodrun needs one; install "
+        "Open "
+        "MPI (Debian, Ubuntu: apt install openmpi-bin) or MPICH (apt install "
+        "mpich)");
+  }
+  if (captured.error != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot run 'mpirun --version': ", std::strerror(captured.error)));
+  }
+  return flavor_of(captured.text);
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,161 @@
+#include "horovodrun/mpirun_command.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::launcher {
+namespace {
+
+std::string join_hosts(const std::vector<Host>& hosts, bool with_slots) {
+  return absl::StrJoin(hosts, ",", [&](std::string* out, const Host& host) {
+    absl::StrAppend(out, host.name);
+    if (with_slots) absl::StrAppend(out, ":", host.slots);
+  });
+}
+
+void append(std::vector<std::string>& argv, std::vector<std::string> words) {
+  argv.insert(argv.end(), words.begin(), words.end());
+}
+
+void add_open_mpi_settings(const Arguments& arguments,
+                           const Surroundings& surroundings,
+                           Environment& added) {
+  if (surroundings.root) {
+    for (const char* family : {"OMPI", "PRTE"}) {
+      added[absl::StrCat(family, "_ALLOW_RUN_AS_ROOT")] = "1";
+      added[absl::StrCat(family, "_ALLOW_RUN_AS_ROOT_CONFIRM")] = "1";
+    }
+  }
+  // More ranks than cores are normal, so no rank may be bound to a core.
+  added["OMPI_MCA_hwloc_base_binding_policy"] = "none";
+  added["OMPI_MCA_rmaps_base_mapping_policy"] = "slot";
+  added["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
+  added["PRTE_MCA_hwloc_default_binding_policy"] = "none";
+  added["PRTE_MCA_rmaps_default_mapping_policy"] = "slot:oversubscribe";
+  // The end of one rank must not end the others before they saw it themselves.
+  added["OMPI_MCA_orte_enable_recovery"] = "1";
+  if (!arguments.network_interfaces.empty()) {
+    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
+    for (const char* name :
+         {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
+          "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
+      added[name] = names;
+    }
+  }
+}
+
+void add_open_mpi_options(MpiFlavor flavor, const Arguments& arguments,
+                          const std::vector<Host>& hosts,
+                          std::vector<std::string>& argv) {
+  append(argv, {"-H", join_hosts(hosts, /*with_slots=*/true)});
+  if (flavor == MpiFlavor::kOpenMpi5) argv.push_back("--enable-recovery");
+  if (arguments.output_filename.empty()) return;
+  if (flavor == MpiFlavor::kOpenMpi5) {
+    append(argv, {"--output", absl::StrCat("dir=", arguments.output_filename)});
+  } else {
+    append(argv, {"--output-filename", arguments.output_filename});
+  }
+}
+
+absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
+                               const std::vector<Host>& hosts,
+                               std::vector<std::string>& argv) {
+  if (flavor == MpiFlavor::kMpich) {
+    append(argv, {"-hosts", join_hosts(hosts, /*with_slots=*/true),
+                  "-disable-auto-cleanup"});
+  } else {
+    for (const Host& host : hosts) {
+      if (&host != &hosts.back() && host.slots != hosts[0].slots) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "Intel MPI needs the same number of slots on every "
+            "host, but '",
+            hosts[0].name, "' has ", hosts[0].slots, " and '", host.name,
+            "' has ", host.slots, "; make them equal or use Open MPI"));
+      }
+    }
+    append(argv, {"-hosts", join_hosts(hosts, /*with_slots=*/false), "-ppn",
+                  absl::StrCat(hosts[0].slots)});
+  }
+  if (arguments.network_interfaces.size() > 1) {
+    return absl::InvalidArgumentError(
+        "MPICH and Intel MPI take one network interface only; name one, or use "
+        "Open MPI");
+  }
+  if (!arguments.network_interfaces.empty()) {
+    append(argv, {"-iface", arguments.network_interfaces[0]});
+  }
+  if (!arguments.output_filename.empty()) {
+    append(argv, {"-outfile-pattern", arguments.output_filename});
+  }
+  return absl::OkStatus();
+}
+
+bool is_open_mpi(MpiFlavor flavor) {
+  return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;
+}
+
+}  // namespace
+
+absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
+                                             const Arguments& arguments,
+                                             const Surroundings& surroundings) {
+  std::vector<Host> hosts = arguments.hosts;
+  if (hosts.empty()) hosts.push_back({"localhost", arguments.ranks});
+
+  MpirunCommand command;
+  command.argv = {"mpirun", "-np", absl::StrCat(arguments.ranks)};
+  if (is_open_mpi(flavor)) {
+    add_open_mpi_settings(arguments, surroundings, command.added);
+    add_open_mpi_options(flavor, arguments, hosts, command.argv);
+  } else {
+    HVD_RETURN_IF_ERROR(
+        add_hydra_options(flavor, arguments, hosts, command.argv));
+  }
+  for (const auto& [name, value] : surroundings.environment) {
+    command.added.erase(name);
+  }
+  command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
+  command.added["HOROVOD_LAUNCHER"] = "horovodrun";
+
+  // Open MPI carries the environment to its own host only; Hydra everywhere.
+  if (is_open_mpi(flavor) && !all_local(hosts, surroundings.host_name)) {
+    Environment environment = command.added;
+    environment.insert(surroundings.environment.begin(),
+                       surroundings.environment.end());
+    for (std::string& name : exportable_names(environment)) {
+      append(command.argv, {"-x", std::move(name)});
+    }
+  }
+  append(command.argv, arguments.mpi_arguments);
+  append(command.argv, {surroundings.agent, "--agent", surroundings.token});
+  if (arguments.verbose) command.argv.push_back("--verbose");
+  command.argv.push_back("--");
+  append(command.argv, arguments.command);
+  return command;
+}
+
+std::string shell_quoted(const std::vector<std::string>& argv) {
+  return absl::StrJoin(
+      argv, " ", [](std::string* out, const std::string& word) {
+        bool plain = !word.empty();
+        for (char c : word) {
+          plain =
+              plain && (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                        std::string("-_=./:,@%+").find(c) != std::string::npos);
+        }
+        if (plain) {
+          absl::StrAppend(out, word);
+        } else {
+          absl::StrAppend(out, "'", absl::StrReplaceAll(word, {{"'", "'\\''"}}),
+                          "'");
+        }
+      });
+}
+
+}  // namespace hvd::launcher

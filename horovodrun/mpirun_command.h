@@ -1,0 +1,41 @@
+// The mpirun command for a job: what to run, and which environment variables to
+// add. mpirun does not start the user's command itself but, for each rank, an
+// agent (agent.h) that starts it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodrun/arguments.h"
+#include "horovodrun/environment.h"
+#include "horovodrun/mpi_flavor.h"
+
+namespace hvd::launcher {
+
+struct Surroundings {
+  std::string agent;      // The path of horovodrun, equal on every host.
+  std::string token;      // What the agents mark their reports with.
+  std::string host_name;  // This host's.
+  bool root = false;      // Whether the user is root.
+  Environment environment;
+};
+
+struct MpirunCommand {
+  std::vector<std::string> argv;
+  Environment added;  // To the surroundings' environment.
+};
+
+// Settings travel as environment variables where a flavor knows them, because
+// there an unknown one is ignored and an unknown flag is an error. Nothing that
+// the user's environment already sets is changed, except HOROVOD_SIZE and
+// HOROVOD_LAUNCHER.
+//   InvalidArgument   the flavor cannot do what the arguments ask
+absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
+                                             const Arguments& arguments,
+                                             const Surroundings& surroundings);
+
+// `argv` as one could paste it into a shell.
+std::string shell_quoted(const std::vector<std::string>& argv);
+
+}  // namespace hvd::launcher

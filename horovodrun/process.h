@@ -1,0 +1,60 @@
+// Starting and ending processes, with argument vectors and never through a
+// shell. For programs of one thread only: a child is forked, and signals are
+// masked.
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "horovodrun/environment.h"
+
+namespace hvd::launcher {
+
+struct SpawnOptions {
+  Environment environment{};
+  int stderr_fd = -1;      // -1: this process'.
+  bool own_group = false;  // Lead a process group of its own.
+  int death_signal =
+      0;            // What the child gets when this process dies; 0: nothing.
+  sigset_t mask{};  // Signals the child starts with as blocked.
+};
+
+struct Spawned {
+  pid_t pid = -1;
+  int error = 0;  // Not 0: an errno that says why there is no such process.
+};
+
+// Starts argv[0], found on the PATH, and returns once it runs or has failed to.
+// All signals have their default action in the child.
+Spawned spawn(const std::vector<std::string>& argv,
+              const SpawnOptions& options);
+
+struct Captured {
+  std::string text;  // Standard output and standard error.
+  int error = 0;     // An errno if it could not be started.
+};
+
+// Runs `argv` to its end with nothing to read.
+Captured capture(const std::vector<std::string>& argv);
+
+// From now on descendants whose parent ends become children of this process, so
+// that none of them can get out of sight.
+void adopt_orphans();
+
+// All living descendants of this process, zombies excluded.
+std::vector<pid_t> descendants();
+
+// Sends SIGKILL to all descendants until none is left, and reaps those that are
+// children of this process. Returns how many it found alive at first.
+int kill_descendants();
+
+// The name of this host.
+std::string host_name();
+
+// A set of these signals.
+sigset_t signal_set(const std::vector<int>& signals);
+
+}  // namespace hvd::launcher

@@ -1,0 +1,46 @@
+// A Report is what an agent tells the launcher about its rank. It travels as a
+// line on the agent's standard error, which mpirun brings to the launcher from
+// any host: a control character, a word, the job's token, and the fields.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace hvd::launcher {
+
+struct Report {
+  enum class Kind {
+    kStarted,      // The agent runs and is about to start the command.
+    kExited,       // `value` is the exit code.
+    kKilled,       // `value` is the signal.
+    kNotExecuted,  // `value` is the errno.
+  };
+  Kind kind = Kind::kStarted;
+  int rank = 0;
+  int pid = 0;  // The agent's for kStarted, else the command's; 0: none.
+  int value = 0;
+  std::int64_t time = 0;  // Of the host's clock, microseconds since 1970.
+  std::string host{};
+
+  bool is_failure() const {
+    return kind == Kind::kKilled || kind == Kind::kNotExecuted ||
+           (kind == Kind::kExited && value != 0);
+  }
+
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// What every report of a job begins with.
+std::string report_marker(const std::string& token);
+
+// The report as a line, marker and newline included; at most kMaxReportBytes.
+std::string to_line(const Report& report, const std::string& token);
+inline constexpr size_t kMaxReportBytes = 512;
+
+// Reads what stands between the marker and the newline.
+std::optional<Report> parse_report(absl::string_view fields);
+
+}  // namespace hvd::launcher

@@ -1,0 +1,122 @@
+#!/bin/sh
+# Installs, with apt, what building horovodpp needs and this machine lacks.
+#
+#   scripts/install_dependencies.sh demo   to build the library and run the demo
+#   scripts/install_dependencies.sh test   to build and run the tests as well
+#
+# Where nothing is missing it changes nothing and returns at once. Where the
+# distribution's CMake is too old (Ubuntu 22.04), a newer one goes into
+# build/tools/bin, which the Makefile puts first in PATH.
+set -eu
+
+oldest_cmake=3.25
+oldest_gcc=12
+root=$(cd "$(dirname "$0")/.." && pwd)
+tools=$root/build/tools
+
+for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
+  libabsl-dev libspdlog-dev libopenblas-dev libcli11-dev zlib1g-dev python3
+  dataset-fashion-mnist'
+for_test='libgtest-dev libgmock-dev clang clang-tidy'
+
+say() { echo "install_dependencies: $*"; }
+fail() {
+  say "$*" >&2
+  exit 1
+}
+
+usage="usage: $0 demo|test"
+case ${1-} in
+  demo) wanted=$for_demo ;;
+  test) wanted="$for_demo $for_test" ;;
+  *)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  fail "this system has no apt. Please install what these Debian packages" \
+    "hold, then build with the CMake presets (see CONTRIBUTING.md):" $wanted \
+    "- CMake >= $oldest_cmake, and g++ >= $oldest_gcc or Clang >= 14"
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=
+elif command -v sudo >/dev/null; then
+  as_root=sudo
+else
+  as_root=none
+fi
+
+installed() {
+  case $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) in
+    installed*) return 0 ;;
+  esac
+  return 1
+}
+
+# Of the packages named, those that are not installed.
+missing_of() {
+  missing=
+  for package in "$@"; do
+    installed "$package" || missing="$missing $package"
+  done
+}
+
+updated=
+install() {
+  missing_of "$@"
+  [ -n "$missing" ] || return 0
+  [ "$as_root" != none ] || fail "missing:$missing. Neither root nor sudo is" \
+    "here: run 'apt-get install$missing' as root, then try again"
+  say "installing with apt${as_root:+ (sudo)}:$missing"
+  if [ -z "$updated" ]; then
+    $as_root apt-get update -q || fail "apt-get update failed"
+    updated=yes
+  fi
+  # shellcheck disable=SC2086  # A list of words.
+  $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends $missing ||
+    fail "apt-get could not install:$missing"
+}
+
+# Whether version $1 is at least version $2.
+at_least() { dpkg --compare-versions "$1" ge "$2"; }
+
+# shellcheck disable=SC2086
+install $wanted
+
+if [ "$1" = test ]; then
+  # By its number: other versions lay the same code out differently, and where
+  # there is none of this number its test is left out.
+  if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
+    install clang-format-14
+  fi
+  # Where Clang's sanitizers are not among what it depends on.
+  if ! ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.asan* >/dev/null 2>&1; then
+    version=$(clang -dumpversion)
+    install "libclang-rt-${version%%.*}-dev"
+  fi
+fi
+
+if ! at_least "$(g++ -dumpfullversion)" "$oldest_gcc"; then
+  install "g++-$oldest_gcc"
+  # CMake looks for c++ first.
+  mkdir -p "$tools/bin"
+  ln -sf "$(command -v "g++-$oldest_gcc")" "$tools/bin/c++"
+fi
+
+cmake_version() {
+  "$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p'
+}
+if ! at_least "$(cmake_version cmake)" "$oldest_cmake" &&
+  ! at_least "$(cmake_version "$tools/bin/cmake")" "$oldest_cmake"; then
+  say "CMake $(cmake_version cmake) is older than $oldest_cmake:" \
+    "putting a newer one into $tools with pip"
+  install python3-venv
+  python3 -m venv "$tools/venv"
+  "$tools/venv/bin/pip" install --quiet "cmake>=$oldest_cmake,<4"
+  mkdir -p "$tools/bin"
+  ln -sf "$tools/venv/bin/cmake" "$tools/venv/bin/ctest" "$tools/bin/"
+fi

@@ -1,0 +1,106 @@
+// Section 1J of the contract: how gradients are added up.
+#include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/engine.h"
+#include "horovodpp/autograd/ops.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+TEST(AccumulateGrad, Item130_TakesAFreshGradientOver) {
+  Tensor x = leaf({1, 2}, {2});
+  Tensor y = x * 3.0;
+  const void* memory = nullptr;
+  x.register_hook([&](const Tensor& g) { memory = g.raw_data(); });
+  y.backward(ones64({2}));
+  EXPECT_EQ(x.grad().raw_data(), memory);
+
+  // Somebody else owns it.
+  Tensor kept;
+  Tensor w = leaf({1, 2}, {2});
+  w.register_hook([&](const Tensor& g) { kept = g; });
+  (w * 3.0).backward(ones64({2}));
+  EXPECT_NE(w.grad().raw_data(), kept.raw_data());
+
+  // It repeats one element.
+  Tensor v = leaf({1, 2}, {2});
+  v.sum().backward();
+  EXPECT_TRUE(v.grad().is_contiguous());
+}
+
+TEST(AccumulateGrad, Item131_CopiesTheGradientOfTheCaller) {
+  Tensor x = leaf({1, 2}, {2});
+  Tensor g = constant({3, 4}, {2});
+  x.backward(g);
+  g.fill_(0);
+  EXPECT_THAT(values(x.grad()), ElementsAre(3, 4));
+}
+
+TEST(AccumulateGrad, Item132_AddsInPlaceUnlessRecorded) {
+  Tensor x = leaf({1, 2}, {2});
+  (x * 2.0).backward(ones64({2}));
+  Tensor grad = x.grad();
+  (x * 3.0).backward(ones64({2}));
+  EXPECT_TRUE(x.grad().is_same(grad));
+  EXPECT_THAT(values(grad), Each(5));
+  (x * 4.0).backward(ones64({2}), {.create_graph = true});
+  EXPECT_FALSE(x.grad().is_same(grad));
+  EXPECT_THAT(values(x.grad()), Each(9));
+}
+
+TEST(AccumulateGrad, Item133_LaysGradientsOutLikeTheParameter) {
+  Tensor dense = leaf({1, 2, 3, 4, 5, 6}, {2, 3}).detach().t();
+  dense.set_requires_grad(true);
+  (dense * 2.0).backward(ones64({3, 2}));
+  EXPECT_EQ(dense.grad().strides(), autograd::Dims({1, 3}));
+
+  Tensor gaps = autograd::as_strided(ones64({16}), {2, 2}, {4, 2}, 0).detach();
+  gaps.set_requires_grad(true);
+  (gaps * 2.0).backward(ones64({2, 2}));
+  EXPECT_EQ(gaps.grad().strides(), autograd::Dims({2, 1}));
+}
+
+TEST(AccumulateGrad, Item134_ConvertsTheGradientToTheLeafsDtype) {
+  Tensor x = ones({2}, {.requires_grad = true});
+  x.to(DType::kF64).backward(constant({3, 4}, {2}));
+  EXPECT_EQ(x.grad().dtype(), DType::kF32);
+  x.backward(constant({1, 1}, {2}));
+  EXPECT_THAT(x.grad().to_vector<float>(), ElementsAre(4, 5));
+}
+
+TEST(AccumulateGrad, Item117_And135_SumsGradientsDownToTheOperand) {
+  Tensor row = leaf({1, 2, 3}, {3}), column = leaf({1, 2}, {2, 1});
+  Tensor scalar = leaf(5);
+  (row + column + scalar).sum().backward();
+  EXPECT_THAT(values(row.grad()), Each(2));
+  EXPECT_THAT(values(column.grad()), Each(3));
+  EXPECT_EQ(column.grad().sizes(), autograd::Dims({2, 1}));
+  EXPECT_EQ(value(scalar.grad()), 6);
+
+  Tensor none = ones64({4, 0}, true), some = ones64({4, 1}, true);
+  (none + some).sum().backward();
+  EXPECT_EQ(none.grad().sizes(), autograd::Dims({4, 0}));
+  EXPECT_THAT(values(some.grad()), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(AccumulateGrad, Item136_TakesGradientsThatRepeatElements) {
+  Tensor x = leaf({1, 2, 3, 4}, {2, 2});
+  x.matmul(x).backward(ones64({1, 1}).expand({2, 2}));
+  EXPECT_THAT(values(x.grad()), ElementsAre(7, 11, 9, 13));
+}
+
+TEST(AccumulateGrad, IsMadeOnDemandAndGoesWithItsGraph) {
+  Tensor x = leaf(1);
+  EXPECT_FALSE(autograd::existing_grad_accumulator(x));
+  {
+    Tensor y = x * 2.0;
+    EXPECT_TRUE(autograd::existing_grad_accumulator(x));
+  }
+  EXPECT_FALSE(autograd::existing_grad_accumulator(x));
+}
+
+}  // namespace
+}  // namespace hvd

@@ -1,0 +1,314 @@
+// Sections 1D and 1E of the contract: in-place operations, versions, views, and
+// the modes in which operations are recorded.
+#include <thread>
+
+#include "horovodpp/autograd/gradcheck.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/saved_tensor.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+using autograd::LeafInplaceError;
+using autograd::VersionError;
+using autograd::ViewInplaceError;
+using testing::Each;
+using testing::ElementsAre;
+
+TEST(Version, Item58_CountsWritesNotResults) {
+  Tensor a = leaf({1, 3}, {2});
+  Tensor b = a + 2.0;
+  EXPECT_EQ(b.version(), 0u);
+  const void* memory = b.raw_data();
+  b.select(0, 0).fill_(1000);
+  EXPECT_EQ(b.version(), 1u);
+  EXPECT_EQ(b.raw_data(), memory);
+  EXPECT_FALSE(exp(a).is_same(a));
+}
+
+TEST(Version, Item59_AWriteToWhatBackwardNeedsIsNamed) {
+  Tensor a = leaf({1, 3}, {2});
+  Tensor b = a + 2.0;
+  Tensor loss = (b * b).mean();
+  b.select(0, 0).fill_(1000);
+  EXPECT_ERROR(VersionError, "modified by an inplace operation",
+               loss.backward({}, {.retain_graph = true}));
+  EXPECT_ERROR(VersionError, "float64[2]",
+               loss.backward({}, {.retain_graph = true}));
+  EXPECT_ERROR(VersionError, "is at version 1; expected version 0",
+               loss.backward({}, {.retain_graph = true}));
+  EXPECT_ERROR(VersionError, "MulBackward", loss.backward());
+}
+
+TEST(Version, Item60_AWriteToWhatBackwardDoesNotNeedIsFine) {
+  Tensor x = leaf(3), y = leaf(4);
+  Tensor z = x * y;
+  Tensor q = z + y;
+  Tensor w = z * y;
+  z.add_(2.0);
+  q.backward({}, {.retain_graph = true});
+  EXPECT_EQ(value(y.grad()), 4);
+  EXPECT_THROW(w.backward(), VersionError);
+}
+
+TEST(Inplace, Item61_ALeafThatRequiresGradIsNotWritten) {
+  Tensor a = leaf({1, 3}, {2});
+  EXPECT_ERROR(LeafInplaceError, "leaf Variable that requires grad",
+               a.add_(10.0));
+  EXPECT_ERROR(LeafInplaceError, "leaf Variable that requires grad", a += 10.0);
+  EXPECT_ERROR(LeafInplaceError, "add_", a += 10.0);
+  EXPECT_THAT(values(a), ElementsAre(1, 3));
+  EXPECT_EQ(a.version(), 0u);
+}
+
+TEST(Inplace, Item62_NorAViewOfOne) {
+  Tensor a = leaf({1, 3}, {2});
+  EXPECT_ERROR(LeafInplaceError,
+               "a view of a leaf Variable that requires grad is being used in "
+               "an in-place operation",
+               a.narrow(0, 0, 2).zero_());
+  EXPECT_THAT(values(a), ElementsAre(1, 3));
+}
+
+TEST(Inplace, Item63_And64_UnlessItIsDetachedOrNothingIsRecorded) {
+  for (int way = 0; way < 3; ++way) {
+    Tensor a = leaf({1, 3, 2, 4}, {4});
+    if (way == 0) a.data().fill_(10);
+    if (way == 1) a.detach().fill_(10);
+    if (way == 2) {
+      NoGrad no_grad;
+      a.narrow(0, 0, 4).fill_(10);
+    }
+    EXPECT_TRUE(a.is_leaf());
+    EXPECT_TRUE(a.requires_grad());
+    (a * a).mean().backward();
+    EXPECT_THAT(values(a.grad()), Each(5));
+  }
+}
+
+TEST(Version, Item65_DetachSharesItAndDataDoesNot) {
+  Tensor x = leaf(3);
+  Tensor y = x * x;
+  x.detach().zero_();
+  EXPECT_THROW(y.backward(), VersionError);
+
+  x = leaf(3);
+  y = x * x;
+  x.data().zero_();
+  y.backward();
+  EXPECT_EQ(value(x.grad()), 0);  // Wrong, as documented.
+}
+
+TEST(Version, Item66_And81_ViewsShareThatOfTheirBase) {
+  Tensor base = constant({1, 2, 3, 4}, {2, 2});
+  Tensor view = base.view({4});
+  view.add_(1.0);
+  EXPECT_EQ(base.version(), 1u);
+  base.mul_(2.0);
+  EXPECT_EQ(view.version(), 2u);
+  EXPECT_THAT(values(view), ElementsAre(4, 6, 8, 10));
+}
+
+TEST(Inplace, Item68_ACopyOfALeafCanBeWritten) {
+  Tensor leaf_tensor = leaf(2), y = leaf(5);
+  Tensor x = leaf_tensor.clone();
+  x.add_(10.0);
+  x.backward({}, {.retain_graph = true});
+  EXPECT_EQ(value(leaf_tensor.grad()), 1);
+  Tensor z = x * y;
+  x.add_(2.0);
+  EXPECT_THROW(z.backward(), VersionError);
+}
+
+TEST(Inplace, Item69_SettingAPartPassesGradientsToTheValue) {
+  Tensor x = leaf({1, 2, 3}, {3});
+  Tensor y = x + 2.0;
+  y.narrow(0, 1, 1).fill_(2);
+  EXPECT_EQ(y.version(), 1u);
+  y.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 1));
+
+  Tensor v = leaf(7);
+  y = x * 1.0;
+  y.narrow(0, 0, 2).copy_(v);
+  y.sum().backward();
+  EXPECT_EQ(value(v.grad()), 2);
+}
+
+TEST(CopySlices, Item70_AWriteThroughAViewBelongsToTheBase) {
+  Tensor root = leaf({1, 2, 3, 4}, {2, 2});
+  Tensor x = root.clone();
+  x.narrow(0, 0, 1).mul_(2.0);
+  x.sum().backward();
+  EXPECT_THAT(values(root.grad()), ElementsAre(2, 2, 1, 1));
+
+  // Back through a second view.
+  root.set_grad({});
+  x = root.clone();
+  Tensor v1 = x.narrow(0, 0, 1), v2 = x.narrow(0, 0, 1);
+  v1.mul_(2.0);
+  v2.sum().backward();
+  EXPECT_THAT(values(root.grad()), ElementsAre(2, 2, 0, 0));
+
+  // A view of a view.
+  root.set_grad({});
+  x = root.clone();
+  x.narrow(0, 0, 1).narrow(1, 1, 1).mul_(2.0);
+  x.sum().backward();
+  EXPECT_THAT(values(root.grad()), ElementsAre(1, 2, 1, 1));
+
+  // A base that is not contiguous.
+  Tensor wide = leaf({1, 2, 3, 4, 5, 6}, {2, 3});
+  x = wide.clone().t();
+  Tensor base = x.clone();
+  base.narrow(0, 0, 1).narrow(1, 1, 1).mul_(2.0);
+  base.sum().backward();
+  EXPECT_THAT(values(wide.grad().t()), ElementsAre(1, 2, 1, 1, 1, 1));
+}
+
+TEST(CopySlices, Item71_WritingAGradientIntoAViewReachesTheBase) {
+  Tensor a = constant({2, 5}, {2});
+  Tensor earlier = a.narrow(0, 1, 1);
+  Tensor b = leaf({3}, {1});
+  a.narrow(0, 1, 1).mul_(b);
+  EXPECT_TRUE(a.requires_grad());
+  EXPECT_TRUE(earlier.requires_grad());
+  a.sum().backward();
+  EXPECT_THAT(values(b.grad()), ElementsAre(5));
+  EXPECT_FALSE(a.grad().defined());
+}
+
+TEST(CopySlices, ChainsWritesThroughDifferentViews) {
+  Tensor root = leaf({1, -2, 3, -4}, {2, 2});
+  Tensor x = root * 1.0;
+  x.view({4}).relu_();
+  (x * 3.0).sum().backward();
+  EXPECT_THAT(values(root.grad()), ElementsAre(3, 0, 3, 0));
+
+  root.set_grad({});
+  x = root * 1.0;
+  x.view({4}).mul_(2.0);
+  x.t().narrow(0, 0, 1).zero_();
+  (x * 3.0).sum().backward();
+  EXPECT_THAT(values(root.grad()), ElementsAre(0, 6, 0, 6));
+}
+
+TEST(CopySlices, HasSecondDerivatives) {
+  const auto write = [](const std::vector<Tensor>& in) {
+    Tensor x = in[0] * in[0];
+    x.narrow(1, 0, 2).mul_(in[1]);
+    x.t().select(0, 2).copy_(in[1].select(0, 0));
+    return std::vector{x * x};
+  };
+  const std::vector<Tensor> inputs{randn64({2, 3}), randn64({2, 2})};
+  autograd::gradcheck(write, inputs);
+  autograd::gradgradcheck(write, inputs);
+}
+
+TEST(Inplace, Item73_AViewOfNoGradModeIsNotWrittenInGradMode) {
+  Tensor base = leaf({1, 2}, {2}).clone();
+  Tensor view;
+  {
+    NoGrad no_grad;
+    view = base.narrow(0, 0, 1);
+  }
+  EXPECT_FALSE(view.requires_grad());
+  EXPECT_ERROR(ViewInplaceError, "created in no_grad mode", view.mul_(2.0));
+}
+
+TEST(Inplace, Item75_ABaseThatBeginsToRequireGradProtectsItsViews) {
+  Tensor a = constant({1, 2}, {2});
+  Tensor b = a.narrow(0, 0, 2);
+  a.add_(1.0);
+  b.add_(1.0);
+  a.set_requires_grad(true);
+  EXPECT_THROW(a.add_(1.0), LeafInplaceError);
+  EXPECT_THROW(b.add_(1.0), LeafInplaceError);
+}
+
+TEST(Inplace, Item78_SavesNothingThatIsNotNeeded) {
+  const std::int64_t before = autograd::saved_tensor_bytes();
+  Tensor x = leaf({1, 2}, {2});
+  Tensor y = (((x + 1.0) - x) * 3.0).view({2, 1}).sum();
+  EXPECT_EQ(autograd::saved_tensor_bytes(), before);
+  Tensor z = x * constant({5, 6}, {2});
+  EXPECT_EQ(autograd::saved_tensor_bytes(), before + 16);
+  Tensor positive = (x * 1.0).relu_();
+  positive.sum().backward();
+  EXPECT_THAT(values(x.grad()), Each(1));
+}
+
+TEST(Inplace, OperandsMayBeTheTensorItself) {
+  Tensor x = leaf({1, 2, 3, 4}, {2, 2});
+  Tensor y = x.clone();
+  y.mul_(y);
+  y.add_(y.t());
+  EXPECT_THAT(values(y), ElementsAre(2, 13, 13, 32));
+  y.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(4, 8, 12, 16));
+}
+
+TEST(Inplace, RefusesShapesThatDoNotBroadcastAndRepeatedElements) {
+  Tensor x = constant({1, 2}, {2});
+  EXPECT_ERROR(InvalidArgument, "[3] does not broadcast to [2]",
+               x.add_(ones64({3})));
+  EXPECT_ERROR(InvalidArgument, "lie on one place",
+               x.unsqueeze(0).expand({4, 2}).add_(1.0));
+  EXPECT_ERROR(InvalidArgument, "differ in dtype", x.add_(ones({2})));
+}
+
+TEST(Modes, Item82_NestAndSurviveExceptions) {
+  Tensor x = leaf(1);
+  {
+    NoGrad no_grad;
+    EXPECT_FALSE((x * 2.0).requires_grad());
+    {
+      EnableGrad enable;
+      EXPECT_TRUE((x * 2.0).requires_grad());
+    }
+    EXPECT_FALSE(is_grad_enabled());
+    bool elsewhere = false;
+    std::thread([&] { elsewhere = is_grad_enabled(); }).join();
+    EXPECT_TRUE(elsewhere);
+  }
+  try {
+    NoGrad no_grad;
+    throw 1;
+  } catch (int) {
+  }
+  EXPECT_TRUE(is_grad_enabled());
+}
+
+TEST(Modes, Item83_BackwardRunsInTheModeOfCreateGraph) {
+  Tensor x = leaf(2);
+  for (bool create : {false, true}) {
+    Tensor y = x * x;
+    bool mode = !create;
+    y.register_hook([&](const Tensor&) { mode = is_grad_enabled(); });
+    autograd::grad({y}, {x}, {}, {.create_graph = create});
+    EXPECT_EQ(mode, create);
+  }
+}
+
+TEST(Modes, Item86_DetachStopsTheGradient) {
+  Tensor x = leaf(3);
+  Tensor y = (x * 2.0).detach();
+  (x + y).backward();
+  EXPECT_EQ(value(x.grad()), 1);
+}
+
+TEST(Modes, Item137_AnUpdateUnderNoGradKeepsTheLeaf) {
+  Tensor w = leaf(3);
+  (w * w).backward();
+  {
+    NoGrad no_grad;
+    w.add_(w.grad(), -0.5);
+  }
+  EXPECT_TRUE(w.is_leaf());
+  EXPECT_EQ(value(w), 0);
+  EXPECT_EQ(value(w * 2.0 + 1.0), 1);
+}
+
+}  // namespace
+}  // namespace hvd

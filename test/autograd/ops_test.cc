@@ -1,0 +1,312 @@
+// Values, gradients and second derivatives of every operation. Item 115:
+// gradients are compared with differences of values.
+#include "horovodpp/autograd/ops.h"
+
+#include <cmath>
+
+#include "horovodpp/autograd/gradcheck.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/record.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+using testing::ElementsAre;
+
+using Inputs = std::vector<Tensor>;
+
+struct Case {
+  const char* name;
+  std::function<Tensor(const Inputs&)> run;
+  std::vector<Dims> shapes;
+  bool positive = false;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+Tensor labels() { return from_vector<std::int64_t>({2, 0, 1, 2}, {4}); }
+
+const Case kCases[] = {
+    {"Add", [](const Inputs& x) { return x[0] + x[1]; }, {{2, 3}, {2, 3}}},
+    {"AddBroadcast",
+     [](const Inputs& x) { return x[0] + x[1]; },
+     {{2, 3}, {3}}},
+    {"AddBroadcastBoth",
+     [](const Inputs& x) { return x[0] + x[1]; },
+     {{2, 1, 3}, {4, 1}}},
+    {"AddScalar", [](const Inputs& x) { return 2.0 + x[0] + 1.0; }, {{3}}},
+    {"Sub", [](const Inputs& x) { return x[0] - x[1]; }, {{2, 3}, {2, 1}}},
+    {"SubScalar", [](const Inputs& x) { return 2.0 - x[0] - 1.0; }, {{3}}},
+    {"Mul", [](const Inputs& x) { return x[0] * x[1]; }, {{2, 3}, {2, 3}}},
+    {"MulBroadcast", [](const Inputs& x) { return x[0] * x[1]; }, {{2, 3}, {}}},
+    {"MulItself", [](const Inputs& x) { return x[0] * x[0]; }, {{3}}},
+    {"MulScalar", [](const Inputs& x) { return 2.0 * x[0] * 3.0; }, {{3}}},
+    {"Div", [](const Inputs& x) { return x[0] / x[1]; }, {{2, 3}, {3}}, true},
+    {"DivScalar",
+     [](const Inputs& x) { return 2.0 / x[0] / 3.0; },
+     {{3}},
+     true},
+    {"Neg", [](const Inputs& x) { return -x[0]; }, {{3}}},
+    {"Exp", [](const Inputs& x) { return exp(x[0]); }, {{2, 3}}},
+    {"ExpOfAView", [](const Inputs& x) { return exp(x[0].t()); }, {{2, 3}}},
+    {"Log", [](const Inputs& x) { return log(x[0]); }, {{2, 3}}, true},
+    {"Relu", [](const Inputs& x) { return relu(x[0]) * x[0]; }, {{2, 3}}},
+    {"Clone", [](const Inputs& x) { return x[0].clone() * x[0]; }, {{3}}},
+    {"Sum", [](const Inputs& x) { return x[0].sum() * x[0]; }, {{2, 3}}},
+    {"SumDim", [](const Inputs& x) { return x[0].sum({1}); }, {{2, 3, 2}}},
+    {"SumDims",
+     [](const Inputs& x) {
+       return x[0].sum({0, -1}, true) * x[0];
+     },
+     {{2, 3, 2}}},
+    {"Mean", [](const Inputs& x) { return x[0].mean() * x[0]; }, {{2, 3}}},
+    {"MeanDim", [](const Inputs& x) { return x[0].mean({0}); }, {{2, 3}}},
+    {"Matmul",
+     [](const Inputs& x) { return x[0].matmul(x[1]); },
+     {{2, 3}, {3, 4}}},
+    {"MatmulOfViews",
+     [](const Inputs& x) {
+       const Tensor y = x[0].t().matmul(x[1].t()).narrow(1, 1, 2);
+       return y.matmul(x[1].narrow(0, 2, 2));
+     },
+     {{3, 2}, {4, 3}}},
+    {"MatmulNarrow",
+     [](const Inputs& x) { return x[0].matmul(x[1]); },
+     {{4, 1}, {1, 3}}},
+    {"Linear",
+     [](const Inputs& x) { return linear(x[0], x[1], x[2]); },
+     {{4, 3}, {2, 3}, {2}}},
+    {"LinearWithoutBias",
+     [](const Inputs& x) { return linear(x[0], x[1]); },
+     {{4, 3}, {2, 3}}},
+    {"LinearOfMoreDims",
+     [](const Inputs& x) { return linear(x[0], x[1], x[2]); },
+     {{2, 2, 3}, {2, 3}, {2}}},
+    {"LinearOfOneDim",
+     [](const Inputs& x) { return linear(x[0], x[1], x[2]); },
+     {{3}, {2, 3}, {2}}},
+    {"LogSoftmax", [](const Inputs& x) { return log_softmax(x[0]); }, {{4, 3}}},
+    {"LogSoftmaxOfAView",
+     [](const Inputs& x) { return log_softmax(x[0].t()) * x[0].t(); },
+     {{3, 4}}},
+    {"NllLoss",
+     [](const Inputs& x) { return nll_loss(x[0] * x[0], labels()); },
+     {{4, 3}}},
+    {"CrossEntropy",
+     [](const Inputs& x) { return cross_entropy(x[0], labels()); },
+     {{4, 3}}},
+    {"Reshape",
+     [](const Inputs& x) {
+       return x[0].reshape({3, -1}) * x[1];
+     },
+     {{2, 3}, {3, 2}}},
+    {"ReshapeWithCopy",
+     [](const Inputs& x) { return x[0].t().reshape({6}) * x[1]; },
+     {{2, 3}, {6}}},
+    {"Transpose",
+     [](const Inputs& x) { return x[0].transpose(0, 2) * x[1]; },
+     {{2, 3, 4}, {4, 3, 2}}},
+    {"Permute",
+     [](const Inputs& x) {
+       return x[0].permute({2, 0, 1}) * x[1];
+     },
+     {{2, 3, 4}, {4, 2, 3}}},
+    {"Expand",
+     [](const Inputs& x) {
+       return x[0].expand({2, 3}) * x[1];
+     },
+     {{2, 1}, {2, 3}}},
+    {"Narrow",
+     [](const Inputs& x) { return x[0].narrow(1, 1, 2) * x[1]; },
+     {{2, 4}, {2, 2}}},
+    {"Select",
+     [](const Inputs& x) { return x[0].select(0, 1) * x[1]; },
+     {{2, 3}, {3}}},
+    {"SqueezeAndUnsqueeze",
+     [](const Inputs& x) { return x[0].squeeze(1).unsqueeze(0) * x[1]; },
+     {{2, 1, 3}, {1, 2, 3}}},
+    {"AsStrided",
+     [](const Inputs& x) {
+       return autograd::as_strided(x[0], {2, 3}, {1, 1}, 1) * x[1];
+     },
+     {{5}, {2, 3}}},
+    {"SumTo",
+     [](const Inputs& x) {
+       return autograd::sum_to(x[0], {3, 1}) * x[1];
+     },
+     {{2, 3, 2}, {3, 1}}},
+    {"CloneWithStrides",
+     [](const Inputs& x) {
+       return autograd::clone_with_strides(x[0], {1, 2}) * x[0];
+     },
+     {{2, 3}}},
+    {"InplaceChain",
+     [](const Inputs& x) {
+       Tensor y = x[0] * 1.0;
+       y.add_(x[1], 0.5).mul_(x[1]).sub_(x[0]).mul_(3.0);
+       return y.add_(1.0);
+     },
+     {{2, 3}, {3}}},
+    {"InplaceCopy",
+     [](const Inputs& x) {
+       Tensor y = x[0] * x[0];
+       y.narrow(0, 0, 1).copy_(x[1]);
+       return y * y;
+     },
+     {{2, 3}, {3}}},
+    {"InplaceFill",
+     [](const Inputs& x) {
+       Tensor y = x[0] * 2.0;
+       y.select(0, 1).zero_();
+       return y * x[0];
+     },
+     {{2, 3}}},
+    {"InplaceRelu",
+     [](const Inputs& x) { return (x[0] * 2.0).relu_() * x[0]; },
+     {{2, 3}}},
+};
+
+class OperationTest : public testing::TestWithParam<Case> {};
+
+TEST_P(OperationTest, Item115_GradientsAgreeWithDifferences) {
+  manual_seed(7);
+  Inputs inputs;
+  for (const Dims& shape : GetParam().shapes) {
+    Tensor x = randn(shape, {.dtype = DType::kF64});
+    if (GetParam().positive) x = x * x + 0.5;
+    inputs.push_back(x.set_requires_grad(true));
+  }
+  const auto function = [&](const Inputs& x) {
+    return std::vector{GetParam().run(x)};
+  };
+  autograd::gradcheck(function, inputs);
+  autograd::gradgradcheck(function, inputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OperationTest, testing::ValuesIn(kCases),
+                         [](const auto& test) {
+                           return std::string(test.param.name);
+                         });
+
+TEST(Gradcheck, Item115_NoticesAWrongFormulaAndRefusesFloat32) {
+  struct WrongBackward : autograd::Node {
+    const char* name() const override { return "WrongBackward"; }
+    void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+      results[0] = grads[0] * 3.0;
+    }
+  };
+  const auto wrong = [](const Inputs& x) {
+    Tensor y = x[0].detach() * 2.0;
+    autograd::set_history(y, autograd::make_node<WrongBackward>(x[0]));
+    return std::vector{y};
+  };
+  EXPECT_ERROR(autograd::AutogradError, "the graph says 3",
+               autograd::gradcheck(wrong, {leaf(1)}));
+  EXPECT_ERROR(
+      InvalidArgument, "float64",
+      autograd::gradcheck(wrong, {ones({1}, {.requires_grad = true})}));
+  EXPECT_THROW(autograd::gradcheck(wrong, {constant(1)}), InvalidArgument);
+}
+
+TEST(Ops, ComputeInFloat32AndInIntegers) {
+  Tensor a = from_vector<float>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT((a * a - a / a + 1.0).to_vector<float>(),
+              ElementsAre(1, 4, 9, 16));
+  Tensor i = from_vector<std::int64_t>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT((i * i + i).sum({0}).to_vector<std::int64_t>(),
+              ElementsAre(14, 26));
+  EXPECT_ERROR(InvalidArgument, "div: computes in float32 and float64", i / i);
+  EXPECT_ERROR(InvalidArgument, "mean: computes in", i.mean());
+  EXPECT_ERROR(InvalidArgument, "not in uint8",
+               zeros({2}, {.dtype = DType::kU8}) + 1.0);
+}
+
+TEST(Ops, NameTheShapesThatDoNotFit) {
+  EXPECT_ERROR(InvalidArgument, "matmul: shapes [2,3] and [4,5]",
+               matmul(ones({2, 3}), ones({4, 5})));
+  EXPECT_ERROR(InvalidArgument, "add: shapes [2,3] and [2]",
+               ones({2, 3}) + ones({2}));
+  EXPECT_ERROR(InvalidArgument,
+               "linear: input [2,3] does not go with weight "
+               "[4,5] and bias [4]",
+               linear(ones({2, 3}), ones({4, 5}), ones({4})));
+  EXPECT_ERROR(InvalidArgument, "differ in dtype", ones({2}) * ones64({2}));
+  EXPECT_ERROR(InvalidArgument, "undefined", ones({2}) + Tensor());
+  EXPECT_ERROR(InvalidArgument, "undefined", relu(Tensor()));
+  EXPECT_ERROR(InvalidArgument, "sum: dimension 2", ones({2, 3}).sum({2}));
+}
+
+TEST(Matmul, ReadsTransposedNarrowAndEmptyOperands) {
+  Tensor a = from_vector<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT(a.matmul(a.t()).to_vector<float>(), ElementsAre(14, 32, 32, 77));
+  EXPECT_THAT(a.narrow(1, 1, 2).matmul(a.narrow(1, 0, 2)).to_vector<float>(),
+              ElementsAre(14, 19, 29, 40));
+  EXPECT_THAT(a.select(0, 1).unsqueeze(0).matmul(a.t()).to_vector<float>(),
+              ElementsAre(32, 77));
+  Tensor repeated = ones({1}).expand({3}).unsqueeze(1);
+  EXPECT_THAT(a.matmul(repeated).to_vector<float>(), ElementsAre(6, 15));
+  Tensor gaps = autograd::as_strided(arange(0, 12, 1, {}), {2, 2}, {6, 2}, 0);
+  EXPECT_THAT(gaps.matmul(gaps).to_vector<float>(),
+              ElementsAre(12, 16, 48, 76));
+  EXPECT_THAT(ones({2, 0}).matmul(ones({0, 2})).to_vector<float>(),
+              ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(ones({0, 3}).matmul(ones({3, 2})).sizes(), Dims({0, 2}));
+}
+
+TEST(Sum, IsExactOverManyElementsAndAnyLayout) {
+  EXPECT_EQ(ones({1 << 20}).sum().item<float>(), 1 << 20);
+  EXPECT_NEAR(full({10000}, 0.1).sum().item<float>(), 1000, 1e-3);
+  Tensor x = from_vector<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(x.t().sum().item<float>(), 21);
+  EXPECT_THAT(x.t().sum({1}).to_vector<float>(), ElementsAre(5, 7, 9));
+  EXPECT_EQ(ones({0}).sum().item<float>(), 0);
+}
+
+TEST(Relu, KeepsNotANumber) {
+  Tensor y = relu(from_vector<float>({-1, NAN, 2}, {3}));
+  EXPECT_EQ(y.to_vector<float>()[0], 0);
+  EXPECT_TRUE(std::isnan(y.to_vector<float>()[1]));
+}
+
+TEST(LogSoftmax, StaysFiniteForLargeInputs) {
+  Tensor y = log_softmax(from_vector<float>({1000, 0, -1000}, {1, 3}));
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(0, -1000, -2000));
+}
+
+TEST(NllLoss, NamesATargetThatIsNoClass) {
+  EXPECT_ERROR(InvalidArgument, "target 1 is 3, but there are 3 classes",
+               nll_loss(ones({2, 3}), from_vector<std::int64_t>({0, 3}, {2})));
+  EXPECT_ERROR(InvalidArgument, "int64[n]",
+               nll_loss(ones({2, 3}), from_vector<float>({0, 1}, {2})));
+}
+
+TEST(Argmax, FindsTheFirstLargest) {
+  Tensor x = from_vector<float>({1, 5, 5, 9, 2, 3}, {2, 3});
+  EXPECT_THAT(argmax(x).to_vector<std::int64_t>(), ElementsAre(1, 0));
+  EXPECT_THAT(argmax(x.t()).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
+}
+
+TEST(To, ConvertsBetweenAllDtypes) {
+  Tensor x = from_vector<float>({0, 1.5, -2, 100}, {4});
+  for (DType dtype : kAllDTypes) {
+    Tensor there = x.to(dtype);
+    EXPECT_EQ(there.dtype(), dtype);
+    EXPECT_EQ(there.to(DType::kF32).to_vector<float>()[0], 0);
+  }
+  EXPECT_THAT(x.to(DType::kBool).to_vector<bool>(),
+              ElementsAre(false, true, true, true));
+  EXPECT_THAT(x.to(DType::kU8).to_vector<std::uint8_t>(),
+              ElementsAre(0, 1, 0, 100));
+  EXPECT_THAT(from_vector<double>({1e30, -1e30, NAN}, {3})
+                  .to(DType::kI64)
+                  .to_vector<std::int64_t>(),
+              ElementsAre(INT64_MAX, INT64_MIN, 0));
+  EXPECT_TRUE(x.to(DType::kF32).is_same(x));
+  EXPECT_EQ(x.to(DType::kBF16).to(DType::kF32).to_vector<float>()[1], 1.5f);
+}
+
+}  // namespace
+}  // namespace hvd

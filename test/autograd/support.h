@@ -1,0 +1,44 @@
+// What the autograd tests share: short ways to write tensors and to read them.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "horovodpp/autograd/autograd.h"
+
+namespace hvd {
+
+inline Tensor leaf(const std::vector<double>& values,
+                   const autograd::Dims& sizes) {
+  return from_vector<double>(values, sizes, true);
+}
+inline Tensor constant(const std::vector<double>& values,
+                       const autograd::Dims& sizes) {
+  return from_vector<double>(values, sizes);
+}
+inline Tensor leaf(double value) { return leaf({value}, {}); }
+inline Tensor constant(double value) { return constant({value}, {}); }
+inline Tensor ones64(const autograd::Dims& sizes, bool requires_grad = false) {
+  return ones(sizes, {.dtype = DType::kF64, .requires_grad = requires_grad});
+}
+inline Tensor randn64(const autograd::Dims& sizes) {
+  return randn(sizes, {.dtype = DType::kF64, .requires_grad = true});
+}
+inline std::vector<double> values(const Tensor& tensor) {
+  return tensor.to_vector<double>();
+}
+inline double value(const Tensor& tensor) { return tensor.item<double>(); }
+
+// EXPECT_ERROR(VersionError, "inplace", x.backward());
+#define EXPECT_ERROR(Class, text, statement)                            \
+  try {                                                                 \
+    statement;                                                          \
+    ADD_FAILURE() << "threw nothing; wanted " #Class;                   \
+  } catch (const Class& error) {                                        \
+    EXPECT_THAT(std::string(error.what()), ::testing::HasSubstr(text)); \
+  }
+
+}  // namespace hvd

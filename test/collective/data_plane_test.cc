@@ -1,0 +1,46 @@
+#include "horovodpp/collective/data_plane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/collective/reference.h"
+
+namespace hvd::collective {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(DataPlane, AcceptsEveryReductionOfNumbers) {
+  for (const DType dtype : kAllDTypes) {
+    if (dtype == DType::kBool) continue;
+    for (const ReduceOp op : kAllOps) {
+      EXPECT_TRUE(check({dtype, op, 0.5, 2.0}).ok());
+    }
+  }
+}
+
+TEST(DataPlane, AcceptsAndAndOrOfBool) {
+  for (const ReduceOp op :
+       {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct}) {
+    EXPECT_TRUE(check({.dtype = DType::kBool, .op = op}).ok());
+  }
+}
+
+TEST(DataPlane, RefusesAnAverageOrAScaleOfBoolAndSaysTheWayOut) {
+  const absl::Status average =
+      check({.dtype = DType::kBool, .op = ReduceOp::kAverage});
+  EXPECT_EQ(average.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(average.message()), HasSubstr("use min"));
+  const absl::Status scaled =
+      check({.dtype = DType::kBool, .op = ReduceOp::kMax, .postscale = 0.5});
+  EXPECT_EQ(scaled.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(scaled.message()), HasSubstr("postscale 0.5"));
+}
+
+TEST(DataPlane, RefusesAdasum) {
+  EXPECT_EQ(check({.op = ReduceOp::kAdasum}).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace hvd::collective

@@ -1,0 +1,149 @@
+// Fleets: ways to have a plane on each of several ranks and to run a test's
+// body there. For tests.
+//
+// A Fleet's run(body) calls body(Member&) for every rank that lives in this
+// process, each with a thread of its own; where the fleet has several sizes,
+// for each size in turn.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/collective/ring_plane.h"
+#include "horovodpp/collective/shm_plane.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/node_segment.h"
+
+namespace hvd::collective {
+
+using Clock = std::chrono::steady_clock;
+
+inline Clock::time_point soon() {
+  return Clock::now() + std::chrono::seconds(100);
+}
+
+// Ends only what hangs.
+class PatientWatch : public transport::Watch {
+ public:
+  absl::Status check() override {
+    if (Clock::now() < deadline_) return absl::OkStatus();
+    return absl::DeadlineExceededError("the test hangs");
+  }
+
+ private:
+  const Clock::time_point deadline_ = soon();
+};
+
+// Fails from the given check on.
+class FailingWatch : public transport::Watch {
+ public:
+  explicit FailingWatch(int checks) : checks_(checks) {}
+  absl::Status check() override {
+    if (checks_-- > 0) return absl::OkStatus();
+    return absl::UnavailableError("rank 7 was killed by signal 9");
+  }
+
+ private:
+  int checks_;
+};
+
+struct Member {
+  DataPlane& plane;
+  int rank;
+  int ranks;
+  int ranks_here;  // Those that share this process.
+  transport::Watch& watch;
+  std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
+
+  Call next() { return {{.epoch = 1, .sequence = sequence++}, watch}; }
+};
+
+using Body = std::function<void(Member&)>;
+
+inline void on_threads(int count, const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  for (int i = 1; i < count; ++i) threads.emplace_back(body, i);
+  body(0);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Small chunks, so that little data makes many of them; short naps, for watches
+// that ring no bell.
+inline transport::WaitPolicy test_waiting(int ranks) {
+  transport::WaitPolicy policy = transport::WaitPolicy::for_node(ranks);
+  policy.nap = std::chrono::microseconds(50);
+  return policy;
+}
+inline constexpr RingOptions kSmallRing = {.chunk_bytes = 256, .depth = 2};
+inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
+                                         .small_bytes = 128};
+
+// Runs `body` with a plane of one kind over `communicator`.
+inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
+                        const Body& body) {
+  RingPlane plane(communicator, test_waiting(communicator.size()), kSmallRing);
+  PatientWatch watch;
+  Member member = {plane, communicator.rank(), communicator.size(), ranks_here,
+                   watch};
+  body(member);
+}
+
+inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
+                       const Body& body, const ShmOptions& options = kSmallShm,
+                       const transport::WaitPolicy* waiting = nullptr) {
+  const auto topology =
+      Topology::from_peers(communicator.rank(), communicator.peers());
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const int ranks = topology->local_size();
+  auto segment = transport::NodeSegment::open(
+      communicator, *topology, ShmPlane::bytes_needed(ranks, options), soon());
+  ASSERT_TRUE(segment.ok()) << segment.status();
+  ShmPlane plane(**segment, (*segment)->payload(),
+                 waiting != nullptr ? *waiting : test_waiting(ranks), options);
+  PatientWatch watch;
+  Member member = {plane, topology->local_rank(), ranks, ranks_here, watch};
+  body(member);
+}
+
+// Calls body(communicator) on each of `ranks` threads.
+inline void on_loopback(
+    int ranks, const std::function<void(transport::Communicator&)>& body) {
+  transport::LoopbackWorld world(ranks);
+  on_threads(ranks, [&](int rank) {
+    const auto communicator = world.communicator(rank);
+    body(*communicator);
+  });
+}
+
+class RingOfThreads {
+ public:
+  void run(const Body& body) {
+    for (const int ranks : {1, 2, 3, 4}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_ring(communicator, ranks, body);
+      });
+    }
+  }
+};
+
+class ShmOfThreads {
+ public:
+  void run(const Body& body) {
+    for (const int ranks : {1, 2, 3, 4}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_shm(communicator, ranks, body);
+      });
+    }
+  }
+};
+
+}  // namespace hvd::collective

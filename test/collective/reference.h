@@ -1,0 +1,117 @@
+// What a reduction should give, computed the slow way: one element at a time,
+// in double. Exact as long as all values in between are small integers or
+// halves of them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/collective/data_plane.h"
+
+namespace hvd::collective {
+
+inline constexpr ReduceOp kAllOps[] = {ReduceOp::kSum, ReduceOp::kAverage,
+                                       ReduceOp::kMin, ReduceOp::kMax,
+                                       ReduceOp::kProduct};
+
+inline double get(DType dtype, const void* data, std::int64_t i) {
+  return visit(dtype, [&]<typename T>(TypeTag<T>) {
+    T value;
+    std::memcpy(&value,
+                static_cast<const std::byte*>(data) +
+                    static_cast<std::size_t>(i) * sizeof(T),
+                sizeof(T));
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+      return static_cast<double>(static_cast<float>(value));
+    } else {
+      return static_cast<double>(value);
+    }
+  });
+}
+
+inline void put(DType dtype, void* data, std::int64_t i, double number) {
+  visit(dtype, [&]<typename T>(TypeTag<T>) {
+    T value;
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+      value = T(static_cast<float>(number));
+    } else {
+      value = static_cast<T>(number);
+    }
+    std::memcpy(
+        static_cast<std::byte*>(data) + static_cast<std::size_t>(i) * sizeof(T),
+        &value, sizeof(T));
+  });
+}
+
+// The distance from 1 to the next value of `dtype`; 0 for integers.
+inline double epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kBF16:
+      return 0x1p-7;
+    case DType::kF32:
+      return 0x1p-23;
+    case DType::kF64:
+      return 0x1p-52;
+    default:
+      return 0;
+  }
+}
+
+// A small integer, the same whoever asks, with negative ones where the type has
+// them; products of a few stay small.
+inline double small_value(DType dtype, ReduceOp op, int rank, std::int64_t i) {
+  if (dtype == DType::kBool) return (i + rank) % 3 != 0 ? 1 : 0;
+  const bool is_signed = dtype != DType::kU8;
+  if (op == ReduceOp::kProduct) {
+    const double value = static_cast<double>((i + rank) % 2 + 1);
+    return is_signed && (i + 2 * rank) % 3 == 0 ? -value : value;
+  }
+  const double value = static_cast<double>((i * 7 + rank * 3) % 11);
+  return is_signed ? value - 5 : value;
+}
+
+inline double combine(ReduceOp op, double a, double b) {
+  switch (op) {
+    case ReduceOp::kMin:
+      return std::min(a, b);
+    case ReduceOp::kMax:
+      return std::max(a, b);
+    case ReduceOp::kProduct:
+      return a * b;
+    default:
+      return a + b;
+  }
+}
+
+// The reduction of `values`, one of each rank.
+inline double reference(const Reduction& reduction,
+                        const std::vector<double>& values) {
+  const bool whole = !is_floating_point(reduction.dtype);
+  const auto settle = [&](double v) { return whole ? std::trunc(v) : v; };
+  double result = settle(values[0] * reduction.prescale);
+  for (std::size_t r = 1; r < values.size(); ++r) {
+    result =
+        combine(reduction.op, result, settle(values[r] * reduction.prescale));
+  }
+  if (reduction.dtype == DType::kBool) return result != 0 ? 1 : 0;
+  if (reduction.op == ReduceOp::kAverage) {
+    result = settle(result / static_cast<double>(values.size()));
+  }
+  return settle(result * reduction.postscale);
+}
+
+inline std::string describe(const Reduction& reduction) {
+  return absl::StrCat(name_of(reduction.op), " of ", name_of(reduction.dtype),
+                      ", prescale ", reduction.prescale, ", postscale ",
+                      reduction.postscale);
+}
+
+}  // namespace hvd::collective

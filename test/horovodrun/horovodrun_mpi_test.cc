@@ -1,0 +1,327 @@
+// The built horovodrun with the installed mpirun.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "horovodrun/process.h"
+#include "test/horovodrun/test_process.h"
+
+namespace hvd::launcher {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Words = std::vector<std::string>;
+
+Words horovodrun(const Words& options, const Words& command) {
+  Words argv = {HVD_HOROVODRUN};
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), command.begin(), command.end());
+  return argv;
+}
+
+Words shell(const std::string& script) { return {"bash", "-c", script}; }
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> lines;
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    lines.insert(text.substr(begin, end - begin));
+  }
+  return lines;
+}
+
+// Lets mpirun start its daemons for other "hosts" on this one, each with a host
+// name of its own where that is allowed.
+class TwoHosts {
+ public:
+  TwoHosts() : agent_(testing::TempDir() + "/horovodrun_test_rsh") {
+    const bool separate = capture({"unshare", "--uts", "true"}).text.empty();
+    std::ofstream(agent_)
+        << "#!/bin/sh\nh=$1; shift\n"
+        << (separate
+                ? "exec unshare --uts --fork --kill-child sh -c \"hostname "
+                  "$h; $*\"\n"
+                : "exec sh -c \"$*\"\n");
+    std::filesystem::permissions(agent_, std::filesystem::perms::owner_all);
+    if (separate) names_ = {"a", "b"};
+  }
+
+  const std::string& name(size_t host) const { return names_[host]; }
+  std::map<std::string, std::string> environment() const {
+    return {{"OMPI_MCA_plm_rsh_agent", agent_},
+            {"PRTE_MCA_plm_ssh_agent", agent_}};
+  }
+
+ private:
+  std::string agent_;
+  Words names_ = {host_name(), host_name()};
+};
+
+TEST(Horovodrun, AddsNothingToTheOutputOfASuccess) {
+  TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(lines_of(outcome.out),
+            (std::set<std::string>{"rank 0 of 2", "rank 1 of 2"}));
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, PassesEveryByteOn) {
+  std::string bytes;
+  for (unsigned i = 0; i < 300000; ++i) {
+    bytes.push_back(static_cast<char>((i * 7919 + i / 256) % 256));
+  }
+  const std::string path = testing::TempDir() + "/horovodrun_test_bytes";
+  std::ofstream(path, std::ios::binary) << bytes;
+  TestProcess process(horovodrun(
+      {"-np", "1"}, {"sh", "-c", "cat \"$0\"; cat \"$0\" >&2", path}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(outcome.out == bytes);
+  EXPECT_TRUE(outcome.err == bytes);
+}
+
+TEST(Horovodrun, ShowsAnUnfinishedLineAtOnce) {
+  TestProcess process(horovodrun(
+      {"-np", "1"}, shell("trap 'exit 0' USR1; printf half >&2; "
+                          "while :; do sleep 1000 & wait $!; done")));
+  ASSERT_TRUE(process.wait_for("half"));
+  process.send(SIGUSR1);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "half");
+}
+
+TEST(Horovodrun, FindsReportsInAFloodOfErrors) {
+  TestProcess process(horovodrun(
+      {"-np", "3"}, shell("head -c 300000 /dev/zero | tr '\\0' x >&2; "
+                          "exit $((OMPI_COMM_WORLD_RANK == 2 ? 5 : 0))")));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 5);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), 'x'),
+            3 * 300000 + 1);  // And the x of "exited".
+  EXPECT_THAT(outcome.err, EndsWith(") exited with code 5\n"));
+}
+
+TEST(Horovodrun, GivesTheFirstFailingRanksCodeAndNamesIt) {
+  TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM, "exit"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(lines_of(outcome.err), testing::SizeIs(2));
+  EXPECT_THAT(outcome.err, StartsWith("rank 0 survived\n"));
+  EXPECT_THAT(outcome.last_line(),
+              MatchesRegex("horovodrun: rank 1 on host '" + host_name() +
+                           "' \\(pid [0-9]+\\) exited with code 3"));
+}
+
+TEST(Horovodrun, LetsTheOthersOutliveAKilledRank) {
+  TestProcess process(horovodrun({"-np", "3"}, {HVD_MPI_PROGRAM, "kill"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGKILL);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("rank 0 survived\n"),
+                    HasSubstr("rank 2 survived\n"), Not(HasSubstr("PMIX"))));
+  EXPECT_THAT(
+      outcome.last_line(),
+      MatchesRegex("horovodrun: rank 1 on host '.*' \\(pid [0-9]+\\) was "
+                   "killed by signal 9 \\(Killed\\)"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, GivesTheCodeOfAnAbort) {
+  TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM, "abort"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_THAT(outcome.last_line(), HasSubstr("horovodrun: rank 1 on host"));
+}
+
+TEST(Horovodrun, AcceptsRanksThatLeaveWithoutFinalizing) {
+  TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM, "leave"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, EndsSurvivorsThatDoNotEndByThemselves) {
+  TestProcess process(horovodrun(
+      {"-np", "3"},
+      shell("[ $OMPI_COMM_WORLD_RANK = 1 ] && kill -KILL $$; trap '' TERM INT; "
+            "setsid sleep 1000 & sleep 1000; sleep 1000")));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGKILL);
+  EXPECT_THAT(outcome.last_line(), HasSubstr("rank 1 on host"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, TellsThatACommandDoesNotExist) {
+  TestProcess process(horovodrun({"-np", "2"}, {"./no such program"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 127);
+  EXPECT_THAT(outcome.err,
+              MatchesRegex("horovodrun: rank [01] on host '.*' cannot execute "
+                           "'./no such program': No such file or directory\n"));
+}
+
+TEST(Horovodrun, RunsMoreRanksThanCores) {
+  const int ranks = static_cast<int>(std::thread::hardware_concurrency()) + 2;
+  TestProcess process(
+      horovodrun({"-np", std::to_string(ranks)}, {HVD_MPI_PROGRAM}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(lines_of(outcome.out),
+              testing::SizeIs(static_cast<size_t>(ranks)));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, TellsRanksWhatItPromised) {
+  TestProcess process(horovodrun(
+      {"-np", "2"},
+      shell("echo $HOROVOD_SIZE $HOROVOD_LAUNCHER ${OMP_NUM_THREADS:+set}")));
+  EXPECT_EQ(lines_of(process.wait().out),
+            (std::set<std::string>{"2 horovodrun set"}));
+}
+
+TEST(Horovodrun, SaysWhatItDoesWhenAsked) {
+  TestProcess process(horovodrun({"-np", "1", "--verbose"}, {"true"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("horovodrun: mpirun -np 1 "),
+                                 HasSubstr("horovodrun: HOROVOD_SIZE=1\n")));
+}
+
+TEST(Horovodrun, EndsEverythingAtCtrlC) {
+  TestProcess process(horovodrun(
+      {"-np", "2"}, shell("setsid sleep 1000 & echo ready; sleep 1000; true")));
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  process.send(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGINT);
+  EXPECT_EQ(outcome.err, "horovodrun: stopped by signal 2 (Interrupt)\n");
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, PassesSignalsToEveryRank) {
+  TestProcess process(horovodrun(
+      {"-np", "2"}, shell("trap 'echo checkpoint; exit 0' TERM; echo ready; "
+                          "while :; do sleep 1000 & wait $!; done")));
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  process.send(SIGTERM);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(process.wait_for("checkpoint", 2));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, LeavesNothingRunningWhenItIsKilled) {
+  TestProcess process(
+      horovodrun({"-np", "2"},
+                 shell("trap '' TERM INT HUP; setsid sleep 1000 & echo ready; "
+                       "while :; do sleep 1000; done")));
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  EXPECT_GE(process.alive().size(), 8u);
+  process.send(SIGKILL);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.all_gone());
+}
+
+TEST(Horovodrun, RunsOnTwoHosts) {
+  const TwoHosts hosts;
+  TestProcess process(
+      horovodrun({"-np", "4", "-H", "a:2,b:2"},
+                 shell("echo $OMPI_COMM_WORLD_RANK $(hostname) $MINE "
+                       "$HOROVOD_SIZE")),
+      [&] {
+        auto environment = hosts.environment();
+        environment["MINE"] = "mine";
+        return environment;
+      }());
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(
+      lines_of(outcome.out),
+      (std::set<std::string>{
+          "0 " + hosts.name(0) + " mine 4", "1 " + hosts.name(0) + " mine 4",
+          "2 " + hosts.name(1) + " mine 4", "3 " + hosts.name(1) + " mine 4"}));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, NamesTheHostOfAFailure) {
+  const TwoHosts hosts;
+  TestProcess process(
+      horovodrun({"-np", "2", "-H", "a:1,b:1"}, {HVD_MPI_PROGRAM, "kill"}),
+      hosts.environment());
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGKILL);
+  EXPECT_THAT(outcome.err, StartsWith("rank 0 survived\nhorovodrun: "));
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("rank 1 on host '" + hosts.name(1) + "'"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, PassesSignalsToOtherHosts) {
+  const TwoHosts hosts;
+  TestProcess process(
+      horovodrun({"-np", "2", "-H", "a:1,b:1"},
+                 shell("trap 'echo stopped; exit 0' INT; echo ready; "
+                       "while :; do sleep 1000 & wait $!; done")),
+      hosts.environment());
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  process.send(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(process.wait_for("stopped", 2));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, GivesUpOnAHostThatDoesNotAnswer) {
+  const std::string agent = testing::TempDir() + "/horovodrun_test_silent";
+  std::ofstream(agent) << "#!/bin/sh\nexec sleep 1000\n";
+  std::filesystem::permissions(agent, std::filesystem::perms::owner_all);
+  TestProcess process(
+      horovodrun({"-np", "2", "-H", "a:1,b:1", "--start-timeout", "1"},
+                 {"true"}),
+      {{"OMPI_MCA_plm_rsh_agent", agent}, {"PRTE_MCA_plm_ssh_agent", agent}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("ranks 0, 1 did not start within 1 s"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, TellsThatMpirunFailedBeforeAnyRank) {
+  TestProcess process(
+      horovodrun({"-np", "1", "--mpi-args", "--no-such-option"}, {"true"}));
+  const Outcome outcome = process.wait();
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.last_line(),
+              MatchesRegex("horovodrun: mpirun ended with code [0-9]+ before "
+                           "rank 0 had started"));
+  EXPECT_GT(lines_of(outcome.err).size(), 1u);
+}
+
+TEST(Horovodrun, NamesAPackageIfThereIsNoMpirun) {
+  TestProcess process(horovodrun({"-np", "1"}, {"true"}),
+                      {{"PATH", "/nonexistent"}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("openmpi-bin"));
+}
+
+}  // namespace
+}  // namespace hvd::launcher

@@ -1,0 +1,69 @@
+// The main of test programs that run under mpirun: rank 0 reports, the others
+// add only their failures, and one rank's failure is every rank's exit code.
+//
+// With an odd number of ranks the program initializes and finalizes MPI itself,
+// as a host program does; with an even number that is left to the library.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+// What the launcher tells before MPI runs: Open MPI's variable, then MPICH's.
+int told(const char* open_mpi, const char* mpich, int otherwise) {
+  const char* text = std::getenv(open_mpi);
+  if (text == nullptr) text = std::getenv(mpich);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+class FailurePrinter : public ::testing::EmptyTestEventListener {
+ public:
+  explicit FailurePrinter(int rank) : rank_(rank) {}
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    test_ = std::string(test.test_suite_name()) + "." + test.name();
+  }
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    std::fprintf(stderr, "rank %d: %s failed at %s:%d\n%s\n", rank_,
+                 test_.c_str(),
+                 result.file_name() == nullptr ? "?" : result.file_name(),
+                 result.line_number(), result.message());
+  }
+
+ private:
+  const int rank_;
+  std::string test_;
+};
+
+bool is_initialized() {
+  int flag = 0;
+  MPI_Initialized(&flag);
+  return flag != 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  const int size = told("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1);
+  const int rank = told("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0);
+  bool ours = size % 2 == 1;
+  int level = MPI_THREAD_SINGLE;
+  if (ours) MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  if (rank != 0) {
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new FailurePrinter(rank));
+  }
+  int failed = RUN_ALL_TESTS();
+  if (!is_initialized()) {
+    ours = true;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (ours) MPI_Finalize();
+  return failed;
+}

@@ -1,0 +1,441 @@
+// What every Communicator has to do, written once: a test program includes this
+// header and instantiates CommunicatorSuite with its kinds of jobs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "horovodpp/transport/communicator.h"
+
+namespace hvd::transport {
+
+// A way to run a function once per rank. An MPI job runs it for this process.
+struct JobKind {
+  std::string name;
+  std::function<void(const std::function<void(Communicator&)>&)> run;
+
+  friend void PrintTo(const JobKind& kind, std::ostream* out) {
+    *out << kind.name;
+  }
+};
+
+class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
+ protected:
+  // Runs `body` on every rank; ranks leave together, so that none is gone while
+  // another still needs its progress.
+  void on_every_rank(const std::function<void(Communicator&)>& body) {
+    GetParam().run([&](Communicator& communicator) {
+      body(communicator);
+      flush(communicator);
+      barrier(communicator);
+    });
+  }
+
+  // Far beyond what any step takes: a failure becomes a message, not a hang.
+  static std::chrono::steady_clock::time_point soon() {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  }
+
+  static Mail next_mail(Communicator& communicator) {
+    for (const auto limit = soon(); std::chrono::steady_clock::now() < limit;) {
+      auto mail = communicator.receive_mail();
+      if (!mail.ok()) {
+        ADD_FAILURE() << mail.status();
+        return {.from = -1, .bytes = ""};
+      }
+      if (mail->has_value()) return **mail;
+      std::this_thread::yield();
+    }
+    ADD_FAILURE() << "rank " << communicator.rank() << " got no mail";
+    return {.from = -1, .bytes = ""};
+  }
+
+  static absl::Status finish(Communicator& communicator, TransferId id) {
+    for (const auto limit = soon(); std::chrono::steady_clock::now() < limit;) {
+      const auto done = communicator.test(id);
+      if (!done.ok()) return done.status();
+      if (*done) return absl::OkStatus();
+      std::this_thread::yield();
+    }
+    return absl::DeadlineExceededError("the transfer does not complete");
+  }
+
+  static void flush(Communicator& communicator) {
+    for (const auto limit = soon(); std::chrono::steady_clock::now() < limit;) {
+      const auto flushed = communicator.mail_is_flushed();
+      ASSERT_TRUE(flushed.ok()) << flushed.status();
+      if (*flushed) return;
+      std::this_thread::yield();
+    }
+    ADD_FAILURE() << "mail is not flushed";
+  }
+
+  // A barrier by transfers, through rank 0, in an epoch of its own.
+  static void barrier(Communicator& communicator) {
+    constexpr DataTag kTag = {.epoch = 0xffffffffu, .sequence = 0};
+    const std::string mine = "x";
+    const auto signal = [&](int to) {
+      EXPECT_TRUE(
+          finish(communicator, send(communicator, to, kTag, mine)).ok());
+    };
+    const auto await = [&](int from) {
+      std::string theirs = "?";
+      EXPECT_TRUE(
+          finish(communicator, receive(communicator, from, kTag, theirs)).ok());
+    };
+    if (communicator.rank() != 0) {
+      signal(0);
+      await(0);
+      return;
+    }
+    for (int peer = 1; peer < communicator.size(); ++peer) await(peer);
+    for (int peer = 1; peer < communicator.size(); ++peer) signal(peer);
+  }
+
+  // `bytes` bytes that differ by sender, receiver and place.
+  static std::string pattern(int from, int to, std::size_t bytes) {
+    std::string text(bytes, '\0');
+    for (std::size_t i = 0; i < bytes; ++i) {
+      text[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(from) * 7 +
+                                  static_cast<std::size_t>(to) * 13);
+    }
+    return text;
+  }
+
+  static int next_rank(const Communicator& c) {
+    return (c.rank() + 1) % c.size();
+  }
+  static int previous_rank(const Communicator& c) {
+    return (c.rank() + c.size() - 1) % c.size();
+  }
+
+  static TransferId send(Communicator& communicator, int to, DataTag tag,
+                         const std::string& text) {
+    const auto id = communicator.post_send(
+        to, tag, std::as_bytes(std::span(text.data(), text.size())));
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or(0);
+  }
+  static TransferId receive(Communicator& communicator, int from, DataTag tag,
+                            std::string& text) {
+    const auto id = communicator.post_receive(
+        from, tag, std::as_writable_bytes(std::span(text.data(), text.size())));
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or(0);
+  }
+};
+
+TEST_P(CommunicatorSuite, KnowsItsRankAndItsPeers) {
+  on_every_rank([](Communicator& communicator) {
+    ASSERT_GE(communicator.rank(), 0);
+    ASSERT_LT(communicator.rank(), communicator.size());
+    ASSERT_EQ(communicator.peers().size(),
+              static_cast<std::size_t>(communicator.size()));
+    for (const Peer& peer : communicator.peers()) {
+      EXPECT_FALSE(peer.host.empty());
+      EXPECT_FALSE(peer.node.empty());
+      EXPECT_GT(peer.pid, 0);
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, ExchangeGivesEveryRankAllStringsInRankOrder) {
+  on_every_rank([](Communicator& communicator) {
+    // Of unequal lengths, empty and not text among them; several rounds.
+    for (int round = 0; round < 3; ++round) {
+      const auto mine = [&](int rank) {
+        return std::string(static_cast<std::size_t>(rank * 1000 + round), '\0');
+      };
+      const auto all = communicator.exchange(mine(communicator.rank()), soon());
+      ASSERT_TRUE(all.ok()) << all.status();
+      ASSERT_EQ(all->size(), static_cast<std::size_t>(communicator.size()));
+      for (int rank = 0; rank < communicator.size(); ++rank) {
+        EXPECT_EQ((*all)[static_cast<std::size_t>(rank)], mine(rank));
+      }
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, MailArrivesWholeAndInOrderWhateverItsSize) {
+  on_every_rank([](Communicator& communicator) {
+    // Large before small: what a transport may overtake, mail may not.
+    const std::vector<std::size_t> sizes = {0, 1, 5'000'003, 17, 65'537, 0, 2};
+    for (int to = 0; to < communicator.size(); ++to) {
+      for (std::size_t bytes : sizes) {
+        ASSERT_TRUE(
+            communicator.send_mail(to, pattern(communicator.rank(), to, bytes))
+                .ok());
+      }
+    }
+    std::vector<std::size_t> got(static_cast<std::size_t>(communicator.size()));
+    const std::size_t all = sizes.size() * got.size();
+    for (std::size_t i = 0; i < all; ++i) {
+      const Mail mail = next_mail(communicator);
+      ASSERT_GE(mail.from, 0);
+      const std::size_t number = got[static_cast<std::size_t>(mail.from)]++;
+      ASSERT_LT(number, sizes.size());
+      EXPECT_TRUE(mail.bytes ==
+                  pattern(mail.from, communicator.rank(), sizes[number]))
+          << "mail " << number << " from rank " << mail.from;
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, MailToOneselfArrives) {
+  on_every_rank([](Communicator& communicator) {
+    const std::string text = pattern(1, 2, 5'000'000);
+    ASSERT_TRUE(communicator.send_mail(communicator.rank(), text).ok());
+    const Mail mail = next_mail(communicator);
+    EXPECT_EQ(mail.from, communicator.rank());
+    EXPECT_TRUE(mail.bytes == text);
+  });
+}
+
+TEST_P(CommunicatorSuite, NoMailIsNotAnError) {
+  on_every_rank([](Communicator& communicator) {
+    const auto mail = communicator.receive_mail();
+    ASSERT_TRUE(mail.ok()) << mail.status();
+    EXPECT_FALSE(mail->has_value());
+    EXPECT_TRUE(*communicator.mail_is_flushed());
+    // Nobody goes on before all have looked.
+    barrier(communicator);
+  });
+}
+
+TEST_P(CommunicatorSuite, TransfersOfEverySizeArrive) {
+  on_every_rank([](Communicator& communicator) {
+    std::uint32_t sequence = 0;
+    for (std::size_t bytes : {0, 1, 7, 4096, 65'537, 5'000'003}) {
+      const DataTag tag = {.epoch = 1, .sequence = sequence++};
+      const int to = next_rank(communicator);
+      const int from = previous_rank(communicator);
+      const std::string mine = pattern(communicator.rank(), to, bytes);
+      std::string theirs(bytes, '?');
+      const TransferId in = receive(communicator, from, tag, theirs);
+      const TransferId out = send(communicator, to, tag, mine);
+      EXPECT_TRUE(finish(communicator, in).ok());
+      EXPECT_TRUE(finish(communicator, out).ok());
+      EXPECT_TRUE(theirs == pattern(from, communicator.rank(), bytes))
+          << bytes << " bytes";
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, TransfersMatchByTagInAnyOrderOfPosting) {
+  on_every_rank([](Communicator& communicator) {
+    constexpr std::uint32_t kCount = 8;
+    std::vector<std::string> mine;
+    std::vector<std::string> theirs(kCount, std::string(1000, '?'));
+    std::vector<TransferId> ids;
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      mine.push_back(std::string(1000, static_cast<char>('a' + i)));
+    }
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      ids.push_back(send(communicator, next_rank(communicator),
+                         {.epoch = 3, .sequence = i}, mine[i]));
+    }
+    for (std::uint32_t i = kCount; i-- > 0;) {
+      ids.push_back(receive(communicator, previous_rank(communicator),
+                            {.epoch = 3, .sequence = i}, theirs[i]));
+    }
+    for (TransferId id : ids) EXPECT_TRUE(finish(communicator, id).ok());
+    for (std::uint32_t i = 0; i < kCount; ++i) EXPECT_EQ(theirs[i], mine[i]);
+  });
+}
+
+TEST_P(CommunicatorSuite, TransfersWithOneTagMatchInTheOrderPosted) {
+  on_every_rank([](Communicator& communicator) {
+    const DataTag tag = {.epoch = 1, .sequence = 0xffffffffu};
+    const std::vector<std::size_t> sizes = {100'000, 3, 0, 200'000};
+    std::vector<std::string> mine;
+    std::vector<std::string> theirs;
+    std::vector<TransferId> ids;
+    for (std::size_t bytes : sizes) {
+      mine.push_back(pattern(1, 1, bytes));
+      theirs.emplace_back(bytes, '?');
+    }
+    for (std::string& text : theirs) {
+      ids.push_back(
+          receive(communicator, previous_rank(communicator), tag, text));
+    }
+    for (const std::string& text : mine) {
+      ids.push_back(send(communicator, next_rank(communicator), tag, text));
+    }
+    for (TransferId id : ids) EXPECT_TRUE(finish(communicator, id).ok());
+    EXPECT_TRUE(mine == theirs);
+  });
+}
+
+TEST_P(CommunicatorSuite, MailAndTransfersDoNotDisturbEachOther) {
+  on_every_rank([](Communicator& communicator) {
+    const int to = next_rank(communicator);
+    const int from = previous_rank(communicator);
+    for (std::uint32_t i = 0; i < 50; ++i) {
+      const std::string mine = pattern(communicator.rank(), to, i * 301);
+      std::string theirs(mine.size(), '?');
+      const DataTag tag = {.epoch = 0, .sequence = i};
+      ASSERT_TRUE(communicator.send_mail(to, std::to_string(i)).ok());
+      const TransferId out = send(communicator, to, tag, mine);
+      const TransferId in = receive(communicator, from, tag, theirs);
+      EXPECT_TRUE(finish(communicator, in).ok());
+      const Mail mail = next_mail(communicator);
+      EXPECT_EQ(mail.bytes, std::to_string(i));
+      EXPECT_EQ(mail.from, from);
+      EXPECT_TRUE(finish(communicator, out).ok());
+      EXPECT_TRUE(theirs == pattern(from, communicator.rank(), i * 301));
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, TransfersOfAStaleEpochMatchNothing) {
+  on_every_rank([](Communicator& communicator) {
+    const int to = next_rank(communicator);
+    const int from = previous_rank(communicator);
+    const std::string stale(64, 's');
+    const std::string fresh(64, 'f');
+    std::string got(64, '?');
+    const TransferId lost =
+        send(communicator, to, {.epoch = 4, .sequence = 9}, stale);
+    const TransferId out =
+        send(communicator, to, {.epoch = 5, .sequence = 9}, fresh);
+    const TransferId in =
+        receive(communicator, from, {.epoch = 5, .sequence = 9}, got);
+    EXPECT_TRUE(finish(communicator, in).ok());
+    EXPECT_TRUE(finish(communicator, out).ok());
+    EXPECT_EQ(got, fresh);
+    communicator.abandon(lost);
+  });
+}
+
+TEST_P(CommunicatorSuite, AnotherSizeThanPostedIsAnErrorAtTheReceiver) {
+  on_every_rank([](Communicator& communicator) {
+    const int to = next_rank(communicator);
+    const int from = previous_rank(communicator);
+    std::uint32_t sequence = 0;
+    // Sent, expected: shorter and longer, small and beyond any eager limit.
+    const std::pair<std::size_t, std::size_t> cases[] = {
+        {8, 16},          {16, 8}, {0, 8}, {8, 0}, {500'000, 500'001},
+        {5'000'000, 1000}};
+    for (const auto& [sent, expected] : cases) {
+      const DataTag tag = {.epoch = 2, .sequence = sequence++};
+      const std::string mine(sent, 'm');
+      std::string theirs(expected + 8, '?');
+      const auto in = communicator.post_receive(
+          from, tag,
+          std::as_writable_bytes(std::span(theirs.data(), expected)));
+      ASSERT_TRUE(in.ok());
+      const TransferId out = send(communicator, to, tag, mine);
+      const absl::Status status = finish(communicator, *in);
+      EXPECT_TRUE(absl::IsInvalidArgument(status))
+          << sent << " for " << expected << ": " << status;
+      EXPECT_EQ(theirs.substr(expected), "????????");
+      EXPECT_TRUE(finish(communicator, out).ok());
+    }
+    // And the wires still work.
+    std::string theirs(3, '?');
+    const std::string mine = "abc";
+    const DataTag tag = {.epoch = 2, .sequence = sequence};
+    const TransferId out = send(communicator, to, tag, mine);
+    EXPECT_TRUE(
+        finish(communicator, receive(communicator, from, tag, theirs)).ok());
+    EXPECT_TRUE(finish(communicator, out).ok());
+    EXPECT_EQ(theirs, mine);
+  });
+}
+
+TEST_P(CommunicatorSuite, AnAbandonedReceiveIsNeverWritten) {
+  on_every_rank([](Communicator& communicator) {
+    const int to = next_rank(communicator);
+    const int from = previous_rank(communicator);
+    const DataTag tag = {.epoch = 1, .sequence = 1};
+    std::string given_up(1000, '?');
+    communicator.abandon(receive(communicator, from, tag, given_up));
+    barrier(communicator);
+    // Goes to the receive posted now, not to the one that was given up.
+    const std::string mine(1000, 'm');
+    std::string theirs(1000, '?');
+    const TransferId out = send(communicator, to, tag, mine);
+    EXPECT_TRUE(
+        finish(communicator, receive(communicator, from, tag, theirs)).ok());
+    EXPECT_TRUE(finish(communicator, out).ok());
+    EXPECT_EQ(theirs, mine);
+    EXPECT_EQ(given_up, std::string(1000, '?'));
+  });
+}
+
+TEST_P(CommunicatorSuite, AForgottenTransferIsAnErrorAndNotACrash) {
+  on_every_rank([](Communicator& communicator) {
+    const DataTag tag = {.epoch = 1, .sequence = 1};
+    const std::string mine = "x";
+    std::string theirs = "?";
+    const TransferId out = send(communicator, communicator.rank(), tag, mine);
+    const TransferId in =
+        receive(communicator, communicator.rank(), tag, theirs);
+    EXPECT_TRUE(finish(communicator, in).ok());
+    EXPECT_TRUE(finish(communicator, out).ok());
+    EXPECT_EQ(theirs, "x");
+    EXPECT_TRUE(absl::IsInvalidArgument(communicator.test(in).status()));
+    EXPECT_TRUE(absl::IsInvalidArgument(communicator.test(4711).status()));
+    communicator.abandon(in);
+    communicator.abandon(4711);
+  });
+}
+
+TEST_P(CommunicatorSuite, RefusesRanksThatDoNotExist) {
+  on_every_rank([](Communicator& communicator) {
+    std::string text = "x";
+    for (int nobody : {-1, communicator.size()}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(communicator.send_mail(nobody, "x")));
+      EXPECT_TRUE(absl::IsInvalidArgument(
+          communicator
+              .post_send(nobody, {}, std::as_bytes(std::span(text.data(), 1)))
+              .status()));
+      EXPECT_TRUE(absl::IsInvalidArgument(
+          communicator
+              .post_receive(nobody, {},
+                            std::as_writable_bytes(std::span(text.data(), 1)))
+              .status()));
+    }
+  });
+}
+
+TEST_P(CommunicatorSuite, NobodyIsLostWhileEverybodyLives) {
+  on_every_rank([](Communicator& communicator) {
+    communicator.on_peer_lost([](int rank, const std::string& how) {
+      ADD_FAILURE() << "rank " << rank << " " << how;
+    });
+    barrier(communicator);
+    communicator.on_peer_lost({});
+    barrier(communicator);
+  });
+}
+
+TEST_P(CommunicatorSuite, AJobCanFollowAnotherInOneProcess) {
+  for (int job = 0; job < 20; ++job) {
+    on_every_rank([&](Communicator& communicator) {
+      const int to = next_rank(communicator);
+      const int from = previous_rank(communicator);
+      ASSERT_TRUE(communicator.exchange(std::to_string(job), soon()).ok());
+      // Left behind on purpose: the next job must not see them.
+      const std::string stale = "stale";
+      const DataTag tag = {.epoch = 7, .sequence = 7};
+      send(communicator, to, {.epoch = 8, .sequence = 8}, stale);
+      const std::string mine = std::to_string(job);
+      std::string theirs(mine.size(), '?');
+      const TransferId out = send(communicator, to, tag, mine);
+      EXPECT_TRUE(
+          finish(communicator, receive(communicator, from, tag, theirs)).ok());
+      EXPECT_TRUE(finish(communicator, out).ok());
+      EXPECT_EQ(theirs, mine);
+    });
+  }
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,128 @@
+#include "horovodpp/transport/mail_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "horovodpp/transport/loopback.h"
+
+namespace hvd::transport {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using All = absl::StatusOr<std::vector<std::string>>;
+
+class LoopbackPost : public ExchangePost {
+ public:
+  explicit LoopbackPost(std::unique_ptr<Communicator> wires)
+      : wires_(std::move(wires)) {}
+  int rank() const override { return wires_->rank(); }
+  const std::vector<Peer>& peers() const override { return wires_->peers(); }
+  absl::Status send(int to, std::string bytes) override {
+    return wires_->send_mail(to, std::move(bytes));
+  }
+  absl::StatusOr<std::optional<Mail>> receive() override {
+    return wires_->receive_mail();
+  }
+  absl::StatusOr<bool> flushed() override { return wires_->mail_is_flushed(); }
+
+ private:
+  std::unique_ptr<Communicator> wires_;
+};
+
+// Runs `body` on a thread for each of `ranks` of a world of `size`.
+void on_ranks(int size, const std::vector<int>& ranks,
+              const std::function<void(LoopbackPost&)>& body) {
+  LoopbackWorld world(size);
+  std::vector<std::thread> threads;
+  for (int rank : ranks) {
+    threads.emplace_back([&, rank] {
+      LoopbackPost post(world.communicator(rank));
+      body(post);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ExchangeByMail, GivesEveryRankAllStringsRoundByRound) {
+  on_ranks(4, {0, 1, 2, 3}, [](LoopbackPost& post) {
+    for (std::uint32_t round = 0; round < 50; ++round) {
+      const auto text = [&](int rank) {
+        return std::string(static_cast<std::size_t>(rank), 'x') +
+               std::to_string(round);
+      };
+      // The latest possible deadline must not overflow.
+      const All all = exchange_by_mail(post, round, text(post.rank()),
+                                       Clock::time_point::max());
+      ASSERT_TRUE(all.ok()) << all.status();
+      ASSERT_EQ(all->size(), 4u);
+      for (int rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ((*all)[static_cast<std::size_t>(rank)], text(rank));
+      }
+    }
+  });
+}
+
+TEST(ExchangeByMail, OfOneNeedsNoMail) {
+  on_ranks(1, {0}, [](LoopbackPost& post) {
+    const All all = exchange_by_mail(post, 0, "me", Clock::now());
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(*all, std::vector<std::string>{"me"});
+  });
+}
+
+TEST(ExchangeByMail, EveryRankLearnsWhoIsMissing) {
+  on_ranks(4, {0, 1, 3}, [](LoopbackPost& post) {
+    const All all = exchange_by_mail(
+        post, 0, "", Clock::now() + std::chrono::milliseconds(200));
+    EXPECT_TRUE(absl::IsDeadlineExceeded(all.status())) << all.status();
+    EXPECT_NE(all.status().message().find("3 of 4"), std::string::npos)
+        << all.status();
+    EXPECT_NE(all.status().message().find("rank 2"), std::string::npos)
+        << all.status();
+  });
+}
+
+TEST(ExchangeByMail, NamesRankZeroWhereThatIsMissing) {
+  on_ranks(2, {1}, [](LoopbackPost& post) {
+    const All all = exchange_by_mail(post, 0, "", Clock::now());
+    EXPECT_TRUE(absl::IsDeadlineExceeded(all.status()));
+    EXPECT_NE(all.status().message().find("rank 0"), std::string::npos);
+  });
+}
+
+TEST(ExchangeByMail, PassesOverMailOfOtherRoundsAndGarbage) {
+  on_ranks(2, {0, 1}, [](LoopbackPost& post) {
+    const int other = 1 - post.rank();
+    ASSERT_TRUE(post.send(other, "").ok());
+    ASSERT_TRUE(post.send(other, "abc").ok());
+    ASSERT_TRUE(post.send(other, "of some other round").ok());
+    const All all = exchange_by_mail(post, 7, "seven",
+                                     Clock::now() + std::chrono::seconds(60));
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(*all, (std::vector<std::string>{"seven", "seven"}));
+  });
+}
+
+TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
+  using namespace std::string_literals;
+  for (const std::string& body :
+       {""s, "short"s, "\xff\xff\xff\xff\xff\xff\xff\xff"s,
+        "\1\0\0\0\0\0\0\0x\0\0\0\0\0\0\0\0more"s}) {
+    on_ranks(2, {0, 1}, [&](LoopbackPost& post) {
+      if (post.rank() == 0) {
+        ASSERT_TRUE(post.send(1, "\0\0\0\0\1"s + body).ok());
+        return;
+      }
+      const All all = exchange_by_mail(post, 0, "",
+                                       Clock::now() + std::chrono::seconds(60));
+      EXPECT_TRUE(absl::IsInternal(all.status())) << all.status();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace hvd::transport

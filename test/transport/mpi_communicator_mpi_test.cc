@@ -1,0 +1,105 @@
+#include "horovodpp/transport/mpi_communicator.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "horovodpp/core/topology.h"
+#include "test/transport/communicator_suite.h"
+
+namespace hvd::transport {
+namespace {
+
+const JobKind kMpi = {
+    .name = "Mpi", .run = [](const std::function<void(Communicator&)>& body) {
+      const auto communicator = make_mpi_communicator({});
+      ASSERT_TRUE(communicator.ok()) << communicator.status();
+      body(**communicator);
+    }};
+
+INSTANTIATE_TEST_SUITE_P(World, CommunicatorSuite, ::testing::Values(kMpi),
+                         [](const auto& kind) { return kind.param.name; });
+
+std::chrono::steady_clock::time_point soon() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(60);
+}
+
+TEST(MpiCommunicator, IsBuiltAndRunsOnceACommunicatorWasMade) {
+  EXPECT_TRUE(mpi_is_built());
+  { ASSERT_TRUE(make_mpi_communicator({}).ok()); }
+  EXPECT_TRUE(mpi_is_running());
+}
+
+TEST(MpiCommunicator, KnowsThisProcess) {
+  const auto communicator = make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  const int rank = (*communicator)->rank();
+  const auto& peers = (*communicator)->peers();
+  EXPECT_EQ(peers[static_cast<std::size_t>(rank)].pid, ::getpid());
+  const auto topology = Topology::from_peers(rank, peers);
+  ASSERT_TRUE(topology.ok());
+  EXPECT_EQ(topology->local_size(), (*communicator)->size());
+}
+
+TEST(MpiCommunicator, DividesAHostIntoPseudoNodes) {
+  const auto communicator = make_mpi_communicator({.ranks_per_node = 2});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  const auto topology =
+      Topology::from_peers((*communicator)->rank(), (*communicator)->peers());
+  ASSERT_TRUE(topology.ok());
+  EXPECT_EQ(topology->node_count(), ((*communicator)->size() + 1) / 2);
+  EXPECT_EQ(topology->local_rank(), (*communicator)->rank() % 2);
+}
+
+TEST(MpiCommunicator, RefusesAWorldOfAnotherSizeThanPromised) {
+  int size = 0;
+  {
+    const auto communicator = make_mpi_communicator({});
+    ASSERT_TRUE(communicator.ok());
+    size = (*communicator)->size();
+  }
+  const auto refused = make_mpi_communicator({.expected_size = size + 3});
+  ASSERT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  const std::string text(refused.status().message());
+  EXPECT_NE(text.find("promised " + std::to_string(size + 3) + " ranks"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("its world has " + std::to_string(size) + ";"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("MPI ("), std::string::npos) << text;
+  EXPECT_TRUE(make_mpi_communicator({.expected_size = size}).ok());
+}
+
+TEST(MpiCommunicator, IsOneAtATime) {
+  const auto first = make_mpi_communicator({});
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(make_mpi_communicator({}).status()));
+}
+
+TEST(MpiCommunicator, ComesAndGoesAHundredTimes) {
+  for (int i = 0; i < 100; ++i) {
+    const auto communicator = make_mpi_communicator({});
+    ASSERT_TRUE(communicator.ok()) << communicator.status();
+    Communicator& wires = **communicator;
+    const int to = (wires.rank() + 1) % wires.size();
+    ASSERT_TRUE(wires.exchange("", soon()).ok());
+    // Mail that nobody reads: of the last generation when it is found.
+    ASSERT_TRUE(wires.send_mail(to, "stale " + std::to_string(i)).ok());
+    const auto all = wires.exchange(std::to_string(i), soon());
+    ASSERT_TRUE(all.ok()) << all.status();
+    for (const std::string& text : *all) EXPECT_EQ(text, std::to_string(i));
+  }
+  const auto communicator = make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok());
+  ASSERT_TRUE((*communicator)->exchange("", soon()).ok());
+  for (int i = 0; i < 1000; ++i) {
+    const auto mail = (*communicator)->receive_mail();
+    ASSERT_TRUE(mail.ok());
+    EXPECT_FALSE(mail->has_value()) << (*mail)->bytes;
+  }
+}
+
+}  // namespace
+}  // namespace hvd::transport

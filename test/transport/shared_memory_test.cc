@@ -1,0 +1,75 @@
+#include "horovodpp/transport/shared_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "test/transport/child_process.h"
+
+namespace hvd::transport {
+namespace {
+
+TEST(SharedMemory, AnotherProcessAttachesByTheTicket) {
+  // The child is there first, so that it inherits nothing of the memory.
+  int wires[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, wires), 0);
+  ChildProcess child([&] {
+    char text[256] = {};
+    if (::recv(wires[1], text, sizeof(text) - 1, 0) <= 0) return 1;
+    const auto ticket = SharedMemory::Ticket::from_string(text);
+    if (!ticket.ok()) return 2;
+    const auto memory = SharedMemory::attach(*ticket);
+    if (!memory.ok()) return 3;
+    if ((*memory)->bytes() != 8192) return 4;
+    if ((*memory)->data()[8191] != std::byte{17}) return 5;
+    (*memory)->data()[0] = std::byte{18};
+    return 0;
+  });
+  const auto memory = SharedMemory::create(8192);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  EXPECT_EQ((*memory)->data()[0], std::byte{0});
+  (*memory)->data()[8191] = std::byte{17};
+  const std::string text = (*memory)->ticket().to_string();
+  ASSERT_GT(::send(wires[0], text.data(), text.size(), 0), 0);
+  EXPECT_EQ(child.exit_code(), 0);
+  EXPECT_EQ((*memory)->data()[0], std::byte{18});
+  ::close(wires[0]);
+  ::close(wires[1]);
+}
+
+TEST(SharedMemory, AVoidTicketIsAClearError) {
+  const auto memory = SharedMemory::create(4096);
+  ASSERT_TRUE(memory.ok());
+  const SharedMemory::Ticket ticket = (*memory)->ticket();
+  EXPECT_TRUE(SharedMemory::attach(ticket).ok());
+
+  SharedMemory::Ticket other = ticket;
+  other.file += 1;  // As if the number of the descriptor had been used again.
+  EXPECT_TRUE(absl::IsFailedPrecondition(SharedMemory::attach(other).status()));
+  other = ticket;
+  other.bytes += 4096;
+  EXPECT_TRUE(absl::IsFailedPrecondition(SharedMemory::attach(other).status()));
+
+  (*memory)->close_descriptor();
+  const auto late = SharedMemory::attach(ticket);
+  EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
+}
+
+TEST(SharedMemory, RefusesWhatIsNoTicket) {
+  for (const char* text : {"", "1 2 3 4", "1 2 3 4 5 6", "a b c d e",
+                           "1 2 3 4 -5", "1 99999999999 3 4 5"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        SharedMemory::Ticket::from_string(text).status()))
+        << text;
+  }
+}
+
+TEST(SharedMemory, SaysHowMuchWasAsked) {
+  const auto memory = SharedMemory::create(std::size_t{1} << 50);
+  EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(memory.status().message().find("1125899906842624"),
+            std::string::npos)
+      << memory.status();
+}
+
+}  // namespace
+}  // namespace hvd::transport
