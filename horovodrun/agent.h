@@ -1,10 +1,11 @@
-// The agent stands between mpirun and one rank's command, on the rank's node.
-// It starts the command in a process group of its own, passes signals on, tells
-// the launcher how the command ended, and leaves none of its processes behind.
+// The agent is what mpirun starts for each rank, on the rank's node. It
+// prepares the command's environment for that node and starts a supervisor
+// (supervisor.h), which starts the command; signals pass through both.
 //
-// mpirun only ever sees an agent that succeeds, so that it neither ends the
-// other ranks nor adds a text of its own: what a failure means is for the
-// launcher to say.
+// mpirun only ever sees agents that succeed, so that it neither ends the other
+// ranks nor adds a text of its own: what a failure means is for the launcher to
+// say. And it can kill an agent only, never the supervisor, who then ends what
+// is left.
 #pragma once
 
 #include <string>
@@ -13,17 +14,15 @@
 namespace hvd::launcher {
 
 struct AgentOptions {
-  std::string token{};  // Marks the reports of this job.
+  std::string token;  // Marks the reports of this job.
   bool verbose = false;
   std::vector<std::string> command;
 };
 
-// Signals that mpirun passes on to agents stand for others that it would act on
-// itself. The first of these is sent for the second:
-//   SIGALRM  SIGINT
-//   SIGABRT  SIGTERM, without the short time that SIGTERM itself leaves
-// `through_mpirun` is false if the launcher can reach the agent itself.
-int signal_for_agent(int signal, bool through_mpirun);
+// What to send mpirun for `signal` to reach the ranks: Open MPI acts on some
+// signals itself and passes others on. Agents take SIGALRM for SIGINT and
+// SIGABRT for SIGTERM; SIGHUP and SIGQUIT become SIGTERM.
+int signal_through_mpirun(int signal);
 
 // Runs the command to its end and returns the exit code for mpirun.
 int run_agent(const AgentOptions& options);

@@ -170,12 +170,10 @@ void RunningJob::pass_on(int signal) {
   if (!all_reachable) {
     const bool open_mpi = job_.flavor == MpiFlavor::kOpenMpi4 ||
                           job_.flavor == MpiFlavor::kOpenMpi5;
-    kill(mpirun_, open_mpi ? signal_for_agent(signal, true) : signal);
+    kill(mpirun_, open_mpi ? signal_through_mpirun(signal) : signal);
     return;
   }
-  for (const Report& agent : running) {
-    kill(agent.pid, signal_for_agent(signal, false));
-  }
+  for (const Report& agent : running) kill(agent.pid, signal);
 }
 
 void RunningJob::take_action() {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,16 @@ int kill_descendants() {
     poll(nullptr, 0, 1);
   }
 }
+
+ParentWatch::ParentWatch(pid_t parent)
+    : parent_(parent),
+      fd_(static_cast<int>(syscall(SYS_pidfd_open, parent_, 0))) {}
+
+ParentWatch::~ParentWatch() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool ParentWatch::ended() const { return getppid() != parent_; }
 
 std::string host_name() {
   char name[256] = {};

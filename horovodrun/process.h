@@ -51,6 +51,24 @@ std::vector<pid_t> descendants();
 // children of this process. Returns how many it found alive at first.
 int kill_descendants();
 
+// Tells when the parent of this process has ended.
+class ParentWatch {
+ public:
+  explicit ParentWatch(pid_t parent);
+  ~ParentWatch();
+  ParentWatch(const ParentWatch&) = delete;
+  ParentWatch& operator=(const ParentWatch&) = delete;
+
+  // Becomes readable when it has; -1 where the kernel knows no such descriptor,
+  // so that ended() must be asked now and then.
+  int fd() const { return fd_; }
+  bool ended() const;
+
+ private:
+  const pid_t parent_;
+  const int fd_;
+};
+
 // The name of this host.
 std::string host_name();
 

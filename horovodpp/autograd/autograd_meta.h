@@ -38,7 +38,7 @@ struct AutogradMeta : Pooled {
 
   // Of a view that graphs know of: what it shows, and the version at which its
   // grad_fn was right. A write through the base or another view makes the
-  // grad_fn stale.
+  // grad_fn stale. (The node of a view has one result: output_nr stays 0.)
   Tensor base;
   std::uint32_t view_version = 0;
 };

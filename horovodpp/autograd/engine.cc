@@ -167,6 +167,7 @@ void notify_end_of_failed(const BackwardPlan& plan) noexcept {
 }  // namespace
 
 bool BackwardPlan::reaches(const Tensor& leaf) const {
+  if (!leaf.defined()) return false;
   const Ref<Node> node = existing_grad_accumulator(leaf);
   return node && task_.reaches(*node);
 }

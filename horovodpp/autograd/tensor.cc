@@ -37,6 +37,13 @@ std::int64_t Tensor::size(std::int64_t dimension) const {
   return sizes()[autograd::checked_dim(dimension, sizes().size(), "size")];
 }
 
+void Tensor::throw_undefined() {
+  throw InvalidArgument(
+      "a tensor is undefined: it was default-constructed, or is the grad() of "
+      "a "
+      "tensor that has none");
+}
+
 void Tensor::check_dtype(DType expected) const {
   if (dtype() != expected) {
     throw InvalidArgument(absl::StrCat("a ", describe(), " cannot be read as ",
@@ -58,7 +65,7 @@ std::string Tensor::describe() const {
 }
 
 bool Tensor::meta_requires_grad() const {
-  const AutogradMeta& meta = *impl_->meta;
+  const AutogradMeta& meta = *self().meta;
   if (meta.requires_grad) return true;
   return meta.base.defined() ? meta.base.requires_grad()
                              : static_cast<bool>(meta.grad_fn);
@@ -87,11 +94,11 @@ autograd::Ref<autograd::Node> Tensor::grad_fn() const {
 }
 
 std::uint32_t Tensor::output_nr() const {
-  return impl_->meta == nullptr ? 0 : impl_->meta->output_nr;
+  return self().meta == nullptr ? 0 : self().meta->output_nr;
 }
 
 Tensor Tensor::grad() const {
-  return impl_->meta == nullptr ? Tensor() : impl_->meta->grad;
+  return self().meta == nullptr ? Tensor() : self().meta->grad;
 }
 
 void Tensor::set_grad(const Tensor& grad) const {
@@ -99,7 +106,7 @@ void Tensor::set_grad(const Tensor& grad) const {
     throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
                                        " does not fit a ", describe()));
   }
-  if (!grad.defined() && impl_->meta == nullptr) return;
+  if (!grad.defined() && self().meta == nullptr) return;
   autograd::meta_of(*this).grad = grad;
 }
 
@@ -116,7 +123,7 @@ void Tensor::retain_grad() const {
 }
 
 bool Tensor::retains_grad() const {
-  return impl_->meta != nullptr && impl_->meta->retains_grad;
+  return self().meta != nullptr && self().meta->retains_grad;
 }
 
 autograd::HookHandle Tensor::add_hook(
@@ -163,7 +170,7 @@ Tensor Tensor::detach() const {
 
 Tensor Tensor::data() const {
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
-      new autograd::TensorImpl(autograd::Storage::alias(impl_->storage),
+      new autograd::TensorImpl(autograd::Storage::alias(self().storage),
                                dtype(), sizes(), strides(), storage_offset())));
 }
 

@@ -12,8 +12,8 @@
 // its grad, its hooks); gradients that several backward calls add to one leaf
 // are added one after the other.
 //
-// Misuse throws InvalidArgument; what a graph forbids throws a child of
-// autograd::AutogradError (error.h). Every other method needs defined().
+// Misuse, such as any use of an undefined tensor, throws InvalidArgument; what
+// a graph forbids throws a child of autograd::AutogradError (error.h).
 #pragma once
 
 #include <cstdint>
@@ -49,17 +49,17 @@ class Tensor {
 
   // Geometry. Sizes and strides count elements.
   Shape shape() const { return sizes().to_shape(); }
-  const Dims& sizes() const { return impl_->sizes; }
-  const Dims& strides() const { return impl_->strides; }
+  const Dims& sizes() const { return self().sizes; }
+  const Dims& strides() const { return self().strides; }
   std::int64_t size(std::int64_t dim) const;
   std::int64_t dim() const {
-    return static_cast<std::int64_t>(impl_->sizes.size());
+    return static_cast<std::int64_t>(self().sizes.size());
   }
-  std::int64_t num_elements() const { return impl_->num_elements; }
-  std::int64_t storage_offset() const { return impl_->offset; }
-  DType dtype() const { return impl_->dtype; }
-  Device device() const { return impl_->storage->device(); }
-  bool is_contiguous() const { return impl_->contiguous; }
+  std::int64_t num_elements() const { return self().num_elements; }
+  std::int64_t storage_offset() const { return self().offset; }
+  DType dtype() const { return self().dtype; }
+  Device device() const { return self().storage->device(); }
+  bool is_contiguous() const { return self().contiguous; }
   std::size_t bytes() const {
     return static_cast<std::size_t>(num_elements()) * size_of(dtype());
   }
@@ -70,9 +70,9 @@ class Tensor {
   template <typename T>
   T* data() const {
     check_dtype(dtype_of<std::remove_const_t<T>>);
-    return static_cast<T*>(impl_->data());
+    return static_cast<T*>(self().data());
   }
-  void* raw_data() const { return impl_->data(); }
+  void* raw_data() const { return self().data(); }
   TensorView tensor_view() const;
   template <typename T>
   T item() const;
@@ -85,15 +85,15 @@ class Tensor {
   std::string to_string() const;
 
   // How often this memory was written in place.
-  std::uint32_t version() const { return impl_->storage->version(); }
+  std::uint32_t version() const { return self().storage->version(); }
   // Says that it was, after writing through a pointer.
-  void bump_version() const { impl_->storage->bump_version(); }
+  void bump_version() const { self().storage->bump_version(); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
   // --- Autograd ---
   // Whether gradients flow to or through this tensor.
   bool requires_grad() const {
-    return impl_->meta != nullptr && meta_requires_grad();
+    return self().meta != nullptr && meta_requires_grad();
   }
   //   InvalidArgument  true for a dtype that is not floating point
   //   AutogradError    false for a tensor that an operation made
@@ -196,6 +196,11 @@ class Tensor {
   autograd::TensorImpl* leak() { return impl_.leak(); }
 
  private:
+  autograd::TensorImpl& self() const {
+    if (!impl_) throw_undefined();
+    return *impl_.get();
+  }
+  [[noreturn]] static void throw_undefined();
   void check_dtype(DType expected) const;
   bool meta_requires_grad() const;
   autograd::HookHandle add_hook(

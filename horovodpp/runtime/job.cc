@@ -16,16 +16,9 @@ namespace {
 
 constexpr std::uint32_t kFirstEpoch = 1;
 
-// The board comes first in the shared memory, the plane's part after it.
-std::size_t board_bytes(const Config& config) {
+std::size_t whole_pages(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
-  const std::size_t bytes =
-      coordinator::SharedBoard::bytes_needed(config.cache_capacity);
   return (bytes + kPage - 1) / kPage * kPage;
-}
-
-std::size_t plane_bytes(const Topology& sharing) {
-  return collective::ShmPlane::bytes_needed(sharing.local_size(), {});
 }
 
 coordinator::Coordinator::Options coordinator_options(const Config& config,
@@ -42,6 +35,14 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
 
 }  // namespace
 
+Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
+  return {.board = whole_pages(
+              coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
+          .mail = whole_pages(
+              transport::NodeMail::bytes_needed(sharing.local_size())),
+          .plane = collective::ShmPlane::bytes_needed(sharing.local_size())};
+}
+
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
   const auto deadline = std::chrono::steady_clock::now() + config.start_timeout;
@@ -49,10 +50,11 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
                        Topology::from_peers(wires->rank(), wires->peers()));
   HVD_ASSIGN_OR_RETURN(Topology sharing, sharing_topology(*wires));
   HVD_RETURN_IF_ERROR(agree_on_config(config, *wires, deadline));
+  const Layout layout = lay_out(config, sharing);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
       transport::NodeSegment::open(*wires, sharing,
-                                   board_bytes(config) + plane_bytes(sharing),
+                                   layout.board + layout.mail + layout.plane,
                                    deadline));
   std::unique_ptr<Job> job(new Job(config,
                                    {std::move(topology), std::move(sharing)},
@@ -68,11 +70,13 @@ Job::Job(const Config& config, Places places,
       sharing_(std::move(places.sharing)),
       wires_(std::move(wires)),
       segment_(std::move(segment)),
+      layout_(lay_out(config, sharing_)),
       health_(topology_, *segment_, kFirstEpoch),
-      mailroom_(*wires_, sharing_, *segment_),
-      board_(segment_->payload().first(board_bytes(config)),
-             segment_->local_rank(), segment_->local_size(),
-             config.cache_capacity),
+      node_mail_(*segment_,
+                 segment_->payload().subspan(layout_.board, layout_.mail)),
+      mailroom_(*wires_, node_mail_, sharing_),
+      board_(segment_->payload().first(layout_.board), segment_->local_rank(),
+             segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, sharing_), board_,
                    Clock::steady()),
       planes_(make_planes()),
@@ -84,9 +88,7 @@ Job::Job(const Config& config, Places places,
                  .queue = queue_,
                  .executor = executor_,
                  .health = health_}) {
-  if (sharing_.node_count() > 1) {
-    health_.set_poll([this] { return mailroom_.collect(); });
-  }
+  health_.set_poll([this] { return mailroom_.attend(); });
 }
 
 std::vector<std::unique_ptr<collective::DataPlane>> Job::make_planes() {
@@ -94,7 +96,7 @@ std::vector<std::unique_ptr<collective::DataPlane>> Job::make_planes() {
   std::vector<std::unique_ptr<collective::DataPlane>> planes;
   if (sharing_.node_count() == 1) {
     planes.push_back(std::make_unique<collective::ShmPlane>(
-        *segment_, segment_->payload().last(plane_bytes(sharing_)), waiting));
+        *segment_, segment_->payload().last(layout_.plane), waiting));
   } else {
     planes.push_back(std::make_unique<collective::RingPlane>(*wires_, waiting));
   }

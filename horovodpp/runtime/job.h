@@ -27,6 +27,7 @@
 #include "horovodpp/runtime/mailroom.h"
 #include "horovodpp/runtime/progress.h"
 #include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/node_mail.h"
 #include "horovodpp/transport/node_segment.h"
 
 namespace hvd::runtime {
@@ -61,6 +62,14 @@ class Job {
     Topology sharing;
   };
 
+  // What lies where in the memory of the node.
+  struct Layout {
+    std::size_t board = 0;
+    std::size_t mail = 0;
+    std::size_t plane = 0;
+  };
+  static Layout lay_out(const Config& config, const Topology& sharing);
+
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
       std::unique_ptr<transport::NodeSegment> segment);
@@ -72,7 +81,9 @@ class Job {
   const Topology sharing_;
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
+  const Layout layout_;
   Health health_;
+  transport::NodeMail node_mail_;
   Mailroom mailroom_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;

@@ -1,44 +1,57 @@
 #include "horovodpp/runtime/mailroom.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
+namespace {
 
-void Mailroom::ring(int rank) {
-  const std::vector<int>& local = topology_.local_ranks();
-  const auto found = std::lower_bound(local.begin(), local.end(), rank);
-  if (found == local.end() || *found != rank) return;
-  segment_.doorbell(static_cast<int>(found - local.begin())).ring();
-}
+// MPI may call a message sent that still waits in the sender for room on its
+// way.
+constexpr std::chrono::milliseconds kLinger(20);
+
+}  // namespace
 
 absl::Status Mailroom::send(int to, std::string bytes) {
-  HVD_RETURN_IF_ERROR(communicator_.send_mail(to, std::move(bytes)));
-  HVD_ASSIGN_OR_RETURN(const bool flushed, communicator_.mail_is_flushed());
-  if (!flushed) unflushed_.push_back(to);
-  // The bell is silent if nobody sleeps; whether anybody does must be read
-  // after the message can be seen, and the transport's stores are not seq_cst.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  ring(to);
-  return absl::OkStatus();
+  const std::vector<int>& local = topology_.local_ranks();
+  const auto found = std::lower_bound(local.begin(), local.end(), to);
+  if (found != local.end() && *found == to) {
+    const int local_rank = static_cast<int>(found - local.begin());
+    if (node_mail_.reaches(local_rank)) {
+      node_mail_.send(local_rank, std::move(bytes));
+      return absl::OkStatus();
+    }
+  }
+  wires_used_at_ = std::chrono::steady_clock::now();
+  return wires_.send_mail(to, std::move(bytes));
+}
+
+absl::StatusOr<std::optional<transport::Mail>> Mailroom::receive() {
+  if (auto letter = node_mail_.receive()) {
+    const auto from = static_cast<std::size_t>(letter->from);
+    return transport::Mail{topology_.local_ranks()[from],
+                           std::move(letter->bytes)};
+  }
+  if (!uses_wires()) return std::nullopt;
+  return wires_.receive_mail();
 }
 
 absl::StatusOr<std::optional<transport::Mail>> Mailroom::next() {
-  if (kept_.empty()) return communicator_.receive_mail();
+  if (kept_.empty()) return receive();
   std::optional<transport::Mail> mail = std::move(kept_.front());
   kept_.pop_front();
   return mail;
 }
 
-absl::Status Mailroom::collect() {
+absl::Status Mailroom::attend() {
+  HVD_RETURN_IF_ERROR(flush().status());
   while (true) {
-    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
-                         communicator_.receive_mail());
+    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail, receive());
     if (!mail) return absl::OkStatus();
     const auto envelope = coordinator::decode(mail->bytes);
     kept_.push_back(*std::move(mail));
@@ -51,12 +64,15 @@ absl::Status Mailroom::collect() {
 }
 
 absl::StatusOr<bool> Mailroom::flush() {
-  if (unflushed_.empty()) return communicator_.mail_is_flushed();
-  HVD_ASSIGN_OR_RETURN(const bool flushed, communicator_.mail_is_flushed());
-  if (flushed) {
-    for (int rank : std::exchange(unflushed_, {})) ring(rank);
-  }
-  return flushed;
+  const bool written = node_mail_.flush();
+  if (!uses_wires()) return written;
+  HVD_ASSIGN_OR_RETURN(const bool flushed, wires_.mail_is_flushed());
+  return written && flushed;
+}
+
+bool Mailroom::is_sending() const {
+  return uses_wires() &&
+         std::chrono::steady_clock::now() - wires_used_at_ < kLinger;
 }
 
 }  // namespace hvd::runtime

@@ -1,51 +1,55 @@
-// The Mailroom sends and receives control mail, and rings who sleeps: a message
-// by itself wakes nobody. Mail that arrives while a plane waits is kept until
-// asked for, but a Break among it is noticed at once.
+// The Mailroom sends and receives control mail. Between a node's leader and its
+// other ranks it goes through the memory of the node, which rings its reader;
+// so does all mail of a job on one node, for the root leads it. The rest goes
+// over the wires, where a message wakes nobody and may need its sender's help
+// to leave: whoever has sent one keeps looking after the wires for a while.
 //
-// Driven by one thread at a time.
+// Mail that arrives while a plane waits is kept until asked for, but a Break
+// among it is noticed at once. Driven by one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node_mail.h"
 
 namespace hvd::runtime {
 
 class Mailroom {
  public:
-  Mailroom(transport::Communicator& communicator, const Topology& topology,
-           const transport::NodeSegment& segment)
-      : communicator_(communicator), topology_(topology), segment_(segment) {}
+  Mailroom(transport::Communicator& wires, transport::NodeMail& node_mail,
+           const Topology& topology)
+      : wires_(wires), node_mail_(node_mail), topology_(topology) {}
 
   absl::Status send(int to, std::string bytes);
 
   // The next message, oldest first.
   absl::StatusOr<std::optional<transport::Mail>> next();
 
-  // Takes in what has arrived, without handing it out. Aborted, with its text,
-  // if there is a Break among it.
-  absl::Status collect();
+  // Moves sends on and takes in what has arrived, without handing it out.
+  // Aborted, with its text, if there is a Break among it.
+  absl::Status attend();
 
-  // Moves sends on; whether all have left.
+  // Moves sends on; whether all have left this rank.
   absl::StatusOr<bool> flush();
-  bool has_unflushed() const { return !unflushed_.empty(); }
+
+  // Whether something sent may still need this rank's help to arrive.
+  bool is_sending() const;
 
  private:
-  void ring(int rank);
+  absl::StatusOr<std::optional<transport::Mail>> receive();
+  bool uses_wires() const { return topology_.node_count() > 1; }
 
-  transport::Communicator& communicator_;
+  transport::Communicator& wires_;
+  transport::NodeMail& node_mail_;
   const Topology& topology_;
-  const transport::NodeSegment& segment_;
   std::deque<transport::Mail> kept_;
-  // Whom to ring again once everything has left: mail that was still on its way
-  // when they were rung would otherwise find them asleep.
-  std::vector<int> unflushed_;
+  std::chrono::steady_clock::time_point wires_used_at_{};
 };
 
 }  // namespace hvd::runtime

@@ -1,6 +1,7 @@
 #include "horovodpp/runtime/progress.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -131,7 +132,7 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     limit = std::max(limit, std::chrono::nanoseconds(0));
     patience = patience.count() < 0 ? limit : std::min(patience, limit);
   };
-  if (parts_.mailroom.has_unflushed()) at_most(kBusyNap);
+  if (parts_.mailroom.is_sending()) at_most(kBusyNap);
   if (several_nodes_) {
     const bool leader = parts_.segment.local_rank() == 0;
     if (is_busy) {
@@ -166,7 +167,8 @@ absl::Status Progress::say_goodbye() {
   const auto give_up = steady_clock::now() + kFarewell;
   while (steady_clock::now() < give_up) {
     HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.mailroom.flush());
-    if (flushed) return absl::OkStatus();
+    if (flushed && !parts_.mailroom.is_sending()) break;
+    std::this_thread::yield();
   }
   return absl::OkStatus();
 }

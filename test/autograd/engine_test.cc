@@ -86,8 +86,8 @@ TEST(Grad, Item113_GradientAscentOfANonLeaf) {
   for (int step = 0; step < 5; ++step) {
     Tensor z = (x * x + y * x).sum();
     const Tensor g = autograd::grad({z}, {x}, {}, {.create_graph = true})[0];
-    EXPECT_THAT(values(g), testing::Pointwise(testing::DoubleEq(),
-                                              values(x * 2.0 + y)));
+    EXPECT_THAT(values(g),
+                testing::Pointwise(testing::DoubleEq(), values(x * 2.0 + y)));
     x = x + g * 0.05;
   }
   EXPECT_FALSE(x0.grad().defined());

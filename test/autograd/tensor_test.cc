@@ -70,6 +70,15 @@ TEST(Tensor, ShowsItsMemory) {
   EXPECT_ERROR(InvalidArgument, "dimension 2 is out of range", x.size(2));
 }
 
+TEST(Tensor, AnUndefinedOneSaysSo) {
+  Tensor x = leaf(1);
+  EXPECT_ERROR(InvalidArgument, "undefined", x.grad().item<double>());
+  EXPECT_ERROR(InvalidArgument, "undefined", Tensor().requires_grad());
+  EXPECT_ERROR(InvalidArgument, "undefined", Tensor().backward());
+  EXPECT_ERROR(InvalidArgument, "undefined", x.add_(Tensor()));
+  EXPECT_ERROR(InvalidArgument, "undefined", Tensor().set_requires_grad(true));
+}
+
 TEST(Tensor, PrintsItself) {
   EXPECT_EQ(from_vector<float>({1, 2, 3, 4}, {2, 2}).t().to_string(),
             "float32[2,2] [[1, 3], [2, 4]]");

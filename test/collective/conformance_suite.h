@@ -162,59 +162,64 @@ TYPED_TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
   });
 }
 
+// Whether all ranks have the same bytes; every rank calls it.
+inline bool equal_on_all_ranks(Member& member, const Bytes& mine) {
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(member.ranks),
+                                       mine.size());
+  Bytes all(mine.size() * sizes.size());
+  const absl::Status status =
+      member.plane.allgather(mine, sizes, all.data(), member.next());
+  EXPECT_TRUE(status.ok()) << status;
+  for (auto part = all.begin(); part != all.end();) {
+    if (!std::equal(mine.begin(), mine.end(), part)) return false;
+    part += static_cast<std::ptrdiff_t>(mine.size());
+  }
+  return status.ok();
+}
+
+// Reduces random numbers in [-1, 1): near the sum in double, with the same bits
+// everywhere and again.
+inline void random_floats_conform(Member& member, const Reduction& reduction,
+                                  std::int64_t count) {
+  const DType dtype = reduction.dtype;
+  std::mt19937 random(static_cast<unsigned>(count));
+  std::uniform_real_distribution<double> unit(-1, 1);
+  Tensors tensors(dtype, {count});
+  std::vector<double> expected(static_cast<std::size_t>(count));
+  Bytes rounded(size_of(dtype));
+  for (int r = 0; r < member.ranks; ++r) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      put(dtype, rounded.data(), 0, unit(random));
+      const double value = get(dtype, rounded.data(), 0);
+      expected[static_cast<std::size_t>(i)] += value;
+      if (r == member.rank) put(dtype, tensors.inputs[0].data(), i, value);
+    }
+  }
+  const double divisor = reduction.op == ReduceOp::kAverage ? member.ranks : 1;
+  Bytes first;
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(
+        member.plane.allreduce(tensors.pieces(false), reduction, member.next())
+            .ok());
+    if (run == 0) first = tensors.outputs[0];
+  }
+  EXPECT_EQ(tensors.outputs[0], first) << describe(reduction);
+  for (std::int64_t i = 0; i < count; ++i) {
+    ASSERT_NEAR(get(dtype, first.data(), i),
+                expected[static_cast<std::size_t>(i)] / divisor,
+                4 * epsilon(dtype))
+        << describe(reduction);
+  }
+  EXPECT_TRUE(equal_on_all_ranks(member, first)) << describe(reduction);
+}
+
 TYPED_TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
   TypeParam().run([](Member& member) {
     for (const DType dtype :
          {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
       for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage}) {
-        for (const std::int64_t count :
-             {std::int64_t{29}, std::int64_t{1999}}) {
-          std::mt19937 random(static_cast<unsigned>(count));
-          std::uniform_real_distribution<double> unit(-1, 1);
-          Tensors tensors(dtype, {count});
-          std::vector<double> sums(static_cast<std::size_t>(count));
-          for (int r = 0; r < member.ranks; ++r) {
-            for (std::int64_t i = 0; i < count; ++i) {
-              Bytes one(size_of(dtype));
-              put(dtype, one.data(), 0, unit(random));
-              sums[static_cast<std::size_t>(i)] += get(dtype, one.data(), 0);
-              if (r == member.rank) {
-                put(dtype, tensors.inputs[0].data(), i,
-                    get(dtype, one.data(), 0));
-              }
-            }
-          }
-          const Reduction reduction = {.dtype = dtype, .op = op};
-          ASSERT_TRUE(
-              member.plane
-                  .allreduce(tensors.pieces(false), reduction, member.next())
-                  .ok());
-          const double divisor = op == ReduceOp::kAverage ? member.ranks : 1;
-          for (std::int64_t i = 0; i < count; ++i) {
-            ASSERT_NEAR(get(dtype, tensors.outputs[0].data(), i),
-                        sums[static_cast<std::size_t>(i)] / divisor,
-                        4 * epsilon(dtype));
-          }
-          const Bytes first = tensors.outputs[0];
-          ASSERT_TRUE(
-              member.plane
-                  .allreduce(tensors.pieces(false), reduction, member.next())
-                  .ok());
-          EXPECT_EQ(tensors.outputs[0], first);
-
-          const std::vector<std::size_t> sizes(
-              static_cast<std::size_t>(member.ranks), first.size());
-          Bytes all(first.size() * sizes.size());
-          ASSERT_TRUE(
-              member.plane.allgather(first, sizes, all.data(), member.next())
-                  .ok());
-          for (std::size_t r = 0; r < sizes.size(); ++r) {
-            EXPECT_TRUE(std::equal(
-                first.begin(), first.end(),
-                all.begin() + static_cast<std::ptrdiff_t>(r * first.size())))
-                << "rank " << r << " has other bits than rank " << member.rank;
-          }
-        }
+        random_floats_conform(member, {.dtype = dtype, .op = op}, 29);
+        random_floats_conform(member, {.dtype = dtype, .op = op}, 1999);
       }
     }
   });
@@ -251,7 +256,7 @@ TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
   TypeParam().run([](Member& member) {
     const auto ranks = static_cast<std::size_t>(member.ranks);
     for (const bool in_place : {false, true}) {
-      for (const std::size_t size : {0, 1, 37, 5000}) {
+      for (const std::size_t size : std::vector<std::size_t>{0, 1, 37, 5000}) {
         std::vector<std::size_t> sizes(ranks, size);
         if (!allgather_conforms(member, sizes, in_place)) return;
         for (std::size_t r = 0; r < ranks; ++r) sizes[r] = size * r + r % 2;
@@ -282,7 +287,8 @@ inline bool broadcast_conforms(Member& member, std::size_t size, int root,
 TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
   TypeParam().run([](Member& member) {
     for (int root = 0; root < member.ranks; ++root) {
-      for (const std::size_t size : {0, 1, 37, 256, 5000}) {
+      for (const std::size_t size :
+           std::vector<std::size_t>{0, 1, 37, 256, 5000}) {
         for (const bool in_place : {false, true}) {
           if (!broadcast_conforms(member, size, root, in_place)) return;
         }

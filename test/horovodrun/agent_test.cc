@@ -109,15 +109,27 @@ TEST(Agent, PassesSignalsOnAsWhatTheyStandFor) {
   EXPECT_EQ(reported.reports[1].value, 9);
 }
 
-TEST(Agent, KillsACommandThatIgnoresTermination) {
+TEST(Agent, LeavesNothingBehindWhenItIsKilled) {
   TestProcess process(
-      agent_argv({"sh", "-c", "trap '' TERM INT; echo ready; sleep 1000"}),
+      agent_argv({"sh", "-c",
+                  "trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000"}),
       kRankOne);
   ASSERT_TRUE(process.wait_for("ready"));
   process.send(SIGTERM);
+  process.send(SIGKILL);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.all_gone());
+}
+
+TEST(Agent, ReportsThatItsSupervisorWasKilled) {
+  TestProcess process(
+      agent_argv(
+          {"sh", "-c", "setsid sleep 1000 & kill -KILL $PPID; sleep 1000"}),
+      kRankOne);
   const Reported reported = read_reports(process.wait());
   ASSERT_THAT(reported.reports, SizeIs(2));
   EXPECT_EQ(reported.reports[1].kind, Kind::kKilled);
+  EXPECT_EQ(reported.reports[1].value, SIGKILL);
   EXPECT_TRUE(process.alive().empty());
 }
 
@@ -149,14 +161,11 @@ TEST(Agent, IsNotForUsers) {
   EXPECT_THAT(outcome.err, HasSubstr("--agent is for mpirun only"));
 }
 
-TEST(SignalForAgent, AvoidsWhatMpirunActsOn) {
-  EXPECT_EQ(signal_for_agent(SIGINT, true), SIGALRM);
-  EXPECT_EQ(signal_for_agent(SIGTERM, true), SIGABRT);
-  EXPECT_EQ(signal_for_agent(SIGHUP, true), SIGABRT);
-  EXPECT_EQ(signal_for_agent(SIGUSR1, true), SIGUSR1);
-  EXPECT_EQ(signal_for_agent(SIGINT, false), SIGINT);
-  EXPECT_EQ(signal_for_agent(SIGTERM, false), SIGABRT);
-  EXPECT_EQ(signal_for_agent(SIGHUP, false), SIGHUP);
+TEST(SignalThroughMpirun, AvoidsWhatMpirunActsOn) {
+  EXPECT_EQ(signal_through_mpirun(SIGINT), SIGALRM);
+  EXPECT_EQ(signal_through_mpirun(SIGTERM), SIGABRT);
+  EXPECT_EQ(signal_through_mpirun(SIGHUP), SIGABRT);
+  EXPECT_EQ(signal_through_mpirun(SIGUSR1), SIGUSR1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -78,7 +79,8 @@ TEST(Arguments, FillHostsInOrder) {
 }
 
 TEST(Arguments, ReadAHostfile) {
-  const std::string path = testing::TempDir() + "/arguments_test_hosts";
+  const std::string path =
+      testing::TempDir() + "/arguments_test_hosts." + std::to_string(getpid());
   std::ofstream(path) << "# my hosts\na slots=2\n\nb slots=4 max_slots=8\n";
   EXPECT_THAT(parsed({"-np", "6", "-hostfile", path, "./train"}).hosts,
               ElementsAre(Host{"a", 2}, Host{"b", 4}));

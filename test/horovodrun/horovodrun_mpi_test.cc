@@ -45,30 +45,47 @@ std::set<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// A file of this test only, gone after it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(testing::TempDir() + "/horovodrun_test." +
+              std::to_string(getpid())) {
+    std::ofstream(path_, std::ios::binary) << text;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Lets mpirun start its daemons for other "hosts" on this one, each with a host
 // name of its own where that is allowed.
 class TwoHosts {
  public:
-  TwoHosts() : agent_(testing::TempDir() + "/horovodrun_test_rsh") {
-    const bool separate = capture({"unshare", "--uts", "true"}).text.empty();
-    std::ofstream(agent_)
-        << "#!/bin/sh\nh=$1; shift\n"
-        << (separate
-                ? "exec unshare --uts --fork --kill-child sh -c \"hostname "
-                  "$h; $*\"\n"
-                : "exec sh -c \"$*\"\n");
-    std::filesystem::permissions(agent_, std::filesystem::perms::owner_all);
-    if (separate) names_ = {"a", "b"};
+  TwoHosts()
+      : separate_(capture({"unshare", "--uts", "true"}).text.empty()),
+        agent_(std::string("#!/bin/sh\nh=$1; shift\n") +
+               (separate_ ? "exec unshare --uts --fork --kill-child sh -c "
+                            "\"hostname $h; $*\"\n"
+                          : "exec sh -c \"$*\"\n")) {
+    if (separate_) names_ = {"a", "b"};
   }
 
   const std::string& name(size_t host) const { return names_[host]; }
   std::map<std::string, std::string> environment() const {
-    return {{"OMPI_MCA_plm_rsh_agent", agent_},
-            {"PRTE_MCA_plm_ssh_agent", agent_}};
+    return {{"OMPI_MCA_plm_rsh_agent", agent_.path()},
+            {"PRTE_MCA_plm_ssh_agent", agent_.path()}};
   }
 
  private:
-  std::string agent_;
+  bool separate_;
+  TemporaryFile agent_;
   Words names_ = {host_name(), host_name()};
 };
 
@@ -87,10 +104,9 @@ TEST(Horovodrun, PassesEveryByteOn) {
   for (unsigned i = 0; i < 300000; ++i) {
     bytes.push_back(static_cast<char>((i * 7919 + i / 256) % 256));
   }
-  const std::string path = testing::TempDir() + "/horovodrun_test_bytes";
-  std::ofstream(path, std::ios::binary) << bytes;
+  const TemporaryFile file(bytes);
   TestProcess process(horovodrun(
-      {"-np", "1"}, {"sh", "-c", "cat \"$0\"; cat \"$0\" >&2", path}));
+      {"-np", "1"}, {"sh", "-c", "cat \"$0\"; cat \"$0\" >&2", file.path()}));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(outcome.out == bytes);
@@ -240,6 +256,17 @@ TEST(Horovodrun, LeavesNothingRunningWhenItIsKilled) {
   EXPECT_TRUE(process.all_gone());
 }
 
+TEST(Horovodrun, LeavesNothingInSharedMemoryWhenItIsKilled) {
+  TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM, "wait"}));
+  ASSERT_TRUE(process.wait_for("segment ", 2));
+  process.send(SIGKILL);
+  const Outcome outcome = process.wait();
+  EXPECT_TRUE(process.all_gone());
+  for (const std::string& line : lines_of(outcome.out)) {
+    EXPECT_FALSE(std::filesystem::exists(line.substr(8))) << line;
+  }
+}
+
 TEST(Horovodrun, RunsOnTwoHosts) {
   const TwoHosts hosts;
   TestProcess process(
@@ -290,13 +317,12 @@ TEST(Horovodrun, PassesSignalsToOtherHosts) {
 }
 
 TEST(Horovodrun, GivesUpOnAHostThatDoesNotAnswer) {
-  const std::string agent = testing::TempDir() + "/horovodrun_test_silent";
-  std::ofstream(agent) << "#!/bin/sh\nexec sleep 1000\n";
-  std::filesystem::permissions(agent, std::filesystem::perms::owner_all);
+  const TemporaryFile agent("#!/bin/sh\nexec sleep 1000\n");
   TestProcess process(
       horovodrun({"-np", "2", "-H", "a:1,b:1", "--start-timeout", "1"},
                  {"true"}),
-      {{"OMPI_MCA_plm_rsh_agent", agent}, {"PRTE_MCA_plm_ssh_agent", agent}});
+      {{"OMPI_MCA_plm_rsh_agent", agent.path()},
+       {"PRTE_MCA_plm_ssh_agent", agent.path()}});
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.last_line(),

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <set>
 #include <string>
 
 namespace {
@@ -16,6 +18,20 @@ void outlive_the_peer() {
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
   while (std::chrono::steady_clock::now() < until) usleep(10000);
+}
+
+// One line for each file in /dev/shm that this process has mapped.
+void print_segments() {
+  std::ifstream maps("/proc/self/maps");
+  std::set<std::string> paths;
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find("/dev/shm/");
+    if (path != std::string::npos) paths.insert(line.substr(path));
+  }
+  std::string text;
+  for (const std::string& path : paths) text += "segment " + path + "\n";
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -38,6 +54,10 @@ int main(int argc, char** argv) {
     _exit(4);
   }
   if (way == "leave") _exit(0);
+  if (way == "wait") {
+    print_segments();
+    for (;;) pause();
+  }
   MPI_Finalize();
   std::printf("rank %d of %d\n", rank, size);
   return 0;

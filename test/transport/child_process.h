@@ -2,10 +2,10 @@
 // starting threads.
 #pragma once
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <functional>
 
 namespace hvd::transport {

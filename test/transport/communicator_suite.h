@@ -212,7 +212,8 @@ TEST_P(CommunicatorSuite, NoMailIsNotAnError) {
 TEST_P(CommunicatorSuite, TransfersOfEverySizeArrive) {
   on_every_rank([](Communicator& communicator) {
     std::uint32_t sequence = 0;
-    for (std::size_t bytes : {0, 1, 7, 4096, 65'537, 5'000'003}) {
+    for (std::size_t bytes :
+         std::initializer_list<std::size_t>{0, 1, 7, 4096, 65537, 5000003}) {
       const DataTag tag = {.epoch = 1, .sequence = sequence++};
       const int to = next_rank(communicator);
       const int from = previous_rank(communicator);

@@ -17,7 +17,8 @@ class MpiTransfersTest : public MpiWires {};
 TEST_F(MpiTransfersTest, TransfersBeyondTheLimitArrive) {
   MpiTransfers wires = transfers();
   std::uint32_t sequence = 0;
-  for (std::size_t size : {999, 1000, 1001, 2000, 123'456}) {
+  for (std::size_t size :
+       std::initializer_list<std::size_t>{999, 1000, 1001, 2000, 123456}) {
     const DataTag tag = {.epoch = 1, .sequence = sequence++};
     std::string mine(size, '\0');
     for (std::size_t i = 0; i < size; ++i) mine[i] = static_cast<char>(i / 7);

@@ -1,0 +1,127 @@
+#include "horovodpp/transport/node_mail.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+namespace hvd::transport {
+namespace {
+
+constexpr std::size_t kRingBytes = std::size_t{64} << 10;
+constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
+
+std::string framed(const std::string& message) {
+  const auto length = static_cast<std::uint32_t>(message.size());
+  std::string frame(kLengthBytes, '\0');
+  std::memcpy(frame.data(), &length, kLengthBytes);
+  return frame + message;
+}
+
+}  // namespace
+
+// Positions count bytes since the start. All zero bytes are an empty ring.
+struct NodeMail::Ring {
+  alignas(128) std::atomic<std::uint64_t> written;
+  alignas(128) std::atomic<std::uint64_t> read;
+  alignas(128) char bytes[kRingBytes];
+};
+
+std::size_t NodeMail::bytes_needed(int local_size) {
+  return sizeof(Ring) * 2 * static_cast<std::size_t>(local_size - 1);
+}
+
+NodeMail::NodeMail(const NodeSegment& segment, std::span<std::byte> region)
+    : segment_(segment) {
+  auto* rings = reinterpret_cast<Ring*>(region.data());
+  const int me = segment.local_rank();
+  for (int rank = 1; rank < segment.local_size(); ++rank) {
+    Ring* to_leader = &rings[2 * (rank - 1)];
+    Ring* from_leader = to_leader + 1;
+    if (me == 0)
+      links_.push_back({.peer = rank, .out = from_leader, .in = to_leader});
+    if (me == rank)
+      links_.push_back({.peer = 0, .out = to_leader, .in = from_leader});
+  }
+}
+
+NodeMail::~NodeMail() = default;
+
+bool NodeMail::reaches(int local_rank) const {
+  const int me = segment_.local_rank();
+  return local_rank != me && (me == 0 || local_rank == 0);
+}
+
+void NodeMail::send(int to, std::string bytes) {
+  Link& link = segment_.local_rank() == 0
+                   ? links_[static_cast<std::size_t>(to - 1)]
+                   : links_.front();
+  link.unwritten.push_back(framed(bytes));
+  flush(link);
+}
+
+bool NodeMail::flush() {
+  bool all = true;
+  for (Link& link : links_) all = flush(link) && all;
+  return all;
+}
+
+bool NodeMail::has_unwritten() const {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const Link& link) { return !link.unwritten.empty(); });
+}
+
+bool NodeMail::flush(Link& link) {
+  bool wrote = false;
+  while (!link.unwritten.empty()) {
+    const std::string& message = link.unwritten.front();
+    const std::uint64_t at = link.out->written.load(std::memory_order_relaxed);
+    const std::size_t free = kRingBytes - (at - link.out->read.load());
+    const std::size_t offset = at % kRingBytes;
+    const std::size_t step = std::min(
+        {free, kRingBytes - offset, message.size() - link.written_of_first});
+    if (step == 0) break;
+    std::memcpy(link.out->bytes + offset,
+                message.data() + link.written_of_first, step);
+    link.out->written.store(at + step);
+    wrote = true;
+    link.written_of_first += step;
+    if (link.written_of_first == message.size()) {
+      link.unwritten.pop_front();
+      link.written_of_first = 0;
+    }
+  }
+  if (wrote) segment_.doorbell(link.peer).ring();
+  return link.unwritten.empty();
+}
+
+void NodeMail::read(Link& link) {
+  const std::uint64_t at = link.in->read.load(std::memory_order_relaxed);
+  const std::size_t there = link.in->written.load() - at;
+  if (there == 0) return;
+  const std::size_t offset = at % kRingBytes;
+  const std::size_t first = std::min(there, kRingBytes - offset);
+  link.partial.append(link.in->bytes + offset, first);
+  link.partial.append(link.in->bytes, there - first);
+  link.in->read.store(at + there);
+  // The writer may be waiting for room.
+  segment_.doorbell(link.peer).ring();
+}
+
+std::optional<NodeLetter> NodeMail::receive() {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[next_];
+    next_ = (next_ + 1) % links_.size();
+    read(link);
+    if (link.partial.size() < kLengthBytes) continue;
+    std::uint32_t length = 0;
+    std::memcpy(&length, link.partial.data(), kLengthBytes);
+    if (link.partial.size() - kLengthBytes < length) continue;
+    NodeLetter letter{link.peer, link.partial.substr(kLengthBytes, length)};
+    link.partial.erase(0, kLengthBytes + length);
+    return letter;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,72 @@
+// NodeMail carries messages between the leader of a node and its other ranks
+// through the memory they share. Unlike mail over a Communicator it needs
+// nobody's progress: what is written is there, and its reader is rung.
+//
+// Each pair has a ring of bytes per direction. A message longer than what is
+// free goes in parts, the rest follows with flush(). Driven by one thread per
+// rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "horovodpp/transport/node_segment.h"
+
+namespace hvd::transport {
+
+struct NodeLetter {
+  int from = 0;  // Local rank.
+  std::string bytes;
+};
+
+class NodeMail {
+ public:
+  static std::size_t bytes_needed(int local_size);
+
+  // `region` is a part of the segment's payload, aligned to 128 bytes, that is
+  // the same memory on all ranks of the node and starts as zeros.
+  NodeMail(const NodeSegment& segment, std::span<std::byte> region);
+  ~NodeMail();
+
+  // Whether mail goes between this rank and `local_rank`: one of them leads,
+  // and they are two.
+  bool reaches(int local_rank) const;
+
+  // Sends a message to `to`, which reaches() says it can; the bytes are taken
+  // over.
+  void send(int to, std::string bytes);
+
+  // The next message that has arrived whole, if any.
+  std::optional<NodeLetter> receive();
+
+  // Writes what found no room so far; whether nothing is left.
+  bool flush();
+  bool has_unwritten() const;
+
+ private:
+  struct Ring;
+  // The two directions between this rank and one peer.
+  struct Link {
+    int peer = 0;
+    Ring* out = nullptr;
+    Ring* in = nullptr;
+    std::deque<std::string> unwritten = {};
+    std::size_t written_of_first = 0;
+    std::string partial = {};  // Read, but not yet a whole message.
+  };
+
+  bool flush(Link& link);
+  void read(Link& link);
+
+  const NodeSegment& segment_;
+  std::vector<Link> links_;
+  std::size_t next_ = 0;  // Whose turn it is to be read first.
+};
+
+}  // namespace hvd::transport

@@ -1,0 +1,13 @@
+// How an agent's reports get out.
+#pragma once
+
+#include <string>
+
+#include "horovodrun/report.h"
+
+namespace hvd::launcher {
+
+// Fills in time and host, and writes the report to standard error in one piece.
+void send_report(Report report, const std::string& token);
+
+}  // namespace hvd::launcher

@@ -1,0 +1,125 @@
+#include "horovodrun/supervisor.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "horovodrun/mpi_leftovers.h"
+#include "horovodrun/process.h"
+#include "horovodrun/send_report.h"
+
+namespace hvd::launcher {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// For helpers of the command that end when they see that it has.
+constexpr milliseconds kFarewellTime{1000};
+constexpr milliseconds kParentCheck{500};
+
+const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                   SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Supervision& supervision)
+      : supervision_(supervision), parent_(supervision.parent) {}
+
+  void run();
+
+ private:
+  void report(Report::Kind kind, int pid, int value) const;
+  void reap();
+  void wait_for_event();
+  void end_command();
+
+  const Supervision& supervision_;
+  const ParentWatch parent_;
+  int signals_ = -1;
+  pid_t command_ = -1;
+  bool ended_ = false;
+  SteadyClock::time_point kill_time_ = SteadyClock::time_point::max();
+};
+
+void Supervisor::report(Report::Kind kind, int pid, int value) const {
+  send_report(
+      {.kind = kind, .rank = supervision_.rank, .pid = pid, .value = value},
+      supervision_.token);
+}
+
+void Supervisor::reap() {
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != command_ || ended_) continue;
+    ended_ = true;
+    if (WIFSIGNALED(status)) {
+      report(Report::Kind::kKilled, pid, WTERMSIG(status));
+    } else {
+      report(Report::Kind::kExited, pid, WEXITSTATUS(status));
+    }
+    kill_time_ = SteadyClock::now() + kFarewellTime;
+  }
+}
+
+void Supervisor::wait_for_event() {
+  const auto now = SteadyClock::now();
+  auto wait = std::chrono::ceil<milliseconds>(
+      std::min(kill_time_, now + std::chrono::hours(1)) - now);
+  if (parent_.fd() < 0) wait = std::min(wait, kParentCheck);
+  pollfd fds[] = {{signals_, POLLIN, 0}, {parent_.fd(), POLLIN, 0}};
+  poll(fds, 2, static_cast<int>(std::max(wait, milliseconds(0)).count()));
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGCHLD || ended_) continue;
+    kill(-command_, static_cast<int>(info.ssi_signo));
+  }
+}
+
+// The command first: how it ended is still to be reported.
+void Supervisor::end_command() {
+  if (!ended_) kill(-command_, SIGKILL);
+  while (!ended_) {
+    reap();
+    poll(nullptr, 0, 1);
+  }
+  kill_descendants();
+}
+
+void Supervisor::run() {
+  adopt_orphans();
+  const sigset_t set = signal_set(kSignals);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  const Spawned spawned =
+      spawn(supervision_.command, {.environment = supervision_.environment,
+                                   .own_group = true,
+                                   .death_signal = SIGKILL,
+                                   .mask = signal_set({})});
+  if (spawned.error != 0) {
+    report(Report::Kind::kNotExecuted, 0, spawned.error);
+    return;
+  }
+  command_ = spawned.pid;
+  for (;;) {
+    reap();
+    if (ended_ && descendants().empty()) break;
+    if (parent_.ended() || SteadyClock::now() >= kill_time_) break;
+    wait_for_event();
+  }
+  end_command();
+  remove_mpi_leftovers(supervision_.environment);
+}
+
+}  // namespace
+
+void supervise(const Supervision& supervision) {
+  Supervisor(supervision).run();
+}
+
+}  // namespace hvd::launcher
