@@ -1,7 +1,10 @@
 #include "horovodpp/runtime/global.h"
 
 #include <stdlib.h>
+
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,10 +34,15 @@ std::shared_ptr<Runtime> take_runtime() {
   return std::exchange(process().runtime, nullptr);
 }
 
+// A survivor of a broken job ends a little later than the rank that broke it,
+// so that a launcher that reports the first failure reports that one.
+constexpr std::chrono::milliseconds kAfterTheCulprit(250);
+
 // A process that ends in failure does not wait for its peers; it tells them.
 void leave_at_exit(int code, void*) {
   const std::shared_ptr<Runtime> runtime = take_runtime();
   if (runtime == nullptr) return;
+  if (!runtime->status().ok()) std::this_thread::sleep_for(kAfterTheCulprit);
   if (code != 0) runtime->abort(absl::StrCat("exited with code ", code));
   runtime->stop().IgnoreError();
 }

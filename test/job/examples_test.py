@@ -1,0 +1,105 @@
+"""The examples, run as the README says, on a slice of the data."""
+
+import gzip
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+import jobs
+
+HELLO = os.environ["HELLO_ALLREDUCE"]
+FASHION_MNIST = os.environ["FASHION_MNIST"]
+DATA = "/usr/share/datasets/fashion-mnist"
+
+
+class HelloAllreduce(unittest.TestCase):
+    def test_every_rank_gets_the_sum(self):
+        for ranks in (1, 2, 4):
+            job = jobs.run(ranks, HELLO)
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            total = ranks * (ranks + 1) // 2
+            self.assertEqual(
+                sorted(job.stdout.splitlines()),
+                [f"rank {r} of {ranks}: the sum is {total}" for r in range(ranks)])
+
+    def test_a_job_of_one_needs_no_launcher(self):
+        job = jobs.subprocess.run([HELLO], text=True, capture_output=True, timeout=60)
+        self.assertEqual((job.returncode, job.stdout, job.stderr),
+                         (0, "rank 0 of 1: the sum is 1\n", ""))
+
+
+class FashionMnist(unittest.TestCase):
+    def test_reports_each_epoch_once_and_learns(self):
+        job = jobs.run(2, FASHION_MNIST, "--epochs", "2", "--limit", "4000")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        accuracies = re.findall(r"test accuracy ([0-9.]+) %", job.stdout)
+        self.assertEqual(len(accuracies), 2, job.stdout)
+        self.assertGreater(float(accuracies[-1]), 70)
+        self.assertEqual(len(re.findall(r"100%  \d+ images/s  loss", job.stdout)), 2)
+
+    def losses(self, ranks, global_batch):
+        with tempfile.NamedTemporaryFile() as file:
+            job = jobs.run(ranks, FASHION_MNIST, "--epochs", "1", "--limit", "7200",
+                           "--batch-size", str(global_batch // ranks),
+                           "--loss-file", file.name)
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            with open(file.name) as lines:
+                return [float.fromhex(line) for line in lines]
+
+    def test_one_two_and_three_ranks_learn_along_the_same_curve(self):
+        one = self.losses(1, 36)
+        self.assertEqual(len(one), 200)
+        self.assertLess(one[-1], one[0])
+        for ranks in (2, 3):
+            several = self.losses(ranks, 36)
+            worst = max(abs(a - b) / a for a, b in zip(one, several, strict=True))
+            self.assertLessEqual(worst, 1e-4, f"{ranks} ranks")
+
+    def test_a_missing_file_is_named_with_the_package_that_has_it(self):
+        job = jobs.run(2, FASHION_MNIST, "--data", "/nonexistent")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("'/nonexistent/train-images-idx3-ubyte.gz' cannot be opened",
+                      job.stderr)
+        self.assertIn("dataset-fashion-mnist", job.stderr)
+
+    def test_a_damaged_file_is_named(self):
+        images = "train-images-idx3-ubyte.gz"
+
+        def cut_short(data):
+            return data[:100000]
+
+        def short_inside(data):
+            return gzip.compress(gzip.decompress(data)[:5000], 1)
+
+        def not_idx(data):
+            return b"no data set at all, but some text"
+
+        for damage, complaint in ((cut_short, "'.*%s' (is truncated|is damaged)"),
+                                  (short_inside, "'.*%s' is truncated"),
+                                  (not_idx, "'.*%s' is no IDX file")):
+            with self.subTest(damage.__name__), tempfile.TemporaryDirectory() as folder:
+                for name in os.listdir(DATA):
+                    if name.endswith(".gz"):
+                        shutil.copy(os.path.join(DATA, name), folder)
+                with open(os.path.join(DATA, images), "rb") as whole:
+                    damaged = damage(whole.read())
+                with open(os.path.join(folder, images), "wb") as file:
+                    file.write(damaged)
+                job = jobs.run(1, FASHION_MNIST, "--data", folder)
+                self.assertEqual(job.returncode, 1)
+                self.assertRegex(job.stderr, complaint % re.escape(images))
+
+    def test_options_that_mean_nothing_are_refused(self):
+        for wrong in (["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]):
+            job = jobs.run(1, FASHION_MNIST, *wrong)
+            self.assertNotEqual(job.returncode, 0)
+        job = jobs.run(2, FASHION_MNIST, "--limit", "10")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("10 images are fewer than one step", job.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

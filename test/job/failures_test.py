@@ -1,0 +1,61 @@
+"""Ranks that die: every survivor names them, and nothing is left behind."""
+
+import os
+import re
+import sys
+import unittest
+
+import jobs
+
+PROGRAM = os.environ["JOB_PROGRAM"]
+
+
+class Failures(unittest.TestCase):
+    def setUp(self):
+        self.shared_memory = jobs.shared_memory()
+
+    def check_nothing_is_left(self):
+        self.assertEqual(jobs.processes(PROGRAM), [])
+        self.assertEqual(jobs.shared_memory() - self.shared_memory, set())
+
+    def lose(self, how, ranks, victim, environment=None):
+        """Runs the job in which `victim` ends; checks what every survivor says."""
+        job = jobs.run(ranks, PROGRAM, how, str(victim), environment=environment)
+        for rank in set(range(ranks)) - {victim}:
+            for call in ("pending", "later"):
+                self.assertRegex(
+                    job.stdout,
+                    rf"(?m)^rank {rank} {call}: rank {victim} \(host '.+', pid \d+\) ",
+                    job.stderr)
+        self.check_nothing_is_left()
+        return job
+
+    def test_a_killed_rank_is_named_by_every_survivor_and_by_the_launcher(self):
+        for ranks, victim in ((2, 1), (3, 0), (4, 2)):
+            for how in ("unready", "busy"):
+                with self.subTest(ranks=ranks, victim=victim, how=how):
+                    job = self.lose(how, ranks, victim)
+                    self.assertEqual(job.returncode, 128 + 9)
+                    self.assertRegex(job.stderr.splitlines()[-1],
+                                     rf"rank {victim} .*signal 9")
+
+    def test_between_nodes_too(self):
+        for victim in (0, 1, 3):
+            with self.subTest(victim=victim):
+                job = self.lose("busy", 4, victim, {"HOROVODPP_RANKS_PER_NODE": "2"})
+                self.assertEqual(job.returncode, 128 + 9)
+
+    def test_a_rank_that_exits_with_a_code_says_so(self):
+        job = self.lose("stop", 3, 1)
+        self.assertEqual(job.returncode, 3)
+        self.assertEqual(len(re.findall(r"rank 1 .* exited with code 3", job.stdout)), 4)
+
+    def test_an_idle_job_ends_quietly(self):
+        job = jobs.run(2, PROGRAM, "idle", "1")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertEqual(len(re.findall(r"(?m)^cpu [0-9.]+$", job.stdout)), 2)
+        self.check_nothing_is_left()
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

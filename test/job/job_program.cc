@@ -1,0 +1,94 @@
+// What the ranks of a test job do, chosen by the first argument:
+//   idle SECONDS    enter the job and sleep; print the CPU seconds used
+//   meanwhile victim RANK     all ranks reduce in a loop, RANK kills itself in
+//   the middle of it stop RANK       the same, but RANK exits with code 3
+//   unready RANK    RANK kills itself while the others wait for a tensor of its
+// A rank that survives prints "seconds <from the death to the error>" and the
+// errors of the pending and of a later call, and exits with code 5.
+#include <horovodpp/horovodpp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) +
+           1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void idle(int seconds) {
+  const double before = cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  std::printf("cpu %.6f\n", cpu_seconds() - before);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Prints one whole line, so that the ranks' lines do not mix.
+void say(const std::string& what, const absl::Status& status) {
+  const std::string line = "rank " + std::to_string(hvd::rank()) + " " + what +
+                           ": " + std::string(status.message()) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+[[noreturn]] void die(const std::string& how) {
+  std::printf("death %.6f\n", wall_seconds());
+  std::fflush(stdout);
+  if (how == "stop") std::exit(3);
+  std::raise(SIGKILL);
+  std::abort();
+}
+
+int lose(const std::string& how, int victim) {
+  constexpr int kSteps = 50;
+  const bool dies = hvd::rank() == victim;
+  std::vector<float> values(1 << 20, 1);
+  const hvd::TensorView view = hvd::TensorView::of(values.data(), {1 << 20});
+  for (int step = 0;; ++step) {
+    if (dies && step == kSteps) {
+      if (how != "busy") die(how);
+      std::thread([] { die("busy"); }).detach();
+    }
+    const absl::Status status = hvd::allreduce_(view, {.name = "x"});
+    if (status.ok()) continue;
+    std::printf("error %.6f\n", wall_seconds());
+    say("pending", status);
+    say("later", hvd::allreduce_(view, {.name = "y"}));
+    return 5;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 3) return 2;
+  hvd::throw_if_error(hvd::init());
+  hvd::throw_if_error(hvd::barrier());
+  if (std::strcmp(argv[1], "idle") == 0) {
+    idle(std::atoi(argv[2]));
+    return 0;
+  }
+  return lose(argv[1], std::atoi(argv[2]));
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "job_program: %s\n", error.what());
+  return 1;
+}
