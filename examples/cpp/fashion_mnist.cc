@@ -30,7 +30,8 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber);
   app.add_option("--batch-size", options.batch_size, "images per step and rank")
       ->check(CLI::PositiveNumber);
-  app.add_option("--learning-rate", options.learning_rate, "step size of SGD")
+  app.add_option("--learning-rate", options.learning_rate,
+                 "step size of SGD at the start; it falls to 0 along a line")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of initial weights and data order");
   app.add_option("--data", options.data, "directory with the four .gz files");
@@ -86,6 +87,9 @@ class Training {
       const auto batch =
           train_.batch(share(order, step * global_batch_, global_batch_,
                              hvd::rank(), hvd::size()));
+      const double done = static_cast<double>(epoch * steps + step) /
+                          static_cast<double>(options_.epochs * steps);
+      optimizer_->set_learning_rate(options_.learning_rate * (1 - done));
       const double loss = train_step(batch);
       sum += loss;
       bar.show(step + 1, sum / static_cast<double>(step + 1));
