@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <initializer_list>
 
@@ -128,6 +129,12 @@ int run_agent(const AgentOptions& options) {
               options.token);
 
   const pid_t supervisor = fork();
+  if (supervisor < 0) {
+    send_report(
+        {.kind = Report::Kind::kNotExecuted, .rank = rank, .value = errno},
+        options.token);
+    return 0;
+  }
   if (supervisor == 0) {
     setpgid(0, 0);
     supervise(supervision);

@@ -1,7 +1,7 @@
 // The command line of horovodrun as a value.
 //
-//   auto arguments = parse_arguments({"-np", "2", "./train", "--lr", "0.1"},
-//   {}); arguments->command;   // {"./train", "--lr", "0.1"}
+//   auto read = parse_arguments({"-np", "2", "./train", "--lr", "0.1"}, {});
+//   read->command;   // {"./train", "--lr", "0.1"}
 #pragma once
 
 #include <chrono>

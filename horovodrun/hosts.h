@@ -1,6 +1,5 @@
-// Where ranks run: host names and how many ranks (slots) each takes, as `-H`
-// and
-// `--hostfile` give them.
+// Where ranks run: host names and how many ranks (slots) each takes, as -H and
+// --hostfile give them.
 #pragma once
 
 #include <string>

@@ -79,7 +79,8 @@ class RunningJob {
 absl::Status RunningJob::start() {
   adopt_orphans();
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t set = signal_set(kSignals);
+  // A blocked signal would arrive although it is ignored.
+  const sigset_t set = signal_set(without_ignored(kSignals));
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   int ends[2];
@@ -168,9 +169,8 @@ void RunningJob::pass_on(int signal) {
                    reachable.end();
       });
   if (!all_reachable) {
-    const bool open_mpi = job_.flavor == MpiFlavor::kOpenMpi4 ||
-                          job_.flavor == MpiFlavor::kOpenMpi5;
-    kill(mpirun_, open_mpi ? signal_through_mpirun(signal) : signal);
+    kill(mpirun_,
+         is_open_mpi(job_.flavor) ? signal_through_mpirun(signal) : signal);
     return;
   }
   for (const Report& agent : running) kill(agent.pid, signal);

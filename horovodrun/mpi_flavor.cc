@@ -43,8 +43,8 @@ absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text) {
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "the mpirun on the PATH is neither Open MPI, MPICH nor Intel MPI; put "
-      "one "
-      "of these first on the PATH (Debian, Ubuntu: apt install openmpi-bin). "
+      "one of these first on the PATH (Debian, Ubuntu: apt install "
+      "openmpi-bin). "
       "Asked for its version it says: ",
       version_text.substr(0, 200)));
 }
@@ -54,8 +54,8 @@ absl::StatusOr<MpiFlavor> installed_flavor() {
   if (captured.error == ENOENT) {
     return absl::NotFoundError(
         "there is no mpirun on the PATH, and horovodrun needs one; install "
-        "Open "
-        "MPI (Debian, Ubuntu: apt install openmpi-bin) or MPICH (apt install "
+        "Open MPI (Debian, Ubuntu: apt install openmpi-bin) or MPICH (apt "
+        "install "
         "mpich)");
   }
   if (captured.error != 0) {

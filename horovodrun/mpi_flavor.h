@@ -10,13 +10,17 @@ namespace hvd::launcher {
 
 enum class MpiFlavor { kOpenMpi4, kOpenMpi5, kMpich, kIntel };
 
+inline bool is_open_mpi(MpiFlavor flavor) {
+  return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;
+}
+
 // Reads the flavor from what `mpirun --version` prints.
 //   FailedPrecondition   none of the known ones
 absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text);
 
 // Runs the PATH's `mpirun --version`.
-//   NotFound             there is no mpirun; the text names packages that have
-//   one FailedPrecondition   it cannot run, or is none of the known ones
+//   NotFound             there is no mpirun; names packages that have one
+//   FailedPrecondition   it cannot run, or is none of the known ones
 absl::StatusOr<MpiFlavor> installed_flavor();
 
 }  // namespace hvd::launcher

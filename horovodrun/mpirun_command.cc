@@ -28,24 +28,24 @@ void add_open_mpi_settings(const Arguments& arguments,
                            Environment& added) {
   if (surroundings.root) {
     for (const char* family : {"OMPI", "PRTE"}) {
-      added[absl::StrCat(family, "_ALLOW_RUN_AS_ROOT")] = "1";
-      added[absl::StrCat(family, "_ALLOW_RUN_AS_ROOT_CONFIRM")] = "1";
+      added.emplace(absl::StrCat(family, "_ALLOW_RUN_AS_ROOT"), "1");
+      added.emplace(absl::StrCat(family, "_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
     }
   }
   // More ranks than cores are normal, so no rank may be bound to a core.
-  added["OMPI_MCA_hwloc_base_binding_policy"] = "none";
-  added["OMPI_MCA_rmaps_base_mapping_policy"] = "slot";
-  added["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
-  added["PRTE_MCA_hwloc_default_binding_policy"] = "none";
-  added["PRTE_MCA_rmaps_default_mapping_policy"] = "slot:oversubscribe";
+  added.emplace("OMPI_MCA_hwloc_base_binding_policy", "none");
+  added.emplace("OMPI_MCA_rmaps_base_mapping_policy", "slot");
+  added.emplace("OMPI_MCA_rmaps_base_oversubscribe", "1");
+  added.emplace("PRTE_MCA_hwloc_default_binding_policy", "none");
+  added.emplace("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe");
   // The end of one rank must not end the others before they saw it themselves.
-  added["OMPI_MCA_orte_enable_recovery"] = "1";
+  added.emplace("OMPI_MCA_orte_enable_recovery", "1");
   if (!arguments.network_interfaces.empty()) {
     const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
     for (const char* name :
          {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
           "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
-      added[name] = names;
+      added.emplace(name, names);
     }
   }
 }
@@ -94,10 +94,6 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
     append(argv, {"-outfile-pattern", arguments.output_filename});
   }
   return absl::OkStatus();
-}
-
-bool is_open_mpi(MpiFlavor flavor) {
-  return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;
 }
 
 }  // namespace

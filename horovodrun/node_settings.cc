@@ -1,6 +1,7 @@
 #include "horovodrun/node_settings.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,20 +10,23 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
-#include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace hvd::launcher {
 
 Environment node_settings(const Node& node, const Environment& present) {
   Environment settings;
   if (node.ranks > 1) {
-    settings["OMP_NUM_THREADS"] =
-        std::to_string(std::max(1, node.cores / node.ranks));
+    settings.emplace("OMP_NUM_THREADS",
+                     absl::StrCat(std::max(1, node.cores / node.ranks)));
   }
-  if (node.ranks > node.cores) settings["OMPI_MCA_mpi_yield_when_idle"] = "1";
+  if (node.ranks > node.cores) {
+    settings.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
+  }
   if (!node.reads_memory) {
-    settings["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";
-    settings["OMPI_MCA_smsc"] = "^cma";
+    settings.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    settings.emplace("OMPI_MCA_smsc", "^cma");
   }
   for (const auto& [name, value] : present) settings.erase(name);
   return settings;
@@ -43,10 +47,12 @@ int usable_cores() {
 
 bool may_read_memory() {
   const char secret = 'x';
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return true;
   if (child == 0) {
-    pause();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent) pause();
     _exit(0);
   }
   char copy = 0;

@@ -16,6 +16,8 @@
 #include <map>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
+
 namespace hvd::launcher {
 namespace {
 
@@ -68,8 +70,10 @@ void become(char* const* argv, char** environment, const SpawnOptions& options,
 
 // Parent and state of a process; false if it is gone.
 bool read_stat(pid_t pid, pid_t* parent, char* state) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  // Not through a buffer iterator: that throws if the process goes meanwhile.
+  std::string text;
+  std::getline(file, text, '\0');
   const size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string::npos) return false;
   std::istringstream fields(text.substr(end_of_name + 1));
@@ -178,9 +182,9 @@ std::vector<pid_t> descendants() {
 int kill_descendants() {
   int first_count = -1;
   for (;;) {
-    const std::vector<pid_t> alive = descendants();
+    std::vector<pid_t> alive = descendants();
     if (first_count < 0) first_count = static_cast<int>(alive.size());
-    for (pid_t pid : alive) kill(pid, SIGKILL);
+    std::erase_if(alive, [](pid_t pid) { return kill(pid, SIGKILL) != 0; });
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     if (alive.empty()) return first_count;
@@ -202,6 +206,15 @@ std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   return name;
+}
+
+std::vector<int> without_ignored(std::vector<int> signals) {
+  std::erase_if(signals, [](int signal) {
+    struct sigaction present = {};
+    return sigaction(signal, nullptr, &present) == 0 &&
+           present.sa_handler == SIG_IGN;
+  });
+  return signals;
 }
 
 sigset_t signal_set(const std::vector<int>& signals) {

@@ -17,8 +17,8 @@ struct SpawnOptions {
   Environment environment{};
   int stderr_fd = -1;      // -1: this process'.
   bool own_group = false;  // Lead a process group of its own.
-  int death_signal =
-      0;            // What the child gets when this process dies; 0: nothing.
+  // What the child gets when this process dies; 0: nothing.
+  int death_signal = 0;
   sigset_t mask{};  // Signals the child starts with as blocked.
 };
 
@@ -47,8 +47,9 @@ void adopt_orphans();
 // All living descendants of this process, zombies excluded.
 std::vector<pid_t> descendants();
 
-// Sends SIGKILL to all descendants until none is left, and reaps those that are
-// children of this process. Returns how many it found alive at first.
+// Sends SIGKILL to all descendants until none is left that it may end, and
+// reaps those that are children of this process. Returns how many it found
+// alive at first.
 int kill_descendants();
 
 // Tells when the parent of this process has ended.
@@ -71,6 +72,10 @@ class ParentWatch {
 
 // The name of this host.
 std::string host_name();
+
+// Those of `signals` that this process was not started to ignore: nohup, for
+// instance, has SIGHUP ignored.
+std::vector<int> without_ignored(std::vector<int> signals);
 
 // A set of these signals.
 sigset_t signal_set(const std::vector<int>& signals);

@@ -81,10 +81,11 @@ void Supervisor::wait_for_event() {
   }
 }
 
-// The command first: how it ended is still to be reported.
+// The command first: how it ended is still to be reported. One that became
+// another user's cannot be ended, and is not waited for.
 void Supervisor::end_command() {
-  if (!ended_) kill(-command_, SIGKILL);
-  while (!ended_) {
+  const bool ends = ended_ || kill(-command_, SIGKILL) == 0;
+  while (ends && !ended_) {
     reap();
     poll(nullptr, 0, 1);
   }

@@ -14,8 +14,8 @@ namespace hvd::launcher {
 
 struct Supervision {
   int rank = 0;
-  pid_t parent = 0;     // The process whose end ends the command.
-  std::string token{};  // Marks the reports.
+  pid_t parent = 0;   // The process whose end ends the command.
+  std::string token;  // Marks the reports.
   std::vector<std::string> command;
   Environment environment;
 };

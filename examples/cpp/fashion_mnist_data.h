@@ -14,8 +14,8 @@ class FashionMnist {
   static constexpr std::int64_t kPixels = 28 * 28;
 
   struct Batch {
-    hvd::Tensor
-        images;  // float32[n, 784], mean 0 and deviation 1 over the data set
+    // float32[n, 784], of mean 0 and deviation 1 over the data set.
+    hvd::Tensor images;
     hvd::Tensor labels;  // int64[n]
   };
 
@@ -23,8 +23,7 @@ class FashionMnist {
   // "-labels-idx1-ubyte.gz", for split "train" or "t10k"; with `limit` above 0
   // the first so many images only.
   //   std::runtime_error  a file is missing or damaged; names it and the
-  //   package that
-  //                       has it
+  //                       package that has it
   FashionMnist(const std::string& directory, const std::string& split,
                std::int64_t limit);
 

@@ -16,6 +16,5 @@ struct IdxArray {
 
 // The unsigned bytes in `path`.
 //   std::runtime_error  the file is missing, unreadable, truncated, too long,
-//   or no IDX
-//                       file of unsigned bytes; names it
+//                       or no IDX file of unsigned bytes; names it
 IdxArray read_idx(const std::string& path);

@@ -39,11 +39,13 @@ class Dims {
   void insert(std::size_t at, std::int64_t value);
   void erase(std::size_t at);
 
-  // The product; 1 of none.
+  // The product; 1 of none. Of sizes that no memory can hold, it wraps.
   std::int64_t product() const {
-    std::int64_t result = 1;
-    for (std::size_t i = 0; i < size_; ++i) result *= values_[i];
-    return result;
+    std::uint64_t result = 1;
+    for (std::size_t i = 0; i < size_; ++i) {
+      result *= static_cast<std::uint64_t>(values_[i]);
+    }
+    return static_cast<std::int64_t>(result);
   }
   Shape to_shape() const {
     return Shape(std::vector<std::int64_t>(begin(), end()));

@@ -224,7 +224,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
       throw NotDifferentiableError(
           absl::StrCat("One of the differentiated tensors, input ", i,
                        ", appears to not have been used in the graph. Set "
-                       "allow_unused=True if this is the desired behavior"));
+                       "allow_unused if this is the desired behavior"));
     }
   }
   return result;

@@ -1,7 +1,6 @@
 // Running a graph backward.
 //
 //   loss.backward({}, {.retain_graph = true});
-//   auto [dx, dy] = ...;
 //   std::vector<hvd::Tensor> g = hvd::autograd::grad({z}, {x, y});
 //
 // A backward call runs on the thread that makes it, in an order that depends on

@@ -135,9 +135,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (x.dim() != 2) {
     autograd::Dims sizes = x.sizes();
     sizes[sizes.size() - 1] = weight.size(0);
-    const std::int64_t in = weight.size(1);
-    const std::int64_t rows = in == 0 ? 0 : x.num_elements() / in;
-    return reshape(linear(reshape(x, {rows, in}), weight, bias), sizes);
+    std::int64_t rows = 1;
+    for (std::size_t d = 0; d + 1 < sizes.size(); ++d) rows *= sizes[d];
+    return reshape(linear(reshape(x, {rows, weight.size(1)}), weight, bias),
+                   sizes);
   }
   Tensor out = autograd::product(
       x,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -134,8 +135,8 @@ Tensor reduce(const Tensor& x, const Reduction& reduction, bool keepdim,
 Tensor sum_to(const Tensor& x, const Dims& sizes) {
   if (x.sizes() == sizes) return x;
   if (!broadcasts_to(sizes, x.sizes())) {
-    throw InvalidArgument("sum_to: " + x.describe() + " does not sum down to " +
-                          sizes.to_string());
+    throw InvalidArgument(absl::StrCat(
+        "sum_to: ", x.describe(), " does not sum down to ", sizes.to_string()));
   }
   Dims dims;
   const std::size_t missing = x.sizes().size() - sizes.size();
@@ -166,8 +167,8 @@ Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
 Tensor argmax(const Tensor& x) {
   autograd::check_defined(x, "argmax");
   if (x.dim() == 0 || x.size(-1) == 0) {
-    throw InvalidArgument("argmax: " + x.describe() +
-                          " has no last dimension to choose from");
+    throw InvalidArgument(absl::StrCat(
+        "argmax: ", x.describe(), " has no last dimension to choose from"));
   }
   const Tensor rows = x.detach().contiguous();
   autograd::Dims sizes = x.sizes();

@@ -40,8 +40,7 @@ std::int64_t Tensor::size(std::int64_t dimension) const {
 void Tensor::throw_undefined() {
   throw InvalidArgument(
       "a tensor is undefined: it was default-constructed, or is the grad() of "
-      "a "
-      "tensor that has none");
+      "a tensor that has none");
 }
 
 void Tensor::check_dtype(DType expected) const {

@@ -27,16 +27,23 @@ void Module::check_name(const std::string& name) const {
   }
 }
 
-Tensor Module::register_parameter(const std::string& name, Tensor tensor) {
+Tensor Module::add_tensor(std::vector<NamedTensor>& list,
+                          const std::string& name, Tensor tensor) {
   check_name(name);
-  parameters_.push_back({name, tensor});
+  if (!tensor.defined()) {
+    throw InvalidArgument(
+        absl::StrCat("'", name, "' of a module is an undefined tensor"));
+  }
+  list.push_back({name, tensor});
   return tensor;
 }
 
+Tensor Module::register_parameter(const std::string& name, Tensor tensor) {
+  return add_tensor(parameters_, name, std::move(tensor));
+}
+
 Tensor Module::register_buffer(const std::string& name, Tensor tensor) {
-  check_name(name);
-  buffers_.push_back({name, tensor});
-  return tensor;
+  return add_tensor(buffers_, name, std::move(tensor));
 }
 
 void Module::add_module(const std::string& name,

@@ -2,14 +2,14 @@
 // buffers (which are not) and other modules, and turns an input into an output.
 //
 //   struct Net : hvd::nn::Module {
-//     Net() {
-//       fc1 = register_module("fc1", std::make_shared<hvd::nn::Linear>(784,
-//       10));
+//     hvd::Tensor forward(const hvd::Tensor& x) override {
+//       return fc->forward(x);
 //     }
-//     hvd::Tensor forward(const hvd::Tensor& x) override { return
-//     fc1->forward(x); } std::shared_ptr<hvd::nn::Linear> fc1;
+//     std::shared_ptr<hvd::nn::Linear> fc =
+//         register_module("fc", std::make_shared<hvd::nn::Linear>(784, 10));
 //   };
-//   for (auto& [name, tensor] : net.named_parameters()) …   // "fc1.weight", …
+//   Net net;
+//   for (auto& [name, tensor] : net.named_parameters()) …   // "fc.weight", …
 //
 // Not thread-safe while it is changed; several threads may call forward().
 #pragma once
@@ -56,7 +56,8 @@ class Module {
 
  protected:
   // Each returns what it registers.
-  //   InvalidArgument  the name is empty, has a dot, or is taken
+  //   InvalidArgument  the name is empty, has a dot, or is taken; there is
+  //                    nothing: an undefined tensor, a null module
   Tensor register_parameter(const std::string& name, Tensor tensor);
   Tensor register_buffer(const std::string& name, Tensor tensor);
   template <typename M>
@@ -70,6 +71,8 @@ class Module {
   using Tensors = std::vector<NamedTensor> Module::*;
 
   void add_module(const std::string& name, std::shared_ptr<Module> module);
+  Tensor add_tensor(std::vector<NamedTensor>& list, const std::string& name,
+                    Tensor tensor);
   void check_name(const std::string& name) const;
   void collect(Tensors member, const std::string& prefix,
                std::vector<NamedTensor>& out) const;

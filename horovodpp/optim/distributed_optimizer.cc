@@ -53,7 +53,8 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .name = options.name}),
-      passes_left_(parameters().size(), passes_per_step_) {
+      passes_left_(parameters().size(), passes_per_step_),
+      handed_over_(parameters().size()) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const Tensor& parameter = parameters()[i].tensor;
     hooks_.push_back(parameter.register_hook(
@@ -78,8 +79,7 @@ void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
   if (passes_left_[index] > 0) return;
   throw Error(absl::FailedPreconditionError(absl::StrCat(
       "Gradients were computed more than backward_passes_per_step times before "
-      "call "
-      "to step(): '",
+      "call to step(): '",
       parameters()[index].name, "' had its ", passes_per_step_,
       ". Increase backward_passes_per_step to accumulate gradients locally.")));
 }
@@ -104,21 +104,34 @@ void DistributedOptimizer::hand_over(std::size_t index) {
     parameter.set_grad(gradient);
   }
   reducer_.add(name, gradient.tensor_view());
+  MutexLock lock(mutex_);
+  handed_over_[index] = std::move(gradient);
 }
 
 void DistributedOptimizer::synchronize() {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     if (!reducer_.has(parameters()[i].name)) hand_over(i);
   }
+  std::vector<Tensor> reduced(parameters().size());
   {
     MutexLock lock(mutex_);
     std::fill(passes_left_.begin(), passes_left_.end(), passes_per_step_);
-    is_synchronized_ = true;
+    reduced.swap(handed_over_);
   }
   reducer_.finish();
-  for (const auto& [name, parameter] : parameters()) {
-    parameter.grad().bump_version();
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    const auto& [name, parameter] = parameters()[i];
+    if (!parameter.grad().is_same(reduced[i])) {
+      throw Error(absl::FailedPreconditionError(absl::StrCat(
+          "the gradient of '", name,
+          "' was replaced while it was being reduced; clear or replace "
+          "gradients after step() or synchronize(), not between backward and "
+          "these")));
+    }
+    reduced[i].bump_version();
   }
+  MutexLock lock(mutex_);
+  is_synchronized_ = true;
 }
 
 void DistributedOptimizer::step() {
@@ -141,8 +154,7 @@ void DistributedOptimizer::zero_grad(bool set_to_none) {
     throw Error(absl::FailedPreconditionError(
         "optimizer.zero_grad() was called after loss.backward() but before "
         "optimizer.step() or optimizer.synchronize(). This is prohibited as it "
-        "can "
-        "cause a race condition."));
+        "can cause a race condition."));
   }
   wrapped_->zero_grad(set_to_none);
 }

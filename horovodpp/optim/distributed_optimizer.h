@@ -74,7 +74,8 @@ class DistributedOptimizer : public Optimizer {
 
   // Waits until the gradients of all parameters are the reduced ones. Every
   // rank calls it (or step()) equally often.
-  //   hvd::Error  a reduction failed; says which and why
+  //   hvd::Error  a reduction failed; says which and why. Or a gradient was
+  //               replaced on its way (FailedPrecondition)
   void synchronize();
 
   // synchronize(), unless that has been done since the last backward or is
@@ -85,9 +86,8 @@ class DistributedOptimizer : public Optimizer {
     return SkipSynchronize(*this);
   }
 
-  //   hvd::Error (FailedPrecondition)  gradients are under way: between
-  //   backward and
-  //                                    step() or synchronize()
+  //   hvd::Error (FailedPrecondition)  gradients are under way, between
+  //                                    backward and step() or synchronize()
   void zero_grad(bool set_to_none = true) override;
 
   std::vector<nn::NamedTensor> state() const override {
@@ -108,6 +108,8 @@ class DistributedOptimizer : public Optimizer {
   replica::GradientReducer reducer_;
   Mutex mutex_;
   std::vector<int> passes_left_ ABSL_GUARDED_BY(mutex_);
+  // Keeps alive what is being reduced, whatever becomes of the grad().
+  std::vector<Tensor> handed_over_ ABSL_GUARDED_BY(mutex_);
   bool is_synchronized_ ABSL_GUARDED_BY(mutex_) = false;
   bool skips_synchronize_ = false;
   std::vector<autograd::HookHandle> hooks_;

@@ -1,7 +1,8 @@
 // An Optimizer moves the parameters of a model along their gradients.
 //
-//   hvd::optim::SGD optimizer(model.named_parameters(), {.learning_rate =
-//   0.1}); for (...) {
+//   hvd::optim::SGD optimizer(model.named_parameters(),
+//                             {.learning_rate = 0.1});
+//   for (...) {
 //     optimizer.zero_grad();
 //     loss(model(x), y).backward();
 //     optimizer.step();

@@ -1,5 +1,6 @@
 #include "horovodpp/replica/broadcast.h"
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::replica {
@@ -10,7 +11,8 @@ void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
   pending.reserve(tensors.size());
   for (const NamedView& tensor : tensors) {
     pending.push_back(runtime.broadcast_async_(
-        tensor.view, root_rank, {.name = "broadcast." + tensor.name}));
+        tensor.view, root_rank,
+        {.name = absl::StrCat("broadcast.", tensor.name)}));
   }
   absl::Status first;
   for (const Future<void>& done : pending) {

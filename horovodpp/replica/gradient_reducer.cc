@@ -18,7 +18,7 @@ GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
   if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "gradient_predivide_factor goes with op average, not with op ",
-        name_of(options_.op))));
+        name_of(options_.op), "; leave it at 1")));
   }
 }
 
@@ -59,8 +59,9 @@ void GradientReducer::finish() {
   absl::Status first;
   for (const auto& [key, done] : pending) {
     const absl::Status status = done.wait();
-    if (first.ok())
+    if (first.ok()) {
       first = annotate(status, absl::StrCat("gradient of '", key, "'"));
+    }
   }
   {
     MutexLock lock(mutex_);

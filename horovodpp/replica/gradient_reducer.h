@@ -4,13 +4,12 @@
 //   hvd::replica::GradientReducer reducer(hvd::current_runtime());
 //   reducer.add("fc1.weight", view);      // during backward; returns at once
 //   reducer.add("fc1.bias", other);
-//   reducer.finish();                     // now they are the means over all
-//   ranks
+//   reducer.finish();                     // now they are the ranks' means
 //
 // A gradient is handed over once per step, after its last contribution, on
 // every rank: never before (a partial sum would be averaged), never twice (the
 // step would use a stale mean) and never not at all (the other ranks would
-// wait). It is framework- neutral: all it knows are names and memory.
+// wait). It knows no framework, only names and memory.
 //
 // Thread-safe; but a finish() waits only for what was added before it.
 #pragma once
@@ -43,10 +42,8 @@ struct ReducerOptions {
 class GradientReducer {
  public:
   // Uses `runtime` for as long as it lives.
-  //   hvd::Error (InvalidArgument)  a predivide factor that is not a positive
-  //   finite
-  //                                 number, or given with another op than
-  //                                 average
+  //   hvd::Error (InvalidArgument)  the predivide factor is no positive finite
+  //                                 number, or the op is not average
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
 
   // Starts to reduce `gradient` in place. Its memory is borrowed until finish()

@@ -28,7 +28,7 @@ TEST(Grad, Item107_LeavesGradientsAlone) {
 
 TEST(Grad, Item108_AnUnusedInputIsAnErrorUnlessAllowed) {
   Tensor x = leaf(2), y = leaf({1, 1}, {2});
-  EXPECT_ERROR(NotDifferentiableError, "Set allow_unused=True",
+  EXPECT_ERROR(NotDifferentiableError, "Set allow_unused if",
                autograd::grad({x * 2.0}, {x, y}));
   EXPECT_FALSE(autograd::grad({x * 2.0}, {x, y}, {}, {.allow_unused = true})[1]
                    .defined());

@@ -244,6 +244,20 @@ TEST(Horovodrun, PassesSignalsToEveryRank) {
   EXPECT_EQ(outcome.err, "");
 }
 
+TEST(Horovodrun, CarriesOnUnderNohup) {
+  TestProcess process(
+      {"sh", "-c", "trap '' HUP; exec \"$0\" -np 2 bash -c \"$1\"",
+       HVD_HOROVODRUN,
+       "trap 'exit 0' USR1; echo ready; while :; do sleep 1000 & wait $!; "
+       "done"});
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  process.send(SIGHUP);
+  process.send(SIGUSR1);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST(Horovodrun, LeavesNothingRunningWhenItIsKilled) {
   TestProcess process(
       horovodrun({"-np", "2"},

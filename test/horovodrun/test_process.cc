@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -73,6 +74,8 @@ TestProcess::TestProcess(
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
+    // Whatever the test itself was started to ignore.
+    for (int signal : {SIGINT, SIGQUIT, SIGHUP}) std::signal(signal, SIG_DFL);
     execvpe(word_pointers[0], word_pointers.data(), variable_pointers.data());
     _exit(127);
   }
@@ -147,8 +150,9 @@ std::vector<pid_t> TestProcess::alive() const {
         static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (pid <= 0) continue;
     std::ifstream file(absl::StrCat("/proc/", pid, "/environ"));
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (absl::StrContains(std::string(1, '\0') + text,
+    std::ostringstream text;
+    text << file.rdbuf();  // Of a process that goes meanwhile: what there was.
+    if (absl::StrContains(std::string(1, '\0') + text.str(),
                           std::string(1, '\0') + mark_ + '\0')) {
       pids.push_back(pid);
     }

@@ -171,6 +171,48 @@ TEST(DistributedOptimizer, RefusesOptionsWithoutMeaning) {
   });
 }
 
+TEST(DistributedOptimizer, AGradientThatIsClearedOnItsWayIsAnErrorAndNoCrash) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    w.loss(1).backward();
+    nn::zero_grad(w.named(), /*set_to_none=*/true);
+    try {
+      optimizer->step();
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("the gradient of 'a' was replaced"));
+    }
+    EXPECT_EQ(w.b.item<float>(), 3.0f);
+
+    w.loss(1).backward();
+    optimizer->step();
+    EXPECT_EQ(w.b.item<float>(), 2.0f);
+  });
+}
+
+TEST(DistributedOptimizer, NeverStepsAlongGradientsThatCouldNotBeReduced) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const Tensor weight =
+        ones({2 + job.topology().rank()}).set_requires_grad(true);
+    DistributedOptimizer optimizer(
+        std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", weight}},
+                              SGDOptions{.learning_rate = 1}),
+        {.runtime = &job});
+    weight.sum().backward();
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      try {
+        optimizer.step();
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("gradient of 'w'"));
+      }
+    }
+    EXPECT_EQ(weight.sum().item<float>(),
+              static_cast<float>(2 + job.topology().rank()));
+  });
+}
+
 TEST(DistributedOptimizer, TwoOptimizersWithNamesOfTheirOwnDoNotMeet) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights generator;
