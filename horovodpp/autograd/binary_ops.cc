@@ -44,13 +44,7 @@ struct SubBackward : Node {
   }
 };
 
-// z = a b:  da = dz b,  db = dz a
-struct MulBackward : Node {
-  const char* name() const override { return "MulBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    if (wants(0)) results[0] = mul(grads[0], b.unpack(*this));
-    if (wants(1)) results[1] = mul(grads[0], a.unpack(*this));
-  }
+struct SavesBoth : Node {
   void release_saved() override {
     a.release();
     b.release();
@@ -59,8 +53,17 @@ struct MulBackward : Node {
   SavedTensor b;
 };
 
+// z = a b:  da = dz b,  db = dz a
+struct MulBackward : SavesBoth {
+  const char* name() const override { return "MulBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (wants(0)) results[0] = mul(grads[0], b.unpack(*this));
+    if (wants(1)) results[1] = mul(grads[0], a.unpack(*this));
+  }
+};
+
 // z = a / b:  da = dz / b,  db = -dz a / b^2
-struct DivBackward : Node {
+struct DivBackward : SavesBoth {
   const char* name() const override { return "DivBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor quotient = div(grads[0], b.unpack(*this));
@@ -69,12 +72,6 @@ struct DivBackward : Node {
       results[1] = neg(div(mul(quotient, a.unpack(*this)), b.unpack(*this)));
     }
   }
-  void release_saved() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a;
-  SavedTensor b;
 };
 
 // z = a + c:  da = dz

@@ -28,24 +28,27 @@ CBLAS_TRANSPOSE transpose(bool transposed) {
 
 int narrow(std::int64_t value) { return static_cast<int>(value); }
 
+// `function` is cblas_?gemm for T.
+template <typename T, typename Function>
+void call(Function function, const GemmSize& size, Matrix<const T> a,
+          Matrix<const T> b, Matrix<T> c) {
+  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
+  function(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
+           narrow(size.m), narrow(size.n), narrow(size.k), T(1), a.data,
+           narrow(a.stride), b.data, narrow(b.stride), T(0), c.data,
+           narrow(c.stride));
+}
+
 }  // namespace
 
 void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
           Matrix<float> c) {
-  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
-  cblas_sgemm(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
-              narrow(size.m), narrow(size.n), narrow(size.k), 1.0f, a.data,
-              narrow(a.stride), b.data, narrow(b.stride), 0.0f, c.data,
-              narrow(c.stride));
+  call(cblas_sgemm, size, a, b, c);
 }
 
 void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c) {
-  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
-  cblas_dgemm(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
-              narrow(size.m), narrow(size.n), narrow(size.k), 1.0, a.data,
-              narrow(a.stride), b.data, narrow(b.stride), 0.0, c.data,
-              narrow(c.stride));
+  call(cblas_dgemm, size, a, b, c);
 }
 
 bool set_num_threads(int threads) {

@@ -3,8 +3,9 @@
 //
 //   try {
 //     loss.backward();
-//   } catch (const hvd::autograd::VersionError& e) { ... }  // e.what() names
-//   it
+//   } catch (const hvd::autograd::VersionError& e) {
+//     ...                                  // e.what() names the tensor
+//   }
 //
 // All but InvalidArgument derive from hvd::Error and carry a Status.
 // InvalidArgument (a wrong shape, dtype, index …) is a std::invalid_argument

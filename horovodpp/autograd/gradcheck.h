@@ -29,8 +29,7 @@ using DifferentiableFunction =
 // backward runs agree to the last bit.
 //   AutogradError    they differ: which element, and both values
 //   InvalidArgument  such an input is not a contiguous float64 leaf, or there
-//   is
-//                    none
+//                    is none
 void gradcheck(const DifferentiableFunction& function,
                const std::vector<Tensor>& inputs,
                const GradcheckOptions& options = {});

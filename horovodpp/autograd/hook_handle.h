@@ -1,8 +1,8 @@
 // Hooks are functions that users hang onto tensors, nodes and backward passes.
 // A HookHandle takes its hook off again:
 //
-//   auto handle = w.register_hook([](const hvd::Tensor& g) { return g * 0.5;
-//   });
+//   auto handle =
+//       w.register_hook([](const hvd::Tensor& g) { return g * 0.5; });
 //   ...
 //   handle.remove();
 //

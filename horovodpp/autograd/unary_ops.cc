@@ -46,16 +46,6 @@ struct LogBackward : Node {
   SavedTensor self;
 };
 
-// dx = relu_backward(dy, y), linear in dy:  ddy = relu_backward(ddx, y)
-struct ReluBackwardBackward : Node {
-  const char* name() const override { return "ReluBackwardBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = relu_backward(grads[0], result.unpack(*this));
-  }
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-};
-
 // y = max(x, 0):  dx = dy where y > 0, else 0
 struct ReluBackward : Node {
   const char* name() const override { return "ReluBackward"; }
@@ -64,6 +54,11 @@ struct ReluBackward : Node {
   }
   void release_saved() override { result.release(); }
   SavedTensor result;
+};
+
+// dx = relu_backward(dy, y), linear in dy:  ddy = relu_backward(ddx, y)
+struct ReluBackwardBackward : ReluBackward {
+  const char* name() const override { return "ReluBackwardBackward"; }
 };
 
 // y = x in another dtype:  dx = dy in x's dtype

@@ -10,7 +10,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(AccumulateGrad, Item130_TakesAFreshGradientOver) {
+TEST(AccumulateGrad, TakesAFreshGradientOver) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = x * 3.0;
   const void* memory = nullptr;
@@ -31,7 +31,7 @@ TEST(AccumulateGrad, Item130_TakesAFreshGradientOver) {
   EXPECT_TRUE(v.grad().is_contiguous());
 }
 
-TEST(AccumulateGrad, Item131_CopiesTheGradientOfTheCaller) {
+TEST(AccumulateGrad, CopiesTheGradientOfTheCaller) {
   Tensor x = leaf({1, 2}, {2});
   Tensor g = constant({3, 4}, {2});
   x.backward(g);
@@ -39,7 +39,7 @@ TEST(AccumulateGrad, Item131_CopiesTheGradientOfTheCaller) {
   EXPECT_THAT(values(x.grad()), ElementsAre(3, 4));
 }
 
-TEST(AccumulateGrad, Item132_AddsInPlaceUnlessRecorded) {
+TEST(AccumulateGrad, AddsInPlaceUnlessRecorded) {
   Tensor x = leaf({1, 2}, {2});
   (x * 2.0).backward(ones64({2}));
   Tensor grad = x.grad();
@@ -51,7 +51,7 @@ TEST(AccumulateGrad, Item132_AddsInPlaceUnlessRecorded) {
   EXPECT_THAT(values(x.grad()), Each(9));
 }
 
-TEST(AccumulateGrad, Item133_LaysGradientsOutLikeTheParameter) {
+TEST(AccumulateGrad, LaysGradientsOutLikeTheParameter) {
   Tensor dense = leaf({1, 2, 3, 4, 5, 6}, {2, 3}).detach().t();
   dense.set_requires_grad(true);
   (dense * 2.0).backward(ones64({3, 2}));
@@ -63,7 +63,7 @@ TEST(AccumulateGrad, Item133_LaysGradientsOutLikeTheParameter) {
   EXPECT_EQ(gaps.grad().strides(), autograd::Dims({2, 1}));
 }
 
-TEST(AccumulateGrad, Item134_ConvertsTheGradientToTheLeafsDtype) {
+TEST(AccumulateGrad, ConvertsTheGradientToTheLeafsDtype) {
   Tensor x = ones({2}, {.requires_grad = true});
   x.to(DType::kF64).backward(constant({3, 4}, {2}));
   EXPECT_EQ(x.grad().dtype(), DType::kF32);
@@ -71,7 +71,7 @@ TEST(AccumulateGrad, Item134_ConvertsTheGradientToTheLeafsDtype) {
   EXPECT_THAT(x.grad().to_vector<float>(), ElementsAre(4, 5));
 }
 
-TEST(AccumulateGrad, Item117_And135_SumsGradientsDownToTheOperand) {
+TEST(AccumulateGrad, And135_SumsGradientsDownToTheOperand) {
   Tensor row = leaf({1, 2, 3}, {3}), column = leaf({1, 2}, {2, 1});
   Tensor scalar = leaf(5);
   (row + column + scalar).sum().backward();
@@ -86,7 +86,7 @@ TEST(AccumulateGrad, Item117_And135_SumsGradientsDownToTheOperand) {
   EXPECT_THAT(values(some.grad()), ElementsAre(0, 0, 0, 0));
 }
 
-TEST(AccumulateGrad, Item136_TakesGradientsThatRepeatElements) {
+TEST(AccumulateGrad, TakesGradientsThatRepeatElements) {
   Tensor x = leaf({1, 2, 3, 4}, {2, 2});
   x.matmul(x).backward(ones64({1, 1}).expand({2, 2}));
   EXPECT_THAT(values(x.grad()), ElementsAre(7, 11, 9, 13));

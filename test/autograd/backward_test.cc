@@ -27,7 +27,7 @@ struct WorkedExample {
   Tensor loss = l4.mean();
 };
 
-TEST(Graph, Item1_AnOperationRecordsItself) {
+TEST(Graph, AnOperationRecordsItself) {
   Tensor a = leaf(2);
   Tensor b = exp(a);
   EXPECT_NEAR(value(b), 7.3891, 1e-4);
@@ -35,7 +35,7 @@ TEST(Graph, Item1_AnOperationRecordsItself) {
   EXPECT_FALSE(a.grad_fn());
 }
 
-TEST(Graph, Item2_TheWorkedExampleHasItsValues) {
+TEST(Graph, TheWorkedExampleHasItsValues) {
   WorkedExample e;
   EXPECT_THAT(values(e.l1), Each(2));
   EXPECT_THAT(values(e.l2), Each(5));
@@ -44,7 +44,7 @@ TEST(Graph, Item2_TheWorkedExampleHasItsValues) {
   EXPECT_EQ(value(e.loss), 40);
 }
 
-TEST(Graph, Item3_BeforeBackwardThereAreNodesAndNoGradients) {
+TEST(Graph, BeforeBackwardThereAreNodesAndNoGradients) {
   WorkedExample e;
   for (const Tensor& t : {e.w1, e.w2, e.w3, e.l1, e.loss}) {
     EXPECT_FALSE(t.grad().defined());
@@ -54,7 +54,7 @@ TEST(Graph, Item3_BeforeBackwardThereAreNodesAndNoGradients) {
   EXPECT_STREQ(e.loss.grad_fn()->name(), "MeanBackward");
 }
 
-TEST(Graph, Item4_And5_OnlyLeavesGetGradients) {
+TEST(Graph, And5_OnlyLeavesGetGradients) {
   WorkedExample e;
   e.loss.backward();
   EXPECT_EQ(value(e.w1.grad()), 28);
@@ -67,7 +67,7 @@ TEST(Graph, Item4_And5_OnlyLeavesGetGradients) {
   }
 }
 
-TEST(Graph, Item6_RetainGradKeepsInnerGradients) {
+TEST(Graph, RetainGradKeepsInnerGradients) {
   WorkedExample e;
   for (const Tensor& t : {e.l1, e.l2, e.l3, e.l4, e.loss}) t.retain_grad();
   e.loss.backward();
@@ -78,7 +78,7 @@ TEST(Graph, Item6_RetainGradKeepsInnerGradients) {
   EXPECT_THAT(values(e.l3.grad()), Each(1.25));
 }
 
-TEST(Graph, Item7_HooksFireOnceInBackwardOrderWithTheWholeGradient) {
+TEST(Graph, HooksFireOnceInBackwardOrderWithTheWholeGradient) {
   WorkedExample e;
   std::vector<double> seen;
   for (const Tensor& t : {e.l1, e.l4, e.loss}) {
@@ -89,7 +89,7 @@ TEST(Graph, Item7_HooksFireOnceInBackwardOrderWithTheWholeGradient) {
   EXPECT_FALSE(e.loss.grad().defined());
 }
 
-TEST(Graph, Item8_And9_RequiresGradSpreads) {
+TEST(Graph, And9_RequiresGradSpreads) {
   Tensor a = leaf(2);
   Tensor b = constant(3);
   EXPECT_TRUE((a + b).requires_grad());
@@ -99,19 +99,19 @@ TEST(Graph, Item8_And9_RequiresGradSpreads) {
   EXPECT_TRUE(a.is_leaf());
 }
 
-TEST(Graph, Item10_IntegersHaveNoGradients) {
+TEST(Graph, IntegersHaveNoGradients) {
   EXPECT_ERROR(std::invalid_argument, "floating point",
                zeros({2}, {.dtype = DType::kI64}).set_requires_grad(true));
   EXPECT_FALSE(argmax(leaf({1, 2}, {2})).requires_grad());
 }
 
-TEST(Graph, Item11_ANonLeafKeepsRequiringGrad) {
+TEST(Graph, ANonLeafKeepsRequiringGrad) {
   Tensor z = leaf(2) * leaf(3);
   EXPECT_THROW(z.set_requires_grad(false), AutogradError);
   EXPECT_TRUE(z.set_requires_grad(true).is_same(z));
 }
 
-TEST(Graph, Item13_EdgesLeadToTheProducersOfTheInputs) {
+TEST(Graph, EdgesLeadToTheProducersOfTheInputs) {
   Tensor x = leaf(1), y = leaf(2);
   Tensor a = x + y;
   const auto edges = a.grad_fn()->next_edges();
@@ -125,7 +125,7 @@ TEST(Graph, Item13_EdgesLeadToTheProducersOfTheInputs) {
   EXPECT_FALSE(b.grad_fn()->next_edges()[1]);
 }
 
-TEST(Graph, Item14_RetainGradKeepsNoTensorAlive) {
+TEST(Graph, RetainGradKeepsNoTensorAlive) {
   Tensor x = leaf(3);
   Tensor y = x * 2.0;
   y.retain_grad();
@@ -137,7 +137,7 @@ TEST(Graph, Item14_RetainGradKeepsNoTensorAlive) {
   EXPECT_EQ(value(x.grad()), 1);
 }
 
-TEST(Graph, Item15_BackwardFreesWhatWasSaved) {
+TEST(Graph, BackwardFreesWhatWasSaved) {
   ASSERT_EQ(autograd::saved_tensor_bytes(), 0);
   WorkedExample e;
   EXPECT_GT(autograd::saved_tensor_bytes(), 0);
@@ -145,7 +145,7 @@ TEST(Graph, Item15_BackwardFreesWhatWasSaved) {
   EXPECT_EQ(autograd::saved_tensor_bytes(), 0);
 }
 
-TEST(Backward, Item16_ASecondBackwardIsRefused) {
+TEST(Backward, ASecondBackwardIsRefused) {
   Tensor a = leaf({3, 1}, {2});
   Tensor loss = (a * a).mean();
   loss.backward();
@@ -154,7 +154,7 @@ TEST(Backward, Item16_ASecondBackwardIsRefused) {
   EXPECT_THAT(values(a.grad()), ElementsAre(3, 1));
 }
 
-TEST(Backward, Item17_ARetainedGraphRunsAgain) {
+TEST(Backward, ARetainedGraphRunsAgain) {
   Tensor a = leaf({3, 1}, {2});
   Tensor loss = (a * a).mean();
   loss.backward({}, {.retain_graph = true});
@@ -162,7 +162,7 @@ TEST(Backward, Item17_ARetainedGraphRunsAgain) {
   EXPECT_THAT(values(a.grad()), ElementsAre(6, 2));
 }
 
-TEST(Backward, Item18_AGraphThatSavesNothingRunsAgain) {
+TEST(Backward, AGraphThatSavesNothingRunsAgain) {
   Tensor b = leaf(1);
   Tensor c = b + 1.0;
   c.backward();
@@ -170,7 +170,7 @@ TEST(Backward, Item18_AGraphThatSavesNothingRunsAgain) {
   EXPECT_EQ(value(b.grad()), 2);
 }
 
-TEST(Backward, Item19_And34_GradientsAddUpUntilForgotten) {
+TEST(Backward, And34_GradientsAddUpUntilForgotten) {
   Tensor a = leaf(3);
   for (int i = 0; i < 5; ++i) (a * a).backward();
   EXPECT_EQ(value(a.grad()), 30);
@@ -180,7 +180,7 @@ TEST(Backward, Item19_And34_GradientsAddUpUntilForgotten) {
   EXPECT_EQ(value(a.grad()), 6);
 }
 
-TEST(Backward, Item20_And21_TheGradientMustFitTheRoot) {
+TEST(Backward, And21_TheGradientMustFitTheRoot) {
   Tensor x = leaf({1, 2}, {2});
   EXPECT_ERROR(NonScalarError,
                "grad can be implicitly created only for scalar outputs",
@@ -189,7 +189,7 @@ TEST(Backward, Item20_And21_TheGradientMustFitTheRoot) {
                (x * 2.0).backward(ones64({3})));
 }
 
-TEST(Backward, Item22_And23_ARootMustRequireGrad) {
+TEST(Backward, And23_ARootMustRequireGrad) {
   EXPECT_ERROR(NotDifferentiableError, "does not require grad",
                ones64({1}).backward());
   Tensor a = leaf(1);
@@ -199,7 +199,7 @@ TEST(Backward, Item22_And23_ARootMustRequireGrad) {
   EXPECT_FALSE(a.grad().defined());
 }
 
-TEST(Backward, Item24_ARootGivenTwiceCountsTwice) {
+TEST(Backward, ARootGivenTwiceCountsTwice) {
   Tensor a = leaf({1, 2}, {2}), b = leaf({3, 4}, {2});
   Tensor x = a * b;
   Tensor g = constant({1, 10}, {2});
@@ -208,7 +208,7 @@ TEST(Backward, Item24_ARootGivenTwiceCountsTwice) {
   EXPECT_THAT(values(b.grad()), ElementsAre(2, 40));
 }
 
-TEST(Backward, Item25_ARootMayLieBelowAnother) {
+TEST(Backward, ARootMayLieBelowAnother) {
   Tensor x = leaf(2);
   Tensor y = x * x;
   Tensor z = y * y * y;
@@ -216,7 +216,7 @@ TEST(Backward, Item25_ARootMayLieBelowAnother) {
   EXPECT_EQ(value(x.grad()), 2 * 2 * 5 + 6 * 32 * 7);
 }
 
-TEST(Backward, Item26_RootsShareAGraph) {
+TEST(Backward, RootsShareAGraph) {
   Tensor x = leaf(1), y = leaf(2), q = leaf(3), a = leaf(4), b = leaf(5);
   Tensor q2 = q * 2.0;
   Tensor z = x + y + q2;
@@ -227,7 +227,7 @@ TEST(Backward, Item26_RootsShareAGraph) {
   EXPECT_EQ(value(a.grad()), 500);
 }
 
-TEST(Backward, Item27_OnlyTheGivenInputsGetGradients) {
+TEST(Backward, OnlyTheGivenInputsGetGradients) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor z = x * y;
   z.backward({}, {.inputs = std::vector{x}});
@@ -237,7 +237,7 @@ TEST(Backward, Item27_OnlyTheGivenInputsGetGradients) {
                z.backward({}, {.inputs = std::vector<Tensor>{}}));
 }
 
-TEST(Backward, Item28_InputsNeedNotBeLeaves) {
+TEST(Backward, InputsNeedNotBeLeaves) {
   Tensor x = leaf(2), y = leaf(3), z = leaf(1);
   Tensor xn = x * 1.0;
   Tensor out = xn * xn + y * xn + y * y;
@@ -248,7 +248,7 @@ TEST(Backward, Item28_InputsNeedNotBeLeaves) {
   EXPECT_FALSE(z.grad().defined());
 }
 
-TEST(Backward, Item29_And30_AnUnusedPartHasZeros) {
+TEST(Backward, And30_AnUnusedPartHasZeros) {
   Tensor x = leaf({1, 2, 3, 4, 5}, {5});
   Tensor part = x.narrow(0, 2, 1);
   (part * 4.0).sum().backward();
@@ -276,7 +276,7 @@ Tensor custom(const Tensor& x, std::function<Tensor(const Tensor&)> formula) {
   return y;
 }
 
-TEST(Backward, Item31_AnUndefinedGradientLeavesTheLeafWithout) {
+TEST(Backward, AnUndefinedGradientLeavesTheLeafWithout) {
   Tensor x = leaf({1, 2}, {2});
   int fired = 0;
   x.register_hook([&](const Tensor&) { ++fired; });
@@ -287,14 +287,14 @@ TEST(Backward, Item31_AnUndefinedGradientLeavesTheLeafWithout) {
   EXPECT_EQ(fired, 0);
 }
 
-TEST(Backward, Item32_AGradientOfTheWrongShapeIsNamed) {
+TEST(Backward, AGradientOfTheWrongShapeIsNamed) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = custom(x, [](const Tensor&) { return ones64({3}); });
   EXPECT_ERROR(AutogradError, "expected shape [2]", y.sum().backward());
   EXPECT_ERROR(AutogradError, "CustomBackward", y.sum().backward());
 }
 
-TEST(Backward, Item33_AnExceptionReachesTheCallerAndTheEngineLivesOn) {
+TEST(Backward, AnExceptionReachesTheCallerAndTheEngineLivesOn) {
   struct Unusual {
     int code;
   };

@@ -16,7 +16,7 @@ using autograd::NotDifferentiableError;
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(Grad, Item107_LeavesGradientsAlone) {
+TEST(Grad, LeavesGradientsAlone) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor m = x * y;
   Tensor z = m * m;
@@ -26,7 +26,7 @@ TEST(Grad, Item107_LeavesGradientsAlone) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST(Grad, Item108_AnUnusedInputIsAnErrorUnlessAllowed) {
+TEST(Grad, AnUnusedInputIsAnErrorUnlessAllowed) {
   Tensor x = leaf(2), y = leaf({1, 1}, {2});
   EXPECT_ERROR(NotDifferentiableError, "Set allow_unused if",
                autograd::grad({x * 2.0}, {x, y}));
@@ -39,7 +39,7 @@ TEST(Grad, Item108_AnUnusedInputIsAnErrorUnlessAllowed) {
                NotDifferentiableError);
 }
 
-TEST(Grad, Item109_RunsOnlyWhatLeadsToTheInputs) {
+TEST(Grad, RunsOnlyWhatLeadsToTheInputs) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor side = y * 2.0;
   side.register_hook(
@@ -47,7 +47,7 @@ TEST(Grad, Item109_RunsOnlyWhatLeadsToTheInputs) {
   EXPECT_EQ(value(autograd::grad({x * 5.0 + side}, {x})[0]), 5);
 }
 
-TEST(DoubleBackward, Item110_AGradientHasAGradient) {
+TEST(DoubleBackward, AGradientHasAGradient) {
   Tensor x = leaf({1, 2}, {2}), y = leaf({3, 4}, {2});
   Tensor z = x * x + y * x + y * y;
   z.backward(ones64({2}), {.create_graph = true});
@@ -66,7 +66,7 @@ TEST(DoubleBackward, Item110_AGradientHasAGradient) {
   EXPECT_THAT(values(hv[0]), Each(5));
 }
 
-TEST(DoubleBackward, Item111_OfALinearFunctionIsZero) {
+TEST(DoubleBackward, OfALinearFunctionIsZero) {
   Tensor x = leaf(2);
   Tensor y = x * 3.0;
   for (double expected : {3.0, 0.0, 0.0}) {
@@ -80,7 +80,7 @@ TEST(DoubleBackward, Item111_OfALinearFunctionIsZero) {
   }
 }
 
-TEST(Grad, Item113_GradientAscentOfANonLeaf) {
+TEST(Grad, GradientAscentOfANonLeaf) {
   Tensor x0 = leaf({1, 2}, {2}), y = leaf({3, 4}, {2});
   Tensor x = x0 * 1.0;
   for (int step = 0; step < 5; ++step) {
@@ -95,7 +95,7 @@ TEST(Grad, Item113_GradientAscentOfANonLeaf) {
   EXPECT_TRUE(x0.grad().defined());
 }
 
-TEST(Grad, Item114_ABackwardMayBeRunInShards) {
+TEST(Grad, ABackwardMayBeRunInShards) {
   std::vector<Tensor> leaves, inner, shard_grads;
   Tensor loss = zeros({}, {.dtype = DType::kF64});
   for (int i = 0; i < 10; ++i) {
@@ -117,7 +117,7 @@ TEST(Grad, Item114_ABackwardMayBeRunInShards) {
   }
 }
 
-TEST(Engine, Item118_And119_TheNodeRecordedLastRunsFirst) {
+TEST(Engine, And119_TheNodeRecordedLastRunsFirst) {
   std::vector<std::vector<int>> orders;
   for (int run = 0; run < 100; ++run) {
     Tensor x = leaf(1);
@@ -135,7 +135,7 @@ TEST(Engine, Item118_And119_TheNodeRecordedLastRunsFirst) {
   EXPECT_THAT(orders, Each(orders[0]));
 }
 
-TEST(Engine, Item120_SequenceNumbersBelongToTheThread) {
+TEST(Engine, SequenceNumbersBelongToTheThread) {
   Tensor x = leaf(1);
   const auto number = [&] { return (x * 2.0).grad_fn()->sequence_nr(); };
   const auto first = number();
@@ -161,13 +161,13 @@ Tensor nested(const Tensor& x, int depth, std::vector<int>* order) {
   return y;
 }
 
-TEST(Engine, Item122_BackwardInBackwardGoesAsDeepAsOneLikes) {
+TEST(Engine, BackwardInBackwardGoesAsDeepAsOneLikes) {
   Tensor x = leaf(1);
   nested(x, 2000, nullptr).backward();
   EXPECT_EQ(value(x.grad()), 1);
 }
 
-TEST(Engine, Item122_AnErrorComesUpFromAnyDepth) {
+TEST(Engine, AnErrorComesUpFromAnyDepth) {
   std::function<void(int)> descend = [&](int depth) {
     EnableGrad enable_grad;
     Tensor y = leaf(1) * 1.0;
@@ -180,7 +180,7 @@ TEST(Engine, Item122_AnErrorComesUpFromAnyDepth) {
   EXPECT_ERROR(std::out_of_range, "at the bottom", descend(200));
 }
 
-TEST(Engine, Item123_NestedWorkRunsBeforeTheRest) {
+TEST(Engine, NestedWorkRunsBeforeTheRest) {
   Tensor x = leaf(1);
   std::vector<int> order;
   Tensor plain = x * 1.0;
@@ -191,7 +191,7 @@ TEST(Engine, Item123_NestedWorkRunsBeforeTheRest) {
   EXPECT_EQ(order.back(), -1);
 }
 
-TEST(Engine, Item124_A150000NodesDeepGraphIsBuiltRunAndFreed) {
+TEST(Engine, A150000NodesDeepGraphIsBuiltRunAndFreed) {
   Tensor x = leaf(1);
   {
     Tensor y = x;
@@ -214,7 +214,7 @@ void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Threads, Item125_BackwardOfGraphsOfTheirOwn) {
+TEST(Threads, BackwardOfGraphsOfTheirOwn) {
   on_threads(10, [](int) {
     Tensor x = ones64({5, 5}, true);
     ((x + 3.0) * (x + 4.0) / 2.0).sum().backward();
@@ -222,7 +222,7 @@ TEST(Threads, Item125_BackwardOfGraphsOfTheirOwn) {
   });
 }
 
-TEST(Threads, Item125_NoContributionToASharedLeafIsLost) {
+TEST(Threads, NoContributionToASharedLeafIsLost) {
   Tensor x = ones64({5, 5}, true);
   std::atomic<int> fired{0};
   x.register_post_accumulate_grad_hook([&](const Tensor&) { ++fired; });
@@ -235,7 +235,7 @@ TEST(Threads, Item125_NoContributionToASharedLeafIsLost) {
   EXPECT_EQ(fired, 10);
 }
 
-TEST(Threads, Item121_And126_OneGraphRunsInSeveralThreads) {
+TEST(Threads, And126_OneGraphRunsInSeveralThreads) {
   Tensor x = ones64({3}, true);
   Tensor loss = (x * x * x).sum();
   on_threads(5, [&](int) { loss.backward({}, {.retain_graph = true}); });
@@ -254,7 +254,7 @@ TEST(Threads, Item121_And126_OneGraphRunsInSeveralThreads) {
   EXPECT_EQ(succeeded + freed, 5);
 }
 
-TEST(Threads, Item121_BackwardThroughAGraphFromWithinItself) {
+TEST(Threads, BackwardThroughAGraphFromWithinItself) {
   Tensor x = leaf(2);
   Tensor y = x * x * x;
   bool inside = false;
@@ -267,7 +267,7 @@ TEST(Threads, Item121_BackwardThroughAGraphFromWithinItself) {
   EXPECT_EQ(value(x.grad()), 24);
 }
 
-TEST(Threads, Item128_And183_NodesRunOnTheThreadThatCallsBackward) {
+TEST(Threads, And183_NodesRunOnTheThreadThatCallsBackward) {
   Tensor x = leaf(2);
   Tensor y = x * x;
   std::thread::id where;
@@ -279,7 +279,7 @@ TEST(Threads, Item128_And183_NodesRunOnTheThreadThatCallsBackward) {
   EXPECT_EQ(value(x.grad()), 4);
 }
 
-TEST(Engine, Item129_GradientsOfTheCallerAreNotModified) {
+TEST(Engine, GradientsOfTheCallerAreNotModified) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = x * 1.0;
   Tensor g = constant({1, 10}, {2});

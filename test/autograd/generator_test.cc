@@ -24,7 +24,7 @@ TEST(Philox, GivesTheKnownAnswers) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
-TEST(Generator, Item188_ReplaysFromItsState) {
+TEST(Generator, ReplaysFromItsState) {
   Generator generator(42);
   std::vector<float> first(10), second(10), replay(10);
   generator.uniform(std::span<float>(first));

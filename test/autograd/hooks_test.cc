@@ -14,12 +14,12 @@ using autograd::HookHandle;
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(TensorHook, Item12_IsNotCalledWhereNothingRequiresGrad) {
+TEST(TensorHook, IsNotCalledWhereNothingRequiresGrad) {
   Tensor x = constant(1);
   EXPECT_THROW(x.register_hook([](const Tensor&) {}), HookError);
 }
 
-TEST(TensorHook, Item35_HandlesAddAndRemove) {
+TEST(TensorHook, HandlesAddAndRemove) {
   Tensor x = ones64({5, 5}, true);
   Tensor y = (ones64({5, 5}) * 4.0).set_requires_grad(true);
   int counter = 0;
@@ -37,7 +37,7 @@ TEST(TensorHook, Item35_HandlesAddAndRemove) {
   second.remove();  // Harmless.
 }
 
-TEST(TensorHook, Item36_MayReplaceTheGradient) {
+TEST(TensorHook, MayReplaceTheGradient) {
   Tensor x = ones64({5, 5}, true);
   Tensor y = (ones64({5, 5}) * 4.0).set_requires_grad(true);
   const auto twice = [](const Tensor& g) { return g * 2.0; };
@@ -54,7 +54,7 @@ TEST(TensorHook, Item36_MayReplaceTheGradient) {
   EXPECT_THAT(values(y.grad()), Each(8));
 }
 
-TEST(TensorHook, Item37_MustKeepShapeAndDtype) {
+TEST(TensorHook, MustKeepShapeAndDtype) {
   Tensor x = ones64({2}, true);
   HookHandle handle =
       x.register_hook([](const Tensor&) { return ones64({3}); });
@@ -82,7 +82,7 @@ struct OrderLog {
   autograd::Ref<autograd::Node> accumulator;
 };
 
-TEST(Hooks, Item38_TensorHooksRunBeforeNodeHooks) {
+TEST(Hooks, TensorHooksRunBeforeNodeHooks) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
   OrderLog order;
@@ -91,7 +91,7 @@ TEST(Hooks, Item38_TensorHooksRunBeforeNodeHooks) {
   EXPECT_THAT(order.log, ElementsAre(1, 2, 2, 1, 1, 2));
 }
 
-TEST(Hooks, Item39_GradRunsTheTensorHooksOfALeafOnly) {
+TEST(Hooks, GradRunsTheTensorHooksOfALeafOnly) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
   OrderLog order;
@@ -100,7 +100,7 @@ TEST(Hooks, Item39_GradRunsTheTensorHooksOfALeafOnly) {
   EXPECT_THAT(order.log, ElementsAre(1, 2, 2, 1, 1));
 }
 
-TEST(Hooks, Item40_RetainGradSeesTensorHooksButNoNodeHooks) {
+TEST(Hooks, RetainGradSeesTensorHooksButNoNodeHooks) {
   Tensor a = leaf(1);
   Tensor b = a * 1.0;
   std::vector<int> log;
@@ -119,7 +119,7 @@ TEST(Hooks, Item40_RetainGradSeesTensorHooksButNoNodeHooks) {
   EXPECT_EQ(value(b.grad()), 3);
 }
 
-TEST(Hooks, Item41_RetainGradSeesTensorHooksRegisteredLater) {
+TEST(Hooks, RetainGradSeesTensorHooksRegisteredLater) {
   for (int hooks : {1, 2}) {
     Tensor b = leaf(1) * 1.0;
     b.retain_grad();
@@ -131,7 +131,7 @@ TEST(Hooks, Item41_RetainGradSeesTensorHooksRegisteredLater) {
   }
 }
 
-TEST(Hooks, Item42_ALeafsHooksRunInTheirOrder) {
+TEST(Hooks, ALeafsHooksRunInTheirOrder) {
   Tensor leaf_tensor = leaf(0);
   auto accumulator = autograd::gradient_edge(leaf_tensor).node;
   accumulator->register_post_hook(
@@ -148,7 +148,7 @@ TEST(Hooks, Item42_ALeafsHooksRunInTheirOrder) {
   EXPECT_NEAR(value(leaf_tensor.grad()), 3.0, 1e-12);
 }
 
-TEST(PostAccumulateHook, Item43_BelongsToLeaves) {
+TEST(PostAccumulateHook, BelongsToLeaves) {
   Tensor b = leaf(1) * 2.0;
   EXPECT_ERROR(HookError, "cannot be registered on non-leaf",
                b.register_post_accumulate_grad_hook([](const Tensor&) {}));
@@ -157,7 +157,7 @@ TEST(PostAccumulateHook, Item43_BelongsToLeaves) {
       HookError);
 }
 
-TEST(PostAccumulateHook, Item44_MayMoveTheParameter) {
+TEST(PostAccumulateHook, MayMoveTheParameter) {
   Tensor p = leaf(5);
   p.register_post_accumulate_grad_hook([](const Tensor& t) {
     NoGrad no_grad;
@@ -171,7 +171,7 @@ TEST(PostAccumulateHook, Item44_MayMoveTheParameter) {
   EXPECT_EQ(value(p), 16);
 }
 
-TEST(PostAccumulateHook, Item53_FiresOnceAfterTheLastContribution) {
+TEST(PostAccumulateHook, FiresOnceAfterTheLastContribution) {
   Tensor w = leaf(3);
   std::vector<double> seen;
   HookHandle handle = w.register_post_accumulate_grad_hook(
@@ -185,7 +185,7 @@ TEST(PostAccumulateHook, Item53_FiresOnceAfterTheLastContribution) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-TEST(PostAccumulateHook, Item118_And208_FiresAsEarlyAsItCan) {
+TEST(PostAccumulateHook, And208_FiresAsEarlyAsItCan) {
   Tensor w1 = leaf(2), w2 = leaf(3), w3 = leaf(4);
   std::vector<int> order;
   int number = 0;
@@ -201,7 +201,7 @@ TEST(PostAccumulateHook, Item118_And208_FiresAsEarlyAsItCan) {
   EXPECT_THAT(order, ElementsAre(3, -2, 2, -1, 1));
 }
 
-TEST(Hooks, Item47_LiveAsLongAsTheTensorOrTheHandleSays) {
+TEST(Hooks, LiveAsLongAsTheTensorOrTheHandleSays) {
   auto token = std::make_shared<int>(1);
   std::weak_ptr<int> weak = token;
   Tensor x = leaf(1);
@@ -221,7 +221,7 @@ TEST(Hooks, Item47_LiveAsLongAsTheTensorOrTheHandleSays) {
   handle.remove();
 }
 
-TEST(Hooks, Item48_FireWhereTheEdgesLead) {
+TEST(Hooks, FireWhereTheEdgesLead) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
   Tensor c = b * 2.0;
@@ -253,7 +253,7 @@ TEST(Hooks, Item48_FireWhereTheEdgesLead) {
               ElementsAre(2, 2, 2));
 }
 
-TEST(Hooks, Item49_ARemovedHookDoesNotRunAnyMore) {
+TEST(Hooks, ARemovedHookDoesNotRunAnyMore) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
   bool ran = false;
@@ -270,7 +270,7 @@ TEST(Hooks, Item49_ARemovedHookDoesNotRunAnyMore) {
   EXPECT_FALSE(ran);
 }
 
-TEST(Hooks, Item50_BelongToTheVersionTheyWereHungOnto) {
+TEST(Hooks, BelongToTheVersionTheyWereHungOnto) {
   Tensor a = leaf({1, 1}, {2});
   Tensor b = a.clone();
   std::vector<double> first, second;
@@ -289,7 +289,7 @@ TEST(Hooks, Item50_BelongToTheVersionTheyWereHungOnto) {
   EXPECT_THAT(values(a.grad()), Each(8));
 }
 
-TEST(Hooks, Item51_RetainGradFollowsTheLatestVersion) {
+TEST(Hooks, RetainGradFollowsTheLatestVersion) {
   Tensor a = leaf({1, 1}, {2}).clone();
   a.retain_grad();
   a.mul_(2.0);
@@ -304,7 +304,7 @@ TEST(Hooks, Item51_RetainGradFollowsTheLatestVersion) {
   EXPECT_THAT(values(base.grad()), Each(1));
 }
 
-TEST(Callbacks, Item54_RunOnceWhenTheirBackwardHasFinished) {
+TEST(Callbacks, RunOnceWhenTheirBackwardHasFinished) {
   EXPECT_THROW(autograd::queue_callback([] {}), autograd::AutogradError);
   Tensor x = leaf(2);
   std::vector<int> log;
@@ -326,7 +326,7 @@ TEST(Callbacks, Item54_RunOnceWhenTheirBackwardHasFinished) {
   EXPECT_THAT(log, ElementsAre(0, -1, 1, 2));
 }
 
-TEST(Hooks, Item55_AGradientThatAHookSawIsNotWrittenAgain) {
+TEST(Hooks, AGradientThatAHookSawIsNotWrittenAgain) {
   Tensor x = leaf({1, 2}, {2});
   Tensor late = x * 3.0;
   Tensor y = x + 1.0;
@@ -345,7 +345,7 @@ TEST(Hooks, Item55_AGradientThatAHookSawIsNotWrittenAgain) {
   EXPECT_THAT(values(x.grad()), ElementsAre(5, 5));
 }
 
-TEST(Hooks, Item57_RetainedGradientsAddUp) {
+TEST(Hooks, RetainedGradientsAddUp) {
   Tensor input = leaf({1, 2}, {2});
   Tensor h1 = input * 3.0;
   Tensor out = (h1 * h1).sum();

@@ -16,7 +16,7 @@ using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(Version, Item58_CountsWritesNotResults) {
+TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;
   EXPECT_EQ(b.version(), 0u);
@@ -27,7 +27,7 @@ TEST(Version, Item58_CountsWritesNotResults) {
   EXPECT_FALSE(exp(a).is_same(a));
 }
 
-TEST(Version, Item59_AWriteToWhatBackwardNeedsIsNamed) {
+TEST(Version, AWriteToWhatBackwardNeedsIsNamed) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;
   Tensor loss = (b * b).mean();
@@ -41,7 +41,7 @@ TEST(Version, Item59_AWriteToWhatBackwardNeedsIsNamed) {
   EXPECT_ERROR(VersionError, "MulBackward", loss.backward());
 }
 
-TEST(Version, Item60_AWriteToWhatBackwardDoesNotNeedIsFine) {
+TEST(Version, AWriteToWhatBackwardDoesNotNeedIsFine) {
   Tensor x = leaf(3), y = leaf(4);
   Tensor z = x * y;
   Tensor q = z + y;
@@ -52,7 +52,7 @@ TEST(Version, Item60_AWriteToWhatBackwardDoesNotNeedIsFine) {
   EXPECT_THROW(w.backward(), VersionError);
 }
 
-TEST(Inplace, Item61_ALeafThatRequiresGradIsNotWritten) {
+TEST(Inplace, ALeafThatRequiresGradIsNotWritten) {
   Tensor a = leaf({1, 3}, {2});
   EXPECT_ERROR(LeafInplaceError, "leaf Variable that requires grad",
                a.add_(10.0));
@@ -62,7 +62,7 @@ TEST(Inplace, Item61_ALeafThatRequiresGradIsNotWritten) {
   EXPECT_EQ(a.version(), 0u);
 }
 
-TEST(Inplace, Item62_NorAViewOfOne) {
+TEST(Inplace, NorAViewOfOne) {
   Tensor a = leaf({1, 3}, {2});
   EXPECT_ERROR(LeafInplaceError,
                "a view of a leaf Variable that requires grad is being used in "
@@ -71,7 +71,7 @@ TEST(Inplace, Item62_NorAViewOfOne) {
   EXPECT_THAT(values(a), ElementsAre(1, 3));
 }
 
-TEST(Inplace, Item63_And64_UnlessItIsDetachedOrNothingIsRecorded) {
+TEST(Inplace, And64_UnlessItIsDetachedOrNothingIsRecorded) {
   for (int way = 0; way < 3; ++way) {
     Tensor a = leaf({1, 3, 2, 4}, {4});
     if (way == 0) a.data().fill_(10);
@@ -87,7 +87,7 @@ TEST(Inplace, Item63_And64_UnlessItIsDetachedOrNothingIsRecorded) {
   }
 }
 
-TEST(Version, Item65_DetachSharesItAndDataDoesNot) {
+TEST(Version, DetachSharesItAndDataDoesNot) {
   Tensor x = leaf(3);
   Tensor y = x * x;
   x.detach().zero_();
@@ -100,7 +100,7 @@ TEST(Version, Item65_DetachSharesItAndDataDoesNot) {
   EXPECT_EQ(value(x.grad()), 0);  // Wrong, as documented.
 }
 
-TEST(Version, Item66_And81_ViewsShareThatOfTheirBase) {
+TEST(Version, And81_ViewsShareThatOfTheirBase) {
   Tensor base = constant({1, 2, 3, 4}, {2, 2});
   Tensor view = base.view({4});
   view.add_(1.0);
@@ -110,7 +110,7 @@ TEST(Version, Item66_And81_ViewsShareThatOfTheirBase) {
   EXPECT_THAT(values(view), ElementsAre(4, 6, 8, 10));
 }
 
-TEST(Inplace, Item68_ACopyOfALeafCanBeWritten) {
+TEST(Inplace, ACopyOfALeafCanBeWritten) {
   Tensor leaf_tensor = leaf(2), y = leaf(5);
   Tensor x = leaf_tensor.clone();
   x.add_(10.0);
@@ -121,7 +121,7 @@ TEST(Inplace, Item68_ACopyOfALeafCanBeWritten) {
   EXPECT_THROW(z.backward(), VersionError);
 }
 
-TEST(Inplace, Item69_SettingAPartPassesGradientsToTheValue) {
+TEST(Inplace, SettingAPartPassesGradientsToTheValue) {
   Tensor x = leaf({1, 2, 3}, {3});
   Tensor y = x + 2.0;
   y.narrow(0, 1, 1).fill_(2);
@@ -136,7 +136,7 @@ TEST(Inplace, Item69_SettingAPartPassesGradientsToTheValue) {
   EXPECT_EQ(value(v.grad()), 2);
 }
 
-TEST(CopySlices, Item70_AWriteThroughAViewBelongsToTheBase) {
+TEST(CopySlices, AWriteThroughAViewBelongsToTheBase) {
   Tensor root = leaf({1, 2, 3, 4}, {2, 2});
   Tensor x = root.clone();
   x.narrow(0, 0, 1).mul_(2.0);
@@ -167,7 +167,7 @@ TEST(CopySlices, Item70_AWriteThroughAViewBelongsToTheBase) {
   EXPECT_THAT(values(wide.grad().t()), ElementsAre(1, 2, 1, 1, 1, 1));
 }
 
-TEST(CopySlices, Item71_WritingAGradientIntoAViewReachesTheBase) {
+TEST(CopySlices, WritingAGradientIntoAViewReachesTheBase) {
   Tensor a = constant({2, 5}, {2});
   Tensor earlier = a.narrow(0, 1, 1);
   Tensor b = leaf({3}, {1});
@@ -206,7 +206,7 @@ TEST(CopySlices, HasSecondDerivatives) {
   autograd::gradgradcheck(write, inputs);
 }
 
-TEST(Inplace, Item73_AViewOfNoGradModeIsNotWrittenInGradMode) {
+TEST(Inplace, AViewOfNoGradModeIsNotWrittenInGradMode) {
   Tensor base = leaf({1, 2}, {2}).clone();
   Tensor view;
   {
@@ -217,7 +217,7 @@ TEST(Inplace, Item73_AViewOfNoGradModeIsNotWrittenInGradMode) {
   EXPECT_ERROR(ViewInplaceError, "created in no_grad mode", view.mul_(2.0));
 }
 
-TEST(Inplace, Item75_ABaseThatBeginsToRequireGradProtectsItsViews) {
+TEST(Inplace, ABaseThatBeginsToRequireGradProtectsItsViews) {
   Tensor a = constant({1, 2}, {2});
   Tensor b = a.narrow(0, 0, 2);
   a.add_(1.0);
@@ -227,7 +227,7 @@ TEST(Inplace, Item75_ABaseThatBeginsToRequireGradProtectsItsViews) {
   EXPECT_THROW(b.add_(1.0), LeafInplaceError);
 }
 
-TEST(Inplace, Item78_SavesNothingThatIsNotNeeded) {
+TEST(Inplace, SavesNothingThatIsNotNeeded) {
   const std::int64_t before = autograd::saved_tensor_bytes();
   Tensor x = leaf({1, 2}, {2});
   Tensor y = (((x + 1.0) - x) * 3.0).view({2, 1}).sum();
@@ -258,7 +258,7 @@ TEST(Inplace, RefusesShapesThatDoNotBroadcastAndRepeatedElements) {
   EXPECT_ERROR(InvalidArgument, "differ in dtype", x.add_(ones({2})));
 }
 
-TEST(Modes, Item82_NestAndSurviveExceptions) {
+TEST(Modes, NestAndSurviveExceptions) {
   Tensor x = leaf(1);
   {
     NoGrad no_grad;
@@ -280,7 +280,7 @@ TEST(Modes, Item82_NestAndSurviveExceptions) {
   EXPECT_TRUE(is_grad_enabled());
 }
 
-TEST(Modes, Item83_BackwardRunsInTheModeOfCreateGraph) {
+TEST(Modes, BackwardRunsInTheModeOfCreateGraph) {
   Tensor x = leaf(2);
   for (bool create : {false, true}) {
     Tensor y = x * x;
@@ -291,14 +291,14 @@ TEST(Modes, Item83_BackwardRunsInTheModeOfCreateGraph) {
   }
 }
 
-TEST(Modes, Item86_DetachStopsTheGradient) {
+TEST(Modes, DetachStopsTheGradient) {
   Tensor x = leaf(3);
   Tensor y = (x * 2.0).detach();
   (x + y).backward();
   EXPECT_EQ(value(x.grad()), 1);
 }
 
-TEST(Modes, Item137_AnUpdateUnderNoGradKeepsTheLeaf) {
+TEST(Modes, AnUpdateUnderNoGradKeepsTheLeaf) {
   Tensor w = leaf(3);
   (w * w).backward();
   {

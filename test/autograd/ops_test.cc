@@ -171,7 +171,7 @@ const Case kCases[] = {
 
 class OperationTest : public testing::TestWithParam<Case> {};
 
-TEST_P(OperationTest, Item115_GradientsAgreeWithDifferences) {
+TEST_P(OperationTest, GradientsAgreeWithDifferences) {
   manual_seed(7);
   Inputs inputs;
   for (const Dims& shape : GetParam().shapes) {
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(, OperationTest, testing::ValuesIn(kCases),
                            return std::string(test.param.name);
                          });
 
-TEST(Gradcheck, Item115_NoticesAWrongFormulaAndRefusesFloat32) {
+TEST(Gradcheck, NoticesAWrongFormulaAndRefusesFloat32) {
   struct WrongBackward : autograd::Node {
     const char* name() const override { return "WrongBackward"; }
     void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -222,6 +222,12 @@ TEST(Ops, ComputeInFloat32AndInIntegers) {
   EXPECT_ERROR(InvalidArgument, "mean: computes in", i.mean());
   EXPECT_ERROR(InvalidArgument, "not in uint8",
                zeros({2}, {.dtype = DType::kU8}) + 1.0);
+}
+
+TEST(Ops, ALinearMapOfNothingIsZero) {
+  const Tensor y = linear(ones({2, 3, 0}), ones({4, 0}));
+  EXPECT_EQ(y.sizes(), autograd::Dims({2, 3, 4}));
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(24, 0.0f));
 }
 
 TEST(Ops, NameTheShapesThatDoNotFit) {

@@ -32,7 +32,7 @@ SavedTensorHooks::Unpack times_back(double factor) {
   };
 }
 
-TEST(SavedTensorHooks, Item99_PackAndUnpackWhatBackwardNeeds) {
+TEST(SavedTensorHooks, PackAndUnpackWhatBackwardNeeds) {
   Tensor a = leaf(3);
   {
     SavedTensorHooks::Scope scope(times(2), divided_by(2));
@@ -47,7 +47,7 @@ TEST(SavedTensorHooks, Item99_PackAndUnpackWhatBackwardNeeds) {
   }
 }
 
-TEST(SavedTensorHooks, Item100_PackOncePerSlotInTheirScopeOnly) {
+TEST(SavedTensorHooks, PackOncePerSlotInTheirScopeOnly) {
   Tensor a = leaf(3);
   int packed = 0, unpacked = 0;
   Tensor y;
@@ -72,7 +72,7 @@ TEST(SavedTensorHooks, Item100_PackOncePerSlotInTheirScopeOnly) {
   EXPECT_EQ(value(a.grad()), 4 * 27);
 }
 
-TEST(SavedTensorHooks, Item101_TheInnermostPairCounts) {
+TEST(SavedTensorHooks, TheInnermostPairCounts) {
   Tensor a = leaf(1), b = leaf(1);
   Tensor y, z;
   {
@@ -89,7 +89,7 @@ TEST(SavedTensorHooks, Item101_TheInnermostPairCounts) {
   EXPECT_EQ(value(b.grad()), 18);
 }
 
-TEST(SavedTensorHooks, Item102_MustNotWriteWhatTheyPack) {
+TEST(SavedTensorHooks, MustNotWriteWhatTheyPack) {
   Tensor a = leaf(3);
   SavedTensorHooks::Scope scope(
       [](const Tensor& t) {
@@ -100,7 +100,7 @@ TEST(SavedTensorHooks, Item102_MustNotWriteWhatTheyPack) {
   EXPECT_ERROR(HookError, "modifying its input in place", a * a);
 }
 
-TEST(SavedTensorHooks, Item103_TheVersionIsCheckedAllTheSame) {
+TEST(SavedTensorHooks, TheVersionIsCheckedAllTheSame) {
   Tensor a = leaf(3) * 1.0;
   Tensor y;
   {
@@ -111,7 +111,7 @@ TEST(SavedTensorHooks, Item103_TheVersionIsCheckedAllTheSame) {
   EXPECT_THROW(y.backward(), autograd::VersionError);
 }
 
-TEST(SavedTensor, Item105_ReturnsInputsThemselvesAndAliasesOfResults) {
+TEST(SavedTensor, ReturnsInputsThemselvesAndAliasesOfResults) {
   struct Probe : autograd::Node {
     const char* name() const override { return "Probe"; }
     void apply(std::span<Tensor>, std::span<Tensor>) override {}
@@ -133,7 +133,7 @@ TEST(SavedTensor, Item105_ReturnsInputsThemselvesAndAliasesOfResults) {
   EXPECT_FALSE(nothing.unpack(*node).defined());
 }
 
-TEST(SavedTensor, Item165_ResultsThatAreSavedKeepNoGraphAlive) {
+TEST(SavedTensor, ResultsThatAreSavedKeepNoGraphAlive) {
   WeakTensor weak;
   {
     Tensor y = exp(leaf(1));

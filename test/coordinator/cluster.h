@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ struct ClusterOptions {
   std::uint32_t cache_capacity = 16;
   std::size_t fusion_threshold = 1 << 20;
   Clock::Duration hold_back{0};
+
+  friend void PrintTo(const ClusterOptions& options, std::ostream* out) {
+    *out << options.size << " ranks, " << options.ranks_per_node << " per node";
+  }
 };
 
 class Cluster {

@@ -197,6 +197,53 @@ TEST_P(CoordinatorLayouts, AgreesInWhateverOrderThingsHappen) {
   }
 }
 
+TEST_P(CoordinatorLayouts, AShutdownDoesNotOvertakeWhatWasSubmittedBefore) {
+  for (const bool known : {false, true}) {
+    Cluster cluster(GetParam());
+    if (known) {
+      cluster.submit_everywhere(allreduce_of("a"));
+      cluster.settle();
+    }
+    for (int rank = 1; rank < cluster.size(); ++rank) {
+      cluster.submit(rank, allreduce_of("a"));
+    }
+    cluster.settle();
+    cluster.submit(0, allreduce_of("a"));
+    cluster.leave(0);
+    cluster.settle();
+    EXPECT_EQ(cluster.executed().size(), known ? 2u : 1u);
+  }
+}
+
+TEST(Coordinator, AReaderWakesTheLeaderThatWaitsForRoomInTheSchedule) {
+  Cluster cluster({.size = 2});
+  const int many = 6 * static_cast<int>(kMaxAppend);
+  for (int i = 0; i < many; ++i) {
+    Request barrier = allreduce_of(std::to_string(i));
+    barrier.kind = RequestKind::kBarrier;
+    barrier.once = true;
+    cluster.submit_everywhere(barrier);
+  }
+  cluster.move(1);
+  while (cluster.deliver(1, 0)) continue;
+  while (cluster.move(0)) continue;
+  ASSERT_LT(cluster[0].batches.size(), static_cast<std::size_t>(many));
+
+  while (cluster.deliver(0, 1)) continue;
+  Coordinator& reader = *cluster[1].coordinator;
+  while (true) {
+    const auto batch = reader.next_batch();
+    ASSERT_EQ(batch.status(), absl::OkStatus());
+    if (!batch->has_value()) break;
+    cluster[1].batches.push_back((*batch)->names);
+  }
+  EXPECT_TRUE(reader.wants_step());
+  ASSERT_EQ(reader.step(), absl::OkStatus());
+  EXPECT_TRUE(reader.take_bells().leader);
+  cluster.settle();
+  EXPECT_EQ(cluster.executed().size(), static_cast<std::size_t>(many));
+}
+
 TEST(Coordinator, FusesWhatIsReadyTogether) {
   Cluster cluster({.size = 2});
   for (const char* name : {"a", "b", "c"})

@@ -50,12 +50,14 @@ TEST(Module, ListsASharedParameterOnce) {
               ElementsAre("0.weight", "0.bias"));
 }
 
-TEST(Module, RefusesNamesThatAreTakenOrHaveDots) {
+TEST(Module, RefusesNamesThatAreTakenOrHaveDotsAndPartsThatAreNone) {
   Net net;
   EXPECT_THROW(net.register_again("scale"), InvalidArgument);
   EXPECT_THROW(net.register_again("body"), InvalidArgument);
   EXPECT_THROW(net.register_again("a.b"), InvalidArgument);
   EXPECT_THROW(net.register_again(""), InvalidArgument);
+  net.scale = Tensor();
+  EXPECT_THROW(net.register_again("undefined"), InvalidArgument);
   EXPECT_THROW(Sequential(std::vector<std::shared_ptr<Module>>{nullptr}),
                InvalidArgument);
 }
@@ -69,7 +71,7 @@ TEST(Module, TrainsAndEvaluatesAsAWhole) {
   EXPECT_TRUE(net.body->modules()[2]->is_training());
 }
 
-TEST(Module, Item34_ForgetsGradientsOrZeroesThem) {
+TEST(Module, ForgetsGradientsOrZeroesThem) {
   Net net;
   const Tensor x = ones({4, 2});
   net(x).sum().backward();

@@ -23,7 +23,7 @@ TEST(Optimizer, RefusesTwoParametersOfOneName) {
   EXPECT_THROW(SGD({{"w", a}, {"w", b}}), InvalidArgument);
 }
 
-TEST(Optimizer, Item34_ForgetsGradientsOrZeroesThem) {
+TEST(Optimizer, ForgetsGradientsOrZeroesThem) {
   Tensor a = ones({2}, {.requires_grad = true});
   SGD optimizer(std::vector<Tensor>{a});
   a.sum().backward();

@@ -112,7 +112,7 @@ TEST(SGD, RefusesOptionsAndParametersThatMakeNoSense) {
 
 // Item 46: stepping inside the hooks is stepping after backward, and ends when
 // the hooks are removed.
-TEST(SGD, Item46_MayStepWithinBackward) {
+TEST(SGD, MayStepWithinBackward) {
   const auto make = [] {
     manual_seed(4);
     return std::make_unique<nn::Sequential>(std::make_shared<nn::Linear>(3, 4),

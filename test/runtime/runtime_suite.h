@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -270,6 +271,10 @@ inline void nothing_is_lost_over_many_steps(Runtime& job) {
 struct Case {
   const char* name;
   void (*run)(Runtime& job);
+
+  friend void PrintTo(const Case& what, std::ostream* out) {
+    *out << what.name;
+  }
 };
 
 inline constexpr Case kCases[] = {
