@@ -203,8 +203,9 @@ void RunningJob::wait(Clock::TimePoint deadline) {
 Verdict RunningJob::run() {
   while (!mpirun_ended_) {
     wait(watch_.deadline());
-    read_signals();
+    // Reports first: what a signal means depends on which ranks run.
     if (output_ >= 0) read_output();
+    read_signals();
     reap();
     if (!mpirun_ended_) take_action();
   }

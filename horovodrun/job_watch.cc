@@ -60,10 +60,13 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
 
 void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
   if (signal_ == 0 && first_failure() == nullptr && !start_timed_out_) {
-    // Before all ranks run there is nothing that could need a moment.
-    const bool starting = stage_ == Stage::kStarting;
+    // Before a rank runs there is nothing that could need a moment.
+    const bool any_runs =
+        std::any_of(ranks_.begin(), ranks_.end(),
+                    [](const Rank& rank) { return rank.started.has_value(); });
+    const bool all_run = stage_ != Stage::kStarting;
     signal_ = signal;
-    end_by(starting ? now : now + kGrace);
+    end_by(all_run ? now + kGrace : any_runs ? now + kFarewell : now);
   } else {
     end_by(now);
   }

@@ -21,7 +21,11 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
   }
 }
 
-absl::Status Coordinator::leave() { return send(kRoot, Leave{}); }
+// What was submitted before goes first.
+absl::Status Coordinator::leave() {
+  HVD_RETURN_IF_ERROR(forward_messages());
+  return send(kRoot, Leave{});
+}
 
 absl::Status Coordinator::receive(int from, std::string bytes) {
   absl::StatusOr<Envelope> envelope = decode(std::move(bytes));
@@ -73,6 +77,8 @@ absl::Status Coordinator::to_root(int from, const Message& message) {
     }
     --rounds_unseen_;
   } else {
+    // What was complete on this node before is still executed.
+    HVD_RETURN_IF_ERROR(collect());
     HVD_RETURN_IF_ERROR(registrar_->leave(from));
   }
   return announce();
@@ -132,7 +138,7 @@ absl::Status Coordinator::forward_messages() {
   for (Message& message : negotiator_.take_messages()) {
     HVD_RETURN_IF_ERROR(send(kRoot, std::move(message)));
   }
-  if (negotiator_.take_completion()) bells_.leader = true;
+  if (negotiator_.take_leader_is_wanted()) bells_.leader = true;
   return absl::OkStatus();
 }
 

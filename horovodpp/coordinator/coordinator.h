@@ -84,7 +84,7 @@ class Coordinator {
   }
 
   // Whether step() has something to say that came up since it was last called.
-  bool wants_step() const { return negotiator_.has_messages(); }
+  bool wants_step() const { return negotiator_.has_news(); }
 
   std::vector<Outgoing> take_outgoing();
   std::vector<Failure> take_failures() { return negotiator_.take_failures(); }

@@ -2,14 +2,13 @@
 // format version, epoch and type, then the body.
 //
 //   who -> whom        message      says
-//   rank -> root       Propose      I submitted this, under a name or shape not
-//   agreed on root -> all        Define       all ranks did: this is its id (it
-//   runs when the
-//                                   schedule says so)
+//   rank -> root       Propose      I submitted this, which is not agreed on
+//   root -> all        Define       all ranks did: this is its id (it runs when
+//                                   the schedule says so)
 //   root -> all        Reject       the ranks disagree: fail the submission
-//   rank -> root       Passed       I have executed the schedule beyond this
-//   retired id leader -> root     Ready        these ids are complete on my
-//   node root -> leader     ReadySeen    ... noted: the next Ready may come
+//   rank -> root       Passed       I have read past the retirement of this id
+//   leader -> root     Ready        these ids are complete on my node
+//   root -> leader     ReadySeen    ... noted: the next Ready may come
 //   root -> leader     Round        append this to the schedule of your node
 //   leader -> root     RoundSeen    ... done: the next Round may come
 //   rank -> root       Leave        I shut down

@@ -27,7 +27,7 @@ void Negotiator::submit(const Request& request) {
   const Known& known = known_[id->second];
   if (!is_repetition(known.request, request)) return propose(submission);
   submission.arrived_at = id->second;
-  if (board_.arrive(known.slot, id->second)) completion_ = true;
+  if (board_.arrive(known.slot, id->second)) leader_is_wanted_ = true;
 }
 
 void Negotiator::propose(InFlight& submission) {
@@ -64,14 +64,14 @@ absl::StatusOr<std::optional<Batch>> Negotiator::next_batch() {
     if (first.kind == RecordKind::kRun) {
       auto batch = batch_of(records);
       if (!batch.ok() || !batch->has_value()) return batch;
-      board_.advance();
+      if (board_.advance()) leader_is_wanted_ = true;
       forget_after_use(records);
       return batch;
     }
     // A retirement may overtake the definition, which comes by another way.
     if (first.kind == RecordKind::kRetire && !defined(first.id))
       return std::nullopt;
-    board_.advance();
+    if (board_.advance()) leader_is_wanted_ = true;
     if (first.kind == RecordKind::kRetire) retire(first.id);
     if (first.kind == RecordKind::kLeave) end(static_cast<int>(first.id));
   }
@@ -137,6 +137,8 @@ std::vector<Failure> Negotiator::take_failures() {
   return std::exchange(failures_, {});
 }
 
-bool Negotiator::take_completion() { return std::exchange(completion_, false); }
+bool Negotiator::take_leader_is_wanted() {
+  return std::exchange(leader_is_wanted_, false);
+}
 
 }  // namespace hvd::coordinator

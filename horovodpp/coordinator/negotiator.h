@@ -49,13 +49,14 @@ class Negotiator {
   // Messages for the root, in order; submissions that failed; the rank, if any,
   // whose shutdown ended the schedule.
   std::vector<Message> take_messages();
-  bool has_messages() const { return !messages_.empty(); }
+  // Whether there are messages, or the leader is to be woken.
+  bool has_news() const { return !messages_.empty() || leader_is_wanted_; }
   std::vector<Failure> take_failures();
   std::optional<int> ended_by() const { return ended_by_; }
 
-  // Whether an id became complete on this node through submit() since the last
-  // call.
-  bool take_completion();
+  // Whether, since the last call, there came up something on the board for the
+  // node's leader: a complete id, or room it waits for.
+  bool take_leader_is_wanted();
 
   bool has_in_flight() const { return !in_flight_.empty(); }
 
@@ -88,7 +89,7 @@ class Negotiator {
   std::vector<Message> messages_;
   std::vector<Failure> failures_;
   std::optional<int> ended_by_;
-  bool completion_ = false;
+  bool leader_is_wanted_ = false;
 };
 
 }  // namespace hvd::coordinator

@@ -43,15 +43,17 @@ struct SharedBoard::Layout {
     };
     take(completed_tail, 1);
     take(schedule_tail, 1);
+    take(room_wanted, 1);
     take(readers, kMaxRanks);
+    take(arrived, slots);  // All lines before all words: lines are aligned.
     take(schedule, kScheduleSlots);
     take(completed, completed_slots(slots));
-    take(arrived, slots);
     completed_mask = completed_slots(slots) - 1;
   }
 
   Line* completed_tail;
   Line* schedule_tail;
+  Line* room_wanted;  // 1 while the leader waits for a slow reader.
   Line* readers;
   std::atomic<std::uint64_t>* schedule;
   std::atomic<std::uint64_t>* completed;  // (position + 1) << 32 | id
@@ -60,7 +62,7 @@ struct SharedBoard::Layout {
 };
 
 std::size_t SharedBoard::bytes_needed(std::uint32_t slots) {
-  return sizeof(Line) * (2 + kMaxRanks + slots) +
+  return sizeof(Line) * (3 + kMaxRanks + slots) +
          sizeof(std::uint64_t) * (kScheduleSlots + completed_slots(slots));
 }
 
@@ -102,17 +104,23 @@ std::optional<std::uint32_t> SharedBoard::next_completed() {
   return static_cast<std::uint32_t>(word);
 }
 
-std::uint64_t SharedBoard::slowest_reader() const {
+bool SharedBoard::has_room_for(std::uint64_t records) const {
   std::uint64_t slowest = written_;
   for (int i = 0; i < local_size_; ++i) {
     slowest = std::min(slowest, layout_->readers[i].value.load());
   }
-  return slowest;
+  return written_ + records - slowest <= kScheduleSlots;
 }
 
 bool SharedBoard::append(std::span<const Record> records) {
-  if (written_ + records.size() - slowest_reader() > kScheduleSlots)
-    return false;
+  if (!has_room_for(records.size())) {
+    // Looked at once more: who advanced before it saw this wakes nobody.
+    layout_->room_wanted->value.store(1);
+    if (!has_room_for(records.size())) return false;
+  }
+  if (layout_->room_wanted->value.load() != 0) {
+    layout_->room_wanted->value.store(0);
+  }
   for (const Record& record : records) {
     layout_->schedule[written_++ % kScheduleSlots].store(
         pack(record), std::memory_order_relaxed);
@@ -133,9 +141,10 @@ std::vector<Record> SharedBoard::next_batch() {
   return batch;
 }
 
-void SharedBoard::advance() {
+bool SharedBoard::advance() {
   read_ = batch_end_;
   layout_->readers[local_rank_].value.store(read_);
+  return layout_->room_wanted->value.load() != 0;
 }
 
 }  // namespace hvd::coordinator

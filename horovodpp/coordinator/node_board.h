@@ -1,15 +1,13 @@
 // A NodeBoard is what the ranks of one node share in order to agree without
 // messages:
 //
-//   arrivals   one word per id: who has submitted it. Whoever completes the set
-//   puts
-//              the id on the completed list.
+//   arrivals   one word per id: who has submitted it. Whoever completes the
+//              set puts the id on the completed list.
 //   completed  the node's arrival log: ids in the order they became complete.
-//   The
-//              node's leader alone takes them off.
+//              The node's leader alone takes them off.
 //   schedule   what to execute, in batches, in one order for all ranks. The
-//   leader
-//              alone writes it; every rank reads all of it, at its own pace.
+//              leader alone writes it; every rank reads all of it, at its own
+//              pace.
 //
 // Each rank has an object of its own; behind them lies one memory.
 #pragma once
@@ -47,7 +45,9 @@ class NodeBoard {
   // The next batch of the schedule, empty if there is none yet. Stays the next
   // one until advance().
   virtual std::vector<Record> next_batch() = 0;
-  virtual void advance() = 0;
+  // Passes the batch last given out. True if the leader waits for room in the
+  // schedule and should be woken.
+  virtual bool advance() = 0;
 };
 
 // The most records that one append may hold.
@@ -72,11 +72,11 @@ class SharedBoard : public NodeBoard {
   std::optional<std::uint32_t> next_completed() override;
   bool append(std::span<const Record> records) override;
   std::vector<Record> next_batch() override;
-  void advance() override;
+  bool advance() override;
 
  private:
   struct Layout;
-  std::uint64_t slowest_reader() const;
+  bool has_room_for(std::uint64_t records) const;
 
   std::unique_ptr<Layout> layout_;
   std::uint64_t my_bit_;

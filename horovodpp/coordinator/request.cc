@@ -8,8 +8,6 @@
 namespace hvd::coordinator {
 namespace {
 
-constexpr std::size_t kMaxDimensions = 64;
-
 std::string tensor_text(const Request& request) {
   return name_of(request.dtype) + request.shape.to_string();
 }

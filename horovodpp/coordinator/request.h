@@ -26,6 +26,9 @@ enum class RequestKind : std::uint8_t {
 // "allreduce", "allgather", …, as in messages and names.
 std::string name_of(RequestKind kind);
 
+// A shape with more is not sent.
+inline constexpr std::size_t kMaxDimensions = 64;
+
 struct Request {
   RequestKind kind = RequestKind::kAllreduce;
   std::string name;

@@ -42,11 +42,11 @@ struct Config {
 
   // HOROVOD_THREAD_AFFINITY: comma list of cores, one per local rank, to which
   // the background threads are pinned; empty: not pinned.
-  std::vector<int> thread_affinity;
+  std::vector<int> thread_affinity = {};
 
   // HOROVOD_LOG_LEVEL (trace, debug, info, warning, error, fatal) and
   // HOROVOD_LOG_HIDE_TIME.
-  telemetry::Log::Options log;
+  telemetry::Log::Options log = {};
 
   // HOROVODPP_RANKS_PER_NODE: splits one machine into nodes of so many ranks
   // each, to exercise the paths between nodes; 0: the real nodes. Equal on all

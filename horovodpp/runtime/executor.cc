@@ -1,9 +1,11 @@
 #include "horovodpp/runtime/executor.h"
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -11,6 +13,30 @@ namespace hvd::runtime {
 using coordinator::Request;
 using coordinator::RequestKind;
 using coordinator::Submission;
+
+namespace {
+
+// The shape of the ranks' rows together.
+absl::StatusOr<Shape> gathered_shape(const Request& request,
+                                     const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> dims = request.shape.dims();
+  dims[0] = 0;
+  for (const std::int64_t r : rows) {
+    if (r > std::numeric_limits<std::int64_t>::max() - dims[0]) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "allgather of '", request.name,
+          "': the ranks' first dimensions add up to more than 2^63"));
+    }
+    dims[0] += r;
+  }
+  Shape shape(std::move(dims));
+  HVD_RETURN_IF_ERROR(
+      annotate(shape.checked(size_of(request.dtype)),
+               absl::StrCat("allgather of '", request.name, "'")));
+  return shape;
+}
+
+}  // namespace
 
 absl::Status Executor::run(const coordinator::Batch& batch,
                            std::vector<Submission>& submissions) {
@@ -63,18 +89,20 @@ absl::Status Executor::allgather(Submission& submission) {
       std::as_bytes(std::span(&my_rows, 1)), one_each,
       reinterpret_cast<std::byte*>(rows.data()), next_call()));
 
+  absl::StatusOr<Shape> shape = gathered_shape(request, rows);
+  if (!shape.ok()) {  // On every rank.
+    submission.done(shape.status());
+    return absl::OkStatus();
+  }
   const std::size_t row_bytes =
       static_cast<std::size_t>(request.shape.tail().num_elements()) *
       size_of(request.dtype);
   std::vector<std::size_t> bytes;
-  std::vector<std::int64_t> dims = request.shape.dims();
-  dims[0] = 0;
   for (std::int64_t r : rows) {
     bytes.push_back(static_cast<std::size_t>(r) * row_bytes);
-    dims[0] += r;
   }
   HVD_ASSIGN_OR_RETURN(Buffer output,
-                       Buffer::allocate(request.dtype, Shape(std::move(dims))));
+                       Buffer::allocate(request.dtype, *std::move(shape)));
   const std::span<const std::byte> input(
       static_cast<const std::byte*>(submission.input.data()),
       submission.input.bytes());

@@ -1,7 +1,10 @@
 #include "horovodpp/runtime/global.h"
 
 #include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -21,7 +24,9 @@ struct Process {
   Mutex mutex;
   std::shared_ptr<Runtime> runtime ABSL_GUARDED_BY(mutex);
   bool was_initialized ABSL_GUARDED_BY(mutex) = false;
-  bool leaves_at_exit ABSL_GUARDED_BY(mutex) = false;
+  // The process that leaves the job when it exits, once there is one; a forked
+  // child is another, and leaves its parent's job alone.
+  std::atomic<pid_t> leaves_at_exit = 0;
 };
 
 Process& process() {
@@ -34,17 +39,28 @@ std::shared_ptr<Runtime> take_runtime() {
   return std::exchange(process().runtime, nullptr);
 }
 
+// Stops what take_runtime() gave. A callback of a future cannot, so it goes on.
+absl::Status stop(const std::shared_ptr<Runtime>& runtime) {
+  const absl::Status status = runtime->stop();
+  if (absl::IsFailedPrecondition(status)) {
+    MutexLock lock(process().mutex);
+    process().runtime = runtime;
+  }
+  return status;
+}
+
 // A survivor of a broken job ends a little later than the rank that broke it,
 // so that a launcher that reports the first failure reports that one.
 constexpr std::chrono::milliseconds kAfterTheCulprit(250);
 
 // A process that ends in failure does not wait for its peers; it tells them.
 void leave_at_exit(int code, void*) {
+  if (process().leaves_at_exit.load() != ::getpid()) return;
   const std::shared_ptr<Runtime> runtime = take_runtime();
   if (runtime == nullptr) return;
   if (!runtime->status().ok()) std::this_thread::sleep_for(kAfterTheCulprit);
   if (code != 0) runtime->abort(absl::StrCat("exited with code ", code));
-  runtime->stop().IgnoreError();
+  stop(runtime).IgnoreError();
 }
 
 absl::Status no_job(bool was_initialized) {
@@ -89,7 +105,7 @@ absl::Status init(const Config& config) {
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
   process().was_initialized = true;
   // Registered after MPI's own exit handler, and so called before it.
-  if (!std::exchange(process().leaves_at_exit, true)) {
+  if (process().leaves_at_exit.exchange(::getpid()) == 0) {
     on_exit(leave_at_exit, nullptr);
   }
   return absl::OkStatus();
@@ -97,7 +113,7 @@ absl::Status init(const Config& config) {
 
 absl::Status shutdown() {
   const std::shared_ptr<Runtime> runtime = take_runtime();
-  return runtime == nullptr ? absl::OkStatus() : runtime->stop();
+  return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
 bool is_initialized() { return find_runtime().ok(); }

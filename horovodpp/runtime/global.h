@@ -4,9 +4,8 @@
 //
 //   int main() {
 //     hvd::throw_if_error(hvd::init());
-//     float x[2] = {float(hvd::rank()), 1};
-//     hvd::throw_if_error(hvd::allreduce_(hvd::TensorView::of(x, {2}), {.op =
-//     hvd::ReduceOp::kSum}));
+//     float x = static_cast<float>(hvd::rank());
+//     hvd::throw_if_error(hvd::allreduce_(hvd::TensorView::of(&x, {1})));
 //   }
 //
 // A thin layer over one current Runtime: the process's, or, in a thread that
@@ -26,8 +25,9 @@
 namespace hvd {
 
 // Enters the job this process was started in; with no launcher, a job of one.
-// OK, and nothing done, if it is in one already. Leaves it by itself at a
-// normal exit. After shutdown() it may be called again.
+// OK, and nothing done, if it is in one already. A process that exits leaves by
+// itself: with code 0 as by shutdown(), else by telling every rank that it
+// failed. After shutdown() it may be called again.
 //   (errors)  as Runtime::start and Config::from_env
 absl::Status init();
 absl::Status init(const Config& config);

@@ -32,7 +32,7 @@ void Health::peer_lost(int rank, const std::string& how) {
 
 absl::Status Health::check() {
   if (segment_.break_word().raised()) return verdict();
-  if (loss_pending_.load(std::memory_order_relaxed)) {
+  if (loss_pending_.load()) {
     std::string text;
     {
       MutexLock lock(mutex_);

@@ -49,7 +49,8 @@ class Health : public transport::Watch {
   absl::Status verdict() const;
 
   // When a peer's death that is no fault yet becomes one.
-  std::optional<std::chrono::steady_clock::time_point> verdict_due() const;
+  std::optional<std::chrono::steady_clock::time_point> verdict_due()
+      const override;
 
  private:
   const Topology& topology_;

@@ -1,6 +1,7 @@
 #include "horovodpp/runtime/job.h"
 
 #include <chrono>
+#include <exception>
 #include <future>
 #include <utility>
 #include <vector>
@@ -109,8 +110,10 @@ absl::Status Job::launch(const Config& config) {
   thread_ = std::thread([this, &config, &pinned] {
     const absl::Status ready = pin_thread(config, topology_);
     pinned.set_value(ready);
-    loop_result_ = ready.ok() ? progress_.run() : ready;
+    if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
+    loop_result_ = progress_.run();
   });
+  driver_ = thread_.get_id();
   HVD_RETURN_IF_ERROR(pinned.get_future().get());
   wires_->on_peer_lost([this](int rank, const std::string& how) {
     health_.peer_lost(rank, how);
@@ -121,6 +124,11 @@ absl::Status Job::launch(const Config& config) {
 Job::~Job() { stop().IgnoreError(); }
 
 absl::Status Job::stop() {
+  if (std::this_thread::get_id() == driver_) {
+    return absl::FailedPreconditionError(
+        "a callback of a future cannot stop the job, whose thread it is "
+        "running on; do so from a thread of the program");
+  }
   progress_.leave();
   MutexLock lock(stop_mutex_);
   if (!thread_.joinable()) return end_;
@@ -132,6 +140,18 @@ absl::Status Job::stop() {
   return end_;
 }
 
+Job::Done Job::guarded(Done done) {
+  return [this, done = std::move(done)](absl::StatusOr<Buffer> outcome) {
+    try {
+      done(std::move(outcome));
+    } catch (const std::exception& e) {
+      abort(absl::StrCat("threw in a callback of a future: ", e.what()));
+    } catch (...) {
+      abort("threw in a callback of a future");
+    }
+  };
+}
+
 void Job::submit(coordinator::Submission submission) {
   coordinator::Request& request = submission.request;
   if (request.name.empty()) {
@@ -140,7 +160,8 @@ void Job::submit(coordinator::Submission submission) {
     request.name = absl::StrCat(name_of(request.kind), ".noname.", number);
     request.once = true;
   }
-  const auto done = submission.done;
+  const Done done = submission.done;
+  submission.done = guarded(std::move(submission.done));
   std::vector<coordinator::Submission> group;
   group.push_back(std::move(submission));
   const absl::Status queued = queue_.push(std::move(group));

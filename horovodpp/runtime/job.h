@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -56,6 +57,8 @@ class Job {
   void submit(coordinator::Submission submission);
 
  private:
+  using Done = std::function<void(absl::StatusOr<Buffer>)>;
+
   // Where this rank is: as users count nodes, and as memory is shared.
   struct Places {
     Topology topology;
@@ -75,6 +78,9 @@ class Job {
       std::unique_ptr<transport::NodeSegment> segment);
   std::vector<std::unique_ptr<collective::DataPlane>> make_planes();
   absl::Status launch(const Config& config);
+  // `done`, but what a user's callback throws breaks the job and not the
+  // process.
+  Done guarded(Done done);
 
   // What later members refer to comes first, and goes last.
   const Topology topology_;
@@ -95,6 +101,7 @@ class Job {
   std::array<std::atomic<std::uint64_t>, 8> unnamed_{};  // By RequestKind.
   Mutex stop_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
+  std::thread::id driver_;  // The thread's, set before anything is submitted.
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
   absl::Status loop_result_;  // The thread's, until it is joined.
 };

@@ -38,6 +38,9 @@ class Mailroom {
   // Moves sends on; whether all have left this rank.
   absl::StatusOr<bool> flush();
 
+  // Whether a rank of this node has yet to make room for what was sent to it.
+  bool has_unwritten() const { return node_mail_.has_unwritten(); }
+
   // Whether something sent may still need this rank's help to arrive.
   bool is_sending() const;
 

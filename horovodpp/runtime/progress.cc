@@ -30,7 +30,7 @@ Progress::Progress(const Parts& parts)
       active_at_(steady_clock::now()) {}
 
 absl::Status Progress::run() {
-  while (!parts_.coordinator.closed()) {
+  while (!ended()) {
     absl::StatusOr<bool> moved = turn();
     if (moved.ok() && !*moved) moved = doze();
     if (!moved.ok()) {
@@ -48,6 +48,15 @@ void Progress::leave() {
   parts_.segment.doorbell(parts_.segment.local_rank()).ring();
 }
 
+// Every rank has left. The root stays until its last words have found room:
+// the others wait for them.
+bool Progress::ended() const {
+  const bool is_root =
+      parts_.topology.rank() == coordinator::Coordinator::kRoot;
+  return parts_.coordinator.closed() &&
+         !(is_root && parts_.mailroom.has_unwritten());
+}
+
 absl::StatusOr<bool> Progress::turn() {
   HVD_RETURN_IF_ERROR(parts_.health.check());
   HVD_ASSIGN_OR_RETURN(const bool in, take_in());
@@ -57,6 +66,8 @@ absl::StatusOr<bool> Progress::turn() {
 }
 
 absl::StatusOr<bool> Progress::take_in() {
+  // Asked first: what was submitted before leave() is then among the requests.
+  const bool leave = leave_requested_.load() && !leaving_;
   bool moved = false;
   while (true) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
@@ -70,7 +81,7 @@ absl::StatusOr<bool> Progress::take_in() {
     moved = true;
     parts_.coordinator.submit(request);
   }
-  if (leave_requested_.load() && !leaving_) {
+  if (leave) {
     moved = leaving_ = true;
     parts_.health.leaving();
     HVD_RETURN_IF_ERROR(parts_.coordinator.leave());
@@ -155,7 +166,7 @@ absl::StatusOr<bool> Progress::doze() {
   const std::uint32_t ticket = bell.listen();
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
-  if (moved.ok() && !*moved && !parts_.coordinator.closed()) {
+  if (moved.ok() && !*moved && !ended()) {
     bell.sleep(ticket, patience(is_busy));
   }
   bell.leave();
@@ -174,15 +185,19 @@ absl::Status Progress::say_goodbye() {
 }
 
 absl::Status Progress::settle(const absl::Status& why) {
-  if (parts_.health.verdict().ok()) {
+  absl::Status reason = parts_.health.verdict();
+  if (reason.ok()) {
     // What is Aborted comes from a peer, and names it.
-    parts_.health.report(
+    const std::string text =
         absl::IsAborted(why)
             ? std::string(why.message())
             : absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
-                           ": ", why.message()));
+                           ": ", why.message());
+    parts_.health.report(text);
+    reason = parts_.health.verdict();
+    // Others are about to publish theirs.
+    if (reason.ok()) reason = absl::AbortedError(text);
   }
-  const absl::Status reason = parts_.health.verdict();
   parts_.queue.close(reason);
   return reason;
 }

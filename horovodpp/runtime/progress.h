@@ -52,6 +52,7 @@ class Progress {
   // way.
   absl::StatusOr<bool> doze();
   std::chrono::nanoseconds patience(bool busy) const;
+  bool ended() const;
   bool busy() const;
   void ring(coordinator::Bells bells);
   absl::Status say_goodbye();

@@ -33,6 +33,12 @@ absl::Status check_tensor(const Request& request,
                           const ConstTensorView& tensor) {
   HVD_RETURN_IF_ERROR(annotate(tensor.shape().checked(size_of(tensor.dtype())),
                                absl::StrCat("tensor '", request.name, "'")));
+  if (tensor.shape().rank() > coordinator::kMaxDimensions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor '", request.name, "' has ", tensor.shape().rank(),
+                     " dimensions; at most ", coordinator::kMaxDimensions,
+                     " are supported, so reshape it"));
+  }
   if (!tensor.device().is_cpu()) {
     return absl::UnimplementedError(absl::StrCat(
         "tensor '", request.name, "' is on ", tensor.device().to_string(),

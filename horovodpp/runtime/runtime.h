@@ -5,9 +5,8 @@
 //   if (!runtime.ok()) return runtime.status();
 //   hvd::Future<void> done =
 //       (*runtime)->allreduce_async_(grad, {.name = "fc1.weight"});
-//   ...                                      // backward carries on meanwhile
-//   if (auto status = done.wait(); !status.ok()) return status;   // grad is
-//   the mean
+//   ...                                       // backward carries on meanwhile
+//   absl::Status status = done.wait();        // if OK, grad is the mean
 //
 // Collectives are matched across ranks by name: ranks may submit in different
 // orders, but they must submit the same names. A call without a name is
@@ -15,13 +14,12 @@
 // same order. A name trailing in _ works in place.
 //
 // Errors, of every collective, through its future:
-//   InvalidArgument  the ranks disagree (all of them get this, and the job goes
-//   on), or
-//                    the arguments mean nothing
+//   InvalidArgument  the ranks disagree (all of them get this, and the job
+//                    goes on), or the arguments mean nothing
 //   AlreadyExists    a tensor of this name is in flight on this rank
 //   Cancelled        a rank shut down first
 //   Aborted          the job is broken; says by whom and why, the same on all
-//   ranks
+//                    ranks
 //
 // Thread-safe: any thread may submit. Runtimes are independent of each other,
 // so a test can hold eight ranks in one process.
@@ -80,7 +78,8 @@ class Runtime {
   // Leaves the job; returns once every rank has. What is complete on every rank
   // is still executed, everything else in flight fails with Cancelled. Callable
   // again.
-  //   Aborted  the job was broken before; says why
+  //   Aborted             the job was broken before; says why
+  //   FailedPrecondition  called by a callback of a future; nothing was done
   absl::Status stop();
 
   // Breaks the job, on every rank, because this one cannot go on: everything in

@@ -44,9 +44,10 @@ absl::Status agree_on_config(const Config& config,
   const std::vector<std::string> mine = {
       absl::StrCat("HOROVOD_FUSION_THRESHOLD=", config.fusion_threshold),
       absl::StrCat("HOROVOD_CACHE_CAPACITY=", config.cache_capacity),
-      absl::StrCat("HOROVOD_CYCLE_TIME=",
-                   std::chrono::duration<double, std::milli>(config.cycle_time)
-                       .count())};
+      absl::StrCat(
+          "HOROVOD_CYCLE_TIME=",
+          std::chrono::duration<double, std::milli>(config.cycle_time).count()),
+      absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node)};
   HVD_ASSIGN_OR_RETURN(
       const std::vector<std::string> all,
       communicator.exchange(absl::StrJoin(mine, "\n"), deadline));

@@ -4,8 +4,7 @@
 //
 // Two kinds of traffic:
 //   mail      a message of any size to any rank at any time; arrives whole, in
-//   the
-//             order sent per pair of ranks; the receiver need not expect it.
+//             the order sent per pair of ranks; the receiver need not expect it.
 //   transfers bytes of a size both sides know, straight between their memories,
 //             matched by (peer, tag).
 //

@@ -33,10 +33,9 @@ bool mpi_is_running();
 // unless a peer was lost; a program's own MPI is adopted and left alone.
 // Callable again after the communicator is gone.
 //   FailedPrecondition  built without MPI; MPI is finalized; the program
-//   initialized it
-//                       below MPI_THREAD_SERIALIZED; the world's size is not
-//                       `expected_size` (names the MPI library); an earlier
-//                       communicator of this process still lives
+//                       initialized it below MPI_THREAD_SERIALIZED; the world's
+//                       size is not `expected_size` (names the MPI library); an
+//                       earlier communicator of this process still lives
 //   DeadlineExceeded    not all ranks came before `deadline`
 absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
     const MpiOptions& options);

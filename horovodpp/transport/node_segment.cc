@@ -58,22 +58,30 @@ absl::Status from_wire(const std::string& text) {
 }  // namespace
 
 bool BreakWord::raise(std::uint32_t epoch, const std::string& why) {
-  std::uint32_t silent = 0;
-  if (!state_.compare_exchange_strong(silent, 1)) return false;
-  epoch_ = epoch;
-  length_ = static_cast<std::uint32_t>(std::min(why.size(), kTextBytes));
-  std::memcpy(text_, why.data(), length_);
-  state_.store(2);
-  return true;
+  if (raised()) return false;
+  const std::uint32_t mine = begun_.fetch_add(1);
+  if (mine >= kDrafts) return false;
+  Draft& draft = drafts_[mine];
+  draft.epoch = epoch;
+  draft.length = static_cast<std::uint32_t>(std::min(why.size(), kTextBytes));
+  std::memcpy(draft.text, why.data(), draft.length);
+  std::uint32_t none = 0;
+  return chosen_.compare_exchange_strong(none, mine + 1);
 }
 
-bool BreakWord::raised() const { return state_.load() == 2; }
+bool BreakWord::raised() const { return chosen_.load() != 0; }
 
-std::uint32_t BreakWord::epoch() const { return raised() ? epoch_ : 0; }
+std::uint32_t BreakWord::epoch() const {
+  const std::uint32_t chosen = chosen_.load();
+  return chosen == 0 ? 0 : drafts_[chosen - 1].epoch;
+}
 
 std::string BreakWord::why() const {
-  if (!raised()) return "";
-  return std::string(text_, std::min<std::size_t>(length_, kTextBytes));
+  const std::uint32_t chosen = chosen_.load();
+  if (chosen == 0) return "";
+  const Draft& draft = drafts_[chosen - 1];
+  return std::string(draft.text,
+                     std::min<std::size_t>(draft.length, kTextBytes));
 }
 
 class NodeSegment::Mapping {

@@ -31,8 +31,9 @@ class alignas(128) BreakWord {
  public:
   static constexpr std::size_t kTextBytes = 4096;
 
-  // Publishes the epoch that is broken and why; false if someone was first.
-  // Longer texts are cut.
+  // Publishes the epoch that is broken and why; false if someone was first, or
+  // if more ranks than there is room for try at this moment. Longer texts are
+  // cut.
   bool raise(std::uint32_t epoch, const std::string& why);
 
   bool raised() const;
@@ -42,10 +43,18 @@ class alignas(128) BreakWord {
   std::string why() const;
 
  private:
-  std::atomic<std::uint32_t> state_{0};  // 0 silent, 1 being written, 2 raised.
-  std::uint32_t epoch_ = 0;
-  std::uint32_t length_ = 0;
-  char text_[kTextBytes] = {};
+  struct Draft {
+    std::uint32_t epoch = 0;
+    std::uint32_t length = 0;
+    char text[kTextBytes] = {};
+  };
+  static constexpr std::uint32_t kDrafts = 8;
+
+  // Who raises it writes a draft, then makes it the one that stands: a writer
+  // that dies on the way keeps nobody else from it.
+  std::atomic<std::uint32_t> chosen_{0};  // One more than the draft's index.
+  std::atomic<std::uint32_t> begun_{0};
+  Draft drafts_[kDrafts] = {};
 };
 
 class NodeSegment {

@@ -57,6 +57,18 @@ absl::StatusOr<bool> yield(const std::function<bool()>& ready, Watch& watch,
   return false;
 }
 
+// How long to sleep at most: the policy's nap, but not past what the watch has
+// to say.
+std::chrono::nanoseconds patience(const WaitPolicy& policy,
+                                  const Watch& watch) {
+  const auto due = watch.verdict_due();
+  if (!due) return policy.nap;
+  const std::chrono::nanoseconds left =
+      std::max(std::chrono::steady_clock::duration(0),
+               *due - std::chrono::steady_clock::now());
+  return policy.nap.count() < 0 ? left : std::min(left, policy.nap);
+}
+
 }  // namespace
 
 WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
@@ -81,7 +93,7 @@ absl::Status wait_until(const std::function<bool()>& ready, Watch& watch,
     // rings afterwards.
     const bool done = ready();
     const absl::Status status = done ? absl::OkStatus() : watch.check();
-    if (!done && status.ok()) bell.sleep(ticket, policy.nap);
+    if (!done && status.ok()) bell.sleep(ticket, patience(policy, watch));
     bell.leave();
     if (done || !status.ok()) return status;
   }

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "horovodpp/transport/doorbell.h"
@@ -20,6 +21,11 @@ class Watch {
   virtual ~Watch() = default;
   // OK while waiting makes sense, else why not. Cheap: called in waiting loops.
   virtual absl::Status check() = 0;
+  // When check() may change its answer though nobody rings, if that is so.
+  virtual std::optional<std::chrono::steady_clock::time_point> verdict_due()
+      const {
+    return std::nullopt;
+  }
 };
 
 struct WaitPolicy {

@@ -92,6 +92,23 @@ TEST(NodeBoard, NeverOverwritesWhatASlowReaderHasNotRead) {
   EXPECT_TRUE(boards[0].append(many));
 }
 
+TEST(NodeBoard, AReaderSaysThatTheLeaderWaitsForRoom) {
+  Boards boards(2, 4);
+  const std::vector<Record> many(kMaxAppend, {RecordKind::kRun, 1, true});
+  while (boards[0].append(many)) {
+    while (!boards[0].next_batch().empty()) EXPECT_FALSE(boards[0].advance());
+  }
+  ASSERT_FALSE(boards[1].next_batch().empty());
+  EXPECT_TRUE(boards[1].advance());
+  for (std::size_t i = 1; i < kMaxAppend; ++i) {
+    ASSERT_FALSE(boards[1].next_batch().empty());
+    boards[1].advance();
+  }
+  EXPECT_TRUE(boards[0].append(many));
+  ASSERT_FALSE(boards[1].next_batch().empty());
+  EXPECT_FALSE(boards[1].advance());
+}
+
 TEST(NodeBoard, ThreadsThatArriveAtOnceCompleteOnce) {
   constexpr int kRanks = 4;
   constexpr std::uint32_t kIds = 8;

@@ -182,10 +182,17 @@ TEST_F(JobWatchTest, BlamesAFailureThatCameBeforeTheSignal) {
   EXPECT_EQ(verdict_after_mpirun(status_of(0)).exit_code, 3);
 }
 
-TEST_F(JobWatchTest, GivesNoGracePeriodWhileRanksAreStarting) {
-  report(Kind::kStarted, 0);
+TEST_F(JobWatchTest, GivesNoGracePeriodBeforeARankHasStarted) {
   watch_.signal_arrived(SIGINT, now_);
   EXPECT_EQ(after(0ms), Action::kTerminate);
+  EXPECT_EQ(verdict_after_mpirun(kKilledStatus).exit_code, 128 + SIGINT);
+}
+
+TEST_F(JobWatchTest, GivesAShortGracePeriodWhileRanksAreStarting) {
+  report(Kind::kStarted, 0);
+  watch_.signal_arrived(SIGINT, now_);
+  EXPECT_EQ(after(0ms), Action::kWait);
+  EXPECT_EQ(after(JobWatch::kFarewell), Action::kTerminate);
   EXPECT_EQ(verdict_after_mpirun(kKilledStatus).exit_code, 128 + SIGINT);
 }
 

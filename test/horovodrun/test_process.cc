@@ -99,6 +99,7 @@ void TestProcess::send(int signal) const { kill(pid_, signal); }
 
 // False once both streams have ended.
 bool TestProcess::read_some() {
+  if (fds_[0] < 0 && fds_[1] < 0) return false;
   pollfd poll_fds[] = {{fds_[0], POLLIN, 0}, {fds_[1], POLLIN, 0}};
   poll(poll_fds, 2, -1);
   for (int i : {0, 1}) {

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "test/runtime/world.h"
@@ -14,6 +17,42 @@ using ::testing::HasSubstr;
 
 std::string text_of(const absl::Status& status) {
   return std::string(status.message());
+}
+
+// Ends a forked child behind the library's own exit handler, and before those
+// of the test's process.
+bool is_child = false;
+void end_child() {
+  if (is_child) ::_exit(3);
+}
+const int registered_first = std::atexit(end_child);
+
+TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
+  ASSERT_EQ(registered_first, 0);
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    is_child = true;
+    ::alarm(30);
+    std::exit(3);
+  }
+  int outcome = 0;
+  ASSERT_EQ(::waitpid(child, &outcome, 0), child);
+  EXPECT_TRUE(WIFEXITED(outcome)) << outcome;
+  EXPECT_EQ(barrier(), absl::OkStatus());
+  EXPECT_EQ(shutdown(), absl::OkStatus());
+}
+
+TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  Promise<void> done;
+  float value = 1;
+  allreduce_async_(TensorView::of(&value, {})).then([&](const absl::Status&) {
+    done.set(shutdown());
+  });
+  EXPECT_TRUE(absl::IsFailedPrecondition(done.future().wait()));
+  EXPECT_TRUE(is_initialized());
+  EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
 TEST(Global, AnythingWithoutAJobIsAClearError) {

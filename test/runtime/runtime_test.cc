@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 
@@ -185,6 +186,73 @@ TEST(Runtime, ACompletionMaySubmitTheNextTensor) {
     EXPECT_EQ(all_done.future().wait(), absl::OkStatus());
     EXPECT_EQ(second, 4.0f);
   });
+}
+
+TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    float value = 1;
+    const TensorView deep =
+        TensorView::of(&value, Shape(std::vector<std::int64_t>(65, 1)));
+    const TensorView endless =
+        TensorView::of(&value, {std::int64_t{1} << 62, 0});
+    for (const absl::Status& status :
+         {job.allreduce_async_(deep, {.name = "deep"}).wait(),
+          job.allgather_async(endless, {.name = "endless"}).wait().status()}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    }
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
+TEST(Runtime, ACallbackCannotStopTheThreadItRunsOn) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Promise<void> stopped;
+    job.barrier_async().then(
+        [&](const absl::Status&) { stopped.set(job.stop()); });
+    EXPECT_TRUE(absl::IsFailedPrecondition(stopped.future().wait()));
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
+TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    if (job.topology().rank() == 1) {
+      job.barrier_async().then([](const absl::Status&) {
+        throw std::runtime_error("the disk is full");
+      });
+    } else {
+      job.barrier_async().wait().IgnoreError();
+    }
+    float value = 1;
+    // Of a name that the other rank does not know.
+    const std::string name = std::to_string(job.topology().rank());
+    const absl::Status status =
+        job.allreduce_async_(TensorView::of(&value, {}), {.name = name}).wait();
+    EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
+    EXPECT_THAT(suite::text_of(status), HasSubstr("the disk is full"));
+  });
+}
+
+TEST(Runtime, ARankThatCannotRunItsThreadFailsTheOthers) {
+  LoopbackWorld world(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      Config config;
+      if (rank == 1) config.thread_affinity = {100'000, 100'000};
+      const auto runtime = Runtime::start(config, world.communicator(rank));
+      if (rank == 1) {
+        EXPECT_TRUE(absl::IsInvalidArgument(runtime.status()));
+      } else {
+        ASSERT_EQ(runtime.status(), absl::OkStatus());
+        const absl::Status status = (*runtime)->barrier_async().wait();
+        EXPECT_TRUE(absl::IsAborted(status)) << status;
+        EXPECT_THAT(suite::text_of(status),
+                    HasSubstr("HOROVOD_THREAD_AFFINITY"));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Runtime, ManyThreadsMaySubmitAtOnce) {

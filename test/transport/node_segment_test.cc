@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -214,6 +215,21 @@ TEST(BreakWord, TheFirstReasonStands) {
   EXPECT_EQ(word.why(), std::string(100, 'x'));
   EXPECT_FALSE(word.raise(9, "later"));
   EXPECT_LT(word.epoch(), 4u);
+}
+
+TEST(BreakWord, IsRaisedForWhoComesSecondToo) {
+  for (int round = 0; round < 2000; ++round) {
+    BreakWord word;
+    std::barrier start(2);
+    const auto raise = [&] {
+      start.arrive_and_wait();
+      word.raise(1, std::string(BreakWord::kTextBytes, 'x'));
+      EXPECT_TRUE(word.raised());
+    };
+    std::thread other(raise);
+    raise();
+    other.join();
+  }
 }
 
 TEST(BreakWord, CutsALongText) {
