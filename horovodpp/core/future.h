@@ -162,8 +162,10 @@ class Promise {
   Promise() : keeper_(std::make_shared<Keeper>()) {}
 
   Future<T> future() const { return Future<T>(keeper_->state); }
+  // Whoever waits may destroy this promise as soon as the outcome is there.
   void set(Outcome<T> outcome) const {
-    keeper_->state->set(std::move(outcome));
+    const std::shared_ptr<internal::FutureState<T>> state = keeper_->state;
+    state->set(std::move(outcome));
   }
 
  private:

@@ -205,22 +205,33 @@ TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
 }
 
 TEST(Runtime, ACallbackCannotStopTheThreadItRunsOn) {
-  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
-    Promise<void> stopped;
-    job.barrier_async().then(
-        [&](const absl::Status&) { stopped.set(job.stop()); });
-    EXPECT_TRUE(absl::IsFailedPrecondition(stopped.future().wait()));
+  // A callback runs on the job's thread if it was there first.
+  std::latch attached(1);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    if (job.topology().rank() == 1) {
+      attached.wait();
+      EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    } else {
+      Promise<void> stopped;
+      job.barrier_async().then(
+          [&](const absl::Status&) { stopped.set(job.stop()); });
+      attached.count_down();
+      EXPECT_TRUE(absl::IsFailedPrecondition(stopped.future().wait()));
+    }
     EXPECT_EQ(job.stop(), absl::OkStatus());
   });
 }
 
 TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
-  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+  std::latch attached(1);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     if (job.topology().rank() == 1) {
       job.barrier_async().then([](const absl::Status&) {
         throw std::runtime_error("the disk is full");
       });
+      attached.count_down();
     } else {
+      attached.wait();
       job.barrier_async().wait().IgnoreError();
     }
     float value = 1;
