@@ -52,10 +52,11 @@ TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
     Promise<void> done;
     float value = 1;
     const auto pending = allreduce_async_(TensorView::of(&value, {}));
-    pending.then([&, here = std::this_thread::get_id()](const absl::Status&) {
-      was_there_first = std::this_thread::get_id() != here;
-      done.set(was_there_first ? shutdown() : absl::OkStatus());
-    });
+    pending.then(
+        [&, done, here = std::this_thread::get_id()](const absl::Status&) {
+          was_there_first = std::this_thread::get_id() != here;
+          done.set(was_there_first ? shutdown() : absl::OkStatus());
+        });
     told = done.future().wait();
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;

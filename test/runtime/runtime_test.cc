@@ -214,7 +214,7 @@ TEST(Runtime, ACallbackCannotStopTheThreadItRunsOn) {
     } else {
       Promise<void> stopped;
       job.barrier_async().then(
-          [&](const absl::Status&) { stopped.set(job.stop()); });
+          [&job, stopped](const absl::Status&) { stopped.set(job.stop()); });
       attached.count_down();
       EXPECT_TRUE(absl::IsFailedPrecondition(stopped.future().wait()));
     }
