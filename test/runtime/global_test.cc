@@ -26,10 +26,10 @@ bool is_child = false;
 void end_child() {
   if (is_child) ::_exit(3);
 }
-const int registered_first = std::atexit(end_child);
+const int kRegisteredFirst = std::atexit(end_child);
 
 TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
-  ASSERT_EQ(registered_first, 0);
+  ASSERT_EQ(kRegisteredFirst, 0);
   ASSERT_EQ(init(Config()), absl::OkStatus());
   const pid_t child = ::fork();
   if (child == 0) {
