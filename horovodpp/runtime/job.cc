@@ -69,6 +69,7 @@ Job::Job(const Config& config, Places places,
          std::unique_ptr<transport::NodeSegment> segment)
     : topology_(std::move(places.topology)),
       sharing_(std::move(places.sharing)),
+      log_(topology_.rank(), config.log),
       wires_(std::move(wires)),
       segment_(std::move(segment)),
       layout_(lay_out(config, sharing_)),
@@ -112,12 +113,18 @@ absl::Status Job::launch(const Config& config) {
     pinned.set_value(ready);
     if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
     loop_result_ = progress_.run();
+    if (!loop_result_.ok()) {
+      log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
+    }
   });
   driver_ = thread_.get_id();
   HVD_RETURN_IF_ERROR(pinned.get_future().get());
   wires_->on_peer_lost([this](int rank, const std::string& how) {
     health_.peer_lost(rank, how);
   });
+  log_.info(absl::StrCat(topology_.describe(topology_.rank()),
+                         " entered a job of ", topology_.size(), " on ",
+                         sharing_.node_count(), " nodes"));
   return absl::OkStatus();
 }
 

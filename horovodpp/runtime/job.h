@@ -27,6 +27,7 @@
 #include "horovodpp/runtime/health.h"
 #include "horovodpp/runtime/mailroom.h"
 #include "horovodpp/runtime/progress.h"
+#include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_mail.h"
 #include "horovodpp/transport/node_segment.h"
@@ -85,6 +86,7 @@ class Job {
   // What later members refer to comes first, and goes last.
   const Topology topology_;
   const Topology sharing_;
+  telemetry::Log log_;
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
   const Layout layout_;

@@ -266,6 +266,20 @@ TEST(Runtime, ARankThatCannotRunItsThreadFailsTheOthers) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Runtime, LogsItsComingAtTheLevelAskedFor) {
+  WorldOptions options{.size = 1};
+  for (const bool wanted : {true, false}) {
+    if (wanted) options.config.log.level = telemetry::LogLevel::kInfo;
+    if (!wanted) options.config.log.level = telemetry::LogLevel::kWarning;
+    ::testing::internal::CaptureStderr();
+    run_world(options, [](Runtime& job, LoopbackWorld&) {
+      EXPECT_EQ(job.stop(), absl::OkStatus());
+    });
+    const std::string logged = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(logged.find("entered a job of 1") != std::string::npos, wanted);
+  }
+}
+
 TEST(Runtime, ManyThreadsMaySubmitAtOnce) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     std::vector<std::thread> threads;
