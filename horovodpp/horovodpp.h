@@ -13,4 +13,6 @@
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"

@@ -3,11 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/data_plane.h"
 
 namespace hvd::collective {
+
+//   InvalidArgument  `counts` has not one entry per piece and rank, in that
+//                    order, or the entries of a piece do not add up to it
+absl::Status check_reducescatter(std::span<const Piece> pieces,
+                                 std::span<const std::int64_t> counts,
+                                 int ranks);
 
 //   InvalidArgument  `bytes_of_rank` has not one entry for each of `ranks`, or
 //                    another one for this rank than `mine_bytes`
@@ -17,5 +25,13 @@ absl::Status check_allgather(std::size_t mine_bytes,
 
 //   InvalidArgument  there is no rank `root`
 absl::Status check_broadcast(int root, int ranks);
+
+//   InvalidArgument  either has not one entry for each of `ranks`; what is sent
+//                    does not add up to `input_bytes`; this rank sends itself
+//                    another size than it expects
+absl::Status check_alltoall(std::size_t input_bytes,
+                            std::span<const std::size_t> send_bytes,
+                            std::span<const std::size_t> receive_bytes,
+                            int rank, int ranks);
 
 }  // namespace hvd::collective

@@ -55,9 +55,12 @@ ChunkLink::ChunkLink(transport::Communicator& communicator, Staging& staging,
 }
 
 ChunkLink::~ChunkLink() {
-  if (!sends_.empty()) staging_.keep_mapped();
-  for (const Posted& posted : receives_) communicator_.abandon(posted.id);
-  for (const Posted& posted : sends_) communicator_.abandon(posted.id);
+  for (const Posted& posted : receives_) give_up(posted);
+  for (const Posted& posted : sends_) give_up(posted);
+}
+
+void ChunkLink::give_up(const Posted& posted) {
+  if (!communicator_.abandon(posted.id)) staging_.retire(posted.slot);
 }
 
 absl::Status ChunkLink::post_receive(int from, std::size_t bytes) {

@@ -11,7 +11,8 @@
 //
 // Half of the staging's slots are for receives, half for sends; a slot changes
 // sides when what was received is sent on. A link that dies before flush()
-// gives its transfers up and leaves the staging mapped. Not thread-safe.
+// gives its transfers up, and retires the slots that they may still use. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -66,6 +67,7 @@ class ChunkLink {
     std::byte* slot;
   };
 
+  void give_up(const Posted& posted);
   absl::Status finish_sends(std::size_t but);
   absl::Status wait(const Posted& posted, const char* what);
 

@@ -9,6 +9,11 @@ absl::Status check(const Reduction& reduction) {
     return absl::InvalidArgumentError(
         "this data plane has no adasum; use sum or average");
   }
+  if (reduction.participants < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an average over ", reduction.participants,
+                     " participants; give their number, or 0 for all ranks"));
+  }
   if (reduction.dtype != DType::kBool) return absl::OkStatus();
   if (reduction.op == ReduceOp::kAverage) {
     return absl::InvalidArgumentError(

@@ -1,11 +1,25 @@
 // A DataPlane moves tensors between ranks by one mechanism. All planes keep one
 // contract, held to it by one conformance suite.
 //
-// Every rank of the plane makes the same calls in the same order, with equal
-// tags, counts, dtypes and options; agreeing on that is the coordinator's
-// business. A call blocks until this rank's results are in place; while it
-// waits for peers it asks `call.watch`, and gives up with the watch's error. A
-// plane that has failed once is not used again.
+// A plane connects some ranks, its members; ranks in calls are positions among
+// them. Every member makes the same calls in the same order, with equal tags,
+// counts, dtypes and options; agreeing on that is the coordinator's business. A
+// rank that is a member of several planes makes their calls in one order, too,
+// the same for all ranks, and no two of them have equal tags.
+//
+// A call blocks until this rank's results are in place; while it waits for
+// peers it asks `call.watch`, and gives up with the watch's error. After that
+// the plane is not used again: all its calls return that error.
+//
+// The exception is Cancelled: "give this call up, some member will never enter
+// it". The watches may say so to every member that has entered a call, and only
+// if at least one never does. An allreduce, reducescatter, allgather or barrier
+// given up so leaves inputs and outputs as they were, also where they are the
+// same memory, and the plane usable; whatever is called next, by these or other
+// members, has a later epoch in its tag. Conversely, where one of these returns
+// OK every member has entered it. Broadcast and alltoall leave the plane usable
+// too, but not always their outputs intact, and a member may come back from
+// them with OK before another one has entered.
 //
 // Results are bit-equal on all ranks and from run to run. f16 and bf16 are
 // accumulated in float, integers that are averaged or scaled in a type wide
@@ -27,8 +41,8 @@
 
 namespace hvd::collective {
 
-// One tensor's part in a fused call, in elements. `output` may be `input`;
-// otherwise the two do not overlap.
+// One tensor's part in a fused call, in elements. In an allreduce `output` may
+// be `input`; otherwise the two do not overlap.
 struct Piece {
   const void* input = nullptr;
   void* output = nullptr;
@@ -45,11 +59,13 @@ struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   double prescale = 1.0;
   double postscale = 1.0;
+  // An average divides by so many; 0: by the number of ranks of the plane.
+  int participants = 0;
 };
 
 // OK if the reduction means something.
-//   InvalidArgument  an average or a scale of bool; Adasum, for which there are
-//                    planes of their own
+//   InvalidArgument  an average or a scale of bool; fewer than no participants;
+//                    Adasum, for which there are planes of their own
 absl::Status check(const Reduction& reduction);
 
 struct Call {
@@ -73,6 +89,17 @@ class DataPlane {
   virtual absl::Status allreduce(std::span<const Piece> pieces,
                                  const Reduction& reduction, Call call) = 0;
 
+  // As allreduce, but of each piece this rank gets only its part. An `input` is
+  // a whole tensor of `count` elements, `output` this rank's part of it. The
+  // parts lie in the tensor in rank order; counts[p * ranks + r] is the number
+  // of elements of piece p that go to rank r; zero is legal. Gives the bits of
+  // an allreduce of the same pieces by the same plane.
+  //   InvalidArgument  the counts are not one per piece and rank, or do not add
+  //                    up to the pieces'
+  virtual absl::Status reducescatter(std::span<const Piece> pieces,
+                                     std::span<const std::int64_t> counts,
+                                     const Reduction& reduction, Call call) = 0;
+
   // Concatenates every rank's `mine` into `output` in rank order.
   // `bytes_of_rank` has an entry for each rank, equal on all ranks; zeros are
   // legal.
@@ -84,6 +111,18 @@ class DataPlane {
   // where the two differ). `input` is read on the root alone.
   virtual absl::Status broadcast(const std::byte* input, std::byte* output,
                                  std::size_t bytes, int root, Call call) = 0;
+
+  // Sends the next send_bytes[r] bytes of `input` to rank r, for all ranks in
+  // order, and puts the receive_bytes[r] bytes from rank r into `output`, in
+  // the same order. Zeros are legal; the two do not overlap.
+  //   InvalidArgument  there is not one size for each rank, or the sizes do not
+  //                    add up to `input`, or a rank sends another size than
+  //                    expected here (some planes say so on all ranks)
+  virtual absl::Status alltoall(std::span<const std::byte> input,
+                                std::span<const std::size_t> send_bytes,
+                                std::byte* output,
+                                std::span<const std::size_t> receive_bytes,
+                                Call call) = 0;
 
   // Returns OK on no rank before every rank has called it.
   virtual absl::Status barrier(Call call) = 0;

@@ -28,9 +28,10 @@ Piece PieceStream::take(std::int64_t most) {
   const Piece& piece = pieces_[piece_];
   const std::size_t skipped =
       static_cast<std::size_t>(offset_) * element_bytes_;
+  auto* output = static_cast<std::byte*>(piece.output);
   const Piece run = {
       .input = static_cast<const std::byte*>(piece.input) + skipped,
-      .output = static_cast<std::byte*>(piece.output) + skipped,
+      .output = output == nullptr ? nullptr : output + skipped,
       .count = std::min(most, piece.count - offset_)};
   offset_ += run.count;
   return run;

@@ -9,6 +9,7 @@
 //
 // Moving on costs nothing per piece that is not touched or passed; a seek costs
 // as much as there are pieces between. Pieces without elements are passed over.
+// A piece that is only read needs no output.
 // Borrows the pieces. Not thread-safe.
 #pragma once
 

@@ -111,12 +111,17 @@ const ReduceKernel::Loops& loops_for(const Reduction& reduction) {
                });
 }
 
+std::int64_t divisor_of(const Reduction& reduction, int ranks) {
+  if (reduction.op != ReduceOp::kAverage) return 1;
+  return reduction.participants > 0 ? reduction.participants : ranks;
+}
+
 }  // namespace
 
 ReduceKernel::ReduceKernel(const Reduction& reduction, int ranks)
     : scales_{.prescale = reduction.prescale,
               .postscale = reduction.postscale,
-              .divisor = reduction.op == ReduceOp::kAverage ? ranks : 1},
+              .divisor = divisor_of(reduction, ranks)},
       loops_(&loops_for(reduction)) {}
 
 std::size_t ReduceKernel::element_bytes() const {

@@ -23,8 +23,9 @@ namespace hvd::collective {
 
 class ReduceKernel {
  public:
-  // `reduction` has passed check(). An average divides by `ranks`, at most
-  // 2^16: so many contributions are added exactly where sums are not to wrap.
+  // `reduction` has passed check(). An average divides by its participants,
+  // else by `ranks`. At most 2^16 contributions are added exactly where sums
+  // are not to wrap.
   ReduceKernel(const Reduction& reduction, int ranks);
 
   // Bytes of one element, and of one accumulator; the latter are aligned to

@@ -6,59 +6,63 @@
 
 namespace hvd::collective {
 
-AllreduceFlow::AllreduceFlow(const RingShape& ring,
-                             std::span<const Piece> pieces,
-                             const ReduceKernel& kernel)
+ReduceFlow::ReduceFlow(const RingShape& ring, std::span<const Piece> pieces,
+                       const ReduceKernel& kernel)
     : ring_(ring),
       kernel_(kernel),
       stream_(pieces, kernel.element_bytes()),
       count_(total_count(pieces)),
       per_chunk_(static_cast<std::int64_t>(ring.slot_bytes /
-                                           kernel.accumulator_bytes())),
-      per_round_(per_chunk_ * ring.depth * ring.ranks) {}
+                                           kernel.accumulator_bytes())) {}
 
-std::int64_t AllreduceFlow::rounds() const {
-  return (count_ + per_round_ - 1) / per_round_;
+std::int64_t ReduceFlow::rounds() const {
+  const std::int64_t longest = (count_ + ring_.ranks - 1) / ring_.ranks;
+  const std::int64_t per_round = per_chunk_ * ring_.depth;
+  return (longest + per_round - 1) / per_round;
 }
 
-AllreduceFlow::Range AllreduceFlow::elements(const RingChunk& chunk) const {
-  const std::int64_t begin = chunk.round * per_round_;
-  const std::int64_t count = std::min(per_round_, count_ - begin);
-  const std::int64_t first = count * chunk.segment / ring_.ranks;
-  const std::int64_t last = count * (chunk.segment + 1) / ring_.ranks;
-  const std::int64_t from = std::min(last, first + per_chunk_ * chunk.chunk);
-  return {begin + from, std::min(last - from, per_chunk_)};
+Range ReduceFlow::elements(const RingChunk& chunk) const {
+  // The first so many segments are longer by one.
+  const std::int64_t even = count_ / ring_.ranks;
+  const std::int64_t longer = count_ % ring_.ranks;
+  const std::int64_t first =
+      chunk.segment * even + std::min<std::int64_t>(chunk.segment, longer);
+  const std::int64_t last = first + even + (chunk.segment < longer ? 1 : 0);
+  const std::int64_t chunks_before = chunk.round * ring_.depth + chunk.chunk;
+  const std::int64_t from = std::min(last, first + per_chunk_ * chunks_before);
+  return {from, std::min(last - from, per_chunk_)};
 }
 
-std::size_t AllreduceFlow::bytes(const RingChunk& chunk) const {
-  return static_cast<std::size_t>(elements(chunk).count) *
-         (reduces(chunk.step) ? kernel_.accumulator_bytes()
-                              : kernel_.element_bytes());
+std::size_t ReduceFlow::bytes(const RingChunk& chunk) const {
+  const Range range = elements(chunk);
+  const auto count = static_cast<std::size_t>(range.count);
+  if (reduces(chunk.step)) return count * kernel_.accumulator_bytes();
+  if (count == 0 || !is_needed(chunk, range)) return 0;
+  return count * kernel_.element_bytes();
 }
 
-void AllreduceFlow::load(const RingChunk& chunk, std::byte* slot) {
-  Range range = elements(chunk);
+void ReduceFlow::load(const RingChunk& chunk, std::byte* slot) {
+  const Range range = elements(chunk);
   stream_.seek(range.begin);
-  while (range.count > 0) {
-    const Piece run = stream_.take(range.count);
+  for (std::int64_t left = range.count; left > 0;) {
+    const Piece run = stream_.take(left);
     kernel_.load(run.input, slot, run.count);
     slot += static_cast<std::size_t>(run.count) * kernel_.accumulator_bytes();
-    range.count -= run.count;
+    left -= run.count;
   }
 }
 
-void AllreduceFlow::receive(const RingChunk& chunk, std::byte* slot) {
+void ReduceFlow::receive(const RingChunk& chunk, std::byte* slot) {
   const Range range = elements(chunk);
   if (reduces(chunk.step)) {
     combine(range, slot);
     if (!reduces(chunk.step + 1)) finish(range, slot);
   } else {
-    stream_.seek(range.begin);
-    stream_.unpack(slot, range.count);
+    take_in(range, slot);
   }
 }
 
-void AllreduceFlow::combine(const Range& range, std::byte* slot) {
+void ReduceFlow::combine(const Range& range, std::byte* slot) {
   stream_.seek(range.begin);
   for (std::int64_t left = range.count; left > 0;) {
     const Piece run = stream_.take(left);
@@ -72,16 +76,67 @@ void AllreduceFlow::finish(const Range& range, std::byte* slot) {
   // What goes on takes the place of the accumulators. It is never longer than
   // they are, so it overtakes none that are still to be read.
   std::byte* accumulators = slot;
-  stream_.seek(range.begin);
+  stream().seek(range.begin);
   for (std::int64_t left = range.count; left > 0;) {
-    const Piece run = stream_.take(left);
+    const Piece run = stream().take(left);
     const std::size_t count = static_cast<std::size_t>(run.count);
-    kernel_.store(accumulators, run.output, run.count);
-    std::memcpy(slot, run.output, count * kernel_.element_bytes());
-    accumulators += count * kernel_.accumulator_bytes();
-    slot += count * kernel_.element_bytes();
+    kernel().store(accumulators, run.output, run.count);
+    std::memcpy(slot, run.output, count * kernel().element_bytes());
+    accumulators += count * kernel().accumulator_bytes();
+    slot += count * kernel().element_bytes();
     left -= run.count;
   }
+}
+
+void AllreduceFlow::take_in(const Range& range, const std::byte* slot) {
+  stream().seek(range.begin);
+  stream().unpack(slot, range.count);
+}
+
+ReducescatterFlow::ReducescatterFlow(const RingShape& ring,
+                                     std::span<const Piece> pieces,
+                                     const PartTable& parts,
+                                     const ReduceKernel& kernel)
+    : ReduceFlow(ring, pieces, kernel),
+      pieces_(pieces),
+      parts_(parts),
+      results_(ring.slot_bytes) {}
+
+// A segment's results start behind the last rank before it, so rank `r` is
+// `r - segment` hops on their way, and they have made `step - (ranks - 1)` when
+// they are received.
+bool ReducescatterFlow::is_needed(const RingChunk& chunk,
+                                  const Range& range) const {
+  const int ranks = ring().ranks;
+  const int made = chunk.step - (ranks - 1);
+  bool needed = false;
+  parts_.for_each_part(range, [&](const PartTable::Part& part) {
+    const int hops = (part.rank + ranks - chunk.segment) % ranks;
+    needed = hops >= made && hops < ranks - 1;
+    return !needed;
+  });
+  return needed;
+}
+
+void ReducescatterFlow::finish(const Range& range, std::byte* slot) {
+  kernel().store(slot, results_.data(), range.count);
+  std::memcpy(slot, results_.data(),
+              static_cast<std::size_t>(range.count) * kernel().element_bytes());
+  take_in(range, slot);
+}
+
+void ReducescatterFlow::take_in(const Range& range, const std::byte* slot) {
+  const auto bytes_of = [&](std::int64_t count) {
+    return static_cast<std::size_t>(count) * kernel().element_bytes();
+  };
+  parts_.for_each_part(range, [&](const PartTable::Part& part) {
+    if (part.rank != ring().rank) return true;
+    std::memcpy(static_cast<std::byte*>(pieces_[part.piece].output) +
+                    bytes_of(part.skipped),
+                slot + bytes_of(part.range.begin - range.begin),
+                bytes_of(part.range.count));
+    return true;
+  });
 }
 
 AllgatherFlow::AllgatherFlow(const RingShape& ring,

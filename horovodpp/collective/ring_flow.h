@@ -1,8 +1,8 @@
 // What goes around a ring of ranks in one collective, apart from how it
 // travels.
 //
-// The data is cut into rounds, a round into one segment for each rank, a
-// segment into `depth` chunks of at most a slot. At step 0 every rank sends the
+// The data is cut into a segment for each rank, a segment into rounds, and what
+// a round has of it into `depth` chunks of at most a slot. At step 0 every rank sends the
 // chunks of its own segment to the next rank; at each later step it sends on
 // what it received at the step before. So at step s rank r receives the segment
 // r - s - 1, modulo the number of ranks. Chunks without bytes are not sent.
@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/part_table.h"
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/reduce_kernels.h"
 
@@ -51,39 +53,76 @@ class RingFlow {
   virtual void receive(const RingChunk& chunk, std::byte* slot) = 0;
 };
 
-// A reduce-scatter followed by an allgather (Patarasuk and Yuan, "Bandwidth
-// optimal all-reduce algorithms", 2009). Accumulators travel until a segment is
-// complete; whoever completes it finishes it, so all ranks get its bits.
-class AllreduceFlow : public RingFlow {
+// Accumulators go around until a segment is complete; then whoever completed it
+// finishes it and sends the result around (Patarasuk and Yuan, "Bandwidth
+// optimal all-reduce algorithms", 2009). All ranks that get an element get the
+// same bits, whatever they do with it.
+class ReduceFlow : public RingFlow {
  public:
-  // Borrows `pieces` and `kernel`.
-  AllreduceFlow(const RingShape& ring, std::span<const Piece> pieces,
-                const ReduceKernel& kernel);
-
   std::int64_t rounds() const override;
   int steps() const override { return 2 * (ring_.ranks - 1); }
   std::size_t bytes(const RingChunk& chunk) const override;
   void load(const RingChunk& chunk, std::byte* slot) override;
   void receive(const RingChunk& chunk, std::byte* slot) override;
 
- private:
-  struct Range {
-    std::int64_t begin = 0;
-    std::int64_t count = 0;
-  };
+ protected:
+  // Borrows `pieces` and `kernel`.
+  ReduceFlow(const RingShape& ring, std::span<const Piece> pieces,
+             const ReduceKernel& kernel);
 
-  // The elements of `chunk`, as places in the whole.
+  const RingShape& ring() const { return ring_; }
+  const ReduceKernel& kernel() const { return kernel_; }
+  PieceStream& stream() { return stream_; }
+
+ private:
+  // Whether the results of `range`, which are on their way to the rank that
+  // receives `chunk`, are needed there or further on.
+  virtual bool is_needed(const RingChunk& chunk, const Range& range) const = 0;
+  // Makes results of the accumulators of `range` in `slot`, and takes them in.
+  virtual void finish(const Range& range, std::byte* slot) = 0;
+  // Takes in the results of `range`.
+  virtual void take_in(const Range& range, const std::byte* slot) = 0;
+
   Range elements(const RingChunk& chunk) const;
   bool reduces(int step) const { return step < ring_.ranks - 1; }
   void combine(const Range& range, std::byte* slot);
-  void finish(const Range& range, std::byte* slot);
 
   const RingShape ring_;
   const ReduceKernel& kernel_;
   PieceStream stream_;
   const std::int64_t count_;
   const std::int64_t per_chunk_;
-  const std::int64_t per_round_;
+};
+
+// The results to all ranks.
+class AllreduceFlow : public ReduceFlow {
+ public:
+  AllreduceFlow(const RingShape& ring, std::span<const Piece> pieces,
+                const ReduceKernel& kernel)
+      : ReduceFlow(ring, pieces, kernel) {}
+
+ private:
+  bool is_needed(const RingChunk&, const Range&) const override { return true; }
+  void finish(const Range& range, std::byte* slot) override;
+  void take_in(const Range& range, const std::byte* slot) override;
+};
+
+// Each result to the rank that gets it: it goes around no further than it has
+// to. That saves most where every rank gets about as much of a single piece.
+class ReducescatterFlow : public ReduceFlow {
+ public:
+  // Borrows `parts` too.
+  ReducescatterFlow(const RingShape& ring, std::span<const Piece> pieces,
+                    const PartTable& parts, const ReduceKernel& kernel);
+
+ private:
+  bool is_needed(const RingChunk& chunk, const Range& range) const override;
+  void finish(const Range& range, std::byte* slot) override;
+  void take_in(const Range& range, const std::byte* slot) override;
+
+  const std::span<const Piece> pieces_;
+  const PartTable& parts_;
+  std::vector<std::byte> results_;  // Of one chunk.
 };
 
 // Every rank's bytes to all ranks.

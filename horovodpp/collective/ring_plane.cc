@@ -5,12 +5,14 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/chunk_link.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
 namespace {
+
+// A slot holds one accumulator of any type.
+constexpr std::size_t kLeastChunk = 64;
 
 std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
@@ -18,8 +20,18 @@ std::vector<int> all_ranks(int size) {
   return ranks;
 }
 
-// A slot holds one accumulator of any type.
-constexpr std::size_t kLeastChunk = 64;
+int position_of(int rank, const std::vector<int>& members) {
+  const auto place = std::find(members.begin(), members.end(), rank);
+  return static_cast<int>(place - members.begin());
+}
+
+absl::Status check_members(int rank, const std::vector<int>& members) {
+  if (std::find(members.begin(), members.end(), rank) != members.end()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " is not among the members of this ring"));
+}
 
 }  // namespace
 
@@ -27,23 +39,18 @@ RingPlane::RingPlane(transport::Communicator& communicator,
                      std::vector<int> members,
                      const transport::WaitPolicy& waiting,
                      const RingOptions& options)
-    : communicator_(communicator),
+    : HostPlane(position_of(communicator.rank(), members),
+                static_cast<int>(members.size()),
+                check_members(communicator.rank(), members)),
+      communicator_(communicator),
       members_(std::move(members)),
       waiting_(waiting),
       staging_(2 * std::max(1, options.depth),
-               std::max(kLeastChunk, options.chunk_bytes)) {
-  const auto self =
-      std::find(members_.begin(), members_.end(), communicator.rank());
-  if (self == members_.end()) {
-    failure_ = absl::InvalidArgumentError(
-        absl::StrCat("rank ", communicator.rank(),
-                     " is not among the members of this ring"));
-  }
-  ring_ = {.rank = static_cast<int>(self - members_.begin()),
-           .ranks = static_cast<int>(members_.size()),
-           .depth = staging_.slots() / 2,
-           .slot_bytes = staging_.slot_bytes()};
-}
+               std::max(kLeastChunk, options.chunk_bytes)),
+      ring_({.rank = rank(),
+             .ranks = ranks(),
+             .depth = staging_.slots() / 2,
+             .slot_bytes = staging_.slot_bytes()}) {}
 
 RingPlane::RingPlane(transport::Communicator& communicator,
                      const transport::WaitPolicy& waiting,
@@ -51,59 +58,72 @@ RingPlane::RingPlane(transport::Communicator& communicator,
     : RingPlane(communicator, all_ranks(communicator.size()), waiting,
                 options) {}
 
-bool RingPlane::supports(const Device& device, std::size_t) const {
-  return device.is_cpu();
-}
-
 int RingPlane::member(int distance) const {
-  const int position = (ring_.rank + distance) % size();
+  const int position = (rank() + distance) % ranks();
   return members_[static_cast<std::size_t>(position)];
 }
 
-template <typename Body>
-absl::Status RingPlane::run(const Call& call, Body body) {
-  HVD_RETURN_IF_ERROR(failure_);
+absl::Status RingPlane::run(
+    const Call& call, const std::function<absl::Status(ChunkLink&)>& body) {
   HVD_RETURN_IF_ERROR(staging_.map());
   ChunkLink link(communicator_, staging_, call, waiting_);
-  failure_ = body(link);
-  if (failure_.ok()) failure_ = link.flush();
-  return failure_;
+  HVD_RETURN_IF_ERROR(body(link));
+  return link.flush();
 }
 
-absl::Status RingPlane::allreduce(std::span<const Piece> pieces,
-                                  const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(reduction));
-  const ReduceKernel kernel(reduction, size());
-  if (size() == 1) {
-    for (const Piece& piece : pieces) {
-      kernel.reduce({&piece.input, 1}, piece.output, piece.count);
-    }
-    return absl::OkStatus();
-  }
+// No result is finished before all ranks have contributed to it, so outputs are
+// left alone while one may be missing.
+absl::Status RingPlane::move(std::span<const Piece> pieces,
+                             const ReduceKernel& kernel, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     AllreduceFlow flow(ring_, pieces, kernel);
     return circulate(flow, link);
   });
 }
 
-absl::Status RingPlane::allgather(std::span<const std::byte> mine,
-                                  std::span<const std::size_t> bytes_of_rank,
-                                  std::byte* output, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(
-      check_allgather(mine.size(), bytes_of_rank, ring_.rank, size()));
-  const std::size_t place =
-      std::accumulate(bytes_of_rank.begin(), bytes_of_rank.begin() + ring_.rank,
-                      std::size_t{0});
-  if (!mine.empty() && output + place != mine.data()) {
-    std::memcpy(output + place, mine.data(), mine.size());
-  }
-  if (size() == 1) return absl::OkStatus();
+// A rank that gets no result would not notice that another one is missing.
+absl::Status RingPlane::move(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const ReduceKernel& kernel, const Call& call) {
+  const PartTable parts(counts, ranks());
   return run(call, [&](ChunkLink& link) {
-    AllgatherFlow flow(ring_, mine, bytes_of_rank, output);
+    if (parts.leaves_out_a_rank()) HVD_RETURN_IF_ERROR(disseminate(link));
+    ReducescatterFlow flow(ring_, pieces, parts, kernel);
     return circulate(flow, link);
   });
+}
+
+// The parts of those who have come could arrive while another one is missing.
+absl::Status RingPlane::move(const Gather& gather, const Call& call) {
+  return run(call, [&](ChunkLink& link) {
+    HVD_RETURN_IF_ERROR(disseminate(link));
+    const auto before =
+        gather.bytes_of_rank.first(static_cast<std::size_t>(rank()));
+    std::byte* place =
+        gather.output +
+        std::accumulate(before.begin(), before.end(), std::size_t{0});
+    if (!gather.mine.empty() && place != gather.mine.data()) {
+      std::memcpy(place, gather.mine.data(), gather.mine.size());
+    }
+    AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, gather.output);
+    return circulate(flow, link);
+  });
+}
+
+absl::Status RingPlane::meet(const Call& call) {
+  return run(call, [&](ChunkLink& link) { return disseminate(link); });
+}
+
+absl::Status RingPlane::disseminate(ChunkLink& link) {
+  for (int distance = 1; distance < ranks(); distance *= 2) {
+    HVD_RETURN_IF_ERROR(link.post_receive(member(ranks() - distance), 1));
+    HVD_ASSIGN_OR_RETURN(std::byte * token, link.take());
+    *token = std::byte{1};
+    HVD_RETURN_IF_ERROR(link.send(member(distance), token, 1));
+    HVD_ASSIGN_OR_RETURN(std::byte * answer, link.receive());
+    link.release(answer);
+  }
+  return absl::OkStatus();
 }
 
 // Receives are posted `depth` chunks ahead, and a rank sends no more than
@@ -117,10 +137,10 @@ absl::Status RingPlane::circulate(RingFlow& flow, ChunkLink& link) {
   const auto incoming = [&](std::int64_t number) {
     const int place = static_cast<int>(number % per_round);
     const int step = place / ring_.depth;
-    const int behind = (step + 1) % size();
+    const int behind = (step + 1) % ranks();
     return RingChunk{.round = number / per_round,
                      .step = step,
-                     .segment = (ring_.rank + size() - behind) % size(),
+                     .segment = (rank() + ranks() - behind) % ranks(),
                      .chunk = place % ring_.depth};
   };
   std::int64_t posted = 0;
@@ -128,7 +148,7 @@ absl::Status RingPlane::circulate(RingFlow& flow, ChunkLink& link) {
     for (; posted < std::min(total, number + ring_.depth); ++posted) {
       const std::size_t bytes = flow.bytes(incoming(posted));
       if (bytes == 0) continue;
-      HVD_RETURN_IF_ERROR(link.post_receive(member(size() - 1), bytes));
+      HVD_RETURN_IF_ERROR(link.post_receive(member(ranks() - 1), bytes));
     }
     if (number % per_round == 0) {
       HVD_RETURN_IF_ERROR(send_own(flow, number / per_round, link));
@@ -142,7 +162,7 @@ absl::Status RingPlane::send_own(RingFlow& flow, std::int64_t round,
                                  ChunkLink& link) {
   for (int i = 0; i < ring_.depth; ++i) {
     const RingChunk chunk = {
-        .round = round, .step = 0, .segment = ring_.rank, .chunk = i};
+        .round = round, .step = 0, .segment = rank(), .chunk = i};
     const std::size_t bytes = flow.bytes(chunk);
     if (bytes == 0) continue;
     HVD_ASSIGN_OR_RETURN(std::byte * slot, link.take());
@@ -157,93 +177,11 @@ absl::Status RingPlane::pass_on(RingFlow& flow, RingChunk chunk,
   if (flow.bytes(chunk) == 0) return absl::OkStatus();
   HVD_ASSIGN_OR_RETURN(std::byte * slot, link.receive());
   flow.receive(chunk, slot);
-  if (++chunk.step < flow.steps()) {
-    return link.send(member(1), slot, flow.bytes(chunk));
-  }
+  ++chunk.step;
+  const std::size_t bytes = chunk.step < flow.steps() ? flow.bytes(chunk) : 0;
+  if (bytes > 0) return link.send(member(1), slot, bytes);
   link.release(slot);
   return absl::OkStatus();
-}
-
-absl::Status RingPlane::broadcast(const std::byte* input, std::byte* output,
-                                  std::size_t bytes, int root, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check_broadcast(root, size()));
-  if (bytes == 0) return absl::OkStatus();
-  if (ring_.rank == root && input != output) std::memcpy(output, input, bytes);
-  if (size() == 1) return absl::OkStatus();
-  return run(call, [&](ChunkLink& link) {
-    return bytes <= ring_.slot_bytes
-               ? broadcast_by_tree(input, output, bytes, root, link)
-               : broadcast_by_chain(input, output, bytes, root, link);
-  });
-}
-
-// Counted from the root, a rank's parent is the rank without its lowest bit,
-// and its children are the ranks with one lower bit more.
-absl::Status RingPlane::broadcast_by_tree(const std::byte* input,
-                                          std::byte* output, std::size_t bytes,
-                                          int root, ChunkLink& link) {
-  const int place = (ring_.rank + size() - root) % size();
-  int bit = 1;
-  while (bit < size() && (place & bit) == 0) bit *= 2;
-  if (place != 0) {
-    HVD_RETURN_IF_ERROR(link.post_receive(member(size() - bit), bytes));
-    HVD_ASSIGN_OR_RETURN(std::byte * slot, link.receive());
-    std::memcpy(output, slot, bytes);
-    link.release(slot);
-  }
-  const std::byte* data = place == 0 ? input : output;
-  for (bit /= 2; bit > 0; bit /= 2) {
-    if (place + bit >= size()) continue;
-    HVD_ASSIGN_OR_RETURN(std::byte * slot, link.take());
-    std::memcpy(slot, data, bytes);
-    HVD_RETURN_IF_ERROR(link.send(member(bit), slot, bytes));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RingPlane::broadcast_by_chain(const std::byte* input,
-                                           std::byte* output, std::size_t bytes,
-                                           int root, ChunkLink& link) {
-  const int place = (ring_.rank + size() - root) % size();
-  const std::size_t window =
-      static_cast<std::size_t>(ring_.depth) * ring_.slot_bytes;
-  std::size_t posted = 0;
-  for (std::size_t at = 0; at < bytes; at += ring_.slot_bytes) {
-    for (; place != 0 && posted < std::min(bytes, at + window);
-         posted += ring_.slot_bytes) {
-      const std::size_t length = std::min(ring_.slot_bytes, bytes - posted);
-      HVD_RETURN_IF_ERROR(link.post_receive(member(size() - 1), length));
-    }
-    const std::size_t length = std::min(ring_.slot_bytes, bytes - at);
-    HVD_ASSIGN_OR_RETURN(std::byte * slot,
-                         place == 0 ? link.take() : link.receive());
-    if (place == 0) {
-      std::memcpy(slot, input + at, length);
-    } else {
-      std::memcpy(output + at, slot, length);
-    }
-    if (place + 1 < size()) {
-      HVD_RETURN_IF_ERROR(link.send(member(1), slot, length));
-    } else {
-      link.release(slot);
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RingPlane::barrier(Call call) {
-  return run(call, [&](ChunkLink& link) -> absl::Status {
-    for (int distance = 1; distance < size(); distance *= 2) {
-      HVD_RETURN_IF_ERROR(link.post_receive(member(size() - distance), 1));
-      HVD_ASSIGN_OR_RETURN(std::byte * token, link.take());
-      *token = std::byte{1};
-      HVD_RETURN_IF_ERROR(link.send(member(distance), token, 1));
-      HVD_ASSIGN_OR_RETURN(std::byte * answer, link.receive());
-      link.release(answer);
-    }
-    return absl::OkStatus();
-  });
 }
 
 }  // namespace hvd::collective

@@ -3,22 +3,28 @@
 //
 //   RingPlane plane(communicator, members, waiting);
 //
-// Allreduce is a ring reduce-scatter and allgather, allgather a ring, broadcast
-// a binomial tree for short messages and a chain for long ones, barrier a
-// dissemination (Hensgen, Finkel and Manber, 1988). Everything goes in chunks
-// through staging of the plane's own, several of them under way at a time, so
-// user memory is never lent to the wires.
+// Allreduce is a ring reduce-scatter and allgather, reducescatter the same with
+// results that stop where they belong, allgather a ring, broadcast a binomial
+// tree for short messages and a chain for long ones, alltoall a shift for each
+// distance, barrier a dissemination (Hensgen, Finkel and Manber, 1988).
+// Everything goes in chunks through staging of the plane's own, several of them
+// under way at a time, so user memory is never lent to the wires.
 //
 // Ranks in calls are positions in `members`. Transfers carry the call's tag, so
 // several planes may share a communicator as long as their calls' tags differ.
-// Not thread-safe.
+// A call that was given up can cost memory: what the wires do not give back,
+// at most the chunks under way, stays mapped until the process ends. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/ring_flow.h"
 #include "horovodpp/collective/staging.h"
 #include "horovodpp/transport/communicator.h"
@@ -35,7 +41,7 @@ struct RingOptions {
   int depth = 4;
 };
 
-class RingPlane : public DataPlane {
+class RingPlane : public HostPlane {
  public:
   // `members` are ranks of `communicator`, this one among them (else every call
   // fails with InvalidArgument), in the same order on all of them. The
@@ -51,38 +57,39 @@ class RingPlane : public DataPlane {
             const RingOptions& options = {});
 
   std::string name() const override { return "ring"; }
-  bool supports(const Device& device, std::size_t bytes) const override;
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override;
-  absl::Status barrier(Call call) override;
 
  private:
-  int size() const { return ring_.ranks; }
+  absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
+                    const Call& call) override;
+  absl::Status move(std::span<const Piece> pieces,
+                    std::span<const std::int64_t> counts,
+                    const ReduceKernel& kernel, const Call& call) override;
+  absl::Status move(const Gather& gather, const Call& call) override;
+  absl::Status move(const Broadcast& broadcast, const Call& call) override;
+  absl::Status move(const Exchange& exchange, const Call& call) override;
+  absl::Status meet(const Call& call) override;
+
   // The communicator's rank of the member `distance` positions further on.
   int member(int distance) const;
 
-  // Runs `body` with a link for the call, unless the plane has failed before.
-  template <typename Body>
-  absl::Status run(const Call& call, Body body);
+  // Runs `body` with a link for the call, and waits until all is sent.
+  absl::Status run(const Call& call,
+                   const std::function<absl::Status(ChunkLink&)>& body);
+  // Returns OK on no rank before every rank has called it.
+  absl::Status disseminate(ChunkLink& link);
   absl::Status circulate(RingFlow& flow, ChunkLink& link);
   absl::Status send_own(RingFlow& flow, std::int64_t round, ChunkLink& link);
   absl::Status pass_on(RingFlow& flow, RingChunk chunk, ChunkLink& link);
-  absl::Status broadcast_by_tree(const std::byte* input, std::byte* output,
-                                 std::size_t bytes, int root, ChunkLink& link);
-  absl::Status broadcast_by_chain(const std::byte* input, std::byte* output,
-                                  std::size_t bytes, int root, ChunkLink& link);
+  absl::Status broadcast_by_tree(const Broadcast& broadcast, ChunkLink& link);
+  absl::Status broadcast_by_chain(const Broadcast& broadcast, ChunkLink& link);
+  absl::Status shift(int distance, std::span<const std::byte> out,
+                     std::span<std::byte> in, ChunkLink& link);
 
   transport::Communicator& communicator_;
   const std::vector<int> members_;
   const transport::WaitPolicy waiting_;
-  RingShape ring_;
   Staging staging_;
-  absl::Status failure_;
+  const RingShape ring_;
 };
 
 }  // namespace hvd::collective

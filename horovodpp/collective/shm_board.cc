@@ -1,13 +1,27 @@
 #include "horovodpp/collective/shm_board.h"
 
+#include <algorithm>
 #include <functional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::collective {
 namespace {
 
 constexpr int kKindShift = 56;
+
+// The options as they can be.
+ShmOptions sound(ShmOptions options, int ranks) {
+  constexpr std::size_t kLine = ShmBoard::kAlignment;
+  constexpr std::size_t kLongestElement = 8;
+  const std::size_t least = std::max(
+      options.chunk_bytes, static_cast<std::size_t>(ranks) * kLongestElement);
+  options.chunk_bytes = (least + kLine - 1) / kLine * kLine;
+  options.small_bytes = std::min(options.small_bytes, options.chunk_bytes);
+  return options;
+}
 
 std::uint64_t pack(const transport::DataTag& tag) {
   return (std::uint64_t{tag.epoch} << 32) | tag.sequence;
@@ -19,14 +33,26 @@ std::uint64_t pack(char kind, std::uint64_t bytes) {
          bytes;
 }
 
+// Whether the call of tag `a` comes after that of `b`, as far as tags of one
+// epoch can tell.
+bool is_later(std::uint64_t a, std::uint64_t b) {
+  return a >> 32 == b >> 32 &&
+         static_cast<std::int32_t>(static_cast<std::uint32_t>(a) -
+                                   static_cast<std::uint32_t>(b)) > 0;
+}
+
 std::string kind_name(std::uint64_t kind_and_bytes) {
   switch (static_cast<char>(kind_and_bytes >> kKindShift)) {
     case 'r':
       return "an allreduce";
+    case 's':
+      return "a reducescatter";
     case 'g':
       return "an allgather";
     case 'b':
       return "a broadcast";
+    case 'a':
+      return "an alltoall";
     default:
       return "a barrier";
   }
@@ -42,90 +68,216 @@ std::string describe(std::uint64_t tag, std::uint64_t kind_and_bytes) {
 
 }  // namespace
 
-std::size_t ShmBoard::bytes_needed(int ranks, std::size_t slot_bytes) {
-  const std::size_t count = static_cast<std::size_t>(ranks);
-  return count * sizeof(Line) + (count + 1) * kSlots * slot_bytes;
+std::size_t ShmBoard::bytes_needed(int ranks, const ShmOptions& options) {
+  return static_cast<std::size_t>(ranks) *
+         (sizeof(Line) + sizeof(Ended) +
+          kSlots * sound(options, ranks).chunk_bytes);
 }
 
 ShmBoard::ShmBoard(transport::NodeSegment& segment, std::span<std::byte> region,
-                   std::size_t slot_bytes, const transport::WaitPolicy& waiting)
+                   const transport::WaitPolicy& waiting,
+                   const ShmOptions& options)
     : segment_(segment),
       region_(region),
-      slot_bytes_(slot_bytes),
-      waiting_(waiting) {}
+      options_(sound(options, segment.local_size())),
+      waiting_(waiting) {
+  const std::size_t needed = bytes_needed(ranks(), options_);
+  const auto address = reinterpret_cast<std::uintptr_t>(region.data());
+  if (region.size() < needed || address % kAlignment != 0) {
+    failure_ = absl::InvalidArgumentError(absl::StrCat(
+        "a shared-memory board of ", ranks(), " ranks needs ", needed,
+        " bytes aligned to ", kAlignment, ", and was given ", region.size(),
+        " bytes at an offset of ", address % kAlignment));
+  }
+}
 
+// In the region: all ranks' lines, all ranks' ends, all ranks' slots.
 ShmBoard::Line& ShmBoard::line(int rank) const {
   return reinterpret_cast<Line*>(region_.data())[rank];
 }
 
-std::byte* ShmBoard::input(int rank, std::uint64_t step) const {
-  const std::size_t number =
-      static_cast<std::size_t>(rank) * kSlots + step % kSlots;
-  return region_.data() + static_cast<std::size_t>(ranks()) * sizeof(Line) +
-         number * slot_bytes_;
+ShmBoard::Word& ShmBoard::ended(int rank) const {
+  return reinterpret_cast<Ended*>(&line(ranks()))[rank].steps;
 }
 
-std::byte* ShmBoard::result(std::uint64_t step) const {
-  return input(ranks(), step);  // Behind the last rank's slots.
+std::byte* ShmBoard::slot(int member, std::uint64_t step) const {
+  const auto place = static_cast<std::size_t>(member);
+  const std::size_t number = place * kSlots + (first_[place] + step) % kSlots;
+  const std::size_t lines =
+      static_cast<std::size_t>(ranks()) * (sizeof(Line) + sizeof(Ended));
+  return region_.data() + lines + number * options_.chunk_bytes;
 }
 
-void ShmBoard::arrive(std::uint64_t step, const Label& label) {
+absl::Status ShmBoard::begin(std::span<const int> members, const Label& label) {
+  HVD_RETURN_IF_ERROR(failure_);
+  members_ = members;
+  label_ = label;
+  steps_ = 0;
+  complete_ = false;
+  return absl::OkStatus();
+}
+
+void ShmBoard::ring() const {
+  for (const int member : members_) {
+    if (member != rank()) segment_.doorbell(member).ring();
+  }
+}
+
+void ShmBoard::arrive() {
   Line& mine = line(rank());
-  // Atomic though the slot rule orders them: where ranks have come apart, the
-  // rule does not hold, and the error shall still be found.
-  mine.tag[step % kSlots].store(pack(label.tag), std::memory_order_relaxed);
-  mine.kind_and_bytes[step % kSlots].store(pack(label.kind, label.bytes),
-                                           std::memory_order_relaxed);
-  mine.arrived.store(step + 1);
-  segment_.ring_others();
+  const std::uint64_t first = first_[static_cast<std::size_t>(rank())];
+  if (steps_ == 0) {
+    Record& record = mine.records[record_];
+    record.kind_and_bytes.store(pack(label_.kind, label_.bytes),
+                                std::memory_order_relaxed);
+    record.first.store(first, std::memory_order_relaxed);
+    // Whoever sees it sees the slot too: where the call takes the place of one
+    // that was given up, the counter below does not change.
+    record.tag.store(pack(label_.tag), std::memory_order_release);
+  }
+  ++steps_;
+  mine.arrived.store(first + steps_);
+  ring();
 }
 
 void ShmBoard::finish(std::uint64_t step) {
-  line(rank()).finished.store(step + 1);
-  segment_.ring_others();
+  const std::uint64_t first = first_[static_cast<std::size_t>(rank())];
+  line(rank()).finished.store(first + step + 1);
+  ring();
+}
+
+void ShmBoard::end() {
+  for (const int member : members_) {
+    const auto place = static_cast<std::size_t>(member);
+    end_[place] = first_[place] + steps_;
+  }
+  leaving_.assign(members_.begin(), members_.end());
+  const auto self = static_cast<std::size_t>(rank());
+  first_[self] += steps_;
+  record_ = 1 - record_;
+  ended(rank()).store(first_[self]);
+  ring();
+}
+
+absl::Status ShmBoard::give_up(const absl::Status& why) {
+  if (absl::IsCancelled(why) && !complete_) return why;
+  failure_ = why;
+  if (absl::IsCancelled(why)) {
+    failure_ = absl::InternalError(absl::StrCat(
+        "a call was given up though all had entered it: ", why.message()));
+  }
+  return failure_;
+}
+
+// Looks for `member`'s record of the call at hand. The counter is loaded first:
+// the loads around a sleep are ordered by it, and what is seen of it brings the
+// record along.
+bool ShmBoard::has_entered(int member) {
+  const Line& theirs = line(member);
+  const std::uint64_t arrived = theirs.arrived.load();
+  for (const Record& record : theirs.records) {
+    if (record.tag.load(std::memory_order_acquire) != pack(label_.tag)) {
+      continue;
+    }
+    const std::uint64_t first = record.first.load(std::memory_order_relaxed);
+    if (first >= arrived) continue;  // Only begun, or never used.
+    records_[static_cast<std::size_t>(member)] = &record;
+    first_[static_cast<std::size_t>(member)] = first;
+    return true;
+  }
+  return false;
+}
+
+// Whether `member` has gone past the call at hand without entering it. It may
+// have entered it, and another one, between two looks; but then its record
+// stays until this rank has ended the call.
+bool ShmBoard::is_past(int member) {
+  for (const Record& record : line(member).records) {
+    if (!is_later(record.tag.load(std::memory_order_acquire),
+                  pack(label_.tag))) {
+      continue;
+    }
+    records_[static_cast<std::size_t>(member)] = &record;
+    return !has_entered(member);
+  }
+  return false;
+}
+
+absl::Status ShmBoard::check_labels() const {
+  const std::uint64_t tag = pack(label_.tag);
+  const std::uint64_t kind_and_bytes = pack(label_.kind, label_.bytes);
+  for (const int member : members_) {
+    const Record& record = *records_[static_cast<std::size_t>(member)];
+    const std::uint64_t its_tag = record.tag.load(std::memory_order_relaxed);
+    const std::uint64_t its_kind =
+        record.kind_and_bytes.load(std::memory_order_relaxed);
+    if (its_tag == tag && its_kind == kind_and_bytes) continue;
+    return absl::InternalError(absl::StrCat(
+        "the ranks of this node have come apart: local rank ", rank(),
+        " is in ", describe(tag, kind_and_bytes), ", local rank ", member,
+        " in ", describe(its_tag, its_kind),
+        "; all must make the same calls in the same order"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Ready>
+absl::Status ShmBoard::wait(Ready ready, transport::Watch& watch) {
+  if (ready()) return absl::OkStatus();
+  return transport::wait_until(std::ref(ready), watch, waiting_,
+                               segment_.doorbell(rank()));
+}
+
+absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
+                                    transport::Watch& watch) {
+  auto behind = members_.begin();  // The first one not yet seen there.
+  const auto all_there = [&] {
+    while (behind != members_.end() &&
+           (line(*behind).*counter).load() >
+               first_[static_cast<std::size_t>(*behind)] + step) {
+      ++behind;
+    }
+    return behind == members_.end();
+  };
+  return wait(all_there, watch);
 }
 
 absl::Status ShmBoard::wait_for_arrivals(std::uint64_t step,
                                          transport::Watch& watch) {
-  return wait(&Line::arrived, step + 1, watch);
+  if (step > 0) return wait_for_all(&Line::arrived, step, watch);
+  auto behind = members_.begin();
+  bool apart = false;
+  const auto all_there = [&] {
+    while (behind != members_.end() && has_entered(*behind)) ++behind;
+    apart = behind != members_.end() && is_past(*behind);
+    return apart || behind == members_.end();
+  };
+  HVD_RETURN_IF_ERROR(wait(all_there, watch));
+  complete_ = !apart;
+  HVD_RETURN_IF_ERROR(check_labels());
+  return wait_for_ends(watch);
 }
 
 absl::Status ShmBoard::wait_for_results(std::uint64_t step,
                                         transport::Watch& watch) {
-  return wait(&Line::finished, step + 1, watch);
+  return wait_for_all(&Line::finished, step, watch);
 }
 
-absl::Status ShmBoard::wait(std::atomic<std::uint64_t> Line::*counter,
-                            std::uint64_t least, transport::Watch& watch) {
-  int behind = 0;  // The first rank not yet seen there.
-  const auto all_there = [&] {
-    while (behind < ranks() && (line(behind).*counter).load() >= least) {
+// Rule 3. Who is seen in a later call has ended the one before.
+absl::Status ShmBoard::wait_for_ends(transport::Watch& watch) {
+  auto behind = leaving_.begin();
+  const auto all_gone = [&] {
+    while (behind != leaving_.end()) {
+      const auto place = static_cast<std::size_t>(*behind);
+      if (first_[place] < end_[place] && ended(*behind).load() < end_[place]) {
+        return false;
+      }
       ++behind;
     }
-    return behind == ranks();
+    return true;
   };
-  if (all_there()) return absl::OkStatus();
-  return transport::wait_until(std::ref(all_there), watch, waiting_,
-                               segment_.doorbell(rank()));
-}
-
-absl::Status ShmBoard::check_labels(std::uint64_t step,
-                                    const Label& label) const {
-  const std::uint64_t tag = pack(label.tag);
-  const std::uint64_t kind_and_bytes = pack(label.kind, label.bytes);
-  for (int peer = 0; peer < ranks(); ++peer) {
-    const Line& other = line(peer);
-    const std::uint64_t its_tag =
-        other.tag[step % kSlots].load(std::memory_order_relaxed);
-    const std::uint64_t its_kind =
-        other.kind_and_bytes[step % kSlots].load(std::memory_order_relaxed);
-    if (its_tag == tag && its_kind == kind_and_bytes) continue;
-    return absl::InternalError(
-        absl::StrCat("the ranks of this node have come apart: local rank ",
-                     rank(), " is in ", describe(tag, kind_and_bytes),
-                     ", local rank ", peer, " in ", describe(its_tag, its_kind),
-                     "; all must make the same calls in the same order"));
-  }
+  HVD_RETURN_IF_ERROR(wait(all_gone, watch));
+  leaving_.clear();
   return absl::OkStatus();
 }
 

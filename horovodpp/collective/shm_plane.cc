@@ -5,256 +5,108 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/call_checks.h"
-#include "horovodpp/collective/piece_stream.h"
-#include "horovodpp/core/status.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/collective/shm_steps.h"
 
 namespace hvd::collective {
 namespace {
 
-// The options as they can be: whole lines, at least one.
-ShmOptions sound(ShmOptions options) {
-  constexpr std::size_t kLine = ShmBoard::kAlignment;
-  options.chunk_bytes = std::max(kLine, options.chunk_bytes / kLine * kLine);
-  options.small_bytes = std::min(options.small_bytes, options.chunk_bytes);
-  return options;
+std::vector<int> all_ranks(int count) {
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
-std::uint64_t steps_for(std::size_t bytes, std::size_t chunk_bytes) {
-  return (bytes + chunk_bytes - 1) / chunk_bytes;
+int position_of(int rank, const std::vector<int>& members) {
+  const auto place = std::lower_bound(members.begin(), members.end(), rank);
+  return static_cast<int>(place - members.begin());
 }
 
-// The elements of a chunk that one rank reduces: whole lines, so that no two
-// ranks write to the same one.
-struct Slice {
-  std::int64_t begin = 0;
-  std::int64_t count = 0;
-};
-
-Slice slice_of(int rank, int ranks, std::int64_t count,
-               std::size_t element_bytes) {
-  const auto line =
-      static_cast<std::int64_t>(ShmBoard::kAlignment / element_bytes);
-  const std::int64_t lines = (count + line - 1) / line;
-  const std::int64_t begin = std::min(count, lines * rank / ranks * line);
-  const std::int64_t end = std::min(count, lines * (rank + 1) / ranks * line);
-  return {begin, end - begin};
+absl::Status check_members(const ShmBoard& board,
+                           const std::vector<int>& members) {
+  const bool ascending =
+      std::adjacent_find(members.begin(), members.end(),
+                         std::greater_equal<>()) == members.end();
+  if (ascending && !members.empty() && members.front() >= 0 &&
+      members.back() < board.ranks() &&
+      std::binary_search(members.begin(), members.end(), board.rank())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a plane of local rank ", board.rank(), " of ", board.ranks(),
+      " cannot have the members ", absl::StrJoin(members, ", "),
+      "; give ascending local ranks, this one among them"));
 }
 
 }  // namespace
 
-std::size_t ShmPlane::bytes_needed(int ranks, const Options& options) {
-  return ShmBoard::bytes_needed(ranks, sound(options).chunk_bytes);
-}
+ShmPlane::ShmPlane(ShmBoard& board, std::vector<int> members)
+    : HostPlane(position_of(board.rank(), members),
+                static_cast<int>(members.size()),
+                check_members(board, members)),
+      board_(board),
+      members_(std::move(members)),
+      inputs_(members_.size()) {}
 
-ShmPlane::ShmPlane(transport::NodeSegment& segment, std::span<std::byte> region,
-                   const transport::WaitPolicy& waiting, const Options& options)
-    : options_(sound(options)),
-      board_(segment, region, options_.chunk_bytes, waiting),
-      inputs_(static_cast<std::size_t>(segment.local_size())) {
-  const std::size_t needed = bytes_needed(ranks(), options_);
-  const auto address = reinterpret_cast<std::uintptr_t>(region.data());
-  if (region.size() < needed || address % ShmBoard::kAlignment != 0) {
-    failure_ = absl::InvalidArgumentError(absl::StrCat(
-        "a shared-memory plane of ", ranks(), " ranks needs ", needed,
-        " bytes aligned to ", ShmBoard::kAlignment, ", and was given ",
-        region.size(), " bytes at an offset of ",
-        address % ShmBoard::kAlignment));
-  }
-}
+ShmPlane::ShmPlane(ShmBoard& board)
+    : ShmPlane(board, all_ranks(board.ranks())) {}
 
-bool ShmPlane::supports(const Device& device, std::size_t) const {
-  return device.is_cpu();
-}
-
-template <typename Body>
-absl::Status ShmPlane::run(Body body) {
-  if (failure_.ok()) failure_ = body();
-  return failure_;
-}
-
-template <typename Fill, typename Drain>
-absl::Status ShmPlane::step_through(std::uint64_t steps,
-                                    const ShmBoard::Label& label,
-                                    const Call& call, Fill fill, Drain drain) {
-  const std::uint64_t first = next_step_;
-  next_step_ += steps;
-  const auto arrive = [&](std::uint64_t i) {
-    fill(i, board_.input(rank(), first + i));
-    board_.arrive(first + i, label);
+absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
+  const std::size_t most = *std::max_element(gather.bytes_of_rank.begin(),
+                                             gather.bytes_of_rank.end());
+  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
+    return std::min(chunk(), bytes - std::min(bytes, i * chunk()));
   };
-  arrive(0);
-  for (std::uint64_t i = 0; i < steps; ++i) {
-    HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first + i, call.watch));
-    if (i == 0) HVD_RETURN_IF_ERROR(board_.check_labels(first, label));
-    if (i + 1 < steps) arrive(i + 1);
-    HVD_RETURN_IF_ERROR(drain(i, first + i));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ShmPlane::allreduce(std::span<const Piece> pieces,
-                                 const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(reduction));
-  const ReduceKernel kernel(reduction, ranks());
-  if (ranks() == 1) {
-    for (const Piece& piece : pieces) {
-      kernel.reduce({&piece.input, 1}, piece.output, piece.count);
+  const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    const std::size_t length = length_at(gather.mine.size(), i);
+    if (length == 0) return;
+    std::memcpy(slot, gather.mine.data() + i * chunk(), length);
+  };
+  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
+    std::byte* to = gather.output;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const std::size_t bytes =
+          gather.bytes_of_rank[static_cast<std::size_t>(peer)];
+      const std::size_t length = length_at(bytes, i);
+      if (length > 0) std::memcpy(to + i * chunk(), slot(peer, step), length);
+      to += bytes;
     }
     return absl::OkStatus();
-  }
-  const std::int64_t count = total_count(pieces);
-  if (count == 0) return absl::OkStatus();
-  const std::size_t bytes =
-      static_cast<std::size_t>(count) * kernel.element_bytes();
-  return run([&] {
-    return bytes <= options_.small_bytes
-               ? allreduce_at_once(pieces, count, kernel, call)
-               : allreduce_in_chunks(pieces, count, kernel, call);
+  };
+  const std::uint64_t total =
+      std::accumulate(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
+                      std::uint64_t{0});
+  return on_board({.tag = call.tag, .kind = 'g', .bytes = total}, [&] {
+    return step_through(steps_for(most, chunk()), call, fill, drain);
   });
 }
 
-void ShmPlane::reduce(std::uint64_t step, std::size_t first_byte, void* output,
-                      std::int64_t count, const ReduceKernel& kernel) {
-  for (int peer = 0; peer < ranks(); ++peer) {
-    inputs_[static_cast<std::size_t>(peer)] =
-        board_.input(peer, step) + first_byte;
-  }
-  kernel.reduce(inputs_, output, count);
-}
-
-absl::Status ShmPlane::allreduce_at_once(std::span<const Piece> pieces,
-                                         std::int64_t count,
-                                         const ReduceKernel& kernel,
-                                         const Call& call) {
-  const ShmBoard::Label label = {
-      .tag = call.tag,
-      .kind = 'r',
-      .bytes = static_cast<std::uint64_t>(count) * kernel.element_bytes()};
-  return step_through(
-      1, label, call,
-      [&](std::uint64_t, std::byte* slot) {
-        PieceStream(pieces, kernel.element_bytes()).pack(slot, count);
-      },
-      [&](std::uint64_t, std::uint64_t step) {
-        std::size_t at = 0;
-        for (const Piece& piece : pieces) {
-          reduce(step, at, piece.output, piece.count, kernel);
-          at += static_cast<std::size_t>(piece.count) * kernel.element_bytes();
-        }
-        return absl::OkStatus();
-      });
-}
-
-absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
-                                           std::int64_t count,
-                                           const ReduceKernel& kernel,
-                                           const Call& call) {
-  const std::size_t element_bytes = kernel.element_bytes();
-  const auto per_chunk =
-      static_cast<std::int64_t>(options_.chunk_bytes / element_bytes);
-  const std::size_t bytes = static_cast<std::size_t>(count) * element_bytes;
-  const std::uint64_t steps = steps_for(bytes, options_.chunk_bytes);
-  const auto count_of = [&](std::uint64_t i) {
-    return std::min(per_chunk,
-                    count - static_cast<std::int64_t>(i) * per_chunk);
+absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
+  const bool sends = rank() == broadcast.root;
+  const auto length_at = [&](std::uint64_t i) {
+    return std::min(chunk(), broadcast.bytes - i * chunk());
   };
-  PieceStream inputs(pieces, element_bytes);
-  PieceStream outputs(pieces, element_bytes);
-  const auto copy_out = [&](std::uint64_t i, std::uint64_t step) {
-    HVD_RETURN_IF_ERROR(board_.wait_for_results(step, call.watch));
-    outputs.unpack(board_.result(step), count_of(i));
+  const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    if (!sends) return;
+    std::memcpy(slot, broadcast.input + i * chunk(), length_at(i));
+  };
+  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
+    if (sends) return absl::OkStatus();
+    std::memcpy(broadcast.output + i * chunk(), slot(broadcast.root, step),
+                length_at(i));
     return absl::OkStatus();
   };
-  return step_through(
-      steps, {.tag = call.tag, .kind = 'r', .bytes = bytes}, call,
-      [&](std::uint64_t i, std::byte* slot) { inputs.pack(slot, count_of(i)); },
-      [&](std::uint64_t i, std::uint64_t step) {
-        const Slice mine =
-            slice_of(rank(), ranks(), count_of(i), element_bytes);
-        const std::size_t at =
-            static_cast<std::size_t>(mine.begin) * element_bytes;
-        reduce(step, at, board_.result(step) + at, mine.count, kernel);
-        board_.finish(step);
-        // One step behind: by then the others are through with theirs.
-        if (i > 0) HVD_RETURN_IF_ERROR(copy_out(i - 1, step - 1));
-        return i + 1 < steps ? absl::OkStatus() : copy_out(i, step);
-      });
-}
-
-absl::Status ShmPlane::allgather(std::span<const std::byte> mine,
-                                 std::span<const std::size_t> bytes_of_rank,
-                                 std::byte* output, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(
-      check_allgather(mine.size(), bytes_of_rank, rank(), ranks()));
-  const std::size_t chunk = options_.chunk_bytes;
-  const std::size_t most =
-      *std::max_element(bytes_of_rank.begin(), bytes_of_rank.end());
-  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
-    return std::min(chunk, bytes - std::min(bytes, i * chunk));
-  };
   const ShmBoard::Label label = {
-      .tag = call.tag,
-      .kind = 'g',
-      .bytes = std::accumulate(bytes_of_rank.begin(), bytes_of_rank.end(),
-                               std::uint64_t{0})};
-  if (most == 0) return absl::OkStatus();
-  return run([&] {
-    return step_through(
-        steps_for(most, chunk), label, call,
-        [&](std::uint64_t i, std::byte* slot) {
-          const std::size_t length = length_at(mine.size(), i);
-          if (length > 0) std::memcpy(slot, mine.data() + i * chunk, length);
-        },
-        [&](std::uint64_t i, std::uint64_t step) {
-          std::byte* to = output;
-          for (int peer = 0; peer < ranks(); ++peer) {
-            const std::size_t bytes =
-                bytes_of_rank[static_cast<std::size_t>(peer)];
-            const std::size_t length = length_at(bytes, i);
-            if (length > 0) {
-              std::memcpy(to + i * chunk, board_.input(peer, step), length);
-            }
-            to += bytes;
-          }
-          return absl::OkStatus();
-        });
+      .tag = call.tag, .kind = 'b', .bytes = broadcast.bytes};
+  return on_board(label, [&] {
+    return step_through(steps_for(broadcast.bytes, chunk()), call, fill, drain);
   });
 }
 
-absl::Status ShmPlane::broadcast(const std::byte* input, std::byte* output,
-                                 std::size_t bytes, int root, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check_broadcast(root, ranks()));
-  if (bytes == 0) return absl::OkStatus();
-  const bool sends = rank() == root;
-  if (sends && input != output) std::memcpy(output, input, bytes);
-  const std::size_t chunk = options_.chunk_bytes;
-  const ShmBoard::Label label = {.tag = call.tag, .kind = 'b', .bytes = bytes};
-  return run([&] {
+absl::Status ShmPlane::meet(const Call& call) {
+  return on_board({.tag = call.tag, .kind = 'y'}, [&] {
     return step_through(
-        steps_for(bytes, chunk), label, call,
-        [&](std::uint64_t i, std::byte* slot) {
-          if (!sends) return;
-          std::memcpy(slot, input + i * chunk,
-                      std::min(chunk, bytes - i * chunk));
-        },
-        [&](std::uint64_t i, std::uint64_t step) {
-          if (sends) return absl::OkStatus();
-          std::memcpy(output + i * chunk, board_.input(root, step),
-                      std::min(chunk, bytes - i * chunk));
-          return absl::OkStatus();
-        });
-  });
-}
-
-absl::Status ShmPlane::barrier(Call call) {
-  return run([&] {
-    return step_through(
-        1, {.tag = call.tag, .kind = 'y'}, call,
-        [](std::uint64_t, std::byte*) {},
+        1, call, [](std::uint64_t, std::byte*) {},
         [](std::uint64_t, std::uint64_t) { return absl::OkStatus(); });
   });
 }

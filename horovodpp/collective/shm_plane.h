@@ -1,100 +1,119 @@
-// The ShmPlane moves tensors between the ranks of one node through memory they
+// The ShmPlane moves tensors between ranks of one node through memory they
 // share.
 //
 //   segment = NodeSegment::open(communicator, topology,
-//                               ShmPlane::bytes_needed(ranks), deadline);
-//   ShmPlane plane(*segment, segment->payload(), waiting);
+//                               ShmBoard::bytes_needed(ranks), deadline);
+//   ShmBoard board(*segment, segment->payload(), waiting);
+//   ShmPlane all(board), some(board, {0, 2, 3});
 //
 // Large tensors go by in chunks that stay in cache: each rank copies its chunk
 // in, straight from the pieces; each reduces its own slice of the chunk from
-// all ranks' copies; each copies the result out, straight into the pieces.
-// While one chunk is reduced the next is filled and the last is emptied. Small
-// tensors take one step: everyone copies in and reduces everything itself. Both
-// add in rank order, so both give the same bits.
+// all ranks' copies, in place of its own; each copies the slices out, straight
+// into the pieces. While one chunk is reduced the next is filled and the last
+// is emptied. Small tensors take one step: everyone copies in and reduces
+// everything itself. Both add in rank order, so both give the same bits.
 //
-// Ranks in calls are local ranks of the segment. All ranks make their planes
-// with equal options, over a region that starts as zeros and serves no other
-// plane. Not thread-safe.
+// Ranks in calls are positions in `members`. A plane is light: all that is
+// shared, the failure of a call included, is its board's. Not thread-safe.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/reduce_kernels.h"
+#include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/shm_board.h"
-#include "horovodpp/transport/node_segment.h"
-#include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
 
-struct ShmOptions {
-  // Of one rank's part of a step; a multiple of 128. The region takes
-  // 3 * (ranks + 1) of them.
-  std::size_t chunk_bytes = std::size_t{256} << 10;
-  // Tensors up to this size (and to a chunk's) are reduced by everyone.
-  std::size_t small_bytes = std::size_t{8} << 10;
-};
-
-class ShmPlane : public DataPlane {
+class ShmPlane : public HostPlane {
  public:
-  using Options = ShmOptions;
+  // Between `members`, ascending local ranks of the board, this one among them
+  // (else every call fails with InvalidArgument). The board outlives the plane,
+  // and is used by one plane at a time.
+  ShmPlane(ShmBoard& board, std::vector<int> members);
 
-  static std::size_t bytes_needed(int ranks, const Options& options = {});
+  // Between all ranks of the board.
+  explicit ShmPlane(ShmBoard& board);
 
-  // `region` is a part of the segment's payload, aligned to 128 bytes, of at
-  // least bytes_needed() (if it is not, every call fails with
-  // InvalidArgument). The segment outlives the plane.
-  ShmPlane(transport::NodeSegment& segment, std::span<std::byte> region,
-           const transport::WaitPolicy& waiting, const Options& options = {});
-
+  // Calls also fail with
+  //   Internal  a member is in another call; names both
+  // and after a failure those of all planes of the board fail.
   std::string name() const override { return "shm"; }
-  bool supports(const Device& device, std::size_t bytes) const override;
-
-  //   Internal  a rank of the node is in another call; names both. This and
-  //             the watch's error end the plane.
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override;
-  absl::Status barrier(Call call) override;
 
  private:
-  int rank() const { return board_.rank(); }
-  int ranks() const { return board_.ranks(); }
+  // Elements or bytes, as places in something longer.
+  struct Slice {
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+  };
+  // A rank's parts of the pieces of a reducescatter.
+  struct Share {
+    std::vector<Piece> pieces;
+    std::int64_t count = 0;
+  };
 
-  // Runs `body`, unless the plane has failed before.
+  absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
+                    const Call& call) override;
+  absl::Status move(std::span<const Piece> pieces,
+                    std::span<const std::int64_t> counts,
+                    const ReduceKernel& kernel, const Call& call) override;
+  absl::Status move(const Gather& gather, const Call& call) override;
+  absl::Status move(const Broadcast& broadcast, const Call& call) override;
+  absl::Status move(const Exchange& exchange, const Call& call) override;
+  absl::Status meet(const Call& call) override;
+
+  // Makes what `body` does a call on the board.
   template <typename Body>
-  absl::Status run(Body body);
+  absl::Status on_board(const ShmBoard::Label& label, Body body);
 
-  // Takes the next `steps` steps: `fill(i, slot)` writes this rank's input of
-  // the i-th, `drain(i, step)` uses everybody's. Both return a status or
-  // nothing; fill runs one step ahead.
+  // Takes the next `steps` steps, one or more: `fill(i, slot)` writes this
+  // rank's input of the i-th, `drain(i, step)` uses everybody's. fill runs one
+  // step ahead.
   template <typename Fill, typename Drain>
-  absl::Status step_through(std::uint64_t steps, const ShmBoard::Label& label,
-                            const Call& call, Fill fill, Drain drain);
+  absl::Status step_through(std::uint64_t steps, const Call& call, Fill fill,
+                            Drain drain);
 
   absl::Status allreduce_at_once(std::span<const Piece> pieces,
-                                 std::int64_t count, const ReduceKernel& kernel,
-                                 const Call& call);
+                                 const ReduceKernel& kernel, const Call& call);
   absl::Status allreduce_in_chunks(std::span<const Piece> pieces,
-                                   std::int64_t count,
                                    const ReduceKernel& kernel,
                                    const Call& call);
-  // Combines `count` elements from `first` of all inputs of `step`.
+  absl::Status scatter_at_once(std::span<const Piece> pieces,
+                               std::span<const std::int64_t> counts,
+                               const ReduceKernel& kernel, const Call& call);
+  absl::Status scatter_in_chunks(const std::vector<Share>& shares,
+                                 const ReduceKernel& kernel, const Call& call);
+  std::vector<Share> share_out(std::span<const Piece> pieces,
+                               std::span<const std::int64_t> counts,
+                               std::size_t element_bytes) const;
+  // The elements of a chunk of `count` that the member at `position` reduces.
+  Slice slice_of(int position, std::int64_t count,
+                 std::size_t element_bytes) const;
+  // Combines `count` elements from `first_byte` of all inputs of `step`, `own`
+  // taking the place of this rank's if it is not nullptr.
   void reduce(std::uint64_t step, std::size_t first_byte, void* output,
-              std::int64_t count, const ReduceKernel& kernel);
+              std::int64_t count, const ReduceKernel& kernel,
+              const void* own = nullptr);
 
-  const Options options_;
-  ShmBoard board_;
-  std::uint64_t next_step_ = 0;
+  // The parts of an alltoall. `table` has a row for each rank: what it sends to
+  // each, then what it expects from each.
+  absl::Status share_sizes(const Exchange& exchange,
+                           std::vector<std::size_t>& table, const Call& call);
+  absl::Status check_sizes(const std::vector<std::size_t>& table) const;
+  absl::Status deliver(const Exchange& exchange,
+                       const std::vector<std::size_t>& table, const Call& call);
+
+  const std::byte* slot(int position, std::uint64_t step) const {
+    return board_.slot(members_[static_cast<std::size_t>(position)], step);
+  }
+  std::size_t chunk() const { return board_.options().chunk_bytes; }
+
+  ShmBoard& board_;
+  const std::vector<int> members_;
   std::vector<const void*> inputs_;  // Of reduce(), one for each rank.
-  absl::Status failure_;
 };
 
 }  // namespace hvd::collective

@@ -1,12 +1,13 @@
 // Staging is the memory through which a plane sends and receives: slots of
 // equal size, aligned to a cache line, mapped when they are first needed.
 //
-// After a failure a peer or the network may still read what was posted from
-// here; keep_mapped() then leaves the memory mapped when the Staging is gone.
-// Not thread-safe.
+// After a failure a peer or the network may still use what was posted from
+// here; retire() then leaves the slot mapped for good, and another one takes
+// its place. Not thread-safe.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -19,26 +20,25 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  int slots() const { return slots_; }
+  int slots() const { return static_cast<int>(slots_.size()); }
   // What was asked for, rounded up to a cache line.
   std::size_t slot_bytes() const { return slot_bytes_; }
 
-  // Makes the slots usable; repeated calls cost nothing.
+  // Makes all slots usable; costs nothing where they are.
   //   ResourceExhausted  the memory is not to be had
   absl::Status map();
 
   // 0 <= index < slots(), after map().
   std::byte* slot(int index) const {
-    return memory_ + static_cast<std::size_t>(index) * slot_bytes_;
+    return slots_[static_cast<std::size_t>(index)];
   }
 
-  void keep_mapped() { kept_ = true; }
+  // Gives up the memory of `slot`, one of the slots; map() finds another.
+  void retire(std::byte* slot);
 
  private:
-  const int slots_;
   const std::size_t slot_bytes_;
-  std::byte* memory_ = nullptr;
-  bool kept_ = false;
+  std::vector<std::byte*> slots_;  // nullptr: not mapped.
 };
 
 }  // namespace hvd::collective

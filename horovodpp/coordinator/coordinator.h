@@ -1,27 +1,23 @@
-// A Coordinator is one rank's whole part in deciding what every rank executes
-// next, and in which order: what comes in are this rank's submissions and
-// peers' mail, what goes out are mail, batches and failures.
+// A Coordinator is one rank's part in the agreement of a job on what to execute
+// next, and in which order. It is a pure state machine: submissions, mail and
+// time go in; mail, batches and failures come out. It runs unchanged in the
+// background thread of a Runtime and by the thousands in a simulation.
 //
-//   coordinator.submit(request);             // this rank has a tensor
-//   coordinator.receive(from, bytes);        // mail
-//   coordinator.step();                      // decide
-//   for (auto& mail : coordinator.take_outgoing()) send(mail);
-//   while (auto batch = coordinator.next_batch()) execute(batch);
+//   coordinator.submit(request);                 // as they come up
+//   coordinator.receive(from, bytes);            // as it arrives
+//   coordinator.step();
+//   for (auto& mail : coordinator.take_outgoing()) send(mail.to, mail.bytes);
+//   for (auto& failure : coordinator.take_failures()) ...
+//   if (auto batch = *coordinator.next_batch()) {
+//     execute(*batch);        // while it waits: receive, step, send as above,
+//     coordinator.finished();     // and give up if should_abandon()
+//   }
 //
-// In three sentences: a rank says that a tensor has arrived, once, when it
-// submits it; when it has arrived everywhere the root puts it into the one
-// schedule; every rank executes the schedule in order. On a node this happens
-// in shared memory, and only names that have no id yet need mail. Between nodes
-// leaders and root exchange Ready and Round, the next one when the last is
-// acknowledged: batches form by themselves while the link is busy, and no clock
-// is needed.
-//
-// A pure state machine: no thread, no clock of its own, no I/O but the board.
-// Not thread-safe.
+// The protocol is told in docs/negotiation.md. Not thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +25,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/coordinator/negotiator.h"
 #include "horovodpp/coordinator/node_board.h"
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/tree.h"
 #include "horovodpp/core/clock.h"
 
 namespace hvd::coordinator {
@@ -52,87 +50,127 @@ class Coordinator {
  public:
   static constexpr int kRoot = 0;
 
+  // Ranks that live in one process by the thousand may keep one copy of what
+  // they agree on: gives the one that is equal to the argument.
+  using ShareCopy = std::function<std::shared_ptr<const Request>(
+      std::shared_ptr<const Request>)>;
+
   struct Options {
     int rank = 0;
-    int size = 1;
-    // The leaders of all nodes, ascending; the first is the root.
-    std::vector<int> leaders = {0};
-    int my_leader = 0;
+    std::shared_ptr<const Tree> tree = {};
     std::uint32_t epoch = 0;
+    // Sets 1, 2, … that exist from the start; equal on all ranks.
+    std::vector<std::vector<int>> process_sets = {};
     std::uint32_t cache_capacity = 1024;
     std::size_t fusion_threshold = 128u << 20;
     Clock::Duration hold_back{0};
+    bool fuse_groups = true;
+    // After as many equal steps the order is fixed, until somebody leaves it;
+    // 0: never.
+    int steps_before_schedule = 3;
+    // How long a submission waits before somebody asks who is missing; zero:
+    // nobody does. And before the job is given up; zero: never.
+    Clock::Duration stall_warning = std::chrono::seconds(60);
+    Clock::Duration stall_shutdown = std::chrono::seconds(600);
+    // A rank with host and pid, for messages; and what is to be seen of a rank
+    // of this node that does not answer ("it is stopped").
+    std::function<std::string(int rank)> describe = {};
+    std::function<std::string(int rank)> remark = {};
+    ShareCopy shared_copy = {};
   };
 
   Coordinator(const Options& options, NodeBoard& board, const Clock& clock);
+  ~Coordinator();
 
-  // This rank has submitted `request`; its name is not in flight here.
-  void submit(const Request& request) { negotiator_.submit(request); }
+  // This rank has submitted `request`; its key is not in flight here.
+  void submit(const Request& request);
+
+  // Somebody on this rank blocks until `key` has an outcome.
+  void wait_for(const Key& key) { negotiator_.wait_for(key); }
 
   // This rank shuts down: it submits nothing any more.
-  absl::Status leave();
+  void leave() { negotiator_.leave(); }
 
   // Mail from rank `from`. An error breaks the job; a Break of a peer comes
   // back as Aborted with its text. Mail of another epoch is dropped.
-  absl::Status receive(int from, std::string bytes);
+  absl::Status receive(int from, const std::string& bytes);
 
-  // Moves decisions on: what became complete, what is to be scheduled.
+  // Moves decisions on: what became complete, what is to be scheduled, what has
+  // waited too long. An error breaks the job.
   absl::Status step();
-
-  absl::StatusOr<std::optional<Batch>> next_batch() {
-    return negotiator_.next_batch();
-  }
-
   // Whether step() has something to say that came up since it was last called.
-  bool wants_step() const { return negotiator_.has_news(); }
+  bool wants_step() const;
+  // When step() will have something to say by itself.
+  std::optional<Clock::TimePoint> due() const;
+
+  // The next batch to execute, if there is one. It is this rank's until
+  // finished() or abandoned(); there is no other before.
+  absl::StatusOr<std::optional<Batch>> next_batch();
+  void finished() { negotiator_.finished(); }
+  // Whether the batch being executed has to be given up: a rank will never take
+  // part in it. What it holds is then in flight as before.
+  bool should_abandon() const { return negotiator_.should_abandon(); }
+  void abandoned() { negotiator_.abandoned(); }
 
   std::vector<Outgoing> take_outgoing();
   std::vector<Failure> take_failures() { return negotiator_.take_failures(); }
   Bells take_bells();
+  // Texts for the log of this rank: who is missing where.
+  std::vector<std::string> take_warnings();
 
-  // The mail that tells `to` that the job is broken.
-  Outgoing break_mail(int to, const std::string& why) const;
+  // The leaders of the nodes next to this rank's in the tree: whoever hears that
+  // the job is broken tells them, and leaders send them beats.
+  std::vector<int> neighbours() const;
+  std::vector<Outgoing> break_mail(const std::string& why) const;
+  Outgoing beat_mail(int to) const;
+
+  // As they are where this rank reads the schedule.
+  const ProcessSets& process_sets() const { return negotiator_.process_sets(); }
 
   // Whether something submitted here has no outcome yet.
   bool has_in_flight() const { return negotiator_.has_in_flight(); }
   // Every rank has left, and this one has read the schedule to its end and owes
   // nobody anything.
-  bool closed() const {
-    return closed_ && pending_.empty() && negotiator_.ended_by().has_value();
-  }
-  // When step() will do by itself what it now holds back.
-  std::optional<Clock::TimePoint> held_until() const;
+  bool closed() const;
 
  private:
-  bool is_root() const { return options_.rank == kRoot; }
-  bool is_leader() const { return options_.rank == options_.my_leader; }
-  bool one_node() const { return options_.leaders.size() == 1; }
+  struct Leading;
+  struct Ruling;
 
-  absl::Status deliver(int from, const Message& message);
-  absl::Status to_root(int from, const Message& message);
-  absl::Status from_root(const Message& message);
-  absl::Status send(int to, Message message);
+  bool is_root() const { return rank_ == kRoot; }
+  bool is_leader() const { return rank_ == tree_.leader_of(node_); }
+
+  absl::Status deliver(int from, Message message);
+  absl::Status from_below(int from, Message message);
+  absl::Status from_above(Message message);
+  absl::Status take(Message message);
+  absl::Status up(Message message);
+  absl::Status pass_on();
   absl::Status announce();
+  absl::Status answer(const Inspect& question);
+  absl::Status report(const Inspected& found);
+  absl::Status schedule(std::vector<Record> records);
   absl::Status collect();
-  absl::Status schedule();
-  void append_pending();
-  absl::Status forward_messages();
+  absl::Status rule(Clock::TimePoint now);
+  void write_schedule();
+  void send(int to, const Message& message);
 
-  const Options options_;
+  const int rank_;
+  const std::uint32_t epoch_;
+  const std::uint32_t slots_;
+  const ShareCopy shared_copy_;
+  const std::shared_ptr<const Tree> tree_keeper_;
+  const Tree& tree_;
+  const int node_;
   NodeBoard& board_;
   const Clock& clock_;
   Negotiator negotiator_;
-  std::unique_ptr<Registrar> registrar_;  // The root's.
-
-  // A leader's: completed ids not yet told, and schedule not yet written.
-  std::vector<std::uint32_t> completed_;
-  std::deque<std::vector<Record>> pending_;
-  bool ready_is_unseen_ = false;
-  bool round_is_unanswered_ = false;
-  int rounds_unseen_ = 0;  // The root's.
+  std::unique_ptr<Leading> leading_;  // A leader's.
+  std::unique_ptr<Ruling> ruling_;    // The root's.
 
   std::vector<Outgoing> outgoing_;
   Bells bells_;
+  std::vector<std::string> warnings_;
   bool closed_ = false;
 };
 

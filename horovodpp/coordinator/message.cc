@@ -1,5 +1,6 @@
 #include "horovodpp/coordinator/message.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -9,66 +10,92 @@ namespace hvd::coordinator {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x70645648;  // "HVdp"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 
-void write_body(const Propose& m, WireWriter& w) { encode(m.request, w); }
-void write_body(const Define& m, WireWriter& w) {
-  w.u32(m.id);
-  w.u32(m.slot);
-  encode(m.request, w);
-}
-void write_body(const Reject& m, WireWriter& w) {
-  w.text(m.name);
-  w.text(m.why);
-}
-void write_body(const Passed& m, WireWriter& w) { w.u32(m.id); }
-void write_body(const Ready& m, WireWriter& w) {
-  w.u32(static_cast<std::uint32_t>(m.ids.size()));
-  for (std::uint32_t id : m.ids) w.u32(id);
-}
-void write_body(const ReadySeen&, WireWriter&) {}
-void write_body(const Round& m, WireWriter& w) {
-  w.u32(static_cast<std::uint32_t>(m.records.size()));
-  for (const Record& record : m.records) {
+// Writes each type that occurs as a field.
+struct Put {
+  WireWriter& w;
+
+  void operator()(bool value) const { w.flag(value); }
+  void operator()(int value) const { w.u32(static_cast<std::uint32_t>(value)); }
+  void operator()(std::uint32_t value) const { w.u32(value); }
+  void operator()(std::uint64_t value) const { w.u64(value); }
+  void operator()(const std::string& value) const { w.text(value); }
+  void operator()(const Key& key) const {
+    w.u32(key.process_set);
+    w.text(key.name);
+  }
+  void operator()(const Request& request) const { encode(request, w); }
+  void operator()(const std::shared_ptr<const Request>& request) const {
+    encode(*request, w);
+  }
+  void operator()(const std::optional<Request>& request) const {
+    w.flag(request.has_value());
+    if (request) encode(*request, w);
+  }
+  void operator()(const Record& record) const {
     w.u8(static_cast<std::uint8_t>(record.kind));
-    w.u8(record.ends_batch ? 1 : 0);
+    w.flag(record.ends_batch);
     w.u32(record.id);
+    w.u64(record.value);
   }
-}
-void write_body(const RoundSeen&, WireWriter&) {}
-void write_body(const Leave&, WireWriter&) {}
-void write_body(const Closed&, WireWriter&) {}
-void write_body(const Break& m, WireWriter& w) { w.text(m.why); }
+  template <typename T>
+  void operator()(const std::vector<T>& values) const {
+    w.u32(static_cast<std::uint32_t>(values.size()));
+    for (const T& value : values) (*this)(value);
+  }
+  template <typename T>
+  requires requires(T& t) { T::fields(t); }
+  void operator()(const T& value) const {
+    std::apply([&](const auto&... field) { ((*this)(field), ...); },
+               T::fields(value));
+  }
+};
 
-void read_body(Propose& m, WireReader& r) { m.request = decode_request(r); }
-void read_body(Define& m, WireReader& r) {
-  m.id = r.u32();
-  m.slot = r.u32();
-  m.request = decode_request(r);
-}
-void read_body(Reject& m, WireReader& r) {
-  m.name = r.text();
-  m.why = r.text();
-}
-void read_body(Passed& m, WireReader& r) { m.id = r.u32(); }
-void read_body(Ready& m, WireReader& r) {
-  const std::uint32_t count = r.count(4);
-  for (std::uint32_t i = 0; i < count; ++i) m.ids.push_back(r.u32());
-}
-void read_body(ReadySeen&, WireReader&) {}
-void read_body(Round& m, WireReader& r) {
-  const std::uint32_t count = r.count(6);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint8_t kind = r.u8();
-    if (kind > static_cast<std::uint8_t>(RecordKind::kLeave)) r.fail();
-    const bool ends_batch = r.u8() != 0;
-    m.records.push_back({static_cast<RecordKind>(kind), r.u32(), ends_batch});
+// Reads them.
+struct Get {
+  WireReader& r;
+
+  void operator()(bool& value) const { value = r.flag(); }
+  void operator()(int& value) const { value = static_cast<int>(r.u32()); }
+  void operator()(std::uint32_t& value) const { value = r.u32(); }
+  void operator()(std::uint64_t& value) const { value = r.u64(); }
+  void operator()(std::string& value) const { value = r.text(); }
+  void operator()(Key& key) const {
+    key.process_set = r.u32();
+    key.name = r.text();
   }
-}
-void read_body(RoundSeen&, WireReader&) {}
-void read_body(Leave&, WireReader&) {}
-void read_body(Closed&, WireReader&) {}
-void read_body(Break& m, WireReader& r) { m.why = r.text(); }
+  void operator()(Request& request) const { request = decode_request(r); }
+  void operator()(std::shared_ptr<const Request>& request) const {
+    request = std::make_shared<const Request>(decode_request(r));
+  }
+  void operator()(std::optional<Request>& request) const {
+    if (r.flag()) request = decode_request(r);
+  }
+  void operator()(Record& record) const {
+    const std::uint8_t kind = r.u8();
+    if (kind > static_cast<std::uint8_t>(kLastRecordKind)) r.fail();
+    record.ends_batch = r.flag();
+    record.id = r.u32();
+    record.value = r.u64();
+    if (r.ok()) record.kind = static_cast<RecordKind>(kind);
+  }
+  template <typename T>
+  void operator()(std::vector<T>& values) const {
+    // No field takes less, so that a length cannot promise more than is there.
+    constexpr std::size_t kLeastBytes = 4;
+    const std::uint32_t count = r.count(kLeastBytes);
+    for (std::uint32_t i = 0; i < count && r.ok(); ++i) {
+      (*this)(values.emplace_back());
+    }
+  }
+  template <typename T>
+  requires requires(T& t) { T::fields(t); }
+  void operator()(T& value) const {
+    std::apply([&](auto&... field) { ((*this)(field), ...); },
+               T::fields(value));
+  }
+};
 
 // The Message alternative with this index, filled from the reader.
 template <std::size_t I = 0>
@@ -76,33 +103,47 @@ Message read_message(std::size_t index, WireReader& reader) {
   if constexpr (I < std::variant_size_v<Message>) {
     if (I != index) return read_message<I + 1>(index, reader);
     std::variant_alternative_t<I, Message> body;
-    read_body(body, reader);
+    Get{reader}(body);
     return body;
   } else {
     reader.fail();
-    return Message();
+    return Break();
   }
 }
 
+template <typename T, typename... Of>
+constexpr bool kIsOneOf = (std::is_same_v<T, Of> || ...);
+
 }  // namespace
 
-std::string encode(const Envelope& envelope) {
+Direction direction_of(const Message& message) {
+  return std::visit(
+      []<typename M>(const M&) {
+        if constexpr (kIsOneOf<M, Beat, Break>) return Direction::kAny;
+        if constexpr (kIsOneOf<M, Define, Reject, Round, Halt, Inspect,
+                               Closed>) {
+          return Direction::kDown;
+        }
+        return Direction::kUp;
+      },
+      message);
+}
+
+std::string encode(std::uint32_t epoch, const Message& message) {
   WireWriter writer;
   writer.u32(kMagic);
   writer.u8(kVersion);
-  writer.u32(envelope.epoch);
-  writer.u8(static_cast<std::uint8_t>(envelope.message.index()));
-  std::visit([&](const auto& body) { write_body(body, writer); },
-             envelope.message);
+  writer.u32(epoch);
+  writer.u8(static_cast<std::uint8_t>(message.index()));
+  std::visit([&](const auto& body) { Put{writer}(body); }, message);
   return writer.take();
 }
 
-absl::StatusOr<Envelope> decode(std::string bytes) {
-  const std::size_t size = bytes.size();
-  WireReader reader(std::move(bytes));
+absl::StatusOr<Envelope> decode(std::string_view bytes) {
+  WireReader reader(bytes);
   if (reader.u32() != kMagic) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a message of ", size, " bytes is not one of horovodpp's"));
+        "a message of ", bytes.size(), " bytes is not one of horovodpp's"));
   }
   const std::uint8_t version = reader.u8();
   if (version != kVersion) {
@@ -117,7 +158,7 @@ absl::StatusOr<Envelope> decode(std::string bytes) {
   envelope.message = read_message(type, reader);
   if (!reader.finished()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", size, " bytes, type ",
+        absl::StrCat("a message of ", bytes.size(), " bytes, type ",
                      static_cast<int>(type), ", is malformed"));
   }
   return envelope;

@@ -1,132 +1,228 @@
 #include "horovodpp/coordinator/negotiator.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
 namespace {
 
-absl::Status shut_down(int rank, const std::string& name) {
-  return absl::CancelledError(absl::StrCat(
-      "rank ", rank, " shut down before every rank had submitted '", name,
-      "'; call shutdown() after the last collective on every rank"));
-}
+// How long a submission may wait for the head of a cycle before this rank asks
+// to leave it: a program may submit the head only after it has seen the
+// outcome of something behind it, in ways that nobody can see.
+constexpr Clock::Duration kCyclePatience = std::chrono::seconds(5);
+
+// Names told of at a time, if many have waited too long.
+constexpr std::size_t kMostStalled = 4;
 
 }  // namespace
 
-void Negotiator::submit(const Request& request) {
-  if (ended_by_) {
-    failures_.push_back({request.name, shut_down(*ended_by_, request.name)});
-    return;
-  }
-  InFlight& submission = in_flight_[request.name];
-  submission.request = request;
-  const auto id = id_of_.find(request.name);
-  if (id == id_of_.end()) return propose(submission);
-  const Known& known = known_[id->second];
-  if (!is_repetition(known.request, request)) return propose(submission);
-  submission.arrived_at = id->second;
-  if (board_.arrive(known.slot, id->second)) leader_is_wanted_ = true;
+Negotiator::Negotiator(const Options& options, ProcessSets sets,
+                       NodeBoard& board)
+    : options_(options), sets_(std::move(sets)), board_(board) {}
+
+absl::Status Negotiator::cancelled_by(int rank, const Key& key) {
+  return absl::CancelledError(absl::StrCat(
+      "rank ", rank, " shut down before every rank had submitted ",
+      key.to_string(),
+      "; call shutdown() after the last collective on every rank"));
 }
 
-void Negotiator::propose(InFlight& submission) {
-  submission.arrived_at = kNotArrived;
-  messages_.emplace_back(Propose{submission.request});
+void Negotiator::submit(const Request& request, Clock::TimePoint now) {
+  const Key& key = request.key;
+  last_name_ = key.name;
+  last_submission_ = now;
+  if (in_flight_++ == 0 && options_.stall_warning.count() > 0) {
+    next_look_ = now + std::min(options_.stall_warning, kCyclePatience);
+  }
+  if (ended_by_) return fail(key, cancelled_by(*ended_by_, key));
+  if (!is_member(key.process_set)) {
+    return fail(key, absl::InvalidArgumentError(absl::StrCat(
+                         "rank ", options_.rank, " submitted ", key.to_string(),
+                         ", a set that it is not (or no longer) a member of")));
+  }
+  if (joining_.contains(key.process_set)) {
+    return fail(key,
+                absl::FailedPreconditionError(absl::StrCat(
+                    "rank ", options_.rank, " submitted ", key.to_string(),
+                    " after it had joined; wait for the join to complete")));
+  }
+  if (request.kind == RequestKind::kJoin) return join(request, now);
+  const auto id = id_of_.find(key);
+  if (id) {
+    Known& known = known_[*id];
+    if (is_repetition(*known.definition.request, request)) {
+      return submit_known(*id, known, now);
+    }
+    messages_.emplace_back(Outdated{*id});
+  }
+  propose(std::make_shared<const Request>(request), now);
+}
+
+void Negotiator::propose(std::shared_ptr<const Request> request,
+                         Clock::TimePoint since) {
+  const bool is_root = request->kind == RequestKind::kBroadcast &&
+                       request->root == options_.rank;
+  messages_.emplace_back(Propose{
+      .rank = options_.rank, .request = *request, .root_is_here = is_root});
+  const Key& key = request->key;
+  proposed_[key] = {.request = std::move(request), .since = since};
+}
+
+void Negotiator::submit_known(std::uint32_t id, Known& known,
+                              Clock::TimePoint now) {
+  known.since = now;
+  ++known.submissions;
+  if (!cycle_) return mark(id, known);
+  if (cycle_->contains(id)) {
+    known.state = State::kInCycle;
+    cycle_->submitted(id);
+  } else {
+    known.state = State::kDeferred;
+    stop_cycle();
+  }
+}
+
+void Negotiator::mark(std::uint32_t id, Known& known) {
+  known.state = State::kMarked;
+  if (board_.arrive(known.definition.slot, id, known.node_members)) {
+    leader_is_wanted_ = true;
+  }
+}
+
+void Negotiator::join(const Request& request, Clock::TimePoint now) {
+  const ProcessSetId set = request.key.process_set;
+  const bool phase_is_open = join_phases_.contains(set);
+  joining_[set] = {.request = std::make_shared<const Request>(request),
+                   .in_effect = phase_is_open,
+                   .since = now};
+  if (phase_is_open) {
+    messages_.emplace_back(Joined{set, options_.rank});
+  } else {
+    messages_.emplace_back(Join{set});
+  }
+}
+
+void Negotiator::wait_for(const Key& key) {
+  if (waited_for_.size() >= waits_kept_) {
+    drop_old_waits();
+    waits_kept_ = std::max(kLeastWaitsKept, 2 * waited_for_.size());
+  }
+  waited_for_.push_back(key);
+}
+
+void Negotiator::drop_old_waits() {
+  std::erase_if(waited_for_, [this](const Key& key) {
+    if (proposed_.contains(key)) return false;
+    const auto id = id_of_.find(key);
+    return !id || known_[*id].state == State::kIdle;
+  });
+}
+
+void Negotiator::leave() { messages_.emplace_back(Leave{options_.rank}); }
+
+void Negotiator::fail(const Key& key, absl::Status why) {
+  --in_flight_;
+  failures_.push_back({key, std::move(why)});
 }
 
 absl::Status Negotiator::define(const Define& message) {
-  if (!known_.try_emplace(message.id, Known{message.request, message.slot})
-           .second) {
+  const auto [place, is_new] = known_.try_emplace(
+      message.id,
+      Known{.definition = message,
+            .node_members = node_members(message.request->key.process_set)});
+  if (!is_new) {
     return absl::InternalError(
         absl::StrCat("the root defined id ", message.id, " twice"));
   }
-  if (message.slot != kNoSlot) id_of_[message.request.name] = message.id;
+  if (message.slot != kNoSlot) id_of_.set(*message.request, message.id);
   return absl::OkStatus();
+}
+
+std::uint64_t Negotiator::node_members(ProcessSetId set) const {
+  const std::vector<int>& local =
+      options_.tree->ranks_of(options_.tree->node_of(options_.rank));
+  std::uint64_t members = 0;
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    if (sets_.contains(set, local[i])) members |= std::uint64_t{1} << i;
+  }
+  return members;
 }
 
 absl::Status Negotiator::reject(const Reject& message) {
-  if (ended_by_) return absl::OkStatus();  // It has failed with that already.
-  if (in_flight_.erase(message.name) == 0) {
+  if (!rejects_.try_emplace(message.number, message).second) {
     return absl::InternalError(
-        absl::StrCat("the root rejected '", message.name,
-                     "', which this rank did not propose"));
+        absl::StrCat("the root rejected number ", message.number, " twice"));
   }
-  failures_.push_back({message.name, absl::InvalidArgumentError(message.why)});
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<Batch>> Negotiator::next_batch() {
-  while (true) {
-    const std::vector<Record> records = board_.next_batch();
-    if (records.empty()) return std::nullopt;
-    const Record& first = records.front();
-    if (first.kind == RecordKind::kRun) {
-      auto batch = batch_of(records);
-      if (!batch.ok() || !batch->has_value()) return batch;
-      if (board_.advance()) leader_is_wanted_ = true;
-      forget_after_use(records);
-      return batch;
+void Negotiator::apply_reject(std::uint32_t number) {
+  const auto found = rejects_.extract(number);
+  const Reject& reject = found.mapped();
+  // Else this rank is not a member, or has joined.
+  if (proposed_.erase(reject.key) == 0) return;
+  fail(reject.key,
+       absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
+}
+
+void Negotiator::halt(const Halt& message) {
+  halted_ = message.run;
+  if (cycle_ && run_ == message.run) {
+    messages_.emplace_back(Halted{run_, cycle_->entered()});
+  }
+}
+
+void Negotiator::look(Clock::TimePoint now) {
+  if (!next_look_ || now < *next_look_ || in_flight_ == 0) return;
+  struct Waiting {
+    Clock::TimePoint since;
+    Key key;
+    bool is_join = false;
+    bool operator<(const Waiting& other) const {
+      return std::tie(since, key) < std::tie(other.since, other.key);
     }
-    // A retirement may overtake the definition, which comes by another way.
-    if (first.kind == RecordKind::kRetire && !defined(first.id))
-      return std::nullopt;
-    if (board_.advance()) leader_is_wanted_ = true;
-    if (first.kind == RecordKind::kRetire) retire(first.id);
-    if (first.kind == RecordKind::kLeave) end(static_cast<int>(first.id));
+  };
+  std::vector<Waiting> waiting;
+  for (const auto& [id, known] : known_) {
+    if (known.state == State::kIdle) continue;
+    waiting.push_back({known.since, known.definition.request->key});
   }
+  for (const auto& [key, proposed] : proposed_) {
+    waiting.push_back({proposed.since, key});
+  }
+  for (const auto& [set, joining] : joining_) {
+    waiting.push_back({joining.since, joining.request->key, true});
+  }
+  std::sort(waiting.begin(), waiting.end());
+  const Clock::TimePoint oldest = waiting.front().since;
+  for (std::size_t i = 0; i < std::min(kMostStalled, waiting.size()); ++i) {
+    const auto waited = now - waiting[i].since;
+    if (waited < options_.stall_warning) break;
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+    messages_.emplace_back(Stalled{
+        waiting[i].key, static_cast<std::uint32_t>(ms), waiting[i].is_join});
+  }
+  Clock::TimePoint next =
+      std::max(oldest, now - options_.stall_warning) + options_.stall_warning;
+  if (next <= now) next = now + options_.stall_warning;
+  if (options_.stall_shutdown.count() > 0 &&
+      oldest + options_.stall_shutdown > now) {
+    next = std::min(next, oldest + options_.stall_shutdown);
+  }
+  if (cycle_ && !executing_ && !cycle_->head_is_ready()) {
+    if (now - oldest >= kCyclePatience) stop_cycle();
+    next = std::min(next, now + kCyclePatience);
+  }
+  next_look_ = next;
 }
 
-absl::StatusOr<std::optional<Batch>> Negotiator::batch_of(
-    const std::vector<Record>& records) {
-  for (const Record& record : records) {
-    if (!defined(record.id)) return std::nullopt;
-  }
-  Batch batch;
-  for (const Record& record : records) {
-    const std::string& name = known_[record.id].request.name;
-    const auto mine = in_flight_.find(name);
-    if (mine == in_flight_.end()) {
-      return absl::InternalError(absl::StrCat(
-          "the schedule runs '", name, "', which this rank has not submitted"));
-    }
-    if (batch.names.empty()) batch.request = mine->second.request;
-    batch.names.push_back(name);
-  }
-  for (const std::string& name : batch.names) in_flight_.erase(name);
-  return batch;
-}
-
-void Negotiator::forget_after_use(const std::vector<Record>& records) {
-  for (const Record& record : records) {
-    const auto known = known_.find(record.id);
-    if (known->second.slot == kNoSlot) known_.erase(known);
-  }
-}
-
-void Negotiator::retire(std::uint32_t id) {
-  const auto known = known_.find(id);
-  const std::string name = known->second.request.name;
-  const std::uint32_t slot = known->second.slot;
-  known_.erase(known);
-  // The name may have a newer id already.
-  const auto current = id_of_.find(name);
-  if (current != id_of_.end() && current->second == id) id_of_.erase(current);
-
-  const auto mine = in_flight_.find(name);
-  if (mine != in_flight_.end() && mine->second.arrived_at == id) {
-    board_.withdraw(slot);
-    propose(mine->second);
-  }
-  messages_.emplace_back(Passed{id});
-}
-
-void Negotiator::end(int rank) {
-  ended_by_ = rank;
-  for (const auto& [name, submission] : in_flight_) {
-    failures_.push_back({name, shut_down(rank, name)});
-  }
-  in_flight_.clear();
+std::optional<Clock::TimePoint> Negotiator::due() const {
+  return in_flight_ > 0 ? next_look_ : std::nullopt;
 }
 
 std::vector<Message> Negotiator::take_messages() {
@@ -139,6 +235,31 @@ std::vector<Failure> Negotiator::take_failures() {
 
 bool Negotiator::take_leader_is_wanted() {
   return std::exchange(leader_is_wanted_, false);
+}
+
+const Define* Negotiator::definition(std::uint32_t id) const {
+  const auto known = known_.find(id);
+  return known == known_.end() ? nullptr : &known->second.definition;
+}
+
+RankState Negotiator::state(const Key& key, Clock::TimePoint now) const {
+  RankState state = {.rank = options_.rank, .last_name = last_name_};
+  if (last_submission_) {
+    state.last_ms_ago = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(now -
+                                                              *last_submission_)
+            .count());
+  }
+  state.has_left = ended_by_.has_value();
+  const auto joining = joining_.find(key.process_set);
+  state.has_joined = joining != joining_.end();
+  state.has_submitted = proposed_.contains(key);
+  if (const auto id = id_of(key)) {
+    const Known& known = known_.find(*id)->second;
+    state.submissions = known.submissions + (state.has_submitted ? 1 : 0);
+    state.has_submitted = state.has_submitted || known.state != State::kIdle;
+  }
+  return state;
 }
 
 }  // namespace hvd::coordinator

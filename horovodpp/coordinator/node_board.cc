@@ -7,9 +7,6 @@
 namespace hvd::coordinator {
 namespace {
 
-// Room for several appends, so that the leader rarely waits for a slow reader.
-constexpr std::uint64_t kScheduleSlots = 4 * kMaxAppend;
-
 struct alignas(128) Line {
   std::atomic<std::uint64_t> value;
 };
@@ -18,16 +15,24 @@ std::uint64_t completed_slots(std::uint32_t slots) {
   return std::bit_ceil(std::uint64_t{slots} + 1);
 }
 
-// A schedule entry: id, kind and end-of-batch mark in one word.
+// A place of the schedule.
+struct Entry {
+  std::atomic<std::uint64_t> word;  // Id, kind and end-of-batch mark.
+  std::atomic<std::uint64_t> value;
+};
+
 std::uint64_t pack(const Record& record) {
   return (std::uint64_t{record.ends_batch} << 40) |
          (std::uint64_t{static_cast<std::uint8_t>(record.kind)} << 32) |
          record.id;
 }
 
-Record unpack(std::uint64_t word) {
-  return {static_cast<RecordKind>((word >> 32) & 0xffu),
-          static_cast<std::uint32_t>(word), ((word >> 40) & 1u) != 0};
+Record unpack(const Entry& entry) {
+  const std::uint64_t word = entry.word.load(std::memory_order_relaxed);
+  return {.kind = static_cast<RecordKind>((word >> 32) & 0xffu),
+          .id = static_cast<std::uint32_t>(word),
+          .value = entry.value.load(std::memory_order_relaxed),
+          .ends_batch = ((word >> 40) & 1u) != 0};
 }
 
 }  // namespace
@@ -35,7 +40,8 @@ Record unpack(std::uint64_t word) {
 // Pointers into the region. Every field of it is an atomic word for which zero
 // is a valid start.
 struct SharedBoard::Layout {
-  Layout(std::span<std::byte> region, std::uint32_t slots) {
+  Layout(std::span<std::byte> region, std::uint32_t slots, std::uint32_t length)
+      : schedule_length(length) {
     std::byte* at = region.data();
     const auto take = [&at]<typename T>(T*& first, std::uint64_t count) {
       first = reinterpret_cast<T*>(at);
@@ -45,8 +51,8 @@ struct SharedBoard::Layout {
     take(schedule_tail, 1);
     take(room_wanted, 1);
     take(readers, kMaxRanks);
-    take(arrived, slots);  // All lines before all words: lines are aligned.
-    take(schedule, kScheduleSlots);
+    take(schedule, schedule_length);
+    take(arrived, slots);
     take(completed, completed_slots(slots));
     completed_mask = completed_slots(slots) - 1;
   }
@@ -55,34 +61,36 @@ struct SharedBoard::Layout {
   Line* schedule_tail;
   Line* room_wanted;  // 1 while the leader waits for a slow reader.
   Line* readers;
-  std::atomic<std::uint64_t>* schedule;
+  std::uint64_t schedule_length;
+  Entry* schedule;
   std::atomic<std::uint64_t>* completed;  // (position + 1) << 32 | id
-  Line* arrived;
+  std::atomic<std::uint64_t>* arrived;
   std::uint64_t completed_mask;
 };
 
-std::size_t SharedBoard::bytes_needed(std::uint32_t slots) {
-  return sizeof(Line) * (3 + kMaxRanks + slots) +
-         sizeof(std::uint64_t) * (kScheduleSlots + completed_slots(slots));
+std::size_t SharedBoard::bytes_needed(std::uint32_t slots,
+                                      std::uint32_t schedule_length) {
+  return sizeof(Line) * (3 + kMaxRanks) + sizeof(Entry) * schedule_length +
+         sizeof(std::uint64_t) * (slots + completed_slots(slots));
 }
 
 SharedBoard::SharedBoard(std::span<std::byte> region, int local_rank,
-                         int local_size, std::uint32_t slots)
-    : layout_(std::make_unique<Layout>(region, slots)),
+                         int local_size, std::uint32_t slots,
+                         std::uint32_t schedule_length)
+    : layout_(std::make_unique<Layout>(region, slots, schedule_length)),
       my_bit_(std::uint64_t{1} << local_rank),
-      full_mask_(local_size == kMaxRanks
-                     ? ~std::uint64_t{0}
-                     : (std::uint64_t{1} << local_size) - 1),
       local_rank_(local_rank),
       local_size_(local_size) {}
 
 SharedBoard::~SharedBoard() = default;
 
-bool SharedBoard::arrive(std::uint32_t slot, std::uint32_t id) {
-  auto& word = layout_->arrived[slot].value;
-  if ((word.fetch_or(my_bit_) | my_bit_) != full_mask_) return false;
-  // Nobody arrives here again before this occurrence has been executed, so the
-  // word can be cleared without a race; and for the same reason the completed
+bool SharedBoard::arrive(std::uint32_t slot, std::uint32_t id,
+                         std::uint64_t members) {
+  auto& word = layout_->arrived[slot];
+  if ((word.fetch_or(my_bit_) | my_bit_) != members) return false;
+  // Nobody arrives here again before this occurrence has been executed or the
+  // id has been retired, so the word can be cleared without a race (who
+  // withdraws clears its own bit at most); and for the same reason the completed
   // list, with a place for every slot, cannot overflow.
   word.store(0);
   const std::uint64_t position = layout_->completed_tail->value.fetch_add(1);
@@ -92,7 +100,7 @@ bool SharedBoard::arrive(std::uint32_t slot, std::uint32_t id) {
 }
 
 void SharedBoard::withdraw(std::uint32_t slot) {
-  layout_->arrived[slot].value.fetch_and(~my_bit_);
+  layout_->arrived[slot].fetch_and(~my_bit_);
 }
 
 std::optional<std::uint32_t> SharedBoard::next_completed() {
@@ -109,7 +117,7 @@ bool SharedBoard::has_room_for(std::uint64_t records) const {
   for (int i = 0; i < local_size_; ++i) {
     slowest = std::min(slowest, layout_->readers[i].value.load());
   }
-  return written_ + records - slowest <= kScheduleSlots;
+  return written_ + records - slowest <= layout_->schedule_length;
 }
 
 bool SharedBoard::append(std::span<const Record> records) {
@@ -122,8 +130,9 @@ bool SharedBoard::append(std::span<const Record> records) {
     layout_->room_wanted->value.store(0);
   }
   for (const Record& record : records) {
-    layout_->schedule[written_++ % kScheduleSlots].store(
-        pack(record), std::memory_order_relaxed);
+    Entry& entry = layout_->schedule[written_++ % layout_->schedule_length];
+    entry.word.store(pack(record), std::memory_order_relaxed);
+    entry.value.store(record.value, std::memory_order_relaxed);
   }
   layout_->schedule_tail->value.store(written_);
   return true;
@@ -135,8 +144,7 @@ std::vector<Record> SharedBoard::next_batch() {
   batch_end_ = read_;
   while (batch_end_ < tail && (batch.empty() || !batch.back().ends_batch)) {
     batch.push_back(
-        unpack(layout_->schedule[batch_end_++ % kScheduleSlots].load(
-            std::memory_order_relaxed)));
+        unpack(layout_->schedule[batch_end_++ % layout_->schedule_length]));
   }
   return batch;
 }

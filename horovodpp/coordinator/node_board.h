@@ -27,10 +27,12 @@ class NodeBoard {
  public:
   virtual ~NodeBoard() = default;
 
-  // This rank has submitted `id`, whose word is `slot`. True if that made it
-  // complete on the node: it is on the completed list then, and the leader
+  // This rank has submitted `id`, whose word is `slot` and for which the ranks
+  // `members` of the node (a bit for each local rank) have to. True if that made
+  // it complete on the node: it is on the completed list then, and the leader
   // should be woken.
-  virtual bool arrive(std::uint32_t slot, std::uint32_t id) = 0;
+  virtual bool arrive(std::uint32_t slot, std::uint32_t id,
+                      std::uint64_t members) = 0;
 
   // Takes an arrival back, after the id was retired.
   virtual void withdraw(std::uint32_t slot) = 0;
@@ -42,10 +44,10 @@ class NodeBoard {
   // rank has not yet read far enough for them to fit.
   virtual bool append(std::span<const Record> records) = 0;
 
-  // The next batch of the schedule, empty if there is none yet. Stays the next
-  // one until advance().
+  // The next records of the schedule that are read as one, empty if there are
+  // none yet. They stay the next ones until advance().
   virtual std::vector<Record> next_batch() = 0;
-  // Passes the batch last given out. True if the leader waits for room in the
+  // Passes the records last given out. True if the leader waits for room in the
   // schedule and should be woken.
   virtual bool advance() = 0;
 };
@@ -59,15 +61,21 @@ class SharedBoard : public NodeBoard {
  public:
   static constexpr int kMaxRanks = 64;
 
-  static std::size_t bytes_needed(std::uint32_t slots);
+  // Room for several appends, so that the leader rarely waits for a slow reader.
+  static constexpr std::uint32_t kScheduleLength = 4 * kMaxAppend;
 
-  // Rank `local_rank` of `local_size` (at most kMaxRanks). Equal `slots`
-  // everywhere.
+  static std::size_t bytes_needed(
+      std::uint32_t slots, std::uint32_t schedule_length = kScheduleLength);
+
+  // Rank `local_rank` of `local_size` (at most kMaxRanks). `schedule_length` is
+  // at least kMaxAppend. Both are equal everywhere.
   SharedBoard(std::span<std::byte> region, int local_rank, int local_size,
-              std::uint32_t slots);
+              std::uint32_t slots,
+              std::uint32_t schedule_length = kScheduleLength);
   ~SharedBoard() override;
 
-  bool arrive(std::uint32_t slot, std::uint32_t id) override;
+  bool arrive(std::uint32_t slot, std::uint32_t id,
+              std::uint64_t members) override;
   void withdraw(std::uint32_t slot) override;
   std::optional<std::uint32_t> next_completed() override;
   bool append(std::span<const Record> records) override;
@@ -80,7 +88,6 @@ class SharedBoard : public NodeBoard {
 
   std::unique_ptr<Layout> layout_;
   std::uint64_t my_bit_;
-  std::uint64_t full_mask_;
   int local_rank_;
   int local_size_;
   std::uint64_t completed_taken_ = 0;  // Leader.

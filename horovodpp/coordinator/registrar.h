@@ -1,22 +1,26 @@
-// The Registrar is the root's part of the protocol: it hears what each rank
+// The Registrar is the root's part of the protocol: it hears what every rank
 // proposes, checks that all proposals for a name agree, gives names their ids,
-// and puts what is complete on all nodes into the one order in which every rank
-// executes it.
+// and puts what is complete everywhere into the one order in which every rank
+// executes it. It also makes and ends cycles, and numbers process sets.
 //
-// A pure state machine: no thread, no clock of its own, no I/O. Only rank 0 has
-// one.
+// A pure state machine: no thread, no clock of its own, no I/O. How it makes and
+// ends cycles is in registrar_cycle.cc.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "horovodpp/coordinator/fusion_planner.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/schedule_queue.h"
+#include "horovodpp/coordinator/step_detector.h"
 #include "horovodpp/core/clock.h"
 
 namespace hvd::coordinator {
@@ -24,85 +28,106 @@ namespace hvd::coordinator {
 class Registrar {
  public:
   struct Options {
-    int ranks = 1;
-    int nodes = 1;
     // Ids kept at a time, the least recently executed gives way; 0: none is
     // kept.
     std::uint32_t capacity = 1024;
-    std::size_t fusion_threshold = 128u << 20;
+    FusionOptions fusion = {};
     // The longest a batch below the threshold waits for company.
     Clock::Duration hold_back{0};
+    // See StepDetector.
+    int steps_before_schedule = 3;
   };
 
-  explicit Registrar(const Options& options);
+  // `sets`: those that exist from the start.
+  Registrar(const Options& options, ProcessSets sets);
 
-  // Rank `from` proposes. InvalidArgument if the rank breaks the protocol.
-  absl::Status propose(int from, const Request& request);
-
-  // Rank `from` has executed the schedule beyond the retirement of `id`.
-  absl::Status passed(int from, std::uint32_t id);
-
-  // `id` is complete on one more node. Ids that are retired meanwhile are
-  // ignored: their ranks propose anew.
-  void ready(std::uint32_t id);
-
-  // Rank `from` shuts down.
-  absl::Status leave(int from);
-  // Every rank has, and the schedule has said so.
-  bool finished() const { return left_ == options_.ranks && queue_.empty(); }
+  // What all whom it concerns have said.
+  //   InvalidArgument  they break the protocol
+  absl::Status receive(Message message);
 
   // Messages for every rank, in order.
   std::vector<Message> take_announcements();
 
   // What the schedule goes on with, in whole batches; at most kMaxAppend
-  // records.
-  std::vector<Record> cut(Clock::TimePoint now);
+  // records. `is_idle`: nothing of what was cut before still waits.
+  std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
 
   // When cut() will have something it now holds back, if it does.
-  std::optional<Clock::TimePoint> held_until() const;
+  std::optional<Clock::TimePoint> held_until() const {
+    return queue_.held_until();
+  }
+  bool has_queued() const { return !queue_.empty(); }
+
+  // Every rank has left, and the schedule has said so.
+  bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }
 
  private:
-  struct Proposals {
-    std::vector<std::optional<Request>> by_rank;
-    int count = 0;
-  };
   struct Live {
-    Request request;
+    std::shared_ptr<const Request> request = {};
     std::uint32_t slot = 0;
-    int nodes_ready = 0;
     std::uint64_t last_run = 0;
   };
-  struct Retired {
-    std::uint32_t slot = 0;
-    std::vector<bool> passed_by;
-    int passed = 0;
-  };
-  struct Queued {
-    Record record;
-    Request request;  // Of a run.
-    bool is_run() const { return record.kind == RecordKind::kRun; }
-  };
+  void take(const Propose& message);
+  void take(const Outdated& message);
+  void take(const Ready& message);
+  void take(const Passed& message);
+  void take(const Join& message);
+  void take(const Joined& message);
+  void take(const Leave& message);
+  void take(const AllLeft& message);
+  void take(const Stop& message);
+  void take(const Halted& message);
+  template <typename M>
+  void take(const M&) {}
 
-  void decide(const std::string& name, const Proposals& proposals);
+  struct Verdict {
+    absl::Status status = {};
+    std::uint32_t result = 0;
+  };
+  Verdict judge(const Propose& message);
+  absl::Status judge_with_joined(const Propose& message) const;
+  void define(const Propose& message, std::uint32_t result);
+  void reject(const Key& key, const absl::Status& why);
   std::uint32_t take_slot();
   void retire(std::uint32_t id);
-  void enqueue_run(std::uint32_t id, const Request& request);
-  std::size_t leading_runs() const;
+  void retire_all_of(ProcessSetId set);
+  void remove_set(std::uint32_t id, ProcessSetId set);
+  void enqueue_run(std::uint32_t id, std::shared_ptr<const Request> request,
+                   int participants);
+  void halt_cycle();
+  std::vector<Record> start_cycle();
+  std::optional<std::vector<Candidate>> candidates(
+      const std::vector<std::uint32_t>& ids) const;
 
-  Options options_;
-  absl::flat_hash_map<std::string, Proposals> proposals_;
+  const Options options_;
+  ProcessSets sets_;
+  std::vector<ProcessSetId> free_set_ids_;  // The longest free first.
+  ProcessSetId next_set_id_ = 1;
+  absl::flat_hash_set<ProcessSetId> join_phases_;
+
   absl::flat_hash_map<std::uint32_t, Live> live_;
-  absl::flat_hash_map<std::string, std::uint32_t> id_of_;
-  absl::flat_hash_map<std::uint32_t, Retired> retired_;
+  absl::flat_hash_map<Key, std::uint32_t> id_of_;
+  // Not yet passed by every rank: ids with the slots they give back, removals
+  // with the numbers of their sets.
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> retired_;
+  absl::flat_hash_map<std::uint32_t, ProcessSetId> removed_sets_;
   std::vector<std::uint32_t> free_slots_;
   std::uint32_t next_id_ = 0;
   std::uint64_t runs_ = 0;
-  std::deque<Queued> queue_;
-  std::size_t queued_bytes_ = 0;
-  std::optional<Clock::TimePoint> waiting_since_;
+  std::uint32_t next_reject_ = 0;
+
+  ScheduleQueue queue_;
   std::vector<Message> announcements_;
-  std::vector<bool> has_left_;
-  int left_ = 0;
+  absl::Status protocol_error_;
+
+  StepDetector steps_;
+  std::uint32_t next_run_ = 1;
+  std::optional<std::uint32_t> cycle_run_;  // While a cycle is in force.
+  std::uint64_t cycle_batches_ = 0;
+  bool is_halting_ = false;
+
+  bool is_leaving_ = false;
+  bool all_left_ = false;
 };
 
 }  // namespace hvd::coordinator

@@ -1,16 +1,14 @@
 #include "horovodpp/coordinator/request.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace hvd::coordinator {
 namespace {
-
-std::string tensor_text(const Request& request) {
-  return name_of(request.dtype) + request.shape.to_string();
-}
 
 // What one rank sent, said so that the difference shows; and what to do about
 // it.
@@ -20,9 +18,53 @@ struct Difference {
   std::string way_out;
 };
 
-bool same_shape(const Request& a, const Request& b) {
-  if (a.kind != RequestKind::kAllgather) return a.shape == b.shape;
-  return a.shape.rank() == b.shape.rank() && a.shape.tail() == b.shape.tail();
+bool may_differ_in_rows(RequestKind kind) {
+  return kind == RequestKind::kAllgather || kind == RequestKind::kAlltoall;
+}
+
+bool same_shape(RequestKind kind, const Shape& a, const Shape& b) {
+  if (!may_differ_in_rows(kind)) return a == b;
+  return a.rank() == b.rank() &&
+         std::equal(a.dims().begin() + (a.rank() > 0), a.dims().end(),
+                    b.dims().begin() + (b.rank() > 0));
+}
+
+std::optional<Difference> find_difference_of_tensors(const Request& a,
+                                                     const Request& b) {
+  if (a.tensors.size() != b.tensors.size()) {
+    return Difference{absl::StrCat("a group of ", a.tensors.size()),
+                      absl::StrCat("a group of ", b.tensors.size()),
+                      "submit the same group"};
+  }
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    const TensorSpec& left = a.tensors[i];
+    const TensorSpec& right = b.tensors[i];
+    const bool same_dtype = left.dtype == right.dtype;
+    if (same_dtype && same_shape(a.kind, left.shape, right.shape)) continue;
+    const std::string which =
+        a.tensors.size() == 1
+            ? ""
+            : absl::StrCat(" as tensor ", i, " of ", a.tensors.size());
+    return Difference{left.to_string() + which, right.to_string() + which,
+                      !same_dtype ? "submit the same dtype"
+                      : may_differ_in_rows(a.kind)
+                          ? "only the first dimension may differ"
+                          : "submit the same shape"};
+  }
+  return std::nullopt;
+}
+
+std::string scales_of(const Request& r) {
+  return absl::StrCat("prescale ", r.prescale, " and postscale ", r.postscale);
+}
+
+std::string divisor_of(const Request& r) {
+  return r.average_of_participants ? "an average over participants"
+                                   : "an average over all ranks";
+}
+
+std::string ranks_of(const Request& r) {
+  return absl::StrCat("ranks [", absl::StrJoin(r.ranks, ", "), "]");
 }
 
 std::optional<Difference> find_difference(const Request& a, const Request& b) {
@@ -30,25 +72,16 @@ std::optional<Difference> find_difference(const Request& a, const Request& b) {
     return Difference{name_of(a.kind), name_of(b.kind),
                       "submit the same operation under this name"};
   }
-  if (a.dtype != b.dtype) {
-    return Difference{tensor_text(a), tensor_text(b), "submit the same dtype"};
-  }
-  if (!same_shape(a, b)) {
-    return Difference{tensor_text(a), tensor_text(b),
-                      a.kind == RequestKind::kAllgather
-                          ? "only the first dimension may differ"
-                          : "submit the same shape"};
-  }
+  if (auto tensors = find_difference_of_tensors(a, b)) return tensors;
   if (a.op != b.op) {
     return Difference{absl::StrCat("op ", name_of(a.op)),
                       absl::StrCat("op ", name_of(b.op)), "use the same op"};
   }
   if (a.prescale != b.prescale || a.postscale != b.postscale) {
-    const auto scales = [](const Request& r) {
-      return absl::StrCat("prescale ", r.prescale, " and postscale ",
-                          r.postscale);
-    };
-    return Difference{scales(a), scales(b), "use the same scale factors"};
+    return Difference{scales_of(a), scales_of(b), "use the same scale factors"};
+  }
+  if (a.average_of_participants != b.average_of_participants) {
+    return Difference{divisor_of(a), divisor_of(b), "average over the same"};
   }
   if (a.root != b.root) {
     return Difference{absl::StrCat("root ", a.root),
@@ -59,7 +92,44 @@ std::optional<Difference> find_difference(const Request& a, const Request& b) {
                       absl::StrCat("a tensor on ", b.device.to_string()),
                       "use the same kind of device"};
   }
+  if (a.ranks != b.ranks) {
+    return Difference{ranks_of(a), ranks_of(b), "name the same ranks"};
+  }
+  if (a.subject != b.subject) {
+    return Difference{absl::StrCat("process set ", a.subject),
+                      absl::StrCat("process set ", b.subject),
+                      "name the same process set"};
+  }
   return std::nullopt;
+}
+
+std::optional<RequestKind> kind_from_wire(std::uint8_t number) {
+  for (const RequestKind kind : kAllRequestKinds) {
+    if (static_cast<std::uint8_t>(kind) == number) return kind;
+  }
+  return std::nullopt;
+}
+
+void encode(const TensorSpec& tensor, WireWriter& writer) {
+  writer.u8(static_cast<std::uint8_t>(tensor.dtype));
+  writer.u32(static_cast<std::uint32_t>(tensor.shape.rank()));
+  for (std::int64_t dim : tensor.shape.dims()) writer.i64(dim);
+}
+
+TensorSpec decode_tensor(WireReader& reader) {
+  TensorSpec tensor;
+  const auto dtype = dtype_from_wire(reader.u8());
+  if (!dtype) reader.fail();
+  const std::uint32_t rank = reader.count(sizeof(std::int64_t));
+  if (rank > kMaxDimensions) reader.fail();
+  std::vector<std::int64_t> dims;
+  for (std::uint32_t i = 0; i < rank && reader.ok(); ++i) {
+    dims.push_back(reader.i64());
+  }
+  tensor.dtype = dtype.value_or(DType::kF32);
+  tensor.shape = Shape(std::move(dims));
+  if (!tensor.shape.checked(size_of(tensor.dtype)).ok()) reader.fail();
+  return tensor;
 }
 
 }  // namespace
@@ -72,19 +142,44 @@ std::string name_of(RequestKind kind) {
       return "allgather";
     case RequestKind::kBroadcast:
       return "broadcast";
+    case RequestKind::kJoin:
+      return "join";
+    case RequestKind::kAlltoall:
+      return "alltoall";
+    case RequestKind::kReducescatter:
+      return "reducescatter";
+    case RequestKind::kAddProcessSet:
+      return "add_process_set";
+    case RequestKind::kRemoveProcessSet:
+      return "remove_process_set";
     case RequestKind::kBarrier:
       break;
   }
   return "barrier";
 }
 
+std::string Key::to_string() const {
+  if (process_set == kGlobalSet) return absl::StrCat("'", name, "'");
+  return absl::StrCat("'", name, "' of process set ", process_set);
+}
+
+std::string TensorSpec::to_string() const {
+  return name_of(dtype) + shape.to_string();
+}
+
+std::size_t Request::bytes() const {
+  std::size_t sum = 0;
+  for (const TensorSpec& tensor : tensors) sum += tensor.bytes();
+  return sum;
+}
+
 std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                                          int rank_b, const Request& b) {
   const std::optional<Difference> difference = find_difference(a, b);
   if (!difference) return std::nullopt;
-  return absl::StrCat("ranks disagree on '", a.name, "': rank ", rank_a,
-                      " sent ", difference->a, ", rank ", rank_b, " sent ",
-                      difference->b, "; ", difference->way_out,
+  return absl::StrCat("ranks disagree on ", a.key.to_string(), ": rank ",
+                      rank_a, " sent ", difference->a, ", rank ", rank_b,
+                      " sent ", difference->b, "; ", difference->way_out,
                       " on every rank");
 }
 
@@ -94,56 +189,52 @@ bool is_repetition(const Request& agreed, const Request& now) {
 
 void encode(const Request& request, WireWriter& writer) {
   writer.u8(static_cast<std::uint8_t>(request.kind));
-  writer.text(request.name);
-  writer.u8(static_cast<std::uint8_t>(request.dtype));
-  writer.u32(static_cast<std::uint32_t>(request.shape.rank()));
-  for (std::int64_t dim : request.shape.dims()) writer.i64(dim);
+  writer.u32(request.key.process_set);
+  writer.text(request.key.name);
+  writer.u32(static_cast<std::uint32_t>(request.tensors.size()));
+  for (const TensorSpec& tensor : request.tensors) encode(tensor, writer);
   writer.u8(static_cast<std::uint8_t>(request.device.kind));
   writer.u32(static_cast<std::uint32_t>(request.device.index));
   writer.u8(static_cast<std::uint8_t>(request.op));
   writer.f64(request.prescale);
   writer.f64(request.postscale);
+  writer.flag(request.average_of_participants);
   writer.u32(static_cast<std::uint32_t>(request.root));
-  writer.u8(request.once ? 1 : 0);
+  writer.flag(request.once);
+  writer.u32(static_cast<std::uint32_t>(request.ranks.size()));
+  for (int rank : request.ranks) writer.u32(static_cast<std::uint32_t>(rank));
+  writer.u32(request.subject);
 }
 
 Request decode_request(WireReader& reader) {
   Request request;
-  const std::uint8_t kind = reader.u8();
-  switch (kind) {
-    case 0:
-    case 1:
-    case 2:
-    case 6:
-      request.kind = static_cast<RequestKind>(kind);
-      break;
-    default:
-      reader.fail();
+  const auto kind = kind_from_wire(reader.u8());
+  if (!kind) reader.fail();
+  request.kind = kind.value_or(RequestKind::kBarrier);
+  request.key.process_set = reader.u32();
+  request.key.name = reader.text();
+  constexpr std::size_t kLeastTensorBytes = 5;
+  const std::uint32_t tensors = reader.count(kLeastTensorBytes);
+  for (std::uint32_t i = 0; i < tensors && reader.ok(); ++i) {
+    request.tensors.push_back(decode_tensor(reader));
   }
-  request.name = reader.text();
-  if (const auto dtype = dtype_from_wire(reader.u8()))
-    request.dtype = *dtype;
-  else
-    reader.fail();
-  const std::uint32_t rank = reader.count(sizeof(std::int64_t));
-  if (rank > kMaxDimensions) reader.fail();
-  std::vector<std::int64_t> dims;
-  for (std::uint32_t i = 0; i < rank && reader.ok(); ++i)
-    dims.push_back(reader.i64());
-  request.shape = Shape(std::move(dims));
-  if (!request.shape.checked(size_of(request.dtype)).ok()) reader.fail();
   const std::uint8_t device = reader.u8();
   if (device > static_cast<std::uint8_t>(DeviceKind::kCuda)) reader.fail();
   request.device = {static_cast<DeviceKind>(device & 1u),
                     static_cast<int>(reader.u32())};
-  if (const auto op = reduce_op_from_wire(reader.u8()))
-    request.op = *op;
-  else
-    reader.fail();
+  const auto op = reduce_op_from_wire(reader.u8());
+  if (!op) reader.fail();
+  request.op = op.value_or(ReduceOp::kSum);
   request.prescale = reader.f64();
   request.postscale = reader.f64();
+  request.average_of_participants = reader.flag();
   request.root = static_cast<int>(reader.u32());
-  request.once = reader.u8() != 0;
+  request.once = reader.flag();
+  const std::uint32_t ranks = reader.count(sizeof(std::uint32_t));
+  for (std::uint32_t i = 0; i < ranks; ++i) {
+    request.ranks.push_back(static_cast<int>(reader.u32()));
+  }
+  request.subject = reader.u32();
   return request;
 }
 

@@ -4,7 +4,8 @@
 //   WireWriter writer;
 //   writer.u32(id);
 //   writer.text(name);
-//   WireReader reader(writer.take());
+//   const std::string bytes = writer.take();
+//   WireReader reader(bytes);
 //   const std::uint32_t id = reader.u32();
 //   const std::string name = reader.text();
 //   if (!reader.finished()) ...            // one check at the end is enough
@@ -18,6 +19,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hvd::coordinator {
@@ -29,6 +31,7 @@ class WireWriter {
   void u64(std::uint64_t value) { put(value); }
   void i64(std::int64_t value) { put(static_cast<std::uint64_t>(value)); }
   void f64(double value) { put(std::bit_cast<std::uint64_t>(value)); }
+  void flag(bool value) { u8(value ? 1 : 0); }
   void text(const std::string& value) {
     u32(static_cast<std::uint32_t>(value.size()));
     bytes_ += value;
@@ -47,13 +50,19 @@ class WireWriter {
 
 class WireReader {
  public:
-  explicit WireReader(std::string bytes) : bytes_(std::move(bytes)) {}
+  // `bytes` outlive the reader.
+  explicit WireReader(std::string_view bytes) : bytes_(bytes) {}
 
   std::uint8_t u8() { return get<std::uint8_t>(); }
   std::uint32_t u32() { return get<std::uint32_t>(); }
   std::uint64_t u64() { return get<std::uint64_t>(); }
   std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
   double f64() { return std::bit_cast<double>(u64()); }
+  bool flag() {
+    const std::uint8_t value = u8();
+    if (value > 1) fail();
+    return value == 1;
+  }
   std::string text() { return raw(u32()); }
 
   // A count of items that take at least `item_bytes` each; fails if the message
@@ -93,10 +102,10 @@ class WireReader {
       return "";
     }
     position_ += length;
-    return bytes_.substr(position_ - length, length);
+    return std::string(bytes_.substr(position_ - length, length));
   }
 
-  std::string bytes_;
+  std::string_view bytes_;
   std::size_t position_ = 0;
   bool failed_ = false;
 };

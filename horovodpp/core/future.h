@@ -9,6 +9,10 @@
 // Both are handles on shared state: copies are cheap and speak of the same
 // result. The first set() stands, later ones are ignored. A promise whose last
 // copy dies unset fails its future with Cancelled, so nobody waits for ever.
+// A promise may want to know that somebody waits for it:
+//
+//   Promise<int> promise([&] { engine.hurry(); });
+//
 // Thread-safe.
 #pragma once
 
@@ -45,32 +49,46 @@ class FutureState {
  public:
   using Callback = std::function<void(const Outcome<T>&)>;
 
+  explicit FutureState(std::function<void()> on_wait = nullptr)
+      : on_wait_(std::move(on_wait)) {}
+
   void set(Outcome<T> outcome) {
     std::vector<Callback> callbacks;
+    std::function<void()> unused;  // Destroyed when the lock is gone.
     {
       MutexLock lock(mutex_);
       if (outcome_.has_value()) return;
       outcome_.emplace(std::move(outcome));
       callbacks.swap(callbacks_);
+      unused.swap(on_wait_);
     }
     ready_.notify_all();
     // Not under the lock: a callback may submit, wait, or ask this very future.
     for (Callback& callback : callbacks) callback(peek());
   }
 
-  bool ready() const {
-    MutexLock lock(mutex_);
-    return outcome_.has_value();
+  bool ready() {
+    std::function<void()> on_wait;
+    {
+      MutexLock lock(mutex_);
+      if (outcome_.has_value()) return true;
+      if (++polls_ < kPollsOfAWaiter) return false;
+      on_wait.swap(on_wait_);
+    }
+    if (on_wait) on_wait();
+    return false;
   }
 
   // Blocks. The reference stays valid and unchanged: an outcome is set once.
   const Outcome<T>& wait() {
+    announce_wait();
     MutexLock lock(mutex_);
     while (!outcome_.has_value()) ready_.wait(mutex_);
     return *outcome_;
   }
 
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
+    announce_wait();
     MutexLock lock(mutex_);
     while (!outcome_.has_value()) {
       if (!ready_.wait_until(mutex_, deadline)) return outcome_.has_value();
@@ -95,9 +113,25 @@ class FutureState {
     return *outcome_;
   }
 
-  mutable Mutex mutex_;
+  // Not under the lock: it may set this very outcome.
+  void announce_wait() {
+    std::function<void()> on_wait;
+    {
+      MutexLock lock(mutex_);
+      if (outcome_.has_value()) return;
+      on_wait.swap(on_wait_);
+    }
+    if (on_wait) on_wait();
+  }
+
+  // Who asks so often in vain is waiting.
+  static constexpr int kPollsOfAWaiter = 3;
+
+  Mutex mutex_;
   CondVar ready_;
   std::optional<Outcome<T>> outcome_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> on_wait_ ABSL_GUARDED_BY(mutex_);
+  int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -159,7 +193,14 @@ class Future {
 template <typename T>
 class Promise {
  public:
-  Promise() : keeper_(std::make_shared<Keeper>()) {}
+  Promise() : Promise(nullptr) {}
+
+  // `on_wait` is called at most once, on the waiting thread, when somebody
+  // begins to wait for an outcome that is not there yet, or has polled for it
+  // several times. It is gone once the outcome is there, unless it is being
+  // called.
+  explicit Promise(std::function<void()> on_wait)
+      : keeper_(std::make_shared<Keeper>(std::move(on_wait))) {}
 
   Future<T> future() const { return Future<T>(keeper_->state); }
   // Whoever waits may destroy this promise as soon as the outcome is there.
@@ -172,8 +213,10 @@ class Promise {
   // Shared by the copies of a promise, not by its futures: its end is the end
   // of all who could still set the outcome.
   struct Keeper {
-    std::shared_ptr<internal::FutureState<T>> state =
-        std::make_shared<internal::FutureState<T>>();
+    std::shared_ptr<internal::FutureState<T>> state;
+    explicit Keeper(std::function<void()> on_wait)
+        : state(
+              std::make_shared<internal::FutureState<T>>(std::move(on_wait))) {}
     ~Keeper() {
       state->set(absl::CancelledError(
           "the operation was dropped before it had an outcome"));

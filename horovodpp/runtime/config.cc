@@ -92,6 +92,28 @@ absl::Status read_log_level(const char* name, telemetry::LogLevel& level) {
   return absl::OkStatus();
 }
 
+absl::Status read_stall_check(Config& config) {
+  bool disabled = false;
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS",
+                                    std::chrono::seconds(1),
+                                    config.stall_warning_time));
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+                                    std::chrono::seconds(1),
+                                    config.stall_shutdown_time));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_STALL_CHECK_DISABLE", disabled));
+  if (disabled) {
+    config.stall_warning_time = config.stall_shutdown_time =
+        std::chrono::nanoseconds(0);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
+  HVD_RETURN_IF_ERROR(read_duration(name, std::chrono::seconds(1), value));
+  if (value.count() > 0) return absl::OkStatus();
+  return unreadable(name, variable(name).value_or(""), "a number above 0");
+}
+
 bool is_launched(int expected_size) {
   return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
          variable("PMIX_RANK") || variable("PMI_SIZE");
@@ -112,6 +134,14 @@ absl::StatusOr<Config> Config::from_env() {
   // Each remembered tensor has a line of 128 bytes in the memory of its node.
   HVD_RETURN_IF_ERROR(read_count(
       "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
+  bool groups_alone = false;
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));
+  config.fuse_groups = !groups_alone;
+  HVD_RETURN_IF_ERROR(read_count("HOROVODPP_STEPS_BEFORE_SCHEDULE",
+                                 config.steps_before_schedule));
+  HVD_RETURN_IF_ERROR(read_stall_check(config));
+  HVD_RETURN_IF_ERROR(
+      read_heartbeat("HOROVODPP_HEARTBEAT_SECONDS", config.heartbeat_deadline));
   HVD_RETURN_IF_ERROR(
       read_cores("HOROVOD_THREAD_AFFINITY", config.thread_affinity));
   HVD_RETURN_IF_ERROR(read_log_level("HOROVOD_LOG_LEVEL", config.log.level));

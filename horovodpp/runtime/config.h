@@ -40,6 +40,32 @@ struct Config {
   // Equal on all ranks.
   std::uint32_t cache_capacity = 1024;
 
+  // HOROVOD_DISABLE_GROUP_FUSION: false if it is set; groups are then executed
+  // alone, each as one. Equal on all ranks.
+  bool fuse_groups = true;
+
+  // After so many equal steps their order is fixed, and no rank asks the others
+  // any more, until one leaves it. HOROVODPP_STEPS_BEFORE_SCHEDULE; 0: never.
+  // Equal on all ranks.
+  int steps_before_schedule = 3;
+
+  // Process sets that exist from the start, as numbers 1, 2, …: the ranks of
+  // each. Others may be added and removed at any time. (Horovod asks for
+  // HOROVOD_DYNAMIC_PROCESS_SETS=1 first; here it changes nothing.) Equal on
+  // all ranks.
+  std::vector<std::vector<int>> process_sets = {};
+
+  // HOROVOD_STALL_CHECK_TIME_SECONDS: when a submission has waited so long for
+  // other ranks, the log says for which; 0: never.
+  // HOROVOD_STALL_SHUTDOWN_TIME_SECONDS: when the job is given up; 0: never.
+  // HOROVOD_STALL_CHECK_DISABLE: neither, ever. Equal on all ranks.
+  std::chrono::nanoseconds stall_warning_time = std::chrono::seconds(60);
+  std::chrono::nanoseconds stall_shutdown_time = std::chrono::seconds(600);
+
+  // HOROVODPP_HEARTBEAT_SECONDS: a node that is not heard of for so long is
+  // lost. Above 0. Equal on all ranks.
+  std::chrono::nanoseconds heartbeat_deadline = std::chrono::seconds(4);
+
   // HOROVOD_THREAD_AFFINITY: comma list of cores, one per local rank, to which
   // the background threads are pinned; empty: not pinned.
   std::vector<int> thread_affinity = {};

@@ -1,47 +1,50 @@
-// The Executor carries a batch out: one call of a plane, then the outcome to
-// whoever waits. Driven by one thread at a time.
+// The Executor carries a batch out: a few calls of a plane, or a change of
+// process sets, then the outcome to whoever waits. Driven by one thread at a
+// time.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/plane_selector.h"
-#include "horovodpp/coordinator/negotiator.h"
-#include "horovodpp/coordinator/tensor_queue.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/runtime/batch_parts.h"
+#include "horovodpp/runtime/planes.h"
+#include "horovodpp/runtime/set_table.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::runtime {
 
 class Executor {
  public:
-  // The planes connect all ranks of `topology`; `epoch` goes into the tags of
-  // their calls.
-  Executor(collective::PlaneSelector& planes, transport::Watch& watch,
-           const Topology& topology, std::uint32_t epoch)
-      : planes_(planes), watch_(watch), topology_(topology), epoch_(epoch) {}
+  // All of them outlive this. Planes wait under `watch`.
+  Executor(Planes& planes, SetTable& sets, transport::Watch& watch)
+      : planes_(planes), sets_(sets), watch_(watch) {}
 
-  // Executes `batch` with its submissions and completes them. An error breaks
-  // the job: the peers have executed what this rank could not. The submissions
-  // are then failed with it by whoever reports it.
+  // Executes `batch` and completes its submissions; `submissions` are those of
+  // the entries that are submitted here, in order.
+  //   Cancelled  the batch was abandoned: nothing was completed, and inputs and
+  //              outputs are as they were; it may come again
+  //   (errors)   break the job: the peers have executed what this rank could
+  //              not. The submissions are then failed by whoever reports it
   absl::Status run(const coordinator::Batch& batch,
                    std::vector<coordinator::Submission>& submissions);
 
- private:
-  absl::Status allreduce(
-      const coordinator::Request& request,
-      const std::vector<coordinator::Submission>& submissions);
-  absl::Status allgather(coordinator::Submission& submission);
-  absl::Status broadcast(const coordinator::Submission& submission);
-  collective::Call next_call() { return {{epoch_, sequence_++}, watch_}; }
+  // Begins to serve a process set; also those there are from the start, the
+  // global one among them.
+  absl::Status add_set(coordinator::ProcessSetId id,
+                       const std::vector<int>& ranks);
+  void remove_set(coordinator::ProcessSetId id);
 
-  collective::PlaneSelector& planes_;
+ private:
+  absl::Status execute(const coordinator::Batch& batch,
+                       std::vector<BatchPart>& parts);
+  absl::Status communicate(const coordinator::Batch& batch,
+                           std::vector<BatchPart>& parts);
+
+  Planes& planes_;
+  SetTable& sets_;
   transport::Watch& watch_;
-  const Topology& topology_;
-  const std::uint32_t epoch_;
-  std::uint32_t sequence_ = 0;
 };
 
 }  // namespace hvd::runtime

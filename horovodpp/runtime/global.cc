@@ -71,26 +71,7 @@ absl::Status no_job(bool was_initialized) {
           : "horovodpp has not been initialized; call hvd::init() first");
 }
 
-// A runtime to call into, kept alive meanwhile; or why there is none.
-absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
-  if (thread_runtime != nullptr) {
-    return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
-  }
-  MutexLock lock(process().mutex);
-  if (process().runtime == nullptr) return no_job(process().was_initialized);
-  return process().runtime;
-}
-
 const Topology& topology() { return current_runtime().topology(); }
-
-// Calls `submit` with the current runtime; without one its error is the
-// outcome.
-template <typename T, typename F>
-Future<T> with_runtime(F&& submit) {
-  auto runtime = find_runtime();
-  if (!runtime.ok()) return Future<T>::ready(runtime.status());
-  return submit(**runtime);
-}
 
 }  // namespace
 
@@ -118,6 +99,15 @@ absl::Status shutdown() {
 
 bool is_initialized() { return find_runtime().ok(); }
 
+absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
+  if (thread_runtime != nullptr) {
+    return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
+  }
+  MutexLock lock(process().mutex);
+  if (process().runtime == nullptr) return no_job(process().was_initialized);
+  return process().runtime;
+}
+
 Runtime& current_runtime() { return *value_or_throw(find_runtime()); }
 
 int rank() { return topology().rank(); }
@@ -127,74 +117,6 @@ int local_size() { return topology().local_size(); }
 int cross_rank() { return topology().cross_rank(); }
 int cross_size() { return topology().cross_size(); }
 bool is_homogeneous() { return topology().is_homogeneous(); }
-
-Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.allreduce_async_(std::move(tensor), std::move(options));
-  });
-}
-
-Future<Buffer> allreduce_async(ConstTensorView tensor,
-                               AllreduceOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.allreduce_async(std::move(tensor), std::move(options));
-  });
-}
-
-absl::Status allreduce_(TensorView tensor, AllreduceOptions options) {
-  return allreduce_async_(std::move(tensor), std::move(options)).wait();
-}
-
-absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
-                                 AllreduceOptions options) {
-  return allreduce_async(std::move(tensor), std::move(options)).wait();
-}
-
-Future<Buffer> allgather_async(ConstTensorView tensor,
-                               AllgatherOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.allgather_async(std::move(tensor), std::move(options));
-  });
-}
-
-absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
-                                 AllgatherOptions options) {
-  return allgather_async(std::move(tensor), std::move(options)).wait();
-}
-
-Future<void> broadcast_async_(TensorView tensor, int root_rank,
-                              BroadcastOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.broadcast_async_(std::move(tensor), root_rank,
-                                    std::move(options));
-  });
-}
-
-Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
-                               BroadcastOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.broadcast_async(std::move(tensor), root_rank,
-                                   std::move(options));
-  });
-}
-
-absl::Status broadcast_(TensorView tensor, int root_rank,
-                        BroadcastOptions options) {
-  return broadcast_async_(std::move(tensor), root_rank, std::move(options))
-      .wait();
-}
-
-absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
-                                 BroadcastOptions options) {
-  return broadcast_async(std::move(tensor), root_rank, std::move(options))
-      .wait();
-}
-
-absl::Status barrier() {
-  return with_runtime<void>(
-             [](Runtime& runtime) { return runtime.barrier_async(); })
-      .wait();
-}
 
 ThreadRuntime::ThreadRuntime(Runtime& runtime)
     : previous_(std::exchange(thread_runtime, &runtime)) {}

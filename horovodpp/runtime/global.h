@@ -9,13 +9,15 @@
 //   }
 //
 // A thin layer over one current Runtime: the process's, or, in a thread that
-// holds a ThreadRuntime, that thread's. Collectives return errors (see
-// Runtime); the functions that return a number throw hvd::Error
+// holds a ThreadRuntime, that thread's. Its collectives are in
+// global_collectives.h. The functions that return a number throw hvd::Error
 // (FailedPrecondition) where there is no job, before init() and after
 // shutdown().
 //
 // Thread-safe.
 #pragma once
+
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,39 +50,8 @@ bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 // The current Runtime; throws where there is none. Valid until shutdown().
 Runtime& current_runtime();
 
-Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options = {});
-Future<Buffer> allreduce_async(ConstTensorView tensor,
-                               AllreduceOptions options = {});
-absl::Status allreduce_(TensorView tensor, AllreduceOptions options = {});
-absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
-                                 AllreduceOptions options = {});
-
-Future<Buffer> allgather_async(ConstTensorView tensor,
-                               AllgatherOptions options = {});
-absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
-                                 AllgatherOptions options = {});
-
-Future<void> broadcast_async_(TensorView tensor, int root_rank,
-                              BroadcastOptions options = {});
-Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
-                               BroadcastOptions options = {});
-absl::Status broadcast_(TensorView tensor, int root_rank,
-                        BroadcastOptions options = {});
-absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
-                                 BroadcastOptions options = {});
-
-// Returns when every rank has called it.
-absl::Status barrier();
-
-// Whether an operation is done, and its outcome: the words of Horovod's users.
-template <typename T>
-bool poll(const Future<T>& operation) {
-  return operation.poll();
-}
-template <typename T>
-Outcome<T> synchronize(const Future<T>& operation) {
-  return operation.wait();
-}
+// The same, kept alive while it is held; FailedPrecondition where there is none.
+absl::StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
 // Makes `runtime` the current one of this thread while in scope: for programs
 // whose ranks are threads.

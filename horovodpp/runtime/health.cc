@@ -1,5 +1,7 @@
 #include "horovodpp/runtime/health.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace hvd::runtime {
@@ -31,6 +33,12 @@ void Health::peer_lost(int rank, const std::string& how) {
 }
 
 absl::Status Health::check() {
+  const absl::Status judged = judge();
+  if (!judged.ok() || !attend_) return judged;
+  return attend_();
+}
+
+absl::Status Health::judge() {
   if (segment_.break_word().raised()) return verdict();
   if (loss_pending_.load()) {
     std::string text;
@@ -43,11 +51,18 @@ absl::Status Health::check() {
       return verdict();
     }
   }
-  return poll_ ? poll_() : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 std::optional<std::chrono::steady_clock::time_point> Health::verdict_due()
     const {
+  const auto loss = loss_due();
+  const auto attend = attend_due_ ? attend_due_() : std::nullopt;
+  if (!loss || !attend) return loss ? loss : attend;
+  return std::min(*loss, *attend);
+}
+
+std::optional<std::chrono::steady_clock::time_point> Health::loss_due() const {
   if (!loss_pending_.load()) return std::nullopt;
   MutexLock lock(mutex_);
   return loss_due_;

@@ -39,24 +39,37 @@ class Health : public transport::Watch {
   // From now on this rank is about to leave.
   void leaving() { leaving_.store(true); }
 
-  // Besides, `poll` is asked during waits; it looks for news from other nodes.
-  void set_poll(std::function<absl::Status()> poll) { poll_ = std::move(poll); }
+  // Besides, `attend` is called during waits: this rank takes part in the
+  // agreement while it waits in a plane. What it returns ends the wait. `due`:
+  // when it is to be called though nobody rings.
+  using Due =
+      std::function<std::optional<std::chrono::steady_clock::time_point>()>;
+  void set_attend(std::function<absl::Status()> attend, Due due) {
+    attend_ = std::move(attend);
+    attend_due_ = std::move(due);
+  }
 
-  // OK, or Aborted with the reason.
+  // The watch of planes: OK, Aborted with the reason, or what `attend` says.
   absl::Status check() override;
+
+  // OK, or Aborted with the reason; a death that has become a fault by now
+  // included.
+  absl::Status judge();
 
   // The reason as it stands, without looking for news.
   absl::Status verdict() const;
 
-  // When a peer's death that is no fault yet becomes one.
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override;
+  // When a peer's death that is no fault yet becomes one.
+  std::optional<std::chrono::steady_clock::time_point> loss_due() const;
 
  private:
   const Topology& topology_;
   const transport::NodeSegment& segment_;
   const std::uint32_t epoch_;
-  std::function<absl::Status()> poll_;
+  std::function<absl::Status()> attend_;
+  Due attend_due_;
   std::atomic<bool> leaving_{false};
   std::atomic<bool> loss_pending_{false};
   mutable Mutex mutex_;

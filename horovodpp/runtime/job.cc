@@ -1,5 +1,8 @@
 #include "horovodpp/runtime/job.h"
 
+#include <signal.h>
+
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -7,9 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/ring_plane.h"
-#include "horovodpp/collective/shm_plane.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
 
 namespace hvd::runtime {
@@ -23,15 +25,40 @@ std::size_t whole_pages(std::size_t bytes) {
 }
 
 coordinator::Coordinator::Options coordinator_options(const Config& config,
+                                                      const Topology& topology,
                                                       const Topology& sharing) {
-  return {.rank = sharing.rank(),
-          .size = sharing.size(),
-          .leaders = sharing.leaders(),
-          .my_leader = sharing.local_ranks().front(),
-          .epoch = kFirstEpoch,
-          .cache_capacity = config.cache_capacity,
-          .fusion_threshold = config.fusion_threshold,
-          .hold_back = config.cycle_time};
+  return {
+      .rank = sharing.rank(),
+      .tree = coordinator::Tree::of(sharing),
+      .epoch = kFirstEpoch,
+      .process_sets = config.process_sets,
+      .cache_capacity = config.cache_capacity,
+      .fusion_threshold = config.fusion_threshold,
+      .hold_back = config.cycle_time,
+      .fuse_groups = config.fuse_groups,
+      .steps_before_schedule = config.steps_before_schedule,
+      .stall_warning = config.stall_warning_time,
+      .stall_shutdown = config.stall_shutdown_time,
+      .describe = [&](int rank) { return topology.describe(rank); },
+      .remark =
+          [&](int rank) { return process_remark(topology.peer(rank).pid); }};
+}
+
+// Signals are for the program's threads: a handler of the program's would run
+// here in the middle of anything.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+std::chrono::steady_clock::time_point deadline_after(
+    std::chrono::nanoseconds patience) {
+  using std::chrono::steady_clock;
+  const auto now = steady_clock::now();
+  return patience > steady_clock::time_point::max() - now
+             ? steady_clock::time_point::max()
+             : now + patience;
 }
 
 }  // namespace
@@ -41,12 +68,12 @@ Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
               coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
           .mail = whole_pages(
               transport::NodeMail::bytes_needed(sharing.local_size())),
-          .plane = collective::ShmPlane::bytes_needed(sharing.local_size())};
+          .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
-  const auto deadline = std::chrono::steady_clock::now() + config.start_timeout;
+  const auto deadline = deadline_after(config.start_timeout);
   HVD_ASSIGN_OR_RETURN(Topology topology,
                        Topology::from_peers(wires->rank(), wires->peers()));
   HVD_ASSIGN_OR_RETURN(Topology sharing, sharing_topology(*wires));
@@ -79,40 +106,55 @@ Job::Job(const Config& config, Places places,
       mailroom_(*wires_, node_mail_, sharing_),
       board_(segment_->payload().first(layout_.board), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
-      coordinator_(coordinator_options(config, sharing_), board_,
+      coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
-      planes_(make_planes()),
-      executor_(planes_, health_, topology_, kFirstEpoch),
+      plane_board_(*segment_, segment_->payload().last(layout_.plane),
+                   transport::WaitPolicy::for_node(topology_.local_size())),
+      planes_(topology_.rank(),
+              plane_factory({.sharing = sharing_,
+                             .board = plane_board_,
+                             .wires = *wires_,
+                             .waiting = transport::WaitPolicy::for_node(
+                                 topology_.local_size())})),
+      sets_(topology_.rank(), topology_.size()),
+      executor_(planes_, sets_, health_),
       progress_({.topology = sharing_,
                  .segment = *segment_,
                  .mailroom = mailroom_,
                  .coordinator = coordinator_,
                  .queue = queue_,
                  .executor = executor_,
-                 .health = health_}) {
-  health_.set_poll([this] { return mailroom_.attend(); });
+                 .health = health_,
+                 .log = log_},
+                config.heartbeat_deadline) {
+  health_.set_attend([this] { return progress_.attend(); },
+                     [this] { return progress_.attend_due(); });
 }
 
-std::vector<std::unique_ptr<collective::DataPlane>> Job::make_planes() {
-  const auto waiting = transport::WaitPolicy::for_node(topology_.local_size());
-  std::vector<std::unique_ptr<collective::DataPlane>> planes;
-  if (sharing_.node_count() == 1) {
-    planes.push_back(std::make_unique<collective::ShmPlane>(
-        *segment_, segment_->payload().last(layout_.plane), waiting));
-  } else {
-    planes.push_back(std::make_unique<collective::RingPlane>(*wires_, waiting));
+absl::Status Job::add_first_sets(const Config& config) {
+  HVD_RETURN_IF_ERROR(executor_.add_set(
+      coordinator::kGlobalSet,
+      *coordinator_.process_sets().ranks(coordinator::kGlobalSet)));
+  coordinator::ProcessSetId id = coordinator::kGlobalSet;
+  for (const std::vector<int>& ranks : config.process_sets) {
+    std::vector<int> members = ranks;
+    std::sort(members.begin(), members.end());
+    HVD_RETURN_IF_ERROR(executor_.add_set(++id, members));
   }
-  return planes;
+  return absl::OkStatus();
 }
 
 absl::Status Job::launch(const Config& config) {
+  HVD_RETURN_IF_ERROR(add_first_sets(config));
   MutexLock lock(stop_mutex_);
   std::promise<absl::Status> pinned;
   thread_ = std::thread([this, &config, &pinned] {
+    block_signals();
     const absl::Status ready = pin_thread(config, topology_);
     pinned.set_value(ready);
     if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
     loop_result_ = progress_.run();
+    has_left_.store(loop_result_.ok());
     if (!loop_result_.ok()) {
       log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
     }
@@ -147,8 +189,14 @@ absl::Status Job::stop() {
   return end_;
 }
 
+void Job::abort(const std::string& why) {
+  if (has_left_.load()) return;
+  health_.report(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
+}
+
 Job::Done Job::guarded(Done done) {
-  return [this, done = std::move(done)](absl::StatusOr<Buffer> outcome) {
+  return [this, done = std::move(done)](
+             absl::StatusOr<coordinator::Results> outcome) {
     try {
       done(std::move(outcome));
     } catch (const std::exception& e) {
@@ -160,19 +208,14 @@ Job::Done Job::guarded(Done done) {
 }
 
 void Job::submit(coordinator::Submission submission) {
-  coordinator::Request& request = submission.request;
-  if (request.name.empty()) {
-    const std::uint64_t number =
-        unnamed_[static_cast<std::size_t>(request.kind)].fetch_add(1);
-    request.name = absl::StrCat(name_of(request.kind), ".noname.", number);
-    request.once = true;
-  }
-  const Done done = submission.done;
   submission.done = guarded(std::move(submission.done));
-  std::vector<coordinator::Submission> group;
-  group.push_back(std::move(submission));
-  const absl::Status queued = queue_.push(std::move(group));
-  if (!queued.ok()) return done(queued);
+  const absl::Status queued = queue_.push(std::move(submission));
+  if (!queued.ok()) return submission.done(queued);
+  segment_->doorbell(segment_->local_rank()).ring();
+}
+
+void Job::wait_for(const coordinator::Key& key) {
+  queue_.wait_for(key);
   segment_->doorbell(segment_->local_rank()).ring();
 }
 

@@ -4,9 +4,7 @@
 // Thread-safe, as Runtime.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,8 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/plane_selector.h"
+#include "horovodpp/collective/shm_board.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
@@ -26,7 +23,9 @@
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
 #include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/planes.h"
 #include "horovodpp/runtime/progress.h"
+#include "horovodpp/runtime/set_table.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_mail.h"
@@ -45,20 +44,27 @@ class Job {
   // As Runtime::stop.
   absl::Status stop();
 
-  // As Runtime::abort.
-  void abort(const std::string& why) {
-    health_.report(topology_.describe(topology_.rank()) + " " + why);
-  }
+  // As Runtime::abort. Once this rank has left it has no effect: its peers are
+  // about to leave, too.
+  void abort(const std::string& why);
 
   absl::Status status() const { return health_.verdict(); }
   const Topology& topology() const { return topology_; }
 
-  // Queues a submission, after giving its request a name if it has none. Its
-  // `done` is called once, at once if it cannot be queued.
+  // Queues a submission. Its `done` is called once, at once if it cannot be
+  // queued.
   void submit(coordinator::Submission submission);
+  // Somebody blocks until the submission of this key has its outcome.
+  void wait_for(const coordinator::Key& key);
+
+  SetTable& sets() { return sets_; }
+
+  // What connects the ranks. Once the job has stopped, or broken and stopped, it
+  // may be used for something else; it lives as long as the job.
+  transport::Communicator& wires() { return *wires_; }
 
  private:
-  using Done = std::function<void(absl::StatusOr<Buffer>)>;
+  using Done = std::function<void(absl::StatusOr<coordinator::Results>)>;
 
   // Where this rank is: as users count nodes, and as memory is shared.
   struct Places {
@@ -77,7 +83,7 @@ class Job {
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
       std::unique_ptr<transport::NodeSegment> segment);
-  std::vector<std::unique_ptr<collective::DataPlane>> make_planes();
+  absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
   // `done`, but what a user's callback throws breaks the job and not the
   // process.
@@ -96,15 +102,17 @@ class Job {
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   coordinator::TensorQueue queue_;
-  collective::PlaneSelector planes_;
+  collective::ShmBoard plane_board_;
+  Planes planes_;
+  SetTable sets_;
   Executor executor_;
   Progress progress_;
 
-  std::array<std::atomic<std::uint64_t>, 8> unnamed_{};  // By RequestKind.
   Mutex stop_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
   std::thread::id driver_;  // The thread's, set before anything is submitted.
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
+  std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // The thread's, until it is joined.
 };
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "horovodpp/coordinator/message.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -39,28 +37,6 @@ absl::StatusOr<std::optional<transport::Mail>> Mailroom::receive() {
   }
   if (!uses_wires()) return std::nullopt;
   return wires_.receive_mail();
-}
-
-absl::StatusOr<std::optional<transport::Mail>> Mailroom::next() {
-  if (kept_.empty()) return receive();
-  std::optional<transport::Mail> mail = std::move(kept_.front());
-  kept_.pop_front();
-  return mail;
-}
-
-absl::Status Mailroom::attend() {
-  HVD_RETURN_IF_ERROR(flush().status());
-  while (true) {
-    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail, receive());
-    if (!mail) return absl::OkStatus();
-    const auto envelope = coordinator::decode(mail->bytes);
-    kept_.push_back(*std::move(mail));
-    if (!envelope.ok()) continue;  // Its turn to be complained about will come.
-    if (const auto* broken =
-            std::get_if<coordinator::Break>(&envelope->message)) {
-      return absl::AbortedError(broken->why);
-    }
-  }
 }
 
 absl::StatusOr<bool> Mailroom::flush() {

@@ -1,15 +1,13 @@
 // The Mailroom sends and receives control mail. Between a node's leader and its
-// other ranks it goes through the memory of the node, which rings its reader;
-// so does all mail of a job on one node, for the root leads it. The rest goes
-// over the wires, where a message wakes nobody and may need its sender's help
-// to leave: whoever has sent one keeps looking after the wires for a while.
+// other ranks it goes through the memory of the node, which rings its reader.
+// The rest goes over the wires, where a message wakes nobody and may need its
+// sender's help to leave: whoever has sent one keeps looking after the wires for
+// a while.
 //
-// Mail that arrives while a plane waits is kept until asked for, but a Break
-// among it is noticed at once. Driven by one thread at a time.
+// Driven by one thread at a time.
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <string>
 
@@ -28,12 +26,8 @@ class Mailroom {
 
   absl::Status send(int to, std::string bytes);
 
-  // The next message, oldest first.
-  absl::StatusOr<std::optional<transport::Mail>> next();
-
-  // Moves sends on and takes in what has arrived, without handing it out.
-  // Aborted, with its text, if there is a Break among it.
-  absl::Status attend();
+  // The next message, if one has arrived.
+  absl::StatusOr<std::optional<transport::Mail>> receive();
 
   // Moves sends on; whether all have left this rank.
   absl::StatusOr<bool> flush();
@@ -45,13 +39,11 @@ class Mailroom {
   bool is_sending() const;
 
  private:
-  absl::StatusOr<std::optional<transport::Mail>> receive();
   bool uses_wires() const { return topology_.node_count() > 1; }
 
   transport::Communicator& wires_;
   transport::NodeMail& node_mail_;
   const Topology& topology_;
-  std::deque<transport::Mail> kept_;
   std::chrono::steady_clock::time_point wires_used_at_{};
 };
 

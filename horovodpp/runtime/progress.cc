@@ -17,17 +17,28 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyNap(100);
 constexpr std::chrono::milliseconds kIdleNap(50);
 
+constexpr int kBeatsPerDeadline = 4;
+
 // How long the news of a fault may take to leave a rank that ends because of
 // it.
 constexpr std::chrono::milliseconds kFarewell(100);
 
 }  // namespace
 
-Progress::Progress(const Parts& parts)
+Progress::Progress(const Parts& parts,
+                   std::chrono::nanoseconds heartbeat_deadline)
     : parts_(parts),
       waiting_(transport::WaitPolicy::for_node(parts.segment.local_size())),
       several_nodes_(parts.topology.node_count() > 1),
-      active_at_(steady_clock::now()) {}
+      active_at_(steady_clock::now()) {
+  if (several_nodes_ && parts.segment.local_rank() == 0) {
+    beats_.emplace(
+        Heartbeats::Options{.neighbours = parts.coordinator.neighbours(),
+                            .interval = heartbeat_deadline / kBeatsPerDeadline,
+                            .deadline = heartbeat_deadline},
+        steady_clock::now());
+  }
+}
 
 absl::Status Progress::run() {
   while (!ended()) {
@@ -48,21 +59,41 @@ void Progress::leave() {
   parts_.segment.doorbell(parts_.segment.local_rank()).ring();
 }
 
-// Every rank has left. The root stays until its last words have found room:
-// the others wait for them.
+// Every rank has left. Who has told others so stays until his words have found
+// room: they wait for them.
 bool Progress::ended() const {
-  const bool is_root =
-      parts_.topology.rank() == coordinator::Coordinator::kRoot;
-  return parts_.coordinator.closed() &&
-         !(is_root && parts_.mailroom.has_unwritten());
+  return parts_.coordinator.closed() && !parts_.mailroom.has_unwritten();
 }
 
 absl::StatusOr<bool> Progress::turn() {
-  HVD_RETURN_IF_ERROR(parts_.health.check());
+  // Before the verdict on a death: the mail may say that it was none.
   HVD_ASSIGN_OR_RETURN(const bool in, take_in());
+  if (!parts_.coordinator.closed()) {
+    HVD_RETURN_IF_ERROR(parts_.health.judge());
+  }
+  HVD_RETURN_IF_ERROR(beat());
   HVD_ASSIGN_OR_RETURN(const bool out, give_out());
   HVD_ASSIGN_OR_RETURN(const bool done, execute());
   return in || out || done;
+}
+
+absl::Status Progress::attend() {
+  HVD_RETURN_IF_ERROR(take_in().status());
+  HVD_RETURN_IF_ERROR(beat());
+  HVD_RETURN_IF_ERROR(give_out().status());
+  if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
+  return absl::CancelledError("the cycle ended before all ranks came here");
+}
+
+std::optional<steady_clock::time_point> Progress::attend_due() const {
+  auto due = parts_.coordinator.due();
+  // A leader passes on what others wait for, and mail of other nodes wakes
+  // nobody.
+  if (beats_) {
+    const auto nap = steady_clock::now() + kBusyNap;
+    due = due ? std::min(*due, nap) : nap;
+  }
+  return due;
 }
 
 absl::StatusOr<bool> Progress::take_in() {
@@ -71,20 +102,25 @@ absl::StatusOr<bool> Progress::take_in() {
   bool moved = false;
   while (true) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
-                         parts_.mailroom.next());
+                         parts_.mailroom.receive());
     if (!mail) break;
     moved = true;
-    HVD_RETURN_IF_ERROR(
-        parts_.coordinator.receive(mail->from, std::move(mail->bytes)));
+    if (beats_) beats_->heard(mail->from, steady_clock::now());
+    HVD_RETURN_IF_ERROR(parts_.coordinator.receive(mail->from, mail->bytes));
   }
-  for (const coordinator::Request& request : parts_.queue.take_requests()) {
+  if (parts_.queue.has_news()) {
     moved = true;
-    parts_.coordinator.submit(request);
+    for (const coordinator::Request& request : parts_.queue.take_requests()) {
+      parts_.coordinator.submit(request);
+    }
+    for (const coordinator::Key& key : parts_.queue.take_waited_for()) {
+      parts_.coordinator.wait_for(key);
+    }
   }
   if (leave) {
     moved = leaving_ = true;
     parts_.health.leaving();
-    HVD_RETURN_IF_ERROR(parts_.coordinator.leave());
+    parts_.coordinator.leave();
   }
   return moved;
 }
@@ -99,7 +135,26 @@ absl::StatusOr<bool> Progress::give_out() {
   HVD_RETURN_IF_ERROR(parts_.mailroom.flush().status());
   const coordinator::Bells bells = parts_.coordinator.take_bells();
   ring(bells);
+  for (const std::string& warning : parts_.coordinator.take_warnings()) {
+    parts_.log.warning(warning);
+  }
   return moved || bells.leader || bells.node;
+}
+
+// Leaders of neighbouring nodes see nothing of each other but mail.
+absl::Status Progress::beat() {
+  if (!beats_) return absl::OkStatus();
+  const auto now = steady_clock::now();
+  for (const int rank : beats_->due(now)) {
+    coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
+    HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
+  }
+  for (const int rank : beats_->lost(now)) {
+    parts_.health.peer_lost(rank,
+                            "and its node have not been heard of for too long; "
+                            "the host may be down or cut off");
+  }
+  return absl::OkStatus();
 }
 
 void Progress::ring(coordinator::Bells bells) {
@@ -118,19 +173,34 @@ absl::StatusOr<bool> Progress::execute() {
     for (const coordinator::Failure& failure :
          parts_.coordinator.take_failures()) {
       moved = true;
-      parts_.queue.fail(failure.name, failure.why);
+      parts_.queue.fail(failure.key, failure.why);
     }
     if (!batch) return moved || parts_.coordinator.wants_step();
     moved = true;
-    HVD_ASSIGN_OR_RETURN(std::vector<coordinator::Submission> submissions,
-                         parts_.queue.take(batch->names));
-    const absl::Status status = parts_.executor.run(*batch, submissions);
-    if (!status.ok()) {
-      const absl::Status reason = settle(status);
-      for (auto& submission : submissions) submission.done(reason);
-      return reason;
-    }
+    HVD_RETURN_IF_ERROR(carry_out(*batch));
   }
+}
+
+absl::Status Progress::carry_out(const coordinator::Batch& batch) {
+  std::vector<coordinator::Key> keys;
+  for (const coordinator::Batch::Entry& entry : batch.entries) {
+    if (entry.submitted_here) keys.push_back(entry.agreed->key);
+  }
+  HVD_ASSIGN_OR_RETURN(std::vector<coordinator::Submission> submissions,
+                       parts_.queue.take(keys));
+  const absl::Status status = parts_.executor.run(batch, submissions);
+  if (status.ok()) {
+    parts_.coordinator.finished();
+    return status;
+  }
+  if (absl::IsCancelled(status) && parts_.coordinator.should_abandon()) {
+    parts_.queue.put_back(std::move(submissions));
+    parts_.coordinator.abandoned();
+    return absl::OkStatus();
+  }
+  const absl::Status reason = settle(status);
+  for (auto& submission : submissions) submission.done(reason);
+  return reason;
 }
 
 bool Progress::busy() const {
@@ -153,8 +223,9 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     }
   }
   const auto now = steady_clock::now();
-  if (const auto due = parts_.health.verdict_due()) at_most(*due - now);
-  if (const auto due = parts_.coordinator.held_until()) at_most(*due - now);
+  if (const auto due = parts_.health.loss_due()) at_most(*due - now);
+  if (const auto due = parts_.coordinator.due()) at_most(*due - now);
+  if (beats_) at_most(beats_->next(now) - now);
   return patience;
 }
 
@@ -202,13 +273,10 @@ absl::Status Progress::settle(const absl::Status& why) {
   return reason;
 }
 
+// Every rank of the node does so: its leader may be the one that died.
 void Progress::tell_other_nodes(const absl::Status& reason) {
-  const std::string& my_node =
-      parts_.topology.peer(parts_.topology.rank()).node;
-  for (int rank = 0; several_nodes_ && rank < parts_.topology.size(); ++rank) {
-    if (parts_.topology.peer(rank).node == my_node) continue;
-    coordinator::Outgoing mail =
-        parts_.coordinator.break_mail(rank, std::string(reason.message()));
+  for (coordinator::Outgoing& mail :
+       parts_.coordinator.break_mail(std::string(reason.message()))) {
     // Best effort: the peer may be the one that died.
     parts_.mailroom.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }

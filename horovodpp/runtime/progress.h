@@ -3,6 +3,9 @@
 // is nothing to do. A rank with nothing in flight uses no CPU: whoever has
 // something for it rings.
 //
+// While a batch waits for other ranks the loop goes on with everything but
+// batches: planes ask their watch, and the watch calls attend().
+//
 // On a job of several nodes a message from another node rings nothing. There a
 // rank with work in flight naps between looks, and an idle leader looks a few
 // times a second.
@@ -11,13 +14,17 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/heartbeat.h"
 #include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/telemetry/log.h"
 
 namespace hvd::runtime {
 
@@ -31,9 +38,12 @@ class Progress {
     coordinator::TensorQueue& queue;
     Executor& executor;
     Health& health;
+    telemetry::Log& log;
   };
 
-  explicit Progress(const Parts& parts);
+  // `heartbeat_deadline`: how long a leader next to this one in the tree may be
+  // silent.
+  Progress(const Parts& parts, std::chrono::nanoseconds heartbeat_deadline);
 
   // Runs until every rank has left (OK) or the job is broken (why; every rank
   // has been told, and the queue is closed with it).
@@ -42,12 +52,21 @@ class Progress {
   // Asks run() to leave the job. Any thread.
   void leave();
 
+  // One look at everything but batches, on the thread of run().
+  //   Cancelled  the batch being executed is to be abandoned
+  //   (errors)   the job is broken
+  absl::Status attend();
+  // When attend() is to be called though nobody rings.
+  std::optional<std::chrono::steady_clock::time_point> attend_due() const;
+
  private:
   // Moves everything on that can move; whether anything did.
   absl::StatusOr<bool> turn();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> give_out();
   absl::StatusOr<bool> execute();
+  absl::Status carry_out(const coordinator::Batch& batch);
+  absl::Status beat();
   // Waits for something to do, or for a while; as turn(), which it makes on the
   // way.
   absl::StatusOr<bool> doze();
@@ -64,6 +83,7 @@ class Progress {
   Parts parts_;
   const transport::WaitPolicy waiting_;
   const bool several_nodes_;
+  std::optional<Heartbeats> beats_;  // A leader's, among several nodes.
   std::atomic<bool> leave_requested_{false};
   bool leaving_ = false;
   std::chrono::steady_clock::time_point active_at_;

@@ -2,130 +2,32 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "horovodpp/collective/data_plane.h"
-#include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/desk.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/start_up.h"
+#include "horovodpp/runtime/submissions.h"
+#include "horovodpp/runtime/survivors.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
 
-using coordinator::Request;
 using coordinator::RequestKind;
+using coordinator::Results;
 using coordinator::Submission;
 
 namespace {
 
-Request describe(RequestKind kind, const ConstTensorView& tensor,
-                 std::string name) {
-  Request request;
-  request.kind = kind;
-  request.name = std::move(name);
-  request.dtype = tensor.dtype();
-  request.shape = tensor.shape();
-  request.device = tensor.device();
-  return request;
+runtime::Inputs inputs_of(const std::vector<TensorView>& tensors) {
+  return {tensors.begin(), tensors.end()};
 }
 
-absl::Status check_tensor(const Request& request,
-                          const ConstTensorView& tensor) {
-  HVD_RETURN_IF_ERROR(annotate(tensor.shape().checked(size_of(tensor.dtype())),
-                               absl::StrCat("tensor '", request.name, "'")));
-  if (tensor.shape().rank() > coordinator::kMaxDimensions) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tensor '", request.name, "' has ", tensor.shape().rank(),
-                     " dimensions; at most ", coordinator::kMaxDimensions,
-                     " are supported, so reshape it"));
-  }
-  if (!tensor.device().is_cpu()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "tensor '", request.name, "' is on ", tensor.device().to_string(),
-        "; this build moves tensors in CPU memory"));
-  }
-  if (tensor.data() == nullptr && tensor.bytes() > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "tensor '", request.name, "' ", tensor.to_string(), " has no memory"));
-  }
-  if (request.kind == RequestKind::kAllgather && tensor.shape().rank() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "allgather of '", request.name,
-        "': a scalar has no first dimension; give it the shape [1]"));
-  }
-  return absl::OkStatus();
+// What becomes of the results of operations whose memory the runtime allocates.
+Outcome<Buffer> take_one(Results results) {
+  return std::move(results.tensors.front());
 }
-
-absl::Status check_root(const Request& request, int size) {
-  if (request.root >= 0 && request.root < size) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("broadcast of '", request.name, "': there is no rank ",
-                   request.root, " in a job of ", size));
-}
-
-Request allreduce_request(const ConstTensorView& tensor,
-                          AllreduceOptions options) {
-  Request request =
-      describe(RequestKind::kAllreduce, tensor, std::move(options.name));
-  request.op = options.op;
-  request.prescale = options.prescale_factor;
-  request.postscale = options.postscale_factor;
-  return request;
-}
-
-Request broadcast_request(const ConstTensorView& tensor, int root,
-                          BroadcastOptions options) {
-  Request request =
-      describe(RequestKind::kBroadcast, tensor, std::move(options.name));
-  request.root = root;
-  return request;
-}
-
-// Submits an operation that works on `tensor` in place.
-Future<void> run_in_place(runtime::Job& job, Request request,
-                          TensorView tensor) {
-  Promise<void> promise;
-  job.submit({.request = std::move(request),
-              .input = tensor,
-              .output = tensor,
-              .done = [promise](const absl::StatusOr<Buffer>& outcome) {
-                promise.set(outcome.status());
-              }});
-  return promise.future();
-}
-
-// Submits an operation whose result is a tensor like its input.
-Future<Buffer> run_into_buffer(runtime::Job& job, Request request,
-                               const ConstTensorView& tensor) {
-  absl::StatusOr<Buffer> output =
-      Buffer::allocate(tensor.dtype(), tensor.shape());
-  if (!output.ok()) return Future<Buffer>::ready(output.status());
-  Promise<Buffer> promise;
-  job.submit(
-      {.request = std::move(request),
-       .input = tensor,
-       .output = output->view(),
-       .done = [promise, output = *output](absl::StatusOr<Buffer> outcome) {
-         if (outcome.ok()) outcome = output;
-         promise.set(std::move(outcome));
-       }});
-  return promise.future();
-}
-
-absl::Status check_allreduce(const Request& request,
-                             const ConstTensorView& tensor) {
-  HVD_RETURN_IF_ERROR(check_tensor(request, tensor));
-  return annotate(collective::check({.dtype = request.dtype,
-                                     .op = request.op,
-                                     .prescale = request.prescale,
-                                     .postscale = request.postscale}),
-                  absl::StrCat("allreduce of '", request.name, "'"));
-}
-
-absl::Status check_broadcast(const Request& request,
-                             const ConstTensorView& tensor, int size) {
-  HVD_RETURN_IF_ERROR(check_tensor(request, tensor));
-  return check_root(request, size);
+Outcome<std::vector<Buffer>> take_all(Results results) {
+  return std::move(results.tensors);
 }
 
 }  // namespace
@@ -141,10 +43,32 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
     std::unique_ptr<transport::Communicator> communicator) {
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Job> job,
                        runtime::Job::start(config, std::move(communicator)));
-  return std::unique_ptr<Runtime>(new Runtime(std::move(job)));
+  return std::unique_ptr<Runtime>(new Runtime(
+      std::make_shared<runtime::Survivors>(config), std::move(job)));
 }
 
-Runtime::Runtime(std::unique_ptr<runtime::Job> job) : job_(std::move(job)) {}
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
+                       survivors_->reform(job_));
+  return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
+}
+
+Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
+                 std::shared_ptr<runtime::Job> job)
+    : survivors_(std::move(survivors)),
+      job_(std::move(job)),
+      sets_(job_->sets()),
+      desk_(std::make_unique<runtime::Desk>(
+          sets_,
+          runtime::Desk::Counter{.submit =
+                                     [this](Submission submission) {
+                                       job_->submit(std::move(submission));
+                                     },
+                                 .wait_for =
+                                     [this](const coordinator::Key& key) {
+                                       job_->wait_for(key);
+                                     }})) {}
+
 Runtime::~Runtime() = default;
 
 absl::Status Runtime::stop() { return job_->stop(); }
@@ -154,63 +78,116 @@ absl::Status Runtime::status() const { return job_->status(); }
 
 Future<void> Runtime::allreduce_async_(TensorView tensor,
                                        AllreduceOptions options) {
-  Request request = allreduce_request(tensor, std::move(options));
-  if (absl::Status bad = check_allreduce(request, tensor); !bad.ok()) {
-    return Future<void>::ready(bad);
-  }
-  return run_in_place(*job_, std::move(request), tensor);
+  return desk_->in_place(
+      runtime::allreduce_submission(sets_, {tensor}, options), {tensor});
+}
+
+Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
+                                               AllreduceOptions options) {
+  auto built =
+      runtime::allreduce_submission(sets_, inputs_of(tensors), options);
+  return desk_->in_place(std::move(built), std::move(tensors));
 }
 
 Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
                                         AllreduceOptions options) {
-  Request request = allreduce_request(tensor, std::move(options));
-  if (absl::Status bad = check_allreduce(request, tensor); !bad.ok()) {
-    return Future<Buffer>::ready(bad);
-  }
-  return run_into_buffer(*job_, std::move(request), tensor);
+  return desk_->into_buffer(
+      runtime::allreduce_submission(sets_, {tensor}, options));
+}
+
+Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
+    const std::vector<ConstTensorView>& tensors, AllreduceOptions options) {
+  return desk_->into_buffers(
+      runtime::allreduce_submission(sets_, tensors, options));
 }
 
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
                                         AllgatherOptions options) {
-  Request request =
-      describe(RequestKind::kAllgather, tensor, std::move(options.name));
-  if (absl::Status bad = check_tensor(request, tensor); !bad.ok()) {
-    return Future<Buffer>::ready(bad);
-  }
-  Promise<Buffer> promise;
-  job_->submit({.request = std::move(request),
-                .input = tensor,
-                .output = {},
-                .done = [promise](absl::StatusOr<Buffer> outcome) {
-                  promise.set(std::move(outcome));
-                }});
-  return promise.future();
+  return desk_->submit<Buffer>(
+      runtime::allgather_submission(sets_, {tensor}, options), take_one);
+}
+
+Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
+    const std::vector<ConstTensorView>& tensors, AllgatherOptions options) {
+  return desk_->submit<std::vector<Buffer>>(
+      runtime::allgather_submission(sets_, tensors, options), take_all);
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
                                        BroadcastOptions options) {
-  Request request = broadcast_request(tensor, root_rank, std::move(options));
-  if (absl::Status bad = check_broadcast(request, tensor, topology().size());
-      !bad.ok()) {
-    return Future<void>::ready(bad);
-  }
-  return run_in_place(*job_, std::move(request), tensor);
+  return desk_->in_place(
+      runtime::broadcast_submission(sets_, tensor, root_rank, options),
+      {tensor});
 }
 
 Future<Buffer> Runtime::broadcast_async(ConstTensorView tensor, int root_rank,
                                         BroadcastOptions options) {
-  Request request = broadcast_request(tensor, root_rank, std::move(options));
-  if (absl::Status bad = check_broadcast(request, tensor, topology().size());
-      !bad.ok()) {
-    return Future<Buffer>::ready(bad);
-  }
-  return run_into_buffer(*job_, std::move(request), tensor);
+  return desk_->into_buffer(
+      runtime::broadcast_submission(sets_, tensor, root_rank, options));
 }
 
-Future<void> Runtime::barrier_async() {
-  return run_in_place(*job_,
-                      describe(RequestKind::kBarrier, ConstTensorView(), ""),
-                      TensorView());
+Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
+                                               AlltoallOptions options) {
+  return desk_->submit<AlltoallResult>(
+      runtime::alltoall_submission(sets_, tensor, options),
+      [](Results results) -> Outcome<AlltoallResult> {
+        return AlltoallResult{
+            .tensor = std::move(results.tensors.front()),
+            .received_splits = std::move(results.received_splits)};
+      });
+}
+
+Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
+                                            ReducescatterOptions options) {
+  return desk_->submit<Buffer>(
+      runtime::reducescatter_submission(sets_, {tensor}, options), take_one);
+}
+
+Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
+    const std::vector<ConstTensorView>& tensors, ReducescatterOptions options) {
+  return desk_->submit<std::vector<Buffer>>(
+      runtime::reducescatter_submission(sets_, tensors, options), take_all);
+}
+
+Future<void> Runtime::barrier_async(const ProcessSet& set) {
+  return desk_->in_place(
+      runtime::bare_submission(sets_, RequestKind::kBarrier, set), {});
+}
+
+Future<int> Runtime::join_async(const ProcessSet& set) {
+  return desk_->submit<int>(
+      runtime::bare_submission(sets_, RequestKind::kJoin, set),
+      [](const Results& results) -> Outcome<int> {
+        return static_cast<int>(results.number);
+      });
+}
+
+Future<ProcessSet> Runtime::add_process_set_async(std::vector<int> ranks) {
+  auto built = runtime::add_set_submission(sets_, std::move(ranks));
+  ProcessSet::Ranks members = std::make_shared<const std::vector<int>>(
+      built.ok() ? built->request.ranks : std::vector<int>());
+  return desk_->submit<ProcessSet>(
+      std::move(built),
+      [members](const Results& results) -> Outcome<ProcessSet> {
+        return ProcessSet(static_cast<std::uint32_t>(results.number), members);
+      });
+}
+
+Future<void> Runtime::remove_process_set_async(const ProcessSet& set) {
+  return desk_->in_place(runtime::remove_set_submission(sets_, set), {});
+}
+
+std::vector<ProcessSet> Runtime::process_sets() const { return sets_.all(); }
+
+absl::StatusOr<std::vector<int>> Runtime::ranks_of(
+    const ProcessSet& set) const {
+  HVD_ASSIGN_OR_RETURN(const ProcessSet found, sets_.find(set));
+  return found.ranks();
+}
+
+absl::StatusOr<int> Runtime::rank_in(const ProcessSet& set) const {
+  HVD_ASSIGN_OR_RETURN(const runtime::SetPlace place, sets_.place_in(set));
+  return place.position;
 }
 
 }  // namespace hvd

@@ -8,18 +8,25 @@
 //   ...                                       // backward carries on meanwhile
 //   absl::Status status = done.wait();        // if OK, grad is the mean
 //
-// Collectives are matched across ranks by name: ranks may submit in different
-// orders, but they must submit the same names. A call without a name is
-// numbered per operation in call order; ranks must then make those calls in the
-// same order. A name trailing in _ works in place.
+// Collectives are matched across ranks by name, within a process set: ranks may
+// submit in different orders, but they must submit the same names. A call
+// without a name is numbered per operation and process set in call order; ranks
+// must then make those calls in the same order. A name trailing in _ works in
+// place. A group is one submission of several tensors, which may differ in
+// dtype: it arrives whole, and its future is of all of them.
+//
+// Memory that is passed in is borrowed until the future is ready.
 //
 // Errors, of every collective, through its future:
-//   InvalidArgument  the ranks disagree (all of them get this, and the job
-//                    goes on), or the arguments mean nothing
-//   AlreadyExists    a tensor of this name is in flight on this rank
-//   Cancelled        a rank shut down first
-//   Aborted          the job is broken; says by whom and why, the same on all
-//                    ranks
+//   InvalidArgument     the ranks disagree (all of them get this, and the job
+//                       goes on), or the arguments mean nothing, or this rank
+//                       is not in the process set
+//   AlreadyExists       a tensor of this name is in flight on this rank
+//   FailedPrecondition  this rank has joined the process set, or has shut down
+//   Unimplemented       no plane of this build reaches the memory
+//   Cancelled           a rank shut down first
+//   Aborted             the job is broken; says by whom and why, the same on
+//                       all ranks
 //
 // Thread-safe: any thread may submit. Runtimes are independent of each other,
 // so a test can hold eight ranks in one process.
@@ -27,6 +34,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/core/buffer.h"
@@ -35,6 +43,8 @@
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/process_set.h"
 
 namespace hvd {
 
@@ -42,23 +52,11 @@ namespace transport {
 class Communicator;
 }
 namespace runtime {
+class Desk;
 class Job;
-}
-
-struct AllreduceOptions {
-  std::string name = {};  // Equal on all ranks. Empty: numbered in call order.
-  ReduceOp op = ReduceOp::kAverage;
-  double prescale_factor = 1.0;   // Applied before the reduction,
-  double postscale_factor = 1.0;  // and after it.
-};
-
-struct AllgatherOptions {
-  std::string name = {};
-};
-
-struct BroadcastOptions {
-  std::string name = {};
-};
+class SetTable;
+class Survivors;
+}  // namespace runtime
 
 class Runtime {
  public:
@@ -95,33 +93,95 @@ class Runtime {
   // OK, or Aborted with the reason why the job is broken.
   absl::Status status() const;
 
-  // Replaces `tensor`, on every rank, by its reduction over all ranks. The
-  // memory is borrowed until the future is ready.
+  // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
                                 AllreduceOptions options = {});
+  Future<void> grouped_allreduce_async_(std::vector<TensorView> tensors,
+                                        AllreduceOptions options = {});
 
-  // The same into memory of its own. `tensor` is borrowed until the future is
-  // ready.
+  // The same into memory of its own.
   Future<Buffer> allreduce_async(ConstTensorView tensor,
                                  AllreduceOptions options = {});
+  Future<std::vector<Buffer>> grouped_allreduce_async(
+      const std::vector<ConstTensorView>& tensors,
+      AllreduceOptions options = {});
 
   // Concatenates the ranks' tensors along the first dimension, in rank order.
   // They may differ in the first dimension; a scalar has none and is refused.
   Future<Buffer> allgather_async(ConstTensorView tensor,
                                  AllgatherOptions options = {});
+  Future<std::vector<Buffer>> grouped_allgather_async(
+      const std::vector<ConstTensorView>& tensors,
+      AllgatherOptions options = {});
 
-  // Replaces `tensor` by that of rank `root_rank`.
+  // Replaces `tensor` by that of rank `root_rank`, which is a rank of the job,
+  // also with a process set.
   Future<void> broadcast_async_(TensorView tensor, int root_rank,
                                 BroadcastOptions options = {});
   Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
                                  BroadcastOptions options = {});
 
-  // Ready when every rank has called it.
-  Future<void> barrier_async();
+  // Sends each rank of the set its rows of `tensor`, and receives those that
+  // the ranks send here. Tensors may differ in the first dimension.
+  Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
+                                        AlltoallOptions options = {});
+
+  // Reduces `tensor` over the ranks of the set and leaves each its part of the
+  // rows: of d rows the r-th of n ranks gets d / n, and one more if r < d % n.
+  Future<Buffer> reducescatter_async(ConstTensorView tensor,
+                                     ReducescatterOptions options = {});
+  Future<std::vector<Buffer>> grouped_reducescatter_async(
+      const std::vector<ConstTensorView>& tensors,
+      ReducescatterOptions options = {});
+
+  // Ready when every rank of the set has called it.
+  Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
+
+  // This rank has no more tensors for the set. Until all its ranks have joined
+  // it takes part in what the others do there, unasked: with the neutral value
+  // in reductions, no rows in an allgather, and as a receiver of broadcasts.
+  // What cannot be without it (an alltoall, a broadcast from it) fails on the
+  // others. Ready when every rank of the set has joined; the value is the rank
+  // that did last.
+  Future<int> join_async(const ProcessSet& set = ProcessSet::global());
+
+  // Makes a process set of `ranks`; ready when it can be used. Every rank of
+  // the job calls it, members or not.
+  //   AlreadyExists  there is a set of these ranks
+  Future<ProcessSet> add_process_set_async(std::vector<int> ranks);
+  // Ends it. Every rank of the job calls it, members or not. What is in flight
+  // in it and not complete on its ranks fails.
+  Future<void> remove_process_set_async(const ProcessSet& set);
+
+  // All sets with their ranks, by number; the global one is the first.
+  std::vector<ProcessSet> process_sets() const;
+  // The members, ascending.
+  //   InvalidArgument  there is no such set, or none any more
+  absl::StatusOr<std::vector<int>> ranks_of(const ProcessSet& set) const;
+  // The place of this rank among them.
+  //   InvalidArgument  it is none of them, or there is no such set
+  absl::StatusOr<int> rank_in(const ProcessSet& set) const;
+
+  // Goes on without the ranks that are lost: ends this job, which is broken,
+  // and returns one of its survivors, numbered anew from 0 in the old order.
+  // Every survivor calls it; returns once all have, and have agreed who is
+  // left. Nothing else of the old job carries over: no names, no process sets,
+  // nothing in flight. If all ranks live (the cause was abort()) all go on.
+  //   FailedPrecondition  the job is not broken, or has been re-formed already
+  //   DeadlineExceeded    the survivors did not agree, or not begin, within
+  //                       Config::start_timeout
+  //   Aborted             ranks are silent, and may live: those that are left
+  //                       here are no majority, and stop
+  absl::StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
-  explicit Runtime(std::unique_ptr<runtime::Job> job);
-  std::unique_ptr<runtime::Job> job_;
+  Runtime(std::shared_ptr<runtime::Survivors> survivors,
+          std::shared_ptr<runtime::Job> job);
+
+  std::shared_ptr<runtime::Survivors> survivors_;  // Outlives its jobs.
+  std::shared_ptr<runtime::Job> job_;
+  runtime::SetTable& sets_;  // The job's.
+  std::unique_ptr<runtime::Desk> desk_;
 };
 
 }  // namespace hvd

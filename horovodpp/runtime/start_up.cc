@@ -3,7 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,10 +14,65 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mpi_communicator.h"
 
 namespace hvd::runtime {
+
+namespace {
+
+std::string in_seconds(std::chrono::nanoseconds time) {
+  return absl::StrCat(std::chrono::duration<double>(time).count());
+}
+
+// In any order of its ranks a process set is the same one.
+std::string process_sets_of(const Config& config) {
+  std::vector<std::string> sets;
+  for (std::vector<int> ranks : config.process_sets) {
+    std::sort(ranks.begin(), ranks.end());
+    sets.push_back(absl::StrCat("[", absl::StrJoin(ranks, ", "), "]"));
+  }
+  return absl::StrCat("[", absl::StrJoin(sets, ", "), "]");
+}
+
+// "<variable>=<value>", of all that is equal on all ranks.
+std::vector<std::string> common_settings(const Config& config) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  return {
+      absl::StrCat("HOROVOD_FUSION_THRESHOLD=", config.fusion_threshold),
+      absl::StrCat("HOROVOD_CACHE_CAPACITY=", config.cache_capacity),
+      absl::StrCat("HOROVOD_CYCLE_TIME=",
+                   Milliseconds(config.cycle_time).count()),
+      absl::StrCat("HOROVOD_DISABLE_GROUP_FUSION=", config.fuse_groups ? 0 : 1),
+      absl::StrCat("HOROVODPP_STEPS_BEFORE_SCHEDULE=",
+                   config.steps_before_schedule),
+      absl::StrCat("process_sets=", process_sets_of(config)),
+      absl::StrCat("HOROVOD_STALL_CHECK_TIME_SECONDS=",
+                   in_seconds(config.stall_warning_time)),
+      absl::StrCat("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=",
+                   in_seconds(config.stall_shutdown_time)),
+      absl::StrCat("HOROVODPP_HEARTBEAT_SECONDS=",
+                   in_seconds(config.heartbeat_deadline)),
+      absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node)};
+}
+
+absl::Status check_process_sets(const Config& config, int size) {
+  std::vector<int> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  coordinator::ProcessSets sets(
+      std::make_shared<const std::vector<int>>(std::move(all)));
+  for (std::size_t i = 0; i < config.process_sets.size(); ++i) {
+    HVD_RETURN_IF_ERROR(
+        annotate(sets.check(config.process_sets[i]),
+                 absl::StrCat("entry ", i, " of process_sets")));
+    sets.add(static_cast<coordinator::ProcessSetId>(i + 1),
+             config.process_sets[i]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config) {
@@ -41,16 +99,10 @@ absl::StatusOr<Topology> sharing_topology(
 absl::Status agree_on_config(const Config& config,
                              transport::Communicator& communicator,
                              std::chrono::steady_clock::time_point deadline) {
-  const std::vector<std::string> mine = {
-      absl::StrCat("HOROVOD_FUSION_THRESHOLD=", config.fusion_threshold),
-      absl::StrCat("HOROVOD_CACHE_CAPACITY=", config.cache_capacity),
-      absl::StrCat(
-          "HOROVOD_CYCLE_TIME=",
-          std::chrono::duration<double, std::milli>(config.cycle_time).count()),
-      absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node)};
   HVD_ASSIGN_OR_RETURN(
       const std::vector<std::string> all,
-      communicator.exchange(absl::StrJoin(mine, "\n"), deadline));
+      communicator.exchange(absl::StrJoin(common_settings(config), "\n"),
+                            deadline));
   const std::vector<std::string> first = absl::StrSplit(all.front(), '\n');
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const std::vector<std::string> other = absl::StrSplit(all[rank], '\n');
@@ -62,7 +114,7 @@ absl::Status agree_on_config(const Config& config,
           "; set it to the same value on every rank"));
     }
   }
-  return absl::OkStatus();
+  return check_process_sets(config, communicator.size());
 }
 
 absl::Status pin_thread(const Config& config, const Topology& topology) {

@@ -57,7 +57,8 @@ class Communicator {
   // Start-up only, before the first mail: every rank gives a string and gets
   // all of them, in rank order. Blocks.
   //   DeadlineExceeded  not all ranks came before `deadline`; says how many if
-  //   known
+  //                     known
+  //   Aborted           a rank is dead; says which
   virtual absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) = 0;
@@ -85,10 +86,10 @@ class Communicator {
   // forgotten.
   virtual absl::StatusOr<bool> test(TransferId id) = 0;
 
-  // Gives a transfer up after a failure: a receive never writes its memory
-  // again; a send's memory may still be read until the process ends, so send
-  // from memory that stays mapped.
-  virtual void abandon(TransferId id) = 0;
+  // Gives a transfer up. True if its memory is the caller's again; false if it
+  // may be read (of a send) or written (of a receive whose message is just
+  // arriving) until the process ends: leave it mapped then, and alone.
+  virtual bool abandon(TransferId id) = 0;
 
   // `callback` is called once for every rank whose death this communicator can
   // see (ranks of the same host, by pidfd), from another thread; also at once

@@ -49,7 +49,10 @@ class LoopbackCommunicator : public Communicator {
   absl::StatusOr<bool> test(TransferId id) override {
     return world_->test(rank_, id);
   }
-  void abandon(TransferId id) override { world_->abandon(rank_, id); }
+  bool abandon(TransferId id) override {
+    world_->abandon(rank_, id);
+    return true;
+  }
 
   void on_peer_lost(LostCallback callback) override {
     stop_watching();

@@ -62,6 +62,7 @@ absl::StatusOr<std::vector<std::string>> LoopbackWorld::Shared::exchange(
     changed_.notify_all();
   }
   while (round.came < size()) {
+    HVD_RETURN_IF_ERROR(check_missing(round));
     if (!changed_.wait_until(mutex_, deadline) && round.came < size()) {
       return absl::DeadlineExceededError(
           absl::StrCat("only ", round.came, " of ", size(),
@@ -72,6 +73,15 @@ absl::StatusOr<std::vector<std::string>> LoopbackWorld::Shared::exchange(
   for (const auto& value : round.values) all.push_back(*value);
   if (++round.left == size()) rounds_.erase(number);
   return all;
+}
+
+absl::Status LoopbackWorld::Shared::check_missing(const Round& round) const {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (round.values[at(rank)].has_value() || !is_dead(rank)) continue;
+    return absl::AbortedError(absl::StrCat(peers_[at(rank)].to_string(rank),
+                                           " ", *deaths_[at(rank)]));
+  }
+  return absl::OkStatus();
 }
 
 std::string LoopbackWorld::Shared::missing_from(const Round& round) const {

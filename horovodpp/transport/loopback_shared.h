@@ -92,6 +92,9 @@ class LoopbackWorld::Shared {
     return deaths_[static_cast<std::size_t>(rank)].has_value();
   }
   std::string missing_from(const Round& round) const;
+  // Aborted if one of the missing will not come any more.
+  absl::Status check_missing(const Round& round) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::vector<Peer> peers_;
   mutable Mutex mutex_;

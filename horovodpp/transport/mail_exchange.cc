@@ -1,6 +1,7 @@
 #include "horovodpp/transport/mail_exchange.h"
 
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -14,8 +15,15 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 // Rank 0 waits as long as its peers do, and its verdict travels.
 constexpr std::chrono::seconds kGrace(1);
+// How long the news that an exchange is off may take to leave this rank.
+constexpr std::chrono::milliseconds kFarewell(100);
 
-enum class Kind : std::uint8_t { kString = 0, kAll = 1, kFailure = 2 };
+enum class Kind : std::uint8_t {
+  kString = 0,
+  kAll = 1,
+  kFailure = 2,
+  kCalledOff = 3
+};
 
 // A message: round, kind, then the body.
 struct Header {
@@ -100,6 +108,35 @@ absl::Status flush(ExchangePost& post, TimePoint deadline) {
   return absl::DeadlineExceededError("a rank does not take its mail");
 }
 
+// Ends the exchange on `ranks`, too; returns `why`.
+absl::Status call_off(ExchangePost& post, std::uint32_t round,
+                      const absl::Status& why, const std::vector<int>& ranks) {
+  const std::string text = packed({.round = round, .kind = Kind::kCalledOff},
+                                  std::string(why.message()));
+  // As well as it goes: some of them may be dead.
+  for (int rank : ranks) post.send(rank, text).IgnoreError();
+  flush(post, std::chrono::steady_clock::now() + kFarewell).IgnoreError();
+  return why;
+}
+
+std::vector<int> all_but_first(std::size_t size) {
+  std::vector<int> ranks(size - 1);
+  std::iota(ranks.begin(), ranks.end(), 1);
+  return ranks;
+}
+
+// The next string of `round`; nullopt at the deadline, or why there is none.
+absl::StatusOr<std::optional<Mail>> next_string(ExchangePost& post,
+                                                std::uint32_t round,
+                                                TimePoint deadline) {
+  HVD_ASSIGN_OR_RETURN(auto message, next_of(post, round, deadline));
+  if (!message.has_value()) return std::nullopt;
+  if (message->first.kind == Kind::kCalledOff) {
+    return absl::AbortedError(message->second.bytes);
+  }
+  return std::move(message->second);
+}
+
 absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
                                               std::uint32_t round,
                                               const std::string& mine,
@@ -109,11 +146,14 @@ absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
   strings[0] = mine;
   std::size_t came = 1;
   while (came < size) {
-    HVD_ASSIGN_OR_RETURN(auto message, next_of(post, round, deadline));
-    if (!message.has_value()) break;
-    auto& slot = strings[static_cast<std::size_t>(message->second.from)];
+    auto mail = next_string(post, round, deadline);
+    if (!mail.ok()) {
+      return call_off(post, round, mail.status(), all_but_first(size));
+    }
+    if (!mail->has_value()) break;
+    auto& slot = strings[static_cast<std::size_t>((*mail)->from)];
     if (!slot.has_value()) ++came;
-    slot = std::move(message->second.bytes);
+    slot = std::move((*mail)->bytes);
   }
   std::vector<std::string> all;
   std::string missing;
@@ -148,16 +188,18 @@ absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
                                                 TimePoint deadline) {
   HVD_RETURN_IF_ERROR(
       post.send(0, packed({.round = round, .kind = Kind::kString}, mine)));
-  HVD_ASSIGN_OR_RETURN(const auto message,
-                       next_of(post, round, deadline + kGrace));
-  if (!message.has_value()) {
+  const auto answer = next_of(post, round, deadline + kGrace);
+  if (!answer.ok()) return call_off(post, round, answer.status(), {0});
+  if (!answer->has_value()) {
     return absl::DeadlineExceededError(
         absl::StrCat(post.peers()[0].to_string(0), " did not answer in time"));
   }
-  if (message->first.kind == Kind::kFailure) {
-    return absl::DeadlineExceededError(message->second.bytes);
+  const auto& [header, mail] = **answer;
+  if (header.kind == Kind::kFailure) {
+    return absl::DeadlineExceededError(mail.bytes);
   }
-  return split(message->second.bytes, post.peers().size());
+  if (header.kind == Kind::kCalledOff) return absl::AbortedError(mail.bytes);
+  return split(mail.bytes, post.peers().size());
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi_mailbox.h"
@@ -43,15 +45,33 @@ class MpiExchangePost : public ExchangePost {
     return mailbox_.send(to, std::move(bytes));
   }
   absl::StatusOr<std::optional<Mail>> receive() override {
-    return mailbox_.receive();
+    // Asked first, so that what came before a death counts.
+    const std::string loss = this->loss();
+    HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, mailbox_.receive());
+    if (!mail.has_value() && !loss.empty()) return absl::AbortedError(loss);
+    return mail;
   }
   absl::StatusOr<bool> flushed() override { return mailbox_.flushed(); }
+  // From any thread.
+  void lost(int rank, const std::string& how) {
+    MutexLock lock(mutex_);
+    if (!loss_.empty()) return;
+    loss_ = absl::StrCat(peers_[static_cast<std::size_t>(rank)].to_string(rank),
+                         " ", how);
+  }
   void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
 
  private:
+  std::string loss() {
+    MutexLock lock(mutex_);
+    return loss_;
+  }
+
   const int rank_;
   const std::vector<Peer>& peers_;
   MpiMailbox mailbox_;
+  Mutex mutex_;
+  std::string loss_ ABSL_GUARDED_BY(mutex_);
 };
 
 class MpiCommunicator : public Communicator {
@@ -89,7 +109,14 @@ class MpiCommunicator : public Communicator {
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
-    return noted(exchange_by_mail(post_, round_++, mine, deadline));
+    const bool listens = !watched_;
+    if (listens) {
+      on_peer_lost(
+          [this](int rank, const std::string& how) { post_.lost(rank, how); });
+    }
+    auto all = noted(exchange_by_mail(post_, round_++, mine, deadline));
+    if (listens) on_peer_lost({});
+    return all;
   }
 
   absl::Status send_mail(int to, std::string bytes) override {
@@ -116,9 +143,10 @@ class MpiCommunicator : public Communicator {
   absl::StatusOr<bool> test(TransferId id) override {
     return noted(transfers_.test(id));
   }
-  void abandon(TransferId id) override { transfers_.abandon(id); }
+  bool abandon(TransferId id) override { return transfers_.abandon(id); }
 
   void on_peer_lost(LostCallback callback) override {
+    watched_ = callback != nullptr;
     if (!callback) {
       world_.watch().watch({});
       return;
@@ -157,6 +185,7 @@ class MpiCommunicator : public Communicator {
   MpiWorld& world_;
   const std::vector<Peer> peers_;
   std::uint32_t round_ = 0;
+  bool watched_ = false;  // Somebody is told of losses.
   MpiExchangePost post_;
   MpiMailbox mailbox_;
   MpiTransfers transfers_;

@@ -139,17 +139,17 @@ absl::StatusOr<bool> MpiTransfers::test(TransferId id) {
   return true;
 }
 
-void MpiTransfers::abandon(TransferId id) {
+bool MpiTransfers::abandon(TransferId id) {
   const auto found = posted_.find(id);
-  if (found == posted_.end()) return;
+  if (found == posted_.end()) return true;
   Transfer& transfer = found->second;
+  absl::StatusOr<bool> done = complete(transfer);
   if (transfer.receives) {
     const auto expected = expected_.find(transfer.route);
     if (expected != expected_.end()) std::erase(expected->second, id);
-    for (int poll = 0; poll < kAbandonPolls; ++poll) {
-      const absl::StatusOr<bool> done = complete(transfer);
-      if (!done.ok() || *done) break;
+    for (int poll = 0; poll < kAbandonPolls && done.ok() && !*done; ++poll) {
       std::this_thread::yield();
+      done = complete(transfer);
     }
   }
   for (MPI_Request request : transfer.requests) {
@@ -159,6 +159,7 @@ void MpiTransfers::abandon(TransferId id) {
     leftover.request = request;
   }
   posted_.erase(found);
+  return done.ok() && *done;
 }
 
 void MpiTransfers::give_up(MpiMessages& leftovers) {

@@ -46,9 +46,9 @@ class MpiTransfers {
   absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
                                           std::span<std::byte> bytes);
   absl::StatusOr<bool> test(TransferId id);
-  // Waits some milliseconds for a message that is arriving; a sender that stops
-  // in the middle of one for longer could still write its rest.
-  void abandon(TransferId id);
+  // Waits some milliseconds for a message that is arriving; false if its sender
+  // stops in the middle of it for longer.
+  bool abandon(TransferId id);
 
   // Abandons everything, and moves the requests that MPI does not give back to
   // `leftovers`.

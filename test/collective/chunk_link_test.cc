@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "test/collective/fleets.h"
 
@@ -79,6 +82,65 @@ TEST(ChunkLink, GivesUpWithTheErrorOfTheWatch) {
     ASSERT_TRUE(link.send(1, *mine, 8).ok());
     EXPECT_EQ(link.flush().code(), absl::StatusCode::kUnavailable);
   });
+}
+
+// A communicator that takes everything and never gives memory back.
+class Sink : public transport::Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  const std::vector<Peer>& peers() const override { return peers_; }
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string&, Clock::time_point) override {
+    return std::vector<std::string>();
+  }
+  absl::Status send_mail(int, std::string) override { return {}; }
+  absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
+    return std::nullopt;
+  }
+  absl::StatusOr<bool> mail_is_flushed() override { return true; }
+  absl::StatusOr<transport::TransferId> post_send(
+      int, transport::DataTag, std::span<const std::byte>) override {
+    return next_++;
+  }
+  absl::StatusOr<transport::TransferId> post_receive(
+      int, transport::DataTag, std::span<std::byte>) override {
+    return next_++;
+  }
+  absl::StatusOr<bool> test(transport::TransferId) override { return false; }
+  bool abandon(transport::TransferId id) override { return id == kReturned; }
+  void on_peer_lost(LostCallback) override {}
+
+  static constexpr transport::TransferId kReturned = 1;
+
+ private:
+  transport::TransferId next_ = 0;
+  std::vector<Peer> peers_ = std::vector<Peer>(2);
+};
+
+TEST(ChunkLink, RetiresTheSlotsThatTheWiresDoNotGiveBack) {
+  Sink wires;
+  Staging staging(4, 64);
+  ASSERT_TRUE(staging.map().ok());
+  std::vector<std::byte*> before;
+  for (int i = 0; i < 4; ++i) before.push_back(staging.slot(i));
+  PatientWatch watch;
+  {
+    ChunkLink link(wires, staging, {{1, 1}, watch}, test_waiting(1));
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 0: not given back.
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 1: given back.
+    const auto slot = link.take();
+    ASSERT_TRUE(slot.ok());
+    ASSERT_EQ(*slot, before[2]);
+    ASSERT_TRUE(link.send(1, *slot, 8).ok());
+  }
+  EXPECT_EQ(staging.slot(0), nullptr);
+  EXPECT_EQ(staging.slot(1), before[1]);
+  EXPECT_EQ(staging.slot(2), nullptr);
+  EXPECT_EQ(staging.slot(3), before[3]);
+  ASSERT_TRUE(staging.map().ok());
+  *before[0] = *before[2] = std::byte{1};  // Still mapped.
+  EXPECT_NE(staging.slot(0), before[0]);
 }
 
 TEST(ChunkLink, NamesThePeerThatSentAnotherSize) {

@@ -11,123 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "test/collective/fleets.h"
-#include "test/collective/reference.h"
+#include "test/collective/conforming_calls.h"
 
 namespace hvd::collective {
-
-using Bytes = std::vector<std::byte>;
-
-inline Bytes bytes_of(int rank, std::size_t count, int salt = 0) {
-  Bytes bytes(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    bytes[i] = static_cast<std::byte>(
-        i * 31 + i / 256 + static_cast<std::size_t>(rank * 57 + salt));
-  }
-  return bytes;
-}
-
-// The memory of one rank's part in an allreduce: a block for each piece, of
-// exactly its size.
-struct Tensors {
-  DType dtype;
-  std::vector<std::int64_t> counts;
-  std::vector<Bytes> inputs;
-  std::vector<Bytes> outputs;
-
-  Tensors(DType type, std::vector<std::int64_t> piece_counts)
-      : dtype(type), counts(std::move(piece_counts)) {
-    for (const std::int64_t count : counts) {
-      inputs.emplace_back(static_cast<std::size_t>(count) * size_of(dtype));
-      outputs.emplace_back(inputs.back().size(), std::byte{0x5a});
-    }
-  }
-
-  std::vector<Piece> pieces(bool in_place) {
-    std::vector<Piece> result;
-    for (std::size_t p = 0; p < counts.size(); ++p) {
-      result.push_back(
-          {.input = inputs[p].data(),
-           .output = in_place ? inputs[p].data() : outputs[p].data(),
-           .count = counts[p]});
-    }
-    return result;
-  }
-
-  // Calls f(piece, index in the piece, index in the whole).
-  template <typename F>
-  void for_each(F f) const {
-    std::int64_t whole = 0;
-    for (std::size_t p = 0; p < counts.size(); ++p) {
-      for (std::int64_t i = 0; i < counts[p]; ++i) f(p, i, whole++);
-    }
-  }
-};
-
-struct AllreduceCase {
-  Reduction reduction;
-  std::vector<std::int64_t> counts;
-  bool in_place = false;
-
-  std::string describe() const {
-    std::string text = collective::describe(reduction);
-    absl::StrAppend(&text, in_place ? ", in place, pieces of" : ", pieces of");
-    for (const std::int64_t count : counts) absl::StrAppend(&text, " ", count);
-    return text;
-  }
-};
-
-// Runs the case and holds every element to the reference. False, after one
-// failure, if something is wrong.
-inline bool allreduce_conforms(Member& member, const AllreduceCase& test) {
-  const Reduction& reduction = test.reduction;
-  const DType dtype = reduction.dtype;
-  Tensors tensors(dtype, test.counts);
-  tensors.for_each([&](std::size_t p, std::int64_t i, std::int64_t whole) {
-    put(dtype, tensors.inputs[p].data(), i,
-        small_value(dtype, reduction.op, member.rank, whole));
-  });
-  const std::vector<Bytes> before = tensors.inputs;
-  const absl::Status status = member.plane.allreduce(
-      tensors.pieces(test.in_place), reduction, member.next());
-  if (!status.ok()) {
-    ADD_FAILURE() << test.describe() << ": " << status;
-    return false;
-  }
-  const double tolerance =
-      reduction.op == ReduceOp::kAverage ? epsilon(dtype) : 0;
-  std::string wrong;
-  std::vector<double> values(static_cast<std::size_t>(member.ranks));
-  tensors.for_each([&](std::size_t p, std::int64_t i, std::int64_t whole) {
-    for (int r = 0; r < member.ranks; ++r) {
-      values[static_cast<std::size_t>(r)] =
-          small_value(dtype, reduction.op, r, whole);
-    }
-    const double expected = reference(reduction, values);
-    const auto& results = test.in_place ? tensors.inputs : tensors.outputs;
-    const double result = get(dtype, results[p].data(), i);
-    if (!(std::abs(result - expected) <= tolerance * std::abs(expected)) &&
-        wrong.empty()) {
-      wrong = absl::StrCat("element ", i, " of piece ", p, " is ", result,
-                           " and not ", expected);
-    }
-  });
-  if (wrong.empty() && !test.in_place && tensors.inputs != before) {
-    wrong = "the inputs have changed";
-  }
-  if (wrong.empty()) return true;
-  ADD_FAILURE() << test.describe() << " on rank " << member.rank << " of "
-                << member.ranks << ": " << wrong;
-  return false;
-}
-
-// `count` elements as one tensor, or as several with empty ones among them.
-inline std::vector<std::int64_t> cut(std::int64_t count, bool fused) {
-  if (!fused) return {count};
-  const std::int64_t third = count / 3;
-  const std::int64_t one = std::min<std::int64_t>(1, count - third);
-  return {0, third, 0, 0, one, count - third - one, 0};
-}
 
 inline std::vector<Reduction> all_reductions() {
   std::vector<Reduction> all;
@@ -160,6 +46,90 @@ TYPED_TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
       }
     }
   });
+}
+
+TYPED_TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
+  TypeParam().run([](Member& member) {
+    for (const DType dtype : {DType::kI32, DType::kI8, DType::kF32}) {
+      for (const int participants : {1, 2, 3, 49}) {
+        const Reduction reduction = {.dtype = dtype,
+                                     .op = ReduceOp::kAverage,
+                                     .participants = participants};
+        if (!allreduce_conforms(member, {reduction, {37, 1}})) return;
+        if (!allreduce_conforms(member, {reduction, {3000}})) return;
+      }
+    }
+  });
+}
+
+TYPED_TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
+  TypeParam().run([](Member& member) {
+    const auto parts = [&](std::int64_t count, int way) {
+      return parts_of(count, member.ranks, way);
+    };
+    for (const Reduction& reduction : all_reductions()) {
+      const bool well =
+          reducescatter_conforms(member, reduction, {parts(1, 0)}) &&
+          reducescatter_conforms(member, reduction, {parts(37, 2)}) &&
+          reducescatter_conforms(member, reduction,
+                                 {parts(5, 1), parts(0, 0), parts(20, 2)});
+      if (!well) return;
+    }
+    for (const DType dtype : {DType::kF16, DType::kF32, DType::kI64}) {
+      const Reduction reduction = {.dtype = dtype, .op = ReduceOp::kAverage};
+      for (const int way : {0, 1, 2}) {
+        const bool well =
+            reducescatter_conforms(member, reduction, {parts(2311, way)}) &&
+            reducescatter_conforms(
+                member, reduction,
+                {parts(300, way), parts(1, 0), parts(1999, 2 - way)});
+        if (!well) return;
+      }
+    }
+    EXPECT_TRUE(reducescatter_conforms(member, {}, {}));
+    EXPECT_TRUE(reducescatter_conforms(member, {}, {parts(0, 0)}));
+  });
+}
+
+TYPED_TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
+  TypeParam().run([](Member& member) {
+    for (const std::size_t size : std::vector<std::size_t>{0, 1, 37, 1500}) {
+      const bool well =
+          alltoall_conforms(member, [&](int, int) { return size; }) &&
+          alltoall_conforms(
+              member,
+              [&](int from, int to) {
+                return size * static_cast<std::size_t>((from * 3 + to * 2) % 5);
+              }) &&
+          alltoall_conforms(member, [&](int from, int to) {
+            return from == member.ranks - 1 && to == 0 ? size : 0;
+          });
+      if (!well) return;
+    }
+  });
+}
+
+TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
+  for (const std::size_t too_much : {1u, 1000u}) {
+    TypeParam().run([&](Member& member) {
+      if (member.ranks == 1) return;
+      // Rank 0 sends rank 1 more than that expects.
+      std::vector<std::size_t> sent(static_cast<std::size_t>(member.ranks), 8);
+      const std::vector<std::size_t> expected = sent;
+      if (member.rank == 0) sent[1] += too_much;
+      const Bytes input(
+          std::accumulate(sent.begin(), sent.end(), std::size_t{0}));
+      Bytes output(8 * expected.size());
+      // Not all have to notice; those who do would end the others' wait.
+      ASSERT_TRUE(member.plane.barrier(member.next()).ok());
+      FailingWatch watch(member.rank == 1 ? 1'000'000'000 : 3000);
+      const absl::Status status = member.plane.alltoall(
+          input, sent, output.data(), expected, {member.next().tag, watch});
+      if (member.rank == 1) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+      }
+    });
+  }
 }
 
 // Whether all ranks have the same bytes; every rank calls it.
@@ -225,33 +195,6 @@ TYPED_TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
   });
 }
 
-inline bool allgather_conforms(Member& member,
-                               const std::vector<std::size_t>& sizes,
-                               bool in_place) {
-  Bytes expected;
-  std::size_t place = 0;
-  for (int r = 0; r < member.ranks; ++r) {
-    const Bytes part = bytes_of(r, sizes[static_cast<std::size_t>(r)]);
-    if (r == member.rank) place = expected.size();
-    expected.insert(expected.end(), part.begin(), part.end());
-  }
-  Bytes mine =
-      bytes_of(member.rank, sizes[static_cast<std::size_t>(member.rank)]);
-  Bytes output(expected.size(), std::byte{0x5a});
-  std::span<const std::byte> input = mine;
-  if (in_place) {
-    std::copy(mine.begin(), mine.end(),
-              output.begin() + static_cast<std::ptrdiff_t>(place));
-    input = {output.data() + place, mine.size()};
-  }
-  const absl::Status status =
-      member.plane.allgather(input, sizes, output.data(), member.next());
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(output == expected)
-      << "allgather on rank " << member.rank << " of " << member.ranks;
-  return status.ok() && output == expected;
-}
-
 TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
   TypeParam().run([](Member& member) {
     const auto ranks = static_cast<std::size_t>(member.ranks);
@@ -267,21 +210,6 @@ TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
       }
     }
   });
-}
-
-inline bool broadcast_conforms(Member& member, std::size_t size, int root,
-                               bool in_place) {
-  const Bytes expected = bytes_of(root, size, 3);
-  Bytes input = member.rank == root ? expected : Bytes();
-  Bytes output(size, std::byte{0x5a});
-  if (in_place && member.rank == root) output = expected;
-  const absl::Status status =
-      member.plane.broadcast(in_place ? output.data() : input.data(),
-                             output.data(), size, root, member.next());
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(output == expected) << "broadcast of " << size << " bytes from "
-                                  << root << " to rank " << member.rank;
-  return status.ok() && output == expected;
 }
 
 TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
@@ -325,7 +253,17 @@ TYPED_TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
       const AllreduceCase reduce = {{.dtype = DType::kF32},
                                     cut(static_cast<std::int64_t>(size), true)};
       bool well = true;
-      switch (plan() % 5) {
+      switch (plan() % 7) {
+        case 5:
+          well = alltoall_conforms(member, [&](int from, int to) {
+            return from == root ? size : static_cast<std::size_t>(to);
+          });
+          break;
+        case 6:
+          well = reducescatter_conforms(
+              member, {.dtype = DType::kF32},
+              {parts_of(static_cast<std::int64_t>(size), member.ranks, 2)});
+          break;
         case 0:
           well = allgather_conforms(member, sizes, false);
           break;
@@ -367,6 +305,16 @@ TYPED_TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
     sizes.push_back(1);
     EXPECT_EQ(code(plane.allgather({&byte, 1}, sizes, nullptr, member.next())),
               StatusCode::kInvalidArgument);
+    const std::vector<std::int64_t> counts(
+        static_cast<std::size_t>(member.ranks), 1);
+    const Piece whole = {&truth, &truth, member.ranks + 1};
+    EXPECT_EQ(code(plane.reducescatter({&whole, 1}, counts,
+                                       {.dtype = DType::kBool}, member.next())),
+              StatusCode::kInvalidArgument);
+    const std::vector<std::size_t> none(static_cast<std::size_t>(member.ranks));
+    EXPECT_EQ(
+        code(plane.alltoall({&byte, 1}, none, &byte, none, member.next())),
+        StatusCode::kInvalidArgument);
     EXPECT_TRUE(plane.barrier(member.next()).ok());
   });
 }
@@ -389,6 +337,10 @@ TYPED_TEST_P(PlaneConformance, AFailingWatchEndsTheCallOfAllWhoWait) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
+                            AnAverageDividesByThoseWhoTakePart,
+                            ReducescatterGivesEachRankItsPartOfAnAllreduce,
+                            AlltoallBringsEachRankWhatItIsSent,
+                            AlltoallOfSizesThatDisagreeIsAnError,
                             FloatsAreBitEqualOnAllRanksAndInAllRuns,
                             AllgatherPutsUnevenPartsInRankOrder,
                             BroadcastReachesEveryRankFromEveryRoot,

@@ -37,6 +37,11 @@ TEST(DataPlane, RefusesAnAverageOrAScaleOfBoolAndSaysTheWayOut) {
   EXPECT_THAT(std::string(scaled.message()), HasSubstr("postscale 0.5"));
 }
 
+TEST(DataPlane, RefusesFewerThanNoParticipants) {
+  const Reduction average = {.op = ReduceOp::kAverage, .participants = -1};
+  EXPECT_EQ(check(average).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(DataPlane, RefusesAdasum) {
   EXPECT_EQ(check({.op = ReduceOp::kAdasum}).code(),
             absl::StatusCode::kInvalidArgument);

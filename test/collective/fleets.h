@@ -46,15 +46,23 @@ class PatientWatch : public transport::Watch {
 // Fails from the given check on.
 class FailingWatch : public transport::Watch {
  public:
-  explicit FailingWatch(int checks) : checks_(checks) {}
+  explicit FailingWatch(int checks,
+                        absl::Status failure = absl::UnavailableError(
+                            "rank 7 was killed by signal 9"))
+      : checks_(checks), failure_(std::move(failure)) {}
   absl::Status check() override {
-    if (checks_-- > 0) return absl::OkStatus();
-    return absl::UnavailableError("rank 7 was killed by signal 9");
+    return checks_-- > 0 ? absl::OkStatus() : failure_;
   }
 
  private:
   int checks_;
+  const absl::Status failure_;
 };
+
+// Makes a plane between some ranks, this one among them, beside those there
+// are.
+using PlaneMaker =
+    std::function<std::unique_ptr<DataPlane>(std::vector<int> members)>;
 
 struct Member {
   DataPlane& plane;
@@ -62,9 +70,11 @@ struct Member {
   int ranks;
   int ranks_here;  // Those that share this process.
   transport::Watch& watch;
+  PlaneMaker plane_between = {};
+  std::uint32_t epoch = 1;
   std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
 
-  Call next() { return {{.epoch = 1, .sequence = sequence++}, watch}; }
+  Call next() { return {{.epoch = epoch, .sequence = sequence++}, watch}; }
 };
 
 using Body = std::function<void(Member&)>;
@@ -90,10 +100,18 @@ inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
 // Runs `body` with a plane of one kind over `communicator`.
 inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
                         const Body& body) {
-  RingPlane plane(communicator, test_waiting(communicator.size()), kSmallRing);
+  const auto waiting = test_waiting(communicator.size());
+  RingPlane plane(communicator, waiting, kSmallRing);
   PatientWatch watch;
-  Member member = {plane, communicator.rank(), communicator.size(), ranks_here,
-                   watch};
+  Member member = {plane,
+                   communicator.rank(),
+                   communicator.size(),
+                   ranks_here,
+                   watch,
+                   [&](std::vector<int> members) {
+                     return std::make_unique<RingPlane>(
+                         communicator, std::move(members), waiting, kSmallRing);
+                   }};
   body(member);
 }
 
@@ -105,12 +123,21 @@ inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
   ASSERT_TRUE(topology.ok()) << topology.status();
   const int ranks = topology->local_size();
   auto segment = transport::NodeSegment::open(
-      communicator, *topology, ShmPlane::bytes_needed(ranks, options), soon());
+      communicator, *topology, ShmBoard::bytes_needed(ranks, options), soon());
   ASSERT_TRUE(segment.ok()) << segment.status();
-  ShmPlane plane(**segment, (*segment)->payload(),
+  ShmBoard board(**segment, (*segment)->payload(),
                  waiting != nullptr ? *waiting : test_waiting(ranks), options);
+  ShmPlane plane(board);
   PatientWatch watch;
-  Member member = {plane, topology->local_rank(), ranks, ranks_here, watch};
+  Member member = {plane,
+                   topology->local_rank(),
+                   ranks,
+                   ranks_here,
+                   watch,
+                   [&](std::vector<int> members) {
+                     return std::make_unique<ShmPlane>(board,
+                                                       std::move(members));
+                   }};
   body(member);
 }
 

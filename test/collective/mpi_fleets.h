@@ -8,6 +8,17 @@
 
 namespace hvd::collective {
 
+// Lets each run have epochs of its own: messages of calls that were given up are
+// never received, and MPI's tags tell no more than eight communicators apart.
+inline Body in_later_epochs(const Body& body) {
+  constexpr std::uint32_t kMostInOneRun = 150;
+  static std::uint32_t runs = 0;
+  return [&body, first = 1 + kMostInOneRun * runs++](Member& member) {
+    member.epoch = first;
+    body(member);
+  };
+}
+
 template <int kRanksPerNode>
 class RingOfProcesses {
  public:
@@ -15,7 +26,7 @@ class RingOfProcesses {
     const auto communicator =
         transport::make_mpi_communicator({.ranks_per_node = kRanksPerNode});
     ASSERT_TRUE(communicator.ok()) << communicator.status();
-    run_on_ring(**communicator, 1, body);
+    run_on_ring(**communicator, 1, in_later_epochs(body));
   }
 };
 
@@ -26,7 +37,7 @@ class ShmOfProcesses {
     const auto communicator =
         transport::make_mpi_communicator({.ranks_per_node = kRanksPerNode});
     ASSERT_TRUE(communicator.ok()) << communicator.status();
-    run_on_shm(**communicator, 1, body);
+    run_on_shm(**communicator, 1, in_later_epochs(body));
   }
 };
 

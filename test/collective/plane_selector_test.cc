@@ -24,6 +24,16 @@ class SizedPlane : public DataPlane {
                          Call) override {
     return absl::OkStatus();
   }
+  absl::Status reducescatter(std::span<const Piece>,
+                             std::span<const std::int64_t>, const Reduction&,
+                             Call) override {
+    return absl::OkStatus();
+  }
+  absl::Status alltoall(std::span<const std::byte>,
+                        std::span<const std::size_t>, std::byte*,
+                        std::span<const std::size_t>, Call) override {
+    return absl::OkStatus();
+  }
   absl::Status allgather(std::span<const std::byte>,
                          std::span<const std::size_t>, std::byte*,
                          Call) override {

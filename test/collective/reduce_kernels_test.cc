@@ -171,6 +171,14 @@ TEST(ReduceKernel, DividesByThreeAsDivisionDoes) {
             10.0 / 3.0);
 }
 
+TEST(ReduceKernel, AnAverageDividesByTheParticipantsIfThereIsANumber) {
+  const Reduction average = {
+      .dtype = DType::kI32, .op = ReduceOp::kAverage, .participants = 3};
+  EXPECT_EQ(reduce_one<std::int32_t>(average, {10, 0, 10, -1, 0}), 6);
+  const Reduction sum = {.dtype = DType::kI32, .participants = 3};
+  EXPECT_EQ(reduce_one<std::int32_t>(sum, {10, 0, 10, -1}), 19);
+}
+
 template <typename T>
 class ReduceKernelOfIntegers : public ::testing::Test {};
 using Integers = ::testing::Types<std::uint8_t, std::int8_t, std::int16_t,
@@ -204,6 +212,28 @@ TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForAsManyRanksAsThereMayBe) {
     T result{};
     kernel.reduce(inputs, &result, 1);
     EXPECT_EQ(result, value);
+  }
+}
+
+// Where a float's reciprocal would be off: 49 * (1.0 / 49) is not 1.
+TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForOddNumbersOfRanks) {
+  using T = TypeParam;
+  for (const int ranks : {3, 7, 49, 98, 103, 1000}) {
+    for (const int least : {0, std::is_signed_v<T> ? -100 : 1}) {
+      std::vector<T> values;
+      std::int64_t sum = 0;
+      for (int r = 0; r < ranks; ++r) {
+        values.push_back(static_cast<T>(r * 37 % 101 + least));
+        sum += values.back();
+      }
+      Reduction average = {.dtype = dtype_of<T>, .op = ReduceOp::kAverage};
+      EXPECT_EQ(reduce_one<T>(average, values), static_cast<T>(sum / ranks));
+      // All equal, but for one that takes no part.
+      average.participants = ranks - 1;
+      std::vector<T> ones(static_cast<std::size_t>(ranks), T(1));
+      ones[0] = 0;
+      EXPECT_EQ(reduce_one<T>(average, ones), T(1));
+    }
   }
 }
 

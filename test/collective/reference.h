@@ -103,7 +103,10 @@ inline double reference(const Reduction& reduction,
   }
   if (reduction.dtype == DType::kBool) return result != 0 ? 1 : 0;
   if (reduction.op == ReduceOp::kAverage) {
-    result = settle(result / static_cast<double>(values.size()));
+    const auto ranks = static_cast<double>(values.size());
+    const double divisor =
+        reduction.participants > 0 ? reduction.participants : ranks;
+    result = settle(result / divisor);
   }
   return settle(result * reduction.postscale);
 }

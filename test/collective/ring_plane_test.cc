@@ -4,15 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "test/collective/conformance_suite.h"
+#include "test/collective/set_suite.h"
 
 namespace hvd::collective {
 namespace {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, PlaneConformance, RingOfThreads);
+INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, SetConformance, RingOfThreads);
 
 Member member_of(DataPlane& plane, int rank, int ranks,
                  transport::Watch& watch) {
-  return {plane, rank, ranks, ranks, watch};
+  return {plane, rank, ranks, ranks, watch, {}};
 }
 
 TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
@@ -31,6 +33,15 @@ TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
           if (!allgather_conforms(member, sizes, false)) return;
           if (!broadcast_conforms(member, static_cast<std::size_t>(count),
                                   ranks - 1, false)) {
+            return;
+          }
+          const auto size = [&](int from, int to) {
+            return from <= to ? static_cast<std::size_t>(count) : 1;
+          };
+          if (!alltoall_conforms(member, size)) return;
+          if (!reducescatter_conforms(
+                  member, {},
+                  {std::vector<std::int64_t>(sizes.size(), count)})) {
             return;
           }
         }

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "test/collective/fleets.h"
 
@@ -15,7 +17,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kSlot = 256;
+constexpr ShmOptions kOptions = {.chunk_bytes = 256, .small_bytes = 0};
+constexpr std::size_t kSlot = kOptions.chunk_bytes;
+const std::vector<int> kTwo = {0, 1};
+const std::vector<int> kThree = {0, 1, 2};
 
 // Calls body(board, segment) on each of `ranks` threads.
 template <typename Body>
@@ -24,24 +29,42 @@ void on_boards(int ranks, Body body) {
     const auto topology =
         Topology::from_peers(communicator.rank(), communicator.peers());
     auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, kSlot), soon());
+        communicator, *topology, ShmBoard::bytes_needed(ranks, kOptions),
+        soon());
     ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), kSlot,
-                   test_waiting(ranks));
+    ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
+                   kOptions);
     body(board, **segment);
   });
 }
 
-TEST(ShmBoard, SlotsOfThreeStepsLieApartWithinTheRegion) {
+ShmBoard::Label label_of(std::uint32_t sequence, std::uint32_t epoch = 1) {
+  return {.tag = {epoch, sequence}, .kind = 'y'};
+}
+
+// Arrives with `value` in the slot, as the next step of the call.
+void arrive_with(ShmBoard& board, std::uint64_t value) {
+  std::memcpy(board.mine(), &value, sizeof(value));
+  board.arrive();
+}
+
+std::uint64_t value_of(const ShmBoard& board, int peer, std::uint64_t step) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, board.slot(peer, step), sizeof(value));
+  return value;
+}
+
+TEST(ShmBoard, SlotsOfFourStepsLieApartWithinTheRegion) {
   on_boards(2, [](ShmBoard& board, transport::NodeSegment& segment) {
+    PatientWatch watch;
+    ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
+    board.arrive();
+    ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
     std::set<std::byte*> slots;
-    for (std::uint64_t step = 5; step < 8; ++step) {
-      for (int rank = 0; rank < 2; ++rank) {
-        slots.insert(board.input(rank, step));
-      }
-      slots.insert(board.result(step));
+    for (std::uint64_t step = 5; step < 9; ++step) {
+      for (int rank = 0; rank < 2; ++rank) slots.insert(board.slot(rank, step));
     }
-    EXPECT_EQ(slots.size(), 9u);
+    EXPECT_EQ(slots.size(), 8u);
     std::byte* before = nullptr;
     for (std::byte* slot : slots) {
       if (before != nullptr) {
@@ -52,30 +75,85 @@ TEST(ShmBoard, SlotsOfThreeStepsLieApartWithinTheRegion) {
     const auto region = segment.payload();
     EXPECT_GE(*slots.begin(), region.data());
     EXPECT_LE(*slots.rbegin() + kSlot, region.data() + region.size());
-    EXPECT_EQ(board.input(1, 5), board.input(1, 8));
+    EXPECT_EQ(board.slot(1, 5), board.slot(1, 9));
+    EXPECT_EQ(board.slot(board.rank(), board.steps()), board.mine());
+    board.end();
   });
 }
 
 TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
   on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
-    for (std::uint64_t step = 0; step < 300; ++step) {
-      const auto mine = step * 10 + static_cast<std::uint64_t>(board.rank());
-      std::memcpy(board.input(board.rank(), step), &mine, sizeof(mine));
-      board.arrive(step, {.tag = {1, 1}, .kind = 'y'});
-      ASSERT_TRUE(board.wait_for_arrivals(step, watch).ok());
-      for (int peer = 0; peer < 3; ++peer) {
-        std::uint64_t theirs = 0;
-        std::memcpy(&theirs, board.input(peer, step), sizeof(theirs));
-        ASSERT_EQ(theirs, step * 10 + static_cast<std::uint64_t>(peer));
+    for (std::uint32_t call = 0; call < 30; ++call) {
+      ASSERT_TRUE(board.begin(kThree, label_of(call)).ok());
+      for (std::uint64_t step = 0; step < call % 7 + 1; ++step) {
+        const std::uint64_t number = call * 1000 + step * 10;
+        arrive_with(board, number + static_cast<std::uint64_t>(board.rank()));
+        ASSERT_TRUE(board.wait_for_arrivals(step, watch).ok());
+        for (int peer = 0; peer < 3; ++peer) {
+          ASSERT_EQ(value_of(board, peer, step),
+                    number + static_cast<std::uint64_t>(peer));
+        }
+        if (board.rank() == 1) {
+          std::memcpy(board.slot(1, step) + 64, &step, sizeof(step));
+        }
+        board.finish(step);
+        ASSERT_TRUE(board.wait_for_results(step, watch).ok());
+        EXPECT_EQ(std::memcmp(board.slot(1, step) + 64, &step, sizeof(step)),
+                  0);
       }
-      if (board.rank() == 1) {
-        std::memcpy(board.result(step), &step, sizeof(step));
-      }
-      board.finish(step);
-      ASSERT_TRUE(board.wait_for_results(step, watch).ok());
-      EXPECT_EQ(std::memcmp(board.result(step), &step, sizeof(step)), 0);
+      board.end();
     }
+  });
+}
+
+// Rank 1 is in two sets in turn; the others see it at step numbers of its own.
+TEST(ShmBoard, ServesSetsThatOverlap) {
+  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+    PatientWatch watch;
+    for (std::uint32_t call = 0; call < 300; ++call) {
+      const std::vector<int> members =
+          call % 3 == 0 ? std::vector<int>{1, 2} : std::vector<int>{0, 1};
+      if (std::find(members.begin(), members.end(), board.rank()) ==
+          members.end()) {
+        continue;
+      }
+      ASSERT_TRUE(board.begin(members, label_of(call)).ok());
+      arrive_with(board, call);
+      ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+      for (const int peer : members) ASSERT_EQ(value_of(board, peer, 0), call);
+      board.end();
+    }
+  });
+}
+
+TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
+  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+    PatientWatch watch;
+    const std::vector<int> first = {0, 1};
+    const std::vector<int> second = {1, 2};
+    if (board.rank() < 2) {
+      ASSERT_TRUE(board.begin(first, label_of(1)).ok());
+      arrive_with(board, 11);
+      ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+    }
+    if (board.rank() == 0) {
+      // Rank 1 may arrive at a step of the second call, and no further.
+      for (int look = 0; look < 2000; ++look) {
+        ASSERT_EQ(value_of(board, 1, 0), 11u);
+        std::this_thread::yield();
+      }
+      board.end();
+      return;
+    }
+    if (board.rank() == 1) board.end();
+    ASSERT_TRUE(board.begin(second, label_of(2)).ok());
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      arrive_with(board, 20 + step);
+      ASSERT_TRUE(board.wait_for_arrivals(step, watch).ok());
+      EXPECT_EQ(value_of(board, 1, step), 20 + step);
+    }
+    board.end();
   });
 }
 
@@ -85,26 +163,85 @@ TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
     const ShmBoard::Label reduce = {{4, 7}, 'r', 4096};
     const ShmBoard::Label gather = {{4, 8}, 'g', 16};
     const bool first = board.rank() == 0;
-    board.arrive(0, first ? reduce : gather);
-    ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
-    const absl::Status status = board.check_labels(0, first ? reduce : gather);
+    ASSERT_TRUE(board.begin(kTwo, first ? reduce : gather).ok());
+    board.arrive();
+    if (!first) return;  // For all it knows, rank 0 is late.
+    const absl::Status status = board.wait_for_arrivals(0, watch);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(
         std::string(status.message()),
-        AllOf(HasSubstr(first ? "local rank 0 is in" : "local rank 1 is in"),
+        AllOf(HasSubstr("local rank 0 is in"),
               HasSubstr("an allreduce of 4096 bytes (epoch 4, sequence 7)"),
               HasSubstr("an allgather of 16 bytes (epoch 4, sequence 8)")));
+    EXPECT_EQ(board.give_up(status), status);
+    EXPECT_EQ(board.begin(kTwo, gather), status);
+  });
+}
+
+TEST(ShmBoard, NamesBothCallsWhereLabelsDiffer) {
+  on_boards(2, [](ShmBoard& board, transport::NodeSegment&) {
+    PatientWatch watch;
+    const bool first = board.rank() == 0;
+    ASSERT_TRUE(
+        board.begin(kTwo, {{4, 7}, first ? 's' : 'a', first ? 8u : 0u}).ok());
+    board.arrive();
+    const absl::Status status = board.wait_for_arrivals(0, watch);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("a reducescatter of 8 bytes"),
+                      HasSubstr("an alltoall of 0 bytes")));
   });
 }
 
 TEST(ShmBoard, AcceptsEqualLabels) {
+  for (const transport::DataTag tag :
+       {transport::DataTag{0, 0}, transport::DataTag{0xffffffff, 0xffffffff}}) {
+    on_boards(2, [&](ShmBoard& board, transport::NodeSegment&) {
+      PatientWatch watch;
+      ASSERT_TRUE(
+          board.begin(kTwo, {tag, 'b', (std::uint64_t{1} << 56) - 1}).ok());
+      board.arrive();
+      EXPECT_TRUE(board.wait_for_arrivals(0, watch).ok());
+      board.end();
+    });
+  }
+}
+
+TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
+  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+    PatientWatch patient;
+    const absl::Status given_up = absl::CancelledError("rank 2 stays away");
+    std::uint32_t epoch = 1;
+    for (std::uint32_t round = 0; round < 50; ++round, ++epoch) {
+      if (board.rank() != 2) {
+        FailingWatch watch(3, given_up);
+        ASSERT_TRUE(board.begin(kThree, label_of(round, epoch)).ok());
+        arrive_with(board, 666);
+        const absl::Status status = board.wait_for_arrivals(0, watch);
+        ASSERT_EQ(board.give_up(status), given_up);
+      }
+      ++epoch;
+      ASSERT_TRUE(board.begin(kThree, label_of(round, epoch)).ok());
+      for (std::uint64_t step = 0; step < round % 6 + 1; ++step) {
+        arrive_with(board, round + step);
+        ASSERT_TRUE(board.wait_for_arrivals(step, patient).ok());
+        for (int peer = 0; peer < 3; ++peer) {
+          ASSERT_EQ(value_of(board, peer, step), round + step);
+        }
+      }
+      board.end();
+    }
+  });
+}
+
+TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
   on_boards(2, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
-    const ShmBoard::Label label = {
-        {0xffffffff, 0xffffffff}, 'b', (std::uint64_t{1} << 56) - 1};
-    board.arrive(0, label);
+    ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
+    board.arrive();
     ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
-    EXPECT_TRUE(board.check_labels(0, label).ok());
+    const absl::Status status = board.give_up(absl::CancelledError("too late"));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_EQ(board.begin(kTwo, label_of(1, 2)), status);
   });
 }
 

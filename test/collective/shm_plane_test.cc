@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "test/collective/conformance_suite.h"
+#include "test/collective/set_suite.h"
 
 namespace hvd::collective {
 namespace {
@@ -12,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
+INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
 
 // Fails once the node's break word is raised.
 class BreakWatch : public transport::Watch {
@@ -48,6 +50,12 @@ TEST(ShmPlane, ServesAsManyRanksAsANodeMayHave) {
         }
       }
       EXPECT_TRUE(broadcast_conforms(member, 100, 63, true));
+      EXPECT_TRUE(alltoall_conforms(member, [](int from, int to) {
+        return static_cast<std::size_t>(from + to) % 70;
+      }));
+      EXPECT_TRUE(reducescatter_conforms(member, {.dtype = DType::kF64},
+                                         {std::vector<std::int64_t>(64, 5),
+                                          std::vector<std::int64_t>(64, 1)}));
     });
   });
 }
@@ -110,32 +118,39 @@ TEST(ShmPlane, GivesTheSameBitsWhicheverWayItGoes) {
 }
 
 TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
-  on_segments(3, ShmPlane::bytes_needed(3, kSmallShm),
+  on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
               [](transport::NodeSegment& segment) {
                 const int rank = segment.local_rank();
-                ShmPlane plane(segment, segment.payload(), test_waiting(3),
+                ShmBoard board(segment, segment.payload(), test_waiting(3),
                                kSmallShm);
+                ShmPlane plane(board);
                 PatientWatch watch;
                 float value = 1;
                 const Piece piece = {&value, &value, 1};
                 ASSERT_TRUE(plane.barrier({{2, 1}, watch}).ok());
+                // Rank 2 is ahead; to it the others look late, until they break.
+                BreakWatch broken(segment.break_word());
                 const std::uint32_t sequence = rank == 2 ? 9 : 2;
                 const absl::Status status =
-                    plane.allreduce({&piece, 1}, {}, {{2, sequence}, watch});
-                EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+                    plane.allreduce({&piece, 1}, {}, {{2, sequence}, broken});
                 EXPECT_THAT(std::string(status.message()),
                             AllOf(HasSubstr("(epoch 2, sequence 2)"),
                                   HasSubstr("(epoch 2, sequence 9)")));
+                segment.break_word().raise(2, std::string(status.message()));
+                segment.ring_others();
                 EXPECT_EQ(value, 1);
                 EXPECT_EQ(plane.barrier({{2, 10}, watch}), status);
+                ShmPlane other(board, {rank, rank == 2 ? 0 : 2});
+                EXPECT_FALSE(other.barrier({{2, 11}, watch}).ok());
               });
 }
 
 TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
   on_segments(
-      2, ShmPlane::bytes_needed(2, kSmallShm),
+      2, ShmBoard::bytes_needed(2, kSmallShm),
       [](transport::NodeSegment& segment) {
-        ShmPlane plane(segment, segment.payload(), test_waiting(2), kSmallShm);
+        ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
+        ShmPlane plane(board);
         PatientWatch watch;
         Tensors tensors(DType::kF32, {segment.local_rank() == 0 ? 4 : 4000});
         const absl::Status status =
@@ -148,23 +163,24 @@ TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
 }
 
 TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
-  on_segments(3, ShmPlane::bytes_needed(3, kSmallShm),
+  on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
               [](transport::NodeSegment& segment) {
                 // Sleeps until it is rung for.
                 const transport::WaitPolicy sleepy = {
                     .spin = std::chrono::nanoseconds(0), .yields = 0};
                 BreakWatch watch(segment.break_word());
+                ShmBoard board(segment, segment.payload(), sleepy, kSmallShm);
                 if (segment.local_rank() == 0) {
                   // Takes part in the first step, and is gone then.
-                  ShmBoard board(segment, segment.payload(),
-                                 kSmallShm.chunk_bytes, sleepy);
-                  board.arrive(0, {.tag = {1, 1}, .kind = 'r', .bytes = 16000});
+                  const std::vector<int> all = {0, 1, 2};
+                  ASSERT_TRUE(board.begin(all, {{1, 1}, 'r', 16000}).ok());
+                  board.arrive();
                   ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
                   segment.break_word().raise(1, "rank 0 has left");
                   segment.ring_others();
                   return;
                 }
-                ShmPlane plane(segment, segment.payload(), sleepy, kSmallShm);
+                ShmPlane plane(board);
                 Tensors tensors(DType::kF32, {4000});
                 const std::vector<Bytes> before = tensors.outputs;
                 const absl::Status status =
@@ -175,20 +191,41 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
 }
 
 TEST(ShmPlane, RefusesARegionThatIsTooSmallOrOutOfLine) {
-  const std::size_t needed = ShmPlane::bytes_needed(1, kSmallShm);
-  on_segments(1, needed + 64, [&](transport::NodeSegment& segment) {
+  const std::size_t needed = ShmBoard::bytes_needed(2, kSmallShm);
+  on_segments(2, needed + 64, [&](transport::NodeSegment& segment) {
     PatientWatch watch;
     const auto memory = segment.payload();
-    ShmPlane small(segment, memory.first(needed - 1), test_waiting(1),
-                   kSmallShm);
-    EXPECT_EQ(small.barrier({{1, 1}, watch}).code(),
+    const auto outcome = [&](std::span<std::byte> region) {
+      ShmBoard board(segment, region, test_waiting(2), kSmallShm);
+      return ShmPlane(board).barrier({{1, 1}, watch}).code();
+    };
+    EXPECT_EQ(outcome(memory.first(needed - 1)),
               absl::StatusCode::kInvalidArgument);
-    ShmPlane crooked(segment, memory.subspan(64), test_waiting(1), kSmallShm);
-    EXPECT_EQ(crooked.allreduce({}, {}, {{1, 1}, watch}).code(),
-              absl::StatusCode::kInvalidArgument);
-    ShmPlane fitting(segment, memory.first(needed), test_waiting(1), kSmallShm);
-    EXPECT_TRUE(fitting.barrier({{1, 1}, watch}).ok());
+    EXPECT_EQ(outcome(memory.subspan(64)), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(outcome(memory.first(needed)), absl::StatusCode::kOk);
   });
+}
+
+TEST(ShmPlane, RefusesMembersThatAreNotAscendingLocalRanksWithItself) {
+  on_segments(
+      2, ShmBoard::bytes_needed(2, kSmallShm),
+      [&](transport::NodeSegment& segment) {
+        const int rank = segment.local_rank();
+        PatientWatch watch;
+        ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
+        const std::vector<std::vector<int>> wrong = {
+            {}, {1 - rank}, {1, 0}, {0, 0, 1}, {0, 1, 2}, {-1, 0, 1}};
+        for (const auto& members : wrong) {
+          EXPECT_EQ(
+              ShmPlane(board, members).barrier({{1, 1}, watch}),
+              ShmPlane(board, members).allreduce({}, {}, {{1, 1}, watch}));
+          EXPECT_EQ(ShmPlane(board, members)
+                        .broadcast(nullptr, nullptr, 0, 0, {{1, 1}, watch})
+                        .code(),
+                    absl::StatusCode::kInvalidArgument);
+        }
+        EXPECT_TRUE(ShmPlane(board, {rank}).barrier({{1, 1}, watch}).ok());
+      });
 }
 
 TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
@@ -202,8 +239,9 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
 
 TEST(ShmPlane, MovesOnlyTheMemoryOfTheCpu) {
   on_segments(
-      1, ShmPlane::bytes_needed(1), [](transport::NodeSegment& segment) {
-        const ShmPlane plane(segment, segment.payload(), test_waiting(1));
+      1, ShmBoard::bytes_needed(1), [](transport::NodeSegment& segment) {
+        ShmBoard board(segment, segment.payload(), test_waiting(1));
+        const ShmPlane plane(board);
         EXPECT_EQ(plane.name(), "shm");
         EXPECT_TRUE(plane.supports(Device::cpu(), std::size_t{1} << 40));
         EXPECT_FALSE(plane.supports(Device::cuda(0), 4));

@@ -31,14 +31,19 @@ TEST(Staging, SaysHowMuchMemoryIsNotToBeHad) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST(Staging, LeavesMemoryMappedThatMayStillBeRead) {
+TEST(Staging, LeavesARetiredSlotMappedAndFindsAnother) {
   std::byte* memory = nullptr;
   {
-    Staging staging(1, 64);
+    Staging staging(2, 64);
     ASSERT_TRUE(staging.map().ok());
     memory = staging.slot(0);
+    std::byte* kept = staging.slot(1);
     *memory = std::byte{42};
-    staging.keep_mapped();
+    staging.retire(memory);
+    ASSERT_TRUE(staging.map().ok());
+    EXPECT_EQ(staging.slot(1), kept);
+    EXPECT_NE(staging.slot(0), memory);
+    *staging.slot(0) = std::byte{1};
   }
   EXPECT_EQ(*memory, std::byte{42});
 }

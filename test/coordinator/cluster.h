@@ -26,6 +26,11 @@ struct ClusterOptions {
   std::uint32_t cache_capacity = 16;
   std::size_t fusion_threshold = 1 << 20;
   Clock::Duration hold_back{0};
+  // Zero keeps programs that repeat themselves out of cycles.
+  int steps_before_schedule = 0;
+  Clock::Duration stall_warning{0};
+  Clock::Duration stall_shutdown{0};
+  std::vector<std::vector<int>> process_sets = {};
 
   friend void PrintTo(const ClusterOptions& options, std::ostream* out) {
     *out << options.size << " ranks, " << options.ranks_per_node << " per node";
@@ -38,15 +43,18 @@ class Cluster {
     std::unique_ptr<SharedBoard> board;
     std::unique_ptr<Coordinator> coordinator;
     std::vector<std::vector<std::string>> batches;  // Executed, in order.
-    std::map<std::string, absl::Status> failures;
+    std::vector<Batch> executed;
+    std::map<Key, absl::Status> failures;
     int mail_sent = 0;
   };
 
   explicit Cluster(const ClusterOptions& options) : options_(options) {
-    std::vector<int> leaders;
-    for (int rank = 0; rank < options.size; rank += options.ranks_per_node) {
-      leaders.push_back(rank);
+    std::vector<std::vector<int>> nodes;
+    for (int rank = 0; rank < options.size; ++rank) {
+      if (rank % options.ranks_per_node == 0) nodes.emplace_back();
+      nodes.back().push_back(rank);
     }
+    const auto tree = std::make_shared<const Tree>(std::move(nodes));
     const std::size_t bytes = SharedBoard::bytes_needed(options.cache_capacity);
     for (int rank = 0; rank < options.size; ++rank) {
       const int leader = rank - rank % options.ranks_per_node;
@@ -57,14 +65,17 @@ class Cluster {
           std::min(options.ranks_per_node, options.size - leader),
           options.cache_capacity);
       mine.coordinator = std::make_unique<Coordinator>(
-          Coordinator::Options{.rank = rank,
-                               .size = options.size,
-                               .leaders = leaders,
-                               .my_leader = leader,
-                               .epoch = 7,
-                               .cache_capacity = options.cache_capacity,
-                               .fusion_threshold = options.fusion_threshold,
-                               .hold_back = options.hold_back},
+          Coordinator::Options{
+              .rank = rank,
+              .tree = tree,
+              .epoch = 7,
+              .process_sets = options.process_sets,
+              .cache_capacity = options.cache_capacity,
+              .fusion_threshold = options.fusion_threshold,
+              .hold_back = options.hold_back,
+              .steps_before_schedule = options.steps_before_schedule,
+              .stall_warning = options.stall_warning,
+              .stall_shutdown = options.stall_shutdown},
           *mine.board, clock);
     }
   }
@@ -78,9 +89,7 @@ class Cluster {
   void submit_everywhere(const Request& request) {
     for (int rank = 0; rank < size(); ++rank) submit(rank, request);
   }
-  void leave(int rank) {
-    ASSERT_EQ((*this)[rank].coordinator->leave(), absl::OkStatus());
-  }
+  void leave(int rank) { (*this)[rank].coordinator->leave(); }
 
   // Lets one rank decide, send and execute. Mail it is sent stays in the
   // queues.
@@ -98,14 +107,19 @@ class Cluster {
       auto batch = mine.coordinator->next_batch();
       EXPECT_EQ(batch.status(), absl::OkStatus());
       for (const Failure& failure : mine.coordinator->take_failures()) {
-        EXPECT_TRUE(mine.failures.emplace(failure.name, failure.why).second)
-            << failure.name << " failed twice";
+        EXPECT_TRUE(mine.failures.emplace(failure.key, failure.why).second)
+            << failure.key.to_string() << " failed twice";
         moved = true;
       }
       if (!batch.ok() || !batch->has_value()) {
         return moved || mine.coordinator->wants_step();
       }
-      mine.batches.push_back((*batch)->names);
+      auto& names = mine.batches.emplace_back();
+      for (const Batch::Entry& entry : (*batch)->entries) {
+        names.push_back(entry.agreed->key.name);
+      }
+      mine.executed.push_back(**batch);
+      mine.coordinator->finished();
       moved = true;
     }
   }
@@ -116,8 +130,7 @@ class Cluster {
     if (wire == wires_.end() || wire->second.empty()) return false;
     std::string bytes = std::move(wire->second.front());
     wire->second.pop_front();
-    EXPECT_EQ((*this)[to].coordinator->receive(from, std::move(bytes)),
-              absl::OkStatus());
+    EXPECT_EQ((*this)[to].coordinator->receive(from, bytes), absl::OkStatus());
     return true;
   }
 
@@ -182,8 +195,8 @@ class Cluster {
 
 inline Request allreduce_of(const std::string& name, Shape shape = Shape({8})) {
   Request request;
-  request.name = name;
-  request.shape = std::move(shape);
+  request.key.name = name;
+  request.tensors = {{DType::kF32, std::move(shape)}};
   return request;
 }
 

@@ -3,91 +3,164 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <string>
+#include <thread>
 
 namespace hvd::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class TensorQueueTest : public ::testing::Test {
  protected:
-  Submission submission(const std::string& name) {
+  static Key key(const std::string& name, ProcessSetId set = kGlobalSet) {
+    return {.process_set = set, .name = name};
+  }
+  Submission submission(const Key& key) {
     Submission s;
-    s.request.name = name;
-    s.done = [this, name](absl::StatusOr<Buffer> outcome) {
-      EXPECT_TRUE(outcomes_.emplace(name, outcome.status()).second);
+    s.request.key = key;
+    s.done = [this, key](const absl::StatusOr<Results>& outcome) {
+      EXPECT_TRUE(outcomes_.emplace(key, outcome.status()).second);
     };
     return s;
   }
-  absl::Status push(const std::vector<std::string>& names) {
-    std::vector<Submission> group;
-    for (const std::string& name : names) group.push_back(submission(name));
-    return queue_.push(std::move(group));
+  absl::Status push(const std::string& name, ProcessSetId set = kGlobalSet) {
+    return queue_.push(submission(key(name, set)));
+  }
+  absl::Status outcome_of(const std::string& name) {
+    const auto found = outcomes_.find(key(name));
+    return found == outcomes_.end() ? absl::UnknownError("has none")
+                                    : found->second;
   }
 
   TensorQueue queue_;
-  std::map<std::string, absl::Status> outcomes_;
+  std::map<Key, absl::Status> outcomes_;
 };
 
 TEST_F(TensorQueueTest, HandsRequestsOutOnceAndInOrder) {
-  ASSERT_TRUE(push({"a", "b"}).ok());
-  ASSERT_TRUE(push({"c"}).ok());
+  for (const char* name : {"b", "a", "c"}) ASSERT_TRUE(push(name).ok());
   const std::vector<Request> requests = queue_.take_requests();
   ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0].name, "a");
-  EXPECT_EQ(requests[2].name, "c");
+  EXPECT_EQ(requests[0].key.name, "b");
+  EXPECT_EQ(requests[1].key.name, "a");
+  EXPECT_EQ(requests[2].key.name, "c");
   EXPECT_TRUE(queue_.take_requests().empty());
 }
 
-TEST_F(TensorQueueTest, RefusesTheWholeGroupIfOneNameIsInFlight) {
-  ASSERT_TRUE(push({"a"}).ok());
+TEST_F(TensorQueueTest, RefusesANameInFlightAndLeavesTheSubmissionAsItWas) {
+  ASSERT_TRUE(push("a").ok());
   queue_.take_requests();
-  const absl::Status refused = push({"b", "a"});
+  Submission again = submission(key("a"));
+  again.request.tensors.resize(3);
+  const absl::Status refused = queue_.push(std::move(again));
   EXPECT_TRUE(absl::IsAlreadyExists(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("'a' is in flight"));
   EXPECT_TRUE(queue_.take_requests().empty());
-  EXPECT_TRUE(push({"b"}).ok());
+  EXPECT_EQ(again.request.tensors.size(), 3u);
+  again.done(absl::CancelledError("by the test"));
+  EXPECT_EQ(outcome_of("a").message(), "by the test");
 }
 
-TEST_F(TensorQueueTest, RefusesAGroupThatNamesATensorTwice) {
-  EXPECT_TRUE(absl::IsAlreadyExists(push({"a", "a"})));
+TEST_F(TensorQueueTest, EqualNamesOfDifferentProcessSetsAreTwoNames) {
+  ASSERT_TRUE(push("a").ok());
+  ASSERT_TRUE(push("a", 2).ok());
+  const absl::Status refused = push("a", 2);
+  EXPECT_TRUE(absl::IsAlreadyExists(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("process set 2"));
+  EXPECT_EQ(queue_.take_requests().size(), 2u);
 }
 
 TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsTaken) {
-  ASSERT_TRUE(push({"a"}).ok());
-  ASSERT_EQ(queue_.take({"a"})->size(), 1u);
-  EXPECT_TRUE(absl::IsNotFound(queue_.take({"a"}).status()));
-  EXPECT_TRUE(push({"a"}).ok());
+  ASSERT_TRUE(push("a").ok());
+  ASSERT_EQ(queue_.take({key("a")})->size(), 1u);
+  EXPECT_TRUE(absl::IsNotFound(queue_.take({key("a")}).status()));
+  EXPECT_TRUE(push("a").ok());
+}
+
+TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(push(name).ok());
+  const auto taken = queue_.take({key("c"), key("a")});
+  ASSERT_TRUE(taken.ok());
+  ASSERT_EQ(taken->size(), 2u);
+  EXPECT_EQ((*taken)[0].request.key.name, "c");
+  EXPECT_EQ((*taken)[1].request.key.name, "a");
+  EXPECT_TRUE(queue_.take({key("b")}).ok());
+}
+
+TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
+  ASSERT_TRUE(push("a").ok());
+  ASSERT_TRUE(push("b").ok());
+  queue_.wait_for(key("b"));
+  queue_.wait_for(key("a"));
+  queue_.wait_for(key("unknown"));
+  ASSERT_TRUE(queue_.take({key("b")}).ok());
+  EXPECT_THAT(queue_.take_waited_for(), ElementsAre(key("a")));
+  EXPECT_TRUE(queue_.take_waited_for().empty());
 }
 
 TEST_F(TensorQueueTest, FailsOneSubmission) {
-  ASSERT_TRUE(push({"a", "b"}).ok());
-  queue_.fail("a", absl::InvalidArgumentError("no"));
-  queue_.fail("unknown", absl::InvalidArgumentError("no"));
+  ASSERT_TRUE(push("a").ok());
+  ASSERT_TRUE(push("b").ok());
+  queue_.fail(key("a"), absl::InvalidArgumentError("no"));
+  queue_.fail(key("unknown"), absl::InvalidArgumentError("no"));
   ASSERT_EQ(outcomes_.size(), 1u);
-  EXPECT_EQ(outcomes_["a"].message(), "no");
+  EXPECT_EQ(outcome_of("a").message(), "no");
 }
 
 TEST_F(TensorQueueTest, ClosingFailsAllPendingAndLaterWithTheFirstReason) {
-  ASSERT_TRUE(push({"a", "b"}).ok());
+  ASSERT_TRUE(push("a").ok());
+  ASSERT_TRUE(push("b").ok());
+  queue_.wait_for(key("b"));
   queue_.close(absl::AbortedError("rank 1 died"));
   queue_.close(absl::CancelledError("later"));
-  EXPECT_EQ(outcomes_["a"].message(), "rank 1 died");
-  EXPECT_EQ(outcomes_["b"].message(), "rank 1 died");
-  EXPECT_EQ(push({"c"}).message(), "rank 1 died");
+  EXPECT_EQ(outcome_of("a").message(), "rank 1 died");
+  EXPECT_EQ(outcome_of("b").message(), "rank 1 died");
+  EXPECT_EQ(push("c").message(), "rank 1 died");
+  EXPECT_EQ(queue_.take({key("a")}).status().message(), "rank 1 died");
   EXPECT_TRUE(queue_.take_requests().empty());
+  EXPECT_TRUE(queue_.take_waited_for().empty());
 }
 
 TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
-  Submission s = submission("a");
+  Submission s = submission(key("a"));
   absl::Status again;
-  s.done = [&](const absl::StatusOr<Buffer>&) { again = push({"a"}); };
-  std::vector<Submission> group;
-  group.push_back(std::move(s));
-  ASSERT_TRUE(queue_.push(std::move(group)).ok());
-  queue_.fail("a", absl::InternalError("x"));
+  s.done = [&](const absl::StatusOr<Results>&) { again = push("a"); };
+  ASSERT_TRUE(queue_.push(std::move(s)).ok());
+  queue_.fail(key("a"), absl::InternalError("x"));
   EXPECT_TRUE(again.ok());
+}
+
+// Each submission has exactly one outcome, whoever is first.
+TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
+  constexpr int kEach = 500;
+  std::atomic<int> taken{0};
+  std::atomic<int> done{0};
+  const auto push_many = [&](int first) {
+    for (int i = first; i < first + kEach; ++i) {
+      Submission s;
+      s.request.key.name = std::to_string(i);
+      s.done = [&](const absl::StatusOr<Results>&) { ++done; };
+      Submission refused = s;
+      if (!queue_.push(std::move(s)).ok()) {
+        refused.done(absl::CancelledError(""));
+      }
+    }
+  };
+  std::thread first([&] { push_many(0); });
+  std::thread second([&] { push_many(kEach); });
+  for (int seen = 0; seen < kEach;) {
+    for (const Request& request : queue_.take_requests()) {
+      ++seen;
+      taken += queue_.take({request.key}).ok() ? 1 : 0;
+    }
+  }
+  queue_.close(absl::CancelledError("closed"));
+  first.join();
+  second.join();
+  EXPECT_EQ(taken + done, 2 * kEach);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -132,6 +133,56 @@ TEST(Future, ACallbackThatWaitsForAPromiseThatDiesHearsOfIt) {
         [&](const absl::Status& s) { cancelled = absl::IsCancelled(s); });
   }
   EXPECT_TRUE(cancelled);
+}
+
+TEST(Future, TellsItsPromiseOnceThatSomebodyWaits) {
+  int told = 0;
+  std::optional<Promise<int>> promise;
+  promise.emplace([&] {
+    ++told;
+    promise->set(5);  // Not under the future's lock.
+  });
+  const Future<int> future = promise->future();
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(*future.wait(), 5);
+  EXPECT_EQ(*future.wait(), 5);
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Future, WaitingForAWhileIsWaiting) {
+  int told = 0;
+  const Promise<void> promise([&] { ++told; });
+  EXPECT_FALSE(promise.future().wait_for(std::chrono::nanoseconds(1)));
+  EXPECT_FALSE(promise.future().wait_for(std::chrono::nanoseconds(1)));
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Future, AFewPollsAreNoWaitAndManyAreOne) {
+  int told = 0;
+  const Promise<void> promise([&] { ++told; });
+  EXPECT_FALSE(promise.future().poll());
+  EXPECT_FALSE(promise.future().poll());
+  EXPECT_EQ(told, 0);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(promise.future().poll());
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Future, WhoWaitsForWhatIsThereTellsNobody) {
+  bool told = false;
+  const Promise<void> promise([&] { told = true; });
+  promise.set(absl::OkStatus());
+  EXPECT_EQ(promise.future().wait(), absl::OkStatus());
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(promise.future().poll());
+  EXPECT_FALSE(told);
+}
+
+TEST(Future, WhatItsPromiseWasToBeToldWithGoesWithTheOutcome) {
+  const auto held = std::make_shared<int>(1);
+  const Promise<void> promise([held] {});
+  const Future<void> future = promise.future();
+  EXPECT_EQ(held.use_count(), 2);
+  promise.set(absl::OkStatus());
+  EXPECT_EQ(held.use_count(), 1);
 }
 
 // Many threads copy, compare and drop the same error at once.

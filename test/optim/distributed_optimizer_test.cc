@@ -11,7 +11,7 @@
 #include "horovodpp/autograd/autograd.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/sgd.h"
-#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/world.h"
 
 namespace hvd::optim {

@@ -20,8 +20,11 @@ absl::StatusOr<Config> read(
        {"HOROVOD_SIZE", "HOROVOD_START_TIMEOUT", "HOROVOD_FUSION_THRESHOLD",
         "HOROVOD_CYCLE_TIME", "HOROVOD_CACHE_CAPACITY",
         "HOROVOD_THREAD_AFFINITY", "HOROVOD_LOG_LEVEL", "HOROVOD_LOG_HIDE_TIME",
-        "HOROVODPP_RANKS_PER_NODE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
-        "PMI_SIZE"}) {
+        "HOROVOD_DISABLE_GROUP_FUSION", "HOROVOD_DYNAMIC_PROCESS_SETS",
+        "HOROVOD_STALL_CHECK_DISABLE", "HOROVOD_STALL_CHECK_TIME_SECONDS",
+        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "HOROVODPP_HEARTBEAT_SECONDS",
+        "HOROVODPP_STEPS_BEFORE_SCHEDULE", "HOROVODPP_RANKS_PER_NODE",
+        "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     unsetenv(name);
   }
   for (const auto& [name, value] : variables)
@@ -38,6 +41,12 @@ TEST(Config, HasHorovodsDefaults) {
   EXPECT_EQ(config->start_timeout, std::chrono::seconds(30));
   EXPECT_EQ(config->log.level, telemetry::LogLevel::kWarning);
   EXPECT_FALSE(config->launched);
+  EXPECT_TRUE(config->fuse_groups);
+  EXPECT_EQ(config->stall_warning_time, std::chrono::seconds(60));
+  EXPECT_EQ(config->stall_shutdown_time, std::chrono::seconds(600));
+  EXPECT_EQ(config->steps_before_schedule, 3);
+  EXPECT_EQ(config->heartbeat_deadline, std::chrono::seconds(4));
+  EXPECT_TRUE(config->process_sets.empty());
 }
 
 TEST(Config, ReadsEveryVariable) {
@@ -49,6 +58,12 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_THREAD_AFFINITY", "0,3"},
                             {"HOROVOD_LOG_LEVEL", "Debug"},
                             {"HOROVOD_LOG_HIDE_TIME", "1"},
+                            {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
+                            {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
+                            {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
+                            {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
+                            {"HOROVODPP_HEARTBEAT_SECONDS", "1.5"},
+                            {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "0"},
                             {"HOROVODPP_RANKS_PER_NODE", "2"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->expected_size, 4);
@@ -61,6 +76,29 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config->log.level, telemetry::LogLevel::kDebug);
   EXPECT_TRUE(config->log.hide_time);
   EXPECT_EQ(config->ranks_per_node, 2);
+  EXPECT_FALSE(config->fuse_groups);
+  EXPECT_EQ(config->stall_warning_time, std::chrono::milliseconds(500));
+  EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+  EXPECT_EQ(config->heartbeat_deadline, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config->steps_before_schedule, 0);
+}
+
+TEST(Config, StallsAreNotLookedForWhereThatIsDisabled) {
+  const auto config = read({{"HOROVOD_STALL_CHECK_DISABLE", "1"},
+                            {"HOROVOD_STALL_CHECK_TIME_SECONDS", "5"}});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->stall_warning_time.count(), 0);
+  EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+}
+
+// As in Horovod: what is above zero is true.
+TEST(Config, FlagsAreNumbers) {
+  for (const auto& [text, fuses] :
+       std::map<std::string, bool>{{"0", true}, {"-1", true}, {"2", false}}) {
+    EXPECT_EQ(read({{"HOROVOD_DISABLE_GROUP_FUSION", text}})->fuse_groups,
+              fuses)
+        << text;
+  }
 }
 
 TEST(Config, KnowsTheSignsOfALauncher) {
@@ -79,6 +117,11 @@ TEST(Config, NamesTheVariableItCannotRead) {
       {"HOROVOD_LOG_LEVEL", "loud"},
       {"HOROVOD_THREAD_AFFINITY", "0,x"},
       {"HOROVOD_LOG_HIDE_TIME", "yes"},
+      {"HOROVOD_DISABLE_GROUP_FUSION", "on"},
+      {"HOROVOD_STALL_CHECK_TIME_SECONDS", "-1"},
+      {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "later"},
+      {"HOROVODPP_HEARTBEAT_SECONDS", "0"},
+      {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "-3"},
       {"HOROVOD_START_TIMEOUT", "soon"}};
   for (const auto& [name, value] : wrong) {
     const absl::Status status = read({{name, value}}).status();

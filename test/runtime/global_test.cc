@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "test/runtime/world.h"
 
@@ -71,7 +72,12 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
   const TensorView view = TensorView::of(&value, {1});
   for (const absl::Status& status :
        {allreduce_(view), allreduce(view).status(), allgather(view).status(),
-        broadcast_(view, 0), broadcast(view, 0).status(), barrier()}) {
+        broadcast_(view, 0), broadcast(view, 0).status(),
+        grouped_allreduce_({view}), grouped_allreduce({view}).status(),
+        grouped_allgather({view}).status(), alltoall(view).status(),
+        reducescatter(view).status(), grouped_reducescatter({view}).status(),
+        barrier(), join().status(), add_process_set({0}).status(),
+        remove_process_set(ProcessSet::global())}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(text_of(status), HasSubstr("call hvd::init() first"));
   }
@@ -81,6 +87,9 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
   }
   EXPECT_THROW(is_homogeneous(), Error);
   EXPECT_THROW(current_runtime(), Error);
+  EXPECT_THROW(process_set_size(ProcessSet::global()), Error);
+  EXPECT_THROW(process_set_rank(ProcessSet::global()), Error);
+  EXPECT_THROW(process_set_included(ProcessSet::global()), Error);
 }
 
 TEST(Global, AJobOfOneNeedsNoLauncher) {
@@ -103,6 +112,15 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
     EXPECT_EQ(broadcast_(view, 0), absl::OkStatus());
     EXPECT_EQ(broadcast(view, 0)->data<float>()[0], 3.0f);
     EXPECT_EQ(barrier(), absl::OkStatus());
+    EXPECT_EQ(grouped_allreduce_({view, view}, {.name = "g"}),
+              absl::OkStatus());
+    EXPECT_EQ(grouped_allreduce({view})->at(0).data<float>()[0], 3.0f);
+    EXPECT_EQ(grouped_allgather({view, view})->at(1).data<float>()[0], 3.0f);
+    EXPECT_EQ(alltoall(view)->tensor.data<float>()[0], 3.0f);
+    EXPECT_EQ(alltoall(view, {.splits = {1}})->received_splits.at(0), 1);
+    EXPECT_EQ(reducescatter(view)->data<float>()[0], 3.0f);
+    EXPECT_EQ(grouped_reducescatter({view})->at(0).data<float>()[0], 3.0f);
+    EXPECT_EQ(*join(), 0);
     const Future<void> pending = allreduce_async_(view, {.name = "y"});
     EXPECT_EQ(synchronize(pending), absl::OkStatus());
     EXPECT_TRUE(poll(pending));
@@ -121,6 +139,20 @@ TEST(Global, RanksThatAreThreadsHaveAJobEach) {
                          {.name = "x", .op = ReduceOp::kSum}),
               absl::OkStatus());
     EXPECT_EQ(value, 3);
+    const auto set = add_process_set({2, 0});
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    EXPECT_EQ(process_set_ranks(*set), (std::vector<int>{0, 2}));
+    EXPECT_EQ(process_set_size(*set), 2);
+    EXPECT_EQ(process_set_included(*set), rank() != 1);
+    if (rank() == 1) {
+      EXPECT_THROW(process_set_rank(*set), Error);
+    } else {
+      EXPECT_EQ(process_set_rank(*set), rank() / 2);
+      EXPECT_EQ(barrier(*set), absl::OkStatus());
+      EXPECT_EQ(join(*set).status(), absl::OkStatus());
+    }
+    EXPECT_EQ(remove_process_set(*set), absl::OkStatus());
+    EXPECT_THROW(process_set_size(*set), Error);
   });
   EXPECT_FALSE(is_initialized());
 }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <latch>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -31,16 +33,19 @@ std::string suite_name(
          (layout.second == 0 ? "" : "By" + std::to_string(layout.second));
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, RuntimeSuite,
-                         ::testing::Combine(::testing::ValuesIn(kLayouts),
-                                            ::testing::ValuesIn(suite::kCases)),
-                         suite_name);
+INSTANTIATE_TEST_SUITE_P(
+    Threads, RuntimeSuite,
+    ::testing::Combine(::testing::ValuesIn(kLayouts),
+                       ::testing::ValuesIn(suite::all_cases())),
+    suite_name);
 
 TEST_P(RuntimeSuite, Holds) {
   const auto [layout, what] = GetParam();
   run_world({.size = layout.first, .ranks_per_node = layout.second},
             [run = what.run](Runtime& job, LoopbackWorld&) {
               run(job);
+              // Who is in few sets is through early.
+              EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
               EXPECT_EQ(job.stop(), absl::OkStatus());
             });
 }
@@ -142,6 +147,90 @@ TEST(Runtime, RanksThatAreConfiguredDifferentlyDoNotStart) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// What every rank of two gets that start with these.
+std::vector<absl::Status> start_two(const Config& first, const Config& second) {
+  LoopbackWorld world(2);
+  std::vector<absl::Status> outcomes(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      outcomes[static_cast<std::size_t>(rank)] =
+          Runtime::start(rank == 0 ? first : second, world.communicator(rank))
+              .status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
+  const std::map<std::string, std::function<void(Config&)>> changes = {
+      {"HOROVOD_FUSION_THRESHOLD=5", [](Config& c) { c.fusion_threshold = 5; }},
+      {"HOROVOD_CYCLE_TIME=3",
+       [](Config& c) { c.cycle_time = std::chrono::milliseconds(3); }},
+      {"HOROVOD_DISABLE_GROUP_FUSION=1",
+       [](Config& c) { c.fuse_groups = false; }},
+      {"HOROVODPP_STEPS_BEFORE_SCHEDULE=0",
+       [](Config& c) { c.steps_before_schedule = 0; }},
+      {"HOROVOD_STALL_CHECK_TIME_SECONDS=0",
+       [](Config& c) { c.stall_warning_time = std::chrono::seconds(0); }},
+      {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=1.5",
+       [](Config& c) {
+         c.stall_shutdown_time = std::chrono::milliseconds(1500);
+       }},
+      {"HOROVODPP_HEARTBEAT_SECONDS=9",
+       [](Config& c) { c.heartbeat_deadline = std::chrono::seconds(9); }},
+      {"process_sets=[[0], [1]]",
+       [](Config& c) {
+         c.process_sets = {{0}, {1}};
+       }},
+      {"HOROVODPP_RANKS_PER_NODE=1", [](Config& c) { c.ranks_per_node = 1; }}};
+  for (const auto& [text, change] : changes) {
+    Config other;
+    change(other);
+    for (const absl::Status& status : start_two(Config(), other)) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 has " + text));
+    }
+  }
+}
+
+TEST(Runtime, ProcessSetsOfTheStartThatCannotBeEndItOnEveryRank) {
+  Config odd;
+  odd.process_sets = {{0}, {0, 5}};
+  Config twice;
+  twice.process_sets = {{1}, {0}, {1}};
+  for (const absl::Status& status : start_two(odd, odd)) {
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(suite::text_of(status), HasSubstr("entry 1 of process_sets"));
+    EXPECT_THAT(suite::text_of(status), HasSubstr("names rank 5"));
+  }
+  for (const absl::Status& status : start_two(twice, twice)) {
+    EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+    EXPECT_THAT(suite::text_of(status), HasSubstr("entry 2 of process_sets"));
+  }
+}
+
+TEST(Runtime, ProcessSetsOfTheStartAreNumberedInTheirOrder) {
+  WorldOptions options{.size = 3};
+  options.config.process_sets = {{2, 0}, {1}};
+  run_world(options, [](Runtime& job, LoopbackWorld&) {
+    const std::vector<ProcessSet> sets = job.process_sets();
+    ASSERT_EQ(sets.size(), 3u);
+    EXPECT_EQ(sets[1].to_string(), "process set 1 [0, 2]");
+    EXPECT_EQ(sets[2].to_string(), "process set 2 [1]");
+    for (const ProcessSet& set : sets) {
+      if (!suite::is_in(job, set)) continue;
+      EXPECT_EQ(suite::count_members(job, set),
+                static_cast<float>(set.ranks().size()));
+    }
+    EXPECT_EQ(suite::add_set(job, {1, 2}).id(), 3u);
+    EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ(job.remove_process_set_async(sets[1]).wait(), absl::OkStatus());
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
 TEST(Runtime, ARankThatDoesNotComeIsADeadlineAndNotAHang) {
   LoopbackWorld world(2);
   Config config;
@@ -157,7 +246,75 @@ TEST(Runtime, ATinyCacheAndNoFusionChangeNoResult) {
   run_world(options, [](Runtime& job, LoopbackWorld&) {
     suite::completes_a_thousand_tensors_in_any_order(job);
     suite::mismatches_fail_everywhere_and_the_job_goes_on(job);
+    suite::groups_and_tensors_complete_in_any_order(job);
+    suite::what_a_name_stands_for_may_change(job);
+    suite::joined_ranks_take_part_in_fused_batches_and_groups(job);
     EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
+TEST(Runtime, NoCacheAtAllChangesNoResult) {
+  WorldOptions options{.size = 3};
+  options.config.cache_capacity = 0;
+  run_world(options, [](Runtime& job, LoopbackWorld&) {
+    suite::groups_and_tensors_complete_in_any_order(job);
+    suite::a_steady_program_may_change_at_any_step(job);
+    suite::joined_ranks_take_part_in_fused_batches_and_groups(job);
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
+TEST(Runtime, GroupsThatAreNotFusedGiveTheSameResults) {
+  WorldOptions options{.size = 3};
+  options.config.fuse_groups = false;
+  run_world(options, [](Runtime& job, LoopbackWorld&) {
+    suite::reduces_groups_of_mixed_dtypes(job);
+    suite::groups_and_tensors_complete_in_any_order(job);
+    EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+}
+
+// 0: never; 1: as soon as a step is repeated.
+TEST(Runtime, WhenTheOrderIsFixedChangesNoResult) {
+  for (const int steps : {0, 1}) {
+    WorldOptions options{.size = 3};
+    options.config.steps_before_schedule = steps;
+    run_world(options, [](Runtime& job, LoopbackWorld&) {
+      suite::a_steady_program_may_change_at_any_step(job);
+      suite::reduces_groups_of_mixed_dtypes(job);
+      suite::what_a_name_stands_for_may_change(job);
+      suite::gathers_rows_that_change_from_call_to_call(job);
+      suite::joined_ranks_change_no_reduction(job);
+      EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+      EXPECT_EQ(job.stop(), absl::OkStatus());
+    });
+  }
+}
+
+TEST(Runtime, AFutureMayBeWaitedForAfterItsRuntimeIsGone) {
+  std::vector<Future<void>> left(2);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    if (job.topology().rank() == 1) return;
+    static float value = 1;
+    left[0] = job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"});
+  });
+  EXPECT_TRUE(absl::IsCancelled(left[0].wait()));
+}
+
+// Fails every member's future, and queues nothing.
+TEST(Runtime, AGroupAfterTheShutdownIsRefused) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+    float value = 1;
+    const TensorView view = TensorView::of(&value, {1});
+    for (const absl::Status& status :
+         {job.grouped_allreduce_async_({view, view}).wait(),
+          job.grouped_allgather_async({view}).wait().status(),
+          job.join_async().wait().status(), job.barrier_async().wait(),
+          job.add_process_set_async({0}).wait().status()}) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    }
   });
 }
 
@@ -165,7 +322,7 @@ TEST(Runtime, WhatIsHeldBackForCompanyStillRuns) {
   WorldOptions options{.size = 2};
   options.config.cycle_time = std::chrono::milliseconds(1);
   run_world(options, [](Runtime& job, LoopbackWorld&) {
-    suite::reduces_every_op(job);
+    suite::reduces_every_dtype_by_every_op(job);
     EXPECT_EQ(job.stop(), absl::OkStatus());
   });
 }
@@ -195,9 +352,14 @@ TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
         TensorView::of(&value, Shape(std::vector<std::int64_t>(65, 1)));
     const TensorView endless =
         TensorView::of(&value, {std::int64_t{1} << 62, 0});
+    std::vector<std::int64_t> splits = {0, 0};
+    splits[0] = std::int64_t{1} << 62;
     for (const absl::Status& status :
          {job.allreduce_async_(deep, {.name = "deep"}).wait(),
-          job.allgather_async(endless, {.name = "endless"}).wait().status()}) {
+          job.allgather_async(endless, {.name = "endless"}).wait().status(),
+          job.alltoall_async(endless, {.name = "all to 0", .splits = splits})
+              .wait()
+              .status()}) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     }
     EXPECT_EQ(job.stop(), absl::OkStatus());

@@ -8,6 +8,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mpi_communicator.h"
+#include "test/transport/boarded_world.h"
 #include "test/transport/communicator_suite.h"
 
 namespace hvd::transport {
@@ -40,6 +41,45 @@ INSTANTIATE_TEST_SUITE_P(Loopback, CommunicatorSuite,
                          ::testing::Values(threads(1), threads(2), threads(3),
                                            threads(4), threads(4, 2), kSolo),
                          [](const auto& kind) { return kind.param.name; });
+
+// Every job is the next epoch of one world.
+JobKind epochs(const std::string& name, int size, const Members& members) {
+  auto world = std::make_shared<BoardedWorld>(size);
+  return {.name = name,
+          .run = [=](const std::function<void(Communicator&)>& body) {
+            ++world->epoch;
+            std::vector<std::thread> ranks;
+            for (int rank : members) {
+              ranks.emplace_back([&, rank] {
+                body(*subset(world->board(rank), members, world->epoch));
+              });
+            }
+            for (std::thread& rank : ranks) rank.join();
+          }};
+}
+
+// Ranks 1 and 2 of what ranks 0, 2 and 3 of a world are.
+const JobKind kNested = {
+    .name = "Nested",
+    .run = [](const std::function<void(Communicator&)>& body) {
+      BoardedWorld world(4);
+      std::vector<std::thread> ranks;
+      for (int rank : {2, 3}) {
+        ranks.emplace_back([&, rank] {
+          const auto board =
+              board_over(subset(world.board(rank), {0, 2, 3}, 2));
+          body(*subset(board, {1, 2}, 2));
+        });
+      }
+      for (std::thread& rank : ranks) rank.join();
+    }};
+
+INSTANTIATE_TEST_SUITE_P(
+    Subset, CommunicatorSuite,
+    ::testing::Values(epochs("All", 3, {0, 1, 2}), epochs("Some", 5, {0, 2, 3}),
+                      epochs("WithoutTheFirst", 4, {1, 2, 3}),
+                      epochs("One", 3, {2}), kNested),
+    [](const auto& kind) { return kind.param.name; });
 
 std::chrono::steady_clock::time_point in(std::chrono::milliseconds patience) {
   return std::chrono::steady_clock::now() + patience;
@@ -76,6 +116,23 @@ TEST(LoopbackWorld, AnExchangeWithoutARankNamesItWhenTheTimeIsOver) {
   ASSERT_TRUE(absl::IsDeadlineExceeded(all.status())) << all.status();
   EXPECT_NE(all.status().message().find("rank 2"), std::string::npos)
       << all.status();
+}
+
+TEST(LoopbackWorld, AnExchangeEndsAtOnceIfARankIsDead) {
+  LoopbackWorld world(3);
+  const auto rank0 = world.communicator(0);
+  const auto rank1 = world.communicator(1);
+  const auto named = [](const absl::Status& status) {
+    return absl::IsAborted(status) &&
+           status.message().find("rank 2") != absl::string_view::npos;
+  };
+  // Before the exchange, and in the middle of it.
+  std::thread waits([&] {
+    EXPECT_TRUE(named(rank0->exchange("", in(std::chrono::hours(1))).status()));
+  });
+  world.kill(2);
+  waits.join();
+  EXPECT_TRUE(named(rank1->exchange("", in(std::chrono::hours(1))).status()));
 }
 
 TEST(LoopbackWorld, TellsEveryPeerOfADeathOnce) {

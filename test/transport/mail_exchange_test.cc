@@ -124,5 +124,34 @@ TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
   }
 }
 
+// Whichever rank sees that another one is dead, all others are told at once.
+TEST(ExchangeByMail, ARankThatSeesADeathCallsItOffForAll) {
+  class SeesADeath : public ExchangePost {
+   public:
+    explicit SeesADeath(LoopbackPost& post) : post_(post) {}
+    int rank() const override { return post_.rank(); }
+    const std::vector<Peer>& peers() const override { return post_.peers(); }
+    absl::Status send(int to, std::string bytes) override {
+      return post_.send(to, std::move(bytes));
+    }
+    absl::StatusOr<std::optional<Mail>> receive() override {
+      return absl::AbortedError("rank 2 fell over");
+    }
+    absl::StatusOr<bool> flushed() override { return post_.flushed(); }
+
+   private:
+    LoopbackPost& post_;
+  };
+  for (int who : {0, 1, 3}) {
+    on_ranks(4, {0, 1, 3}, [&](LoopbackPost& post) {
+      SeesADeath sees(post);
+      const auto far = Clock::now() + std::chrono::hours(1);
+      const All all = post.rank() == who ? exchange_by_mail(sees, 0, "", far)
+                                         : exchange_by_mail(post, 0, "", far);
+      EXPECT_EQ(all.status(), absl::AbortedError("rank 2 fell over"));
+    });
+  }
+}
+
 }  // namespace
 }  // namespace hvd::transport

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "horovodpp/core/topology.h"
+#include "horovodpp/transport/subset_communicator.h"
 #include "test/transport/communicator_suite.h"
 
 namespace hvd::transport {
@@ -18,7 +19,31 @@ const JobKind kMpi = {
       body(**communicator);
     }};
 
-INSTANTIATE_TEST_SUITE_P(World, CommunicatorSuite, ::testing::Values(kMpi),
+// A job of all ranks but rank 1, who looks on, if there are more than two.
+void run_without_rank_one(const std::function<void(Communicator&)>& body) {
+  auto wires = make_mpi_communicator({});
+  ASSERT_TRUE(wires.ok()) << wires.status();
+  const auto board = std::make_shared<Switchboard>(
+      std::shared_ptr<Communicator>(*std::move(wires)));
+  std::vector<int> members;
+  const int size = board->wires().size();
+  for (int rank = 0; rank < size; ++rank) {
+    if (rank != 1 || size <= 2) members.push_back(rank);
+  }
+  if (size > 2 && board->wires().rank() == 1) return;
+  // One epoch after the other over the same wires.
+  for (std::uint32_t epoch : {2u, 3u, 5u}) {
+    const auto subset =
+        make_subset_communicator(board, {.members = members, .epoch = epoch});
+    ASSERT_TRUE(subset.ok()) << subset.status();
+    body(**subset);
+  }
+}
+
+const JobKind kSubset = {.name = "MpiSubset", .run = run_without_rank_one};
+
+INSTANTIATE_TEST_SUITE_P(World, CommunicatorSuite,
+                         ::testing::Values(kMpi, kSubset),
                          [](const auto& kind) { return kind.param.name; });
 
 std::chrono::steady_clock::time_point soon() {

@@ -71,5 +71,24 @@ TEST_F(MpiTransfersTest, AnotherNumberOfChunksIsSeen) {
   keep_leftovers_of(wires);
 }
 
+TEST_F(MpiTransfersTest, AnAbandonedSendThatNobodyReceivesKeepsItsMemory) {
+  MpiTransfers wires({.comm = world_.comm(),
+                      .rank = world_.rank(),
+                      .tags = world_.tags(),
+                      .generation = world_.generation()});
+  // Beyond what any MPI takes over at once. Never freed, as MPI may read it.
+  static const auto* large = new std::string(std::size_t{8} << 20, 'l');
+  const DataTag tag = {.epoch = 9, .sequence = 0};
+  const auto out = wires.post_send(next(), tag, bytes_of(*large));
+  ASSERT_TRUE(out.ok());
+  EXPECT_FALSE(wires.abandon(*out));
+  std::string theirs(8, '?');
+  const auto in = wires.post_receive(previous(), {.epoch = 10, .sequence = 0},
+                                     bytes_of(theirs));
+  ASSERT_TRUE(in.ok());
+  EXPECT_TRUE(wires.abandon(*in));
+  keep_leftovers_of(wires);
+}
+
 }  // namespace
 }  // namespace hvd::transport

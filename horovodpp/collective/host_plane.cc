@@ -1,0 +1,106 @@
+#include "horovodpp/collective/host_plane.h"
+
+#include <cstring>
+#include <numeric>
+
+#include "horovodpp/collective/call_checks.h"
+#include "horovodpp/collective/piece_stream.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+namespace {
+
+void copy(const std::byte* from, std::byte* to, std::size_t bytes) {
+  if (bytes > 0 && from != to) std::memcpy(to, from, bytes);
+}
+
+void reduce_alone(std::span<const Piece> pieces, const ReduceKernel& kernel) {
+  for (const Piece& piece : pieces) {
+    kernel.reduce({&piece.input, 1}, piece.output, piece.count);
+  }
+}
+
+}  // namespace
+
+absl::Status HostPlane::noted(const absl::Status& outcome) {
+  if (!absl::IsCancelled(outcome)) failure_ = outcome;
+  return outcome;
+}
+
+// Where nothing is to be moved the ranks still meet: that a call returns OK
+// says that every rank has entered it.
+absl::Status HostPlane::allreduce(std::span<const Piece> pieces,
+                                  const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  HVD_RETURN_IF_ERROR(check(reduction));
+  const ReduceKernel kernel(reduction, ranks_);
+  if (ranks_ == 1) {
+    reduce_alone(pieces, kernel);
+    return absl::OkStatus();
+  }
+  if (total_count(pieces) == 0) return noted(meet(call));
+  return noted(move(pieces, kernel, call));
+}
+
+absl::Status HostPlane::reducescatter(std::span<const Piece> pieces,
+                                      std::span<const std::int64_t> counts,
+                                      const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  HVD_RETURN_IF_ERROR(check(reduction));
+  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks_));
+  const ReduceKernel kernel(reduction, ranks_);
+  if (ranks_ == 1) {
+    reduce_alone(pieces, kernel);
+    return absl::OkStatus();
+  }
+  if (total_count(pieces) == 0) return noted(meet(call));
+  return noted(move(pieces, counts, kernel, call));
+}
+
+absl::Status HostPlane::allgather(std::span<const std::byte> mine,
+                                  std::span<const std::size_t> bytes_of_rank,
+                                  std::byte* output, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  HVD_RETURN_IF_ERROR(
+      check_allgather(mine.size(), bytes_of_rank, rank_, ranks_));
+  if (ranks_ == 1) {
+    copy(mine.data(), output, mine.size());
+    return absl::OkStatus();
+  }
+  const std::size_t total = std::accumulate(
+      bytes_of_rank.begin(), bytes_of_rank.end(), std::size_t{0});
+  if (total == 0) return noted(meet(call));
+  return noted(move(Gather{mine, bytes_of_rank, output}, call));
+}
+
+absl::Status HostPlane::broadcast(const std::byte* input, std::byte* output,
+                                  std::size_t bytes, int root, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  HVD_RETURN_IF_ERROR(check_broadcast(root, ranks_));
+  if (rank_ == root) copy(input, output, bytes);
+  if (bytes == 0 || ranks_ == 1) return absl::OkStatus();
+  return noted(move(Broadcast{input, output, bytes, root}, call));
+}
+
+absl::Status HostPlane::alltoall(std::span<const std::byte> input,
+                                 std::span<const std::size_t> send_bytes,
+                                 std::byte* output,
+                                 std::span<const std::size_t> receive_bytes,
+                                 Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  HVD_RETURN_IF_ERROR(
+      check_alltoall(input.size(), send_bytes, receive_bytes, rank_, ranks_));
+  if (ranks_ == 1) {
+    copy(input.data(), output, input.size());
+    return absl::OkStatus();
+  }
+  return noted(move(Exchange{input, send_bytes, output, receive_bytes}, call));
+}
+
+absl::Status HostPlane::barrier(Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  if (ranks_ == 1) return absl::OkStatus();
+  return noted(meet(call));
+}
+
+}  // namespace hvd::collective

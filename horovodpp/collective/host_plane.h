@@ -1,0 +1,92 @@
+// What the planes for CPU memory have in common: they check a call's arguments,
+// serve a single rank without moving anything, and remember the error after
+// which they are not to be used again. How bytes move is left to the derived
+// plane.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/reduce_kernels.h"
+
+namespace hvd::collective {
+
+class HostPlane : public DataPlane {
+ public:
+  bool supports(const Device& device, std::size_t) const override {
+    return device.is_cpu();
+  }
+
+  absl::Status allreduce(std::span<const Piece> pieces,
+                         const Reduction& reduction, Call call) final;
+  absl::Status reducescatter(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const Reduction& reduction, Call call) final;
+  absl::Status allgather(std::span<const std::byte> mine,
+                         std::span<const std::size_t> bytes_of_rank,
+                         std::byte* output, Call call) final;
+  absl::Status broadcast(const std::byte* input, std::byte* output,
+                         std::size_t bytes, int root, Call call) final;
+  absl::Status alltoall(std::span<const std::byte> input,
+                        std::span<const std::size_t> send_bytes,
+                        std::byte* output,
+                        std::span<const std::size_t> receive_bytes,
+                        Call call) final;
+  absl::Status barrier(Call call) final;
+
+ protected:
+  // The arguments of DataPlane's calls, put together.
+  struct Gather {
+    std::span<const std::byte> mine;
+    std::span<const std::size_t> bytes_of_rank;
+    std::byte* output;
+  };
+  struct Broadcast {
+    const std::byte* input;
+    std::byte* output;
+    std::size_t bytes;
+    int root;
+  };
+  struct Exchange {
+    std::span<const std::byte> input;
+    std::span<const std::size_t> send_bytes;
+    std::byte* output;
+    std::span<const std::size_t> receive_bytes;
+  };
+
+  // `rank` is this rank's position among `ranks`. If `fitness` is an error, all
+  // calls return it.
+  HostPlane(int rank, int ranks, const absl::Status& fitness)
+      : rank_(rank), ranks_(ranks), failure_(fitness) {}
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+
+ private:
+  // The calls as DataPlane has them, after the checks: between two or more
+  // ranks, and with something to move (an Exchange may have nothing). The root
+  // of a Broadcast has its output already.
+  virtual absl::Status move(std::span<const Piece> pieces,
+                            const ReduceKernel& kernel, const Call& call) = 0;
+  virtual absl::Status move(std::span<const Piece> pieces,
+                            std::span<const std::int64_t> counts,
+                            const ReduceKernel& kernel, const Call& call) = 0;
+  virtual absl::Status move(const Gather& gather, const Call& call) = 0;
+  virtual absl::Status move(const Broadcast& broadcast, const Call& call) = 0;
+  virtual absl::Status move(const Exchange& exchange, const Call& call) = 0;
+  virtual absl::Status meet(const Call& call) = 0;
+
+  // Notes the outcome of a call.
+  absl::Status noted(const absl::Status& outcome);
+
+  const int rank_;
+  const int ranks_;
+  absl::Status failure_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,62 @@
+// The ScheduleQueue holds what the root has decided to schedule and has not yet
+// given out: operations to run, and other records between them. It cuts the
+// operations into batches as it gives them out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "horovodpp/coordinator/cycle.h"
+#include "horovodpp/coordinator/fusion_planner.h"
+#include "horovodpp/coordinator/message.h"
+#include "horovodpp/core/clock.h"
+
+namespace hvd::coordinator {
+
+class ScheduleQueue {
+ public:
+  // `hold_back`: the longest a batch below the threshold waits for company.
+  ScheduleQueue(const FusionOptions& fusion, Clock::Duration hold_back)
+      : fusion_(fusion), hold_back_(hold_back) {}
+
+  void push(const Record& record) { queue_.push_back({.record = record}); }
+  void push_front(const Record& record) {
+    queue_.push_front({.record = record});
+  }
+  void push_run(std::uint32_t id, std::shared_ptr<const Request> request,
+                int participants);
+  bool empty() const { return queue_.empty(); }
+
+  // The next records, in whole batches; at most kMaxAppend of them. Runs only if
+  // `is_idle`: batches form while those before them are executed. Fusion does
+  // not look beyond other records.
+  std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
+  // When cut() will have something it now holds back, if it does.
+  std::optional<Clock::TimePoint> held_until() const;
+
+  // If all there is are runs of operations in `cycle`: drops them, true.
+  bool drop_all_of(const Cycle& cycle);
+
+ private:
+  struct Queued {
+    Record record = {};
+    std::shared_ptr<const Request> request = {};  // Of a run.
+    int participants = 0;
+    bool is_run() const { return record.kind == RecordKind::kRun; }
+  };
+
+  std::size_t leading_runs() const;
+  std::vector<Record> cut_runs(std::size_t runs);
+
+  const FusionOptions fusion_;
+  const Clock::Duration hold_back_;
+  std::deque<Queued> queue_;
+  std::size_t bytes_ = 0;  // Of its runs.
+  std::optional<Clock::TimePoint> waiting_since_;
+};
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,64 @@
+#include "horovodpp/coordinator/step_detector.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hvd::coordinator {
+namespace {
+
+// The most equal steps that are waited for; and an order that was followed this
+// many times as long as it was waited for was of use.
+constexpr int kMostSteps = 256;
+constexpr std::uint64_t kUseful = 10;
+
+}  // namespace
+
+void StepDetector::ran(std::uint32_t id) {
+  if (steps_ == 0) return;
+  if (current_.empty() && !in_last_.contains(id)) {
+    // The last step was not complete: it has grown.
+    equal_ = 0;
+    current_ = std::exchange(last_, {});
+    in_current_ = std::exchange(in_last_, {});
+  }
+  if (in_current_.contains(id)) {
+    // A new step begins, and the one before was not like its predecessor.
+    equal_ = 1;
+    last_ = std::exchange(current_, {});
+    in_last_ = std::exchange(in_current_, {});
+  }
+  current_.push_back(id);
+  in_current_.insert(id);
+  if (equal_ > 0 && in_current_ == in_last_) {
+    ++equal_;
+    last_ = std::exchange(current_, {});
+    in_current_.clear();
+  }
+}
+
+void StepDetector::disturb() {
+  equal_ = 0;
+  last_.clear();
+  current_.clear();
+  in_last_.clear();
+  in_current_.clear();
+}
+
+std::vector<std::uint32_t> StepDetector::repeated() const {
+  if (steps_ == 0 || equal_ < needed_ || !current_.empty()) return {};
+  if (!hopeless_.empty() && hopeless_ == in_last_) return {};
+  return last_;
+}
+
+void StepDetector::followed(std::uint64_t steps) {
+  if (steps == 0) {
+    hopeless_ = in_last_;
+  } else if (steps >= kUseful * static_cast<std::uint64_t>(needed_)) {
+    needed_ = steps_;
+  } else {
+    needed_ = std::min(kMostSteps, 2 * needed_);
+  }
+  disturb();
+}
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,38 @@
+// A Submission is what a caller asked for: the request its peers are told
+// about, and the memory and completion they are not.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/coordinator/request.h"
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/tensor_view.h"
+
+namespace hvd::coordinator {
+
+// What an operation has to say once it is done.
+struct Results {
+  // Where the runtime allocates: one for each tensor of an allgather or
+  // reducescatter without outputs, or of an alltoall.
+  std::vector<Buffer> tensors = {};
+  std::vector<std::int64_t> received_splits = {};  // alltoall
+  // The rank that joined last (join), the number of the set (add_process_set).
+  std::int64_t number = 0;
+};
+
+struct Submission {
+  Request request = {};
+  // One for each tensor of the request.
+  std::vector<ConstTensorView> inputs = {};
+  // Where the results go; empty where the runtime allocates them.
+  std::vector<TensorView> outputs = {};
+  // alltoall: rows of the first dimension for each rank of the set.
+  std::vector<std::int64_t> splits = {};
+  // Called once with the outcome.
+  std::function<void(absl::StatusOr<Results>)> done = {};
+};
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,301 @@
+#include "horovodpp/coordinator/subtree.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::coordinator {
+namespace {
+
+absl::Status said_twice(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("said twice: ", what));
+}
+
+absl::Status no_member() {
+  return absl::InvalidArgumentError(
+      "said of a process set to which the sender does not belong");
+}
+
+std::uint64_t low_bits(std::size_t count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+// Makes one proposal of two for the same key.
+void merge(Propose& merged, Propose& more) {
+  if (more.rank < merged.rank) std::swap(merged, more);
+  merged.count += more.count;
+  merged.root_is_here = merged.root_is_here || more.root_is_here;
+  if (merged.other) return;
+  if (find_mismatch(merged.rank, merged.request, more.rank, more.request)) {
+    merged.other_rank = more.rank;
+    merged.other = std::move(more.request);
+  } else if (more.other) {
+    merged.other_rank = more.other_rank;
+    merged.other = std::move(more.other);
+  }
+}
+
+}  // namespace
+
+Subtree::Subtree(std::shared_ptr<const Tree> tree, int node,
+                 const ProcessSets& sets)
+    : tree_(std::move(tree)), node_(node) {
+  for (const ProcessSetId id : sets.ids()) {
+    if (id == kGlobalSet) {
+      sets_[id].members = everybody();
+    } else {
+      add_set(id, *sets.ranks(id));
+    }
+  }
+}
+
+Subtree::Sources Subtree::everybody() const {
+  return {low_bits(tree_->ranks_of(node_).size()),
+          low_bits(tree_->children(node_).size())};
+}
+
+std::optional<Subtree::Sources> Subtree::source_of(int rank) const {
+  const auto bit_of = [rank](const auto& list, const auto& rank_of) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (rank_of(list[i]) == rank) return std::uint64_t{1} << i;
+    }
+    return std::uint64_t{0};
+  };
+  const Sources source = {
+      bit_of(tree_->ranks_of(node_), [](int r) { return r; }),
+      bit_of(tree_->children(node_),
+             [this](int child) { return tree_->leader_of(child); })};
+  if (source.empty()) return std::nullopt;
+  return source;
+}
+
+Subtree::Sources Subtree::members_of(const std::vector<int>& ranks) const {
+  Sources members;
+  for (const int rank : ranks) {
+    int node = tree_->node_of(rank);
+    if (node == node_) {
+      members = members | *source_of(rank);
+      continue;
+    }
+    while (node != Tree::kNone && tree_->parent(node) != node_) {
+      node = tree_->parent(node);
+    }
+    if (node != Tree::kNone) {
+      members = members | *source_of(tree_->leader_of(node));
+    }
+  }
+  return members;
+}
+
+void Subtree::add_set(ProcessSetId id, const std::vector<int>& ranks) {
+  sets_[id] = {.members = members_of(ranks)};
+}
+
+absl::Status Subtree::receive(int from, Message message) {
+  const std::optional<Sources> source = source_of(from);
+  if (!source) {
+    return absl::InvalidArgumentError(
+        "a message went up the tree by a way that is none");
+  }
+  return std::visit([&](auto& body) { return take(*source, body); }, message);
+}
+
+template <typename M>
+absl::Status Subtree::take(const Sources&, M&) {
+  return absl::InvalidArgumentError("a message that is not for counting");
+}
+
+absl::Status Subtree::take(const Sources& from, Propose& message) {
+  const Key key = message.request.key;
+  const auto set = sets_.find(key.process_set);
+  if (set == sets_.end()) return absl::OkStatus();
+  if (!set->second.members.includes(from)) return no_member();
+  const auto [place, is_new] = proposals_.try_emplace(key);
+  Count& count = place->second;
+  if (count.from.overlaps(from)) return said_twice("a proposal");
+  count.from = count.from | from;
+  if (is_new) {
+    count.merged = std::move(message);
+  } else {
+    merge(count.merged, message);
+  }
+  tell_if_complete(key);
+  return absl::OkStatus();
+}
+
+void Subtree::tell_if_complete(const Key& key) {
+  const auto found = proposals_.find(key);
+  const Set& set = sets_[key.process_set];
+  if (!(found->second.from | set.joined).includes(set.members)) return;
+  messages_.emplace_back(std::move(found->second.merged));
+  proposals_.erase(found);
+}
+
+absl::Status Subtree::take(const Sources&, Outdated& message) {
+  messages_.emplace_back(message);
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, Ready& message) {
+  for (const std::uint32_t id : message.ids) {
+    const auto set = set_of_id_.find(id);
+    // It has been retired meanwhile: whom it concerns will propose anew.
+    if (set == set_of_id_.end()) continue;
+    HVD_RETURN_IF_ERROR(count_ready(from, id, set->second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::complete_here(std::uint32_t id, ProcessSetId set) {
+  if (!set_of_id_.contains(id)) return absl::OkStatus();
+  return count_ready({sets_[set].members.ranks, 0}, id, set);
+}
+
+absl::Status Subtree::count_ready(const Sources& from, std::uint32_t id,
+                                  ProcessSetId set) {
+  Sources& count = ready_[id];
+  if (count.overlaps(from)) return said_twice("an id is complete");
+  count = count | from;
+  if (!count.includes(sets_[set].members)) return absl::OkStatus();
+  ready_.erase(id);
+  if (!messages_.empty() && std::holds_alternative<Ready>(messages_.back())) {
+    std::get<Ready>(messages_.back()).ids.push_back(id);
+  } else {
+    messages_.emplace_back(Ready{{id}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, Passed& message) {
+  for (const std::uint32_t id : message.ids) {
+    Sources& count = passed_[id];
+    if (count.overlaps(from)) return said_twice("an id is passed");
+    count = count | from;
+    if (!count.includes(everybody())) continue;
+    passed_.erase(id);
+    if (!messages_.empty() &&
+        std::holds_alternative<Passed>(messages_.back())) {
+      std::get<Passed>(messages_.back()).ids.push_back(id);
+    } else {
+      messages_.emplace_back(Passed{{id}});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources&, Join& message) {
+  messages_.emplace_back(message);
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, Joined& message) {
+  const auto found = sets_.find(message.process_set);
+  if (found == sets_.end()) return absl::OkStatus();
+  Set& set = found->second;
+  if (!set.members.includes(from)) return no_member();
+  if (set.joined.overlaps(from)) return said_twice("a rank has joined");
+  set.joined = set.joined | from;
+  set.last_joined = message.last_rank;
+  std::vector<Key> keys;
+  for (const auto& [key, count] : proposals_) {
+    if (key.process_set == message.process_set) keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+  for (const Key& key : keys) tell_if_complete(key);
+  if (set.joined.includes(set.members)) {
+    messages_.emplace_back(Joined{message.process_set, set.last_joined});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, Leave& message) {
+  if (!std::exchange(leave_is_told_, true)) messages_.emplace_back(message);
+  // A child says this when the first of its subtree leaves.
+  if (from.ranks != 0) {
+    if (left_.overlaps(from)) return said_twice("a rank leaves");
+    left(from);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, AllLeft&) {
+  if (left_.overlaps(from)) return said_twice("a subtree has left");
+  left(from);
+  return absl::OkStatus();
+}
+
+void Subtree::left(const Sources& from) {
+  left_ = left_ | from;
+  if (left_ == everybody()) messages_.emplace_back(AllLeft{});
+}
+
+absl::Status Subtree::take(const Sources&, Stop& message) {
+  if (stopped_run_ == message.run) return absl::OkStatus();
+  stopped_run_ = message.run;
+  messages_.emplace_back(message);
+  return absl::OkStatus();
+}
+
+absl::Status Subtree::take(const Sources& from, Halted& message) {
+  if (halted_.empty()) least_ = message;
+  if (halted_.overlaps(from) || least_.run != message.run) {
+    return said_twice("a rank has halted");
+  }
+  halted_ = halted_ | from;
+  least_.entered = std::min(least_.entered, message.entered);
+  if (!halted_.includes(everybody())) return absl::OkStatus();
+  halted_ = {};
+  messages_.emplace_back(least_);
+  return absl::OkStatus();
+}
+
+void Subtree::defined(const Define& definition) {
+  if (definition.slot == kNoSlot) return;
+  set_of_id_[definition.id] = definition.request->key.process_set;
+}
+
+void Subtree::scheduled(const std::vector<Record>& records,
+                        const Definitions& definitions) {
+  for (const Record& record : records) {
+    if (record.kind == RecordKind::kRetire) {
+      set_of_id_.erase(record.id);
+      ready_.erase(record.id);
+    } else if (record.kind == RecordKind::kJoined) {
+      if (const auto set = sets_.find(record.id); set != sets_.end()) {
+        set->second.joined = {};
+      }
+    } else if (record.kind == RecordKind::kEndCycle) {
+      // Marks of before the cycle; no rank has such any more.
+      ready_.clear();
+    } else if (record.kind == RecordKind::kRun) {
+      const Define* definition = definitions(record.id);
+      if (definition == nullptr) continue;
+      const Request& request = *definition->request;
+      if (request.kind == RequestKind::kAddProcessSet) {
+        add_set(definition->result, request.ranks);
+      } else if (request.kind == RequestKind::kRemoveProcessSet) {
+        forget_set(request.subject);
+      }
+    }
+  }
+}
+
+void Subtree::forget_set(ProcessSetId id) {
+  sets_.erase(id);
+  absl::erase_if(set_of_id_, [this, id](const auto& entry) {
+    if (entry.second == id) ready_.erase(entry.first);
+    return entry.second == id;
+  });
+  absl::erase_if(proposals_, [id](const auto& proposal) {
+    return proposal.first.process_set == id;
+  });
+}
+
+std::vector<Message> Subtree::take_messages() {
+  return std::exchange(messages_, {});
+}
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,119 @@
+// A Subtree is what a node's leader knows of the ranks below it in the tree:
+// those of its own node, and those of the subtrees of its children. It counts
+// what they say until all whom it concerns have said it, and only then passes
+// it on, once, for all.
+//
+// Who has joined a process set counts as having said everything about it. This
+// is safe because a rank's Joined follows all it had proposed on the same way.
+//
+// A pure state machine: no thread, no clock, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/tree.h"
+
+namespace hvd::coordinator {
+
+class Subtree {
+ public:
+  // Of `node`. `sets`: those that exist from the start.
+  Subtree(std::shared_ptr<const Tree> tree, int node, const ProcessSets& sets);
+
+  // Rank `from`, of this node or a child's leader, says `message`, one that
+  // goes up.
+  //   InvalidArgument  it cannot have said that
+  absl::Status receive(int from, Message message);
+
+  // `id` of process set `set` is complete on this node.
+  absl::Status complete_here(std::uint32_t id, ProcessSetId set);
+
+  // The schedule goes on with these. `define` knows the operations they name.
+  using Definitions = std::function<const Define*(std::uint32_t id)>;
+  void scheduled(const std::vector<Record>& records,
+                 const Definitions& definitions);
+  // The process set of an id, for counting.
+  void defined(const Define& definition);
+
+  // What all whom it concerns have said, for the parent; in order.
+  std::vector<Message> take_messages();
+  bool has_messages() const { return !messages_.empty(); }
+
+ private:
+  // Some of those who report to this leader: local ranks and children, a bit
+  // for each.
+  struct Sources {
+    std::uint64_t ranks = 0;
+    std::uint64_t children = 0;
+
+    bool includes(const Sources& other) const {
+      return (other.ranks & ~ranks) == 0 && (other.children & ~children) == 0;
+    }
+    Sources operator|(const Sources& other) const {
+      return {ranks | other.ranks, children | other.children};
+    }
+    bool overlaps(const Sources& other) const {
+      return (ranks & other.ranks) != 0 || (children & other.children) != 0;
+    }
+    bool empty() const { return ranks == 0 && children == 0; }
+    bool operator==(const Sources&) const = default;
+  };
+
+  struct Set {
+    Sources members = {};
+    Sources joined = {};
+    int last_joined = 0;
+  };
+  struct Count {
+    Sources from = {};
+    Propose merged = {};
+  };
+
+  std::optional<Sources> source_of(int rank) const;
+  Sources members_of(const std::vector<int>& ranks) const;
+  Sources everybody() const;
+  void add_set(ProcessSetId id, const std::vector<int>& ranks);
+
+  absl::Status take(const Sources& from, Propose& message);
+  absl::Status take(const Sources& from, Outdated& message);
+  absl::Status take(const Sources& from, Ready& message);
+  absl::Status take(const Sources& from, Passed& message);
+  absl::Status take(const Sources& from, Join& message);
+  absl::Status take(const Sources& from, Joined& message);
+  absl::Status take(const Sources& from, Leave& message);
+  absl::Status take(const Sources& from, AllLeft& message);
+  absl::Status take(const Sources& from, Stop& message);
+  absl::Status take(const Sources& from, Halted& message);
+  template <typename M>
+  absl::Status take(const Sources& from, M& message);
+
+  absl::Status count_ready(const Sources& from, std::uint32_t id,
+                           ProcessSetId set);
+  void left(const Sources& from);
+  void tell_if_complete(const Key& key);
+  void forget_set(ProcessSetId id);
+
+  const std::shared_ptr<const Tree> tree_;
+  const int node_;
+  absl::flat_hash_map<ProcessSetId, Set> sets_;
+  absl::flat_hash_map<Key, Count> proposals_;
+  absl::flat_hash_map<std::uint32_t, ProcessSetId> set_of_id_;
+  absl::flat_hash_map<std::uint32_t, Sources> ready_;
+  absl::flat_hash_map<std::uint32_t, Sources> passed_;
+  Sources left_ = {};
+  bool leave_is_told_ = false;
+  std::optional<std::uint32_t> stopped_run_;
+  Sources halted_ = {};
+  Halted least_ = {};
+  std::vector<Message> messages_;
+};
+
+}  // namespace hvd::coordinator

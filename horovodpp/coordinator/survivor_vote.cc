@@ -1,0 +1,179 @@
+#include "horovodpp/coordinator/survivor_vote.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::coordinator {
+namespace {
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+std::string named(const std::vector<int>& ranks) {
+  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ",
+                      absl::StrJoin(ranks, ", "));
+}
+
+}  // namespace
+
+SurvivorVote::SurvivorVote(int rank, int size)
+    : rank_(rank), size_(size), basis_(at(size)), told_(at(size)) {
+  std::iota(basis_.begin(), basis_.end(), 0);
+}
+
+SurvivorVote::Members SurvivorVote::members_of(const Ballot& ballot) const {
+  Members members;
+  members.epoch =
+      kFirstEpoch + ballot.restarts + static_cast<std::uint32_t>(ballot.lost());
+  for (int rank = 0; rank < size_; ++rank) {
+    if (!ballot.counts_out(rank)) members.ranks.push_back(rank);
+  }
+  return members;
+}
+
+// Restarts and losses only grow, so equal numbers are equal sets. Certainty
+// does not matter: who is a member is decided.
+bool SurvivorVote::still_decided() const {
+  return ballot_.restarts == decided_.restarts &&
+         ballot_.lost() == decided_.lost();
+}
+
+bool SurvivorVote::outdated() const {
+  return phase_ == Phase::kEntered && !still_decided();
+}
+
+void SurvivorVote::begin() {
+  if (phase_ == Phase::kStopped) return;
+  phase_ = Phase::kVoting;
+  ballot_.restarts = std::max(ballot_.restarts, decided_.restarts + 1);
+  tell_everybody(/*asks=*/true);
+  settle(/*news=*/false);
+}
+
+void SurvivorVote::lost(int rank, Certainty certainty) {
+  if (rank < 0 || rank >= size_ || rank == rank_) return;
+  settle(ballot_.add(rank, certainty));
+}
+
+absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
+  const std::string sender = absl::StrCat("rank ", from);
+  if (from < 0 || from >= size_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ballot of ", sender, " in a job of ", size_));
+  }
+  absl::StatusOr<BallotLetter> letter = decode_ballot(bytes, size_);
+  if (letter.ok() && letter->ballot.counts_out(from)) {
+    letter = absl::InvalidArgumentError("a ballot that counts its sender out");
+  }
+  HVD_RETURN_IF_ERROR(annotate(letter.status(), sender));
+  if (from == rank_ || ballot_.knows_dead(from)) return absl::OkStatus();
+  if (letter->leaves) {
+    lost(from, Certainty::kCertain);
+    return absl::OkStatus();
+  }
+  // The word of a suspect does not count, but it is told where it stands.
+  if (ballot_.counts_out(from) || phase_ == Phase::kStopped) {
+    if (letter->asks) tell(from, /*asks=*/false);
+    return absl::OkStatus();
+  }
+  // There is no epoch with both. Which of us the others believe shows soon.
+  if (letter->ballot.counts_out(rank_)) {
+    accusers_.push_back(from);
+    lost(from, Certainty::kSuspected);
+    return absl::OkStatus();
+  }
+  told_[at(from)] = letter->ballot;
+  const bool news = ballot_.merge(letter->ballot);
+  settle(news);
+  if (letter->asks && !news && votes()) tell(from, /*asks=*/false);
+  return absl::OkStatus();
+}
+
+void SurvivorVote::settle(bool news) {
+  if (!votes()) return;
+  if (news) tell_everybody(/*asks=*/false);
+  if (phase_ == Phase::kAgreed && still_decided()) return;
+  phase_ = Phase::kVoting;
+  if (!awaited().empty()) return;
+  if (const absl::Status status = check_majority(); !status.ok()) {
+    return stop(status);
+  }
+  decided_ = ballot_;
+  phase_ = Phase::kAgreed;
+}
+
+std::vector<int> SurvivorVote::awaited() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_ || ballot_.counts_out(rank)) continue;
+    if (told_[at(rank)] != ballot_) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::vector<int> SurvivorVote::silent() const {
+  std::vector<int> ranks = awaited();
+  std::erase_if(ranks, [&](int rank) {
+    return told_[at(rank)].restarts > basis_restarts_;
+  });
+  return ranks;
+}
+
+absl::Status SurvivorVote::check_majority() const {
+  std::vector<int> suspects;
+  std::size_t left = 0;
+  for (int rank : basis_) {
+    if (!ballot_.counts_out(rank)) {
+      ++left;
+    } else if (!ballot_.knows_dead(rank)) {
+      suspects.push_back(rank);
+    }
+  }
+  if (suspects.empty() || 2 * left > basis_.size()) return absl::OkStatus();
+  std::string text = absl::StrCat(
+      named(suspects), " did not answer and may be alive; the ", left, " of ",
+      basis_.size(), " ranks that are left here are no majority, so they stop");
+  if (!accusers_.empty()) {
+    absl::StrAppend(&text, " (", named(accusers_),
+                    " would go on without this rank)");
+  }
+  return absl::AbortedError(text);
+}
+
+void SurvivorVote::entered() {
+  if (phase_ != Phase::kAgreed) return;
+  phase_ = Phase::kEntered;
+  basis_ = members_of(decided_).ranks;
+  basis_restarts_ = decided_.restarts;
+}
+
+void SurvivorVote::stop(const absl::Status& why) {
+  if (phase_ == Phase::kStopped) return;
+  phase_ = Phase::kStopped;
+  verdict_ = why;
+  tell_everybody(/*asks=*/false);
+}
+
+void SurvivorVote::tell(int to, bool asks) {
+  outgoing_.push_back({to, encode({.ballot = ballot_,
+                                   .asks = asks,
+                                   .leaves = phase_ == Phase::kStopped},
+                                  size_)});
+}
+
+// Suspects, too: one that is alive should know.
+void SurvivorVote::tell_everybody(bool asks) {
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank != rank_ && !ballot_.knows_dead(rank)) tell(rank, asks);
+  }
+}
+
+std::vector<SurvivorVote::Letter> SurvivorVote::take_outgoing() {
+  return std::exchange(outgoing_, {});
+}
+
+}  // namespace hvd::coordinator

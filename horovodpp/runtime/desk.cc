@@ -1,0 +1,76 @@
+#include "horovodpp/runtime/desk.h"
+
+namespace hvd::runtime {
+namespace {
+
+// Gives what was built memory for its results, like its inputs.
+std::vector<Buffer> add_outputs(Desk::Built& built) {
+  std::vector<Buffer> outputs;
+  if (!built.ok()) return outputs;
+  for (const ConstTensorView& input : built->inputs) {
+    absl::StatusOr<Buffer> output =
+        Buffer::allocate(input.dtype(), input.shape());
+    if (!output.ok()) {
+      built = output.status();
+      return {};
+    }
+    built->outputs.push_back(output->view());
+    outputs.push_back(*std::move(output));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+void Desk::Line::wait_for(const coordinator::Key& key) {
+  MutexLock lock(mutex_);
+  if (counter_ != nullptr) counter_->wait_for(key);
+}
+
+void Desk::Line::cut() {
+  MutexLock lock(mutex_);
+  counter_ = nullptr;
+}
+
+Desk::Desk(SetTable& sets, Counter counter)
+    : sets_(sets),
+      counter_(std::move(counter)),
+      line_(std::make_shared<Line>(&counter_)) {}
+
+Desk::~Desk() { line_->cut(); }
+
+std::function<void()> Desk::waiter_for(const coordinator::Key& key) const {
+  return [line = line_, key] { line->wait_for(key); };
+}
+
+std::function<void(bool)> Desk::joiner_of(const coordinator::Request& request) {
+  if (request.kind != coordinator::RequestKind::kJoin) return nullptr;
+  // Of the table alone: a join may end after the Desk.
+  return [&sets = sets_, id = request.key.process_set](bool all_have_joined) {
+    sets.join_ended(id, all_have_joined);
+  };
+}
+
+Future<void> Desk::in_place(Built built, std::vector<TensorView> outputs) {
+  if (built.ok()) built->outputs = std::move(outputs);
+  return submit<void>(std::move(built), [](const coordinator::Results&) {
+    return absl::OkStatus();
+  });
+}
+
+Future<std::vector<Buffer>> Desk::into_buffers(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<std::vector<Buffer>>(
+      std::move(built), [outputs = std::move(outputs)](
+                            const coordinator::Results&) { return outputs; });
+}
+
+Future<Buffer> Desk::into_buffer(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<Buffer>(std::move(built), [outputs = std::move(outputs)](
+                                              const coordinator::Results&) {
+    return outputs.front();
+  });
+}
+
+}  // namespace hvd::runtime

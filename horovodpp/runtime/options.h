@@ -1,0 +1,66 @@
+// What a caller may say about a collective, filled in by name:
+//
+//   job.allreduce_async_(grad, {.name = "fc1.weight", .op = ReduceOp::kSum});
+//
+// All of it is equal on all ranks of the process set, but for the splits of an
+// alltoall.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/reduce_op.h"
+#include "horovodpp/runtime/process_set.h"
+
+namespace hvd {
+
+struct AllreduceOptions {
+  // Of a group: the group's. Empty: numbered, per operation and process set, in
+  // the order of calls.
+  std::string name = {};
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale_factor = 1.0;   // Applied before the reduction,
+  double postscale_factor = 1.0;  // and after it.
+  // Where ranks have joined: an average divides by the ranks that have not,
+  // instead of by all.
+  bool average_of_participants = false;
+  ProcessSet process_set = ProcessSet::global();
+};
+
+struct ReducescatterOptions {
+  std::string name = {};
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale_factor = 1.0;
+  double postscale_factor = 1.0;
+  bool average_of_participants = false;
+  ProcessSet process_set = ProcessSet::global();
+};
+
+struct AllgatherOptions {
+  std::string name = {};
+  ProcessSet process_set = ProcessSet::global();
+};
+
+struct BroadcastOptions {
+  std::string name = {};
+  ProcessSet process_set = ProcessSet::global();
+};
+
+struct AlltoallOptions {
+  std::string name = {};
+  // Rows of the first dimension for each rank of the set, in its order; rows
+  // that are left over stay here. Empty: equally many for each.
+  std::vector<std::int64_t> splits = {};
+  ProcessSet process_set = ProcessSet::global();
+};
+
+struct AlltoallResult {
+  // What the ranks sent here, in their order.
+  Buffer tensor = {};
+  // Rows that came from each of them.
+  std::vector<std::int64_t> received_splits = {};
+};
+
+}  // namespace hvd

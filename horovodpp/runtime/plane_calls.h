@@ -1,0 +1,73 @@
+// The PlaneCalls of one batch: picks the plane of each call and numbers it, the
+// same on all ranks.
+//
+//   calls.make(device, bytes, [&](DataPlane& plane, Call call) {
+//     return plane.barrier(call);
+//   });
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/core/device.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/planes.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::runtime {
+
+class PlaneCalls {
+ public:
+  // All three outlive this.
+  PlaneCalls(Planes::Set& set, const coordinator::Batch& batch,
+             transport::Watch& watch)
+      : set_(set), batch_(batch), watch_(watch) {}
+
+  const Planes::Set& set() const { return set_; }
+  std::size_t ranks() const { return set_.members.size(); }
+  std::size_t position() const {
+    return static_cast<std::size_t>(set_.position);
+  }
+
+  // Makes the next call, of `bytes` in the memory of `device`, which are equal
+  // on all ranks.
+  //   (errors)  the selector's and the plane's. Cancelled: the batch is
+  //             abandoned, and nothing has happened.
+  template <typename F>
+  absl::Status make(const Device& device, std::size_t bytes, F&& f) {
+    HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
+                         set_.selector.select(device, bytes));
+    const std::uint32_t sequence =
+        static_cast<std::uint32_t>(batch_.sequence << 4 | (made_ & 15));
+    const absl::Status status =
+        f(*plane, collective::Call{{batch_.epoch, sequence}, watch_});
+    // Whoever came back from the first call has seen every member enter it.
+    if (absl::IsCancelled(status) && made_ > 0) {
+      return absl::InternalError(absl::StrCat(
+          "a batch was abandoned after every member had entered it: ",
+          status.message()));
+    }
+    ++made_;
+    return status;
+  }
+
+  // Returns once every member is known to take part. Needed before a call that
+  // a member may leave before another one has entered it.
+  absl::Status meet() {
+    if (batch_.certain || made_ > 0) return absl::OkStatus();
+    return make(Device(), 0, [](collective::DataPlane& plane, auto call) {
+      return plane.barrier(call);
+    });
+  }
+
+ private:
+  Planes::Set& set_;
+  const coordinator::Batch& batch_;
+  transport::Watch& watch_;
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,61 @@
+#include "horovodpp/runtime/planes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/collective/ring_plane.h"
+#include "horovodpp/collective/shm_plane.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::runtime {
+
+int Planes::Set::position_of(int rank) const {
+  const auto place = std::lower_bound(members.begin(), members.end(), rank);
+  if (place == members.end() || *place != rank) return -1;
+  return static_cast<int>(place - members.begin());
+}
+
+absl::Status Planes::add(coordinator::ProcessSetId id,
+                         const std::vector<int>& members) {
+  const auto mine = std::find(members.begin(), members.end(), rank_);
+  if (mine == members.end()) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(List planes, factory_(members));
+  sets_[id] = std::make_unique<Set>(
+      Set{.members = members,
+          .position = static_cast<int>(mine - members.begin()),
+          .selector = collective::PlaneSelector(std::move(planes))});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Planes::Set*> Planes::find(coordinator::ProcessSetId id) {
+  const auto found = sets_.find(id);
+  if (found != sets_.end()) return found->second.get();
+  return absl::InternalError(absl::StrCat(
+      "rank ", rank_, " is to take part in a batch of process set ", id,
+      ", which it is not in"));
+}
+
+Planes::Factory plane_factory(const PlaneMeans& means) {
+  return [means](const std::vector<int>& members) {
+    const std::vector<int>& local = means.sharing.local_ranks();
+    std::vector<int> positions;  // Of the members on this node.
+    for (const int rank : members) {
+      const auto place = std::lower_bound(local.begin(), local.end(), rank);
+      if (place != local.end() && *place == rank) {
+        positions.push_back(static_cast<int>(place - local.begin()));
+      }
+    }
+    Planes::List planes;
+    if (positions.size() == members.size()) {
+      planes.push_back(std::make_unique<collective::ShmPlane>(
+          means.board, std::move(positions)));
+    } else {
+      planes.push_back(std::make_unique<collective::RingPlane>(
+          means.wires, members, means.waiting));
+    }
+    return planes;
+  };
+}
+
+}  // namespace hvd::runtime

@@ -1,0 +1,60 @@
+// A ProcessSet names some ranks of a job, so that a collective can be theirs
+// alone. One with no ranks of its own is the global one: all ranks of whatever
+// job it is used in.
+//
+//   absl::StatusOr<hvd::ProcessSet> even = hvd::add_process_set({0, 2});
+//   hvd::allreduce_(grad, {.name = "fc1.weight", .process_set = *even});
+//
+// A value: copies speak of the same set, and outlive it. What was removed is
+// refused wherever it is used, also after its number was given again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace hvd {
+
+class ProcessSet {
+ public:
+  using Ranks = std::shared_ptr<const std::vector<int>>;
+
+  static ProcessSet global() { return {}; }
+
+  ProcessSet() = default;
+  // What the job counts as number `id`; its members ascend.
+  ProcessSet(std::uint32_t id, Ranks ranks)
+      : id_(id), ranks_(std::move(ranks)) {}
+
+  // 0 for the global set. Equal on all ranks.
+  std::uint32_t id() const { return id_; }
+  bool is_global() const { return id_ == 0; }
+
+  // The members, ascending; none of global(), which knows no job.
+  const std::vector<int>& ranks() const {
+    static const std::vector<int> none;
+    return ranks_ == nullptr ? none : *ranks_;
+  }
+
+  // "process set 2 [0, 1]", "the global process set".
+  std::string to_string() const {
+    if (is_global()) return "the global process set";
+    return absl::StrCat("process set ", id_, " [", absl::StrJoin(ranks(), ", "),
+                        "]");
+  }
+
+  friend bool operator==(const ProcessSet& a, const ProcessSet& b) {
+    return a.id_ == b.id_ && (a.is_global() || a.ranks() == b.ranks());
+  }
+
+ private:
+  std::uint32_t id_ = 0;
+  Ranks ranks_;
+};
+
+}  // namespace hvd

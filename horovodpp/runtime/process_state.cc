@@ -1,0 +1,31 @@
+#include "horovodpp/runtime/process_state.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::runtime {
+
+std::string process_remark(std::int64_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  if (!file) return "it has ended";
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // "pid (name) state ...", and a name may hold anything.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return "";
+  switch (text[name_end + 2]) {
+    case 'T':
+    case 't':
+      return "it is stopped (SIGSTOP or a debugger)";
+    case 'Z':
+    case 'X':
+      return "it has ended";
+    case 'D':
+      return "it waits in the kernel, for a disk or a network file system";
+    default:
+      return "";
+  }
+}
+
+}  // namespace hvd::runtime

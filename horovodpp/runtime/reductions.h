@@ -1,0 +1,25 @@
+// How batches that reduce are carried out: fused, one call of a plane for each
+// dtype, with the neutral value where this rank has joined.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "horovodpp/runtime/batch_parts.h"
+#include "horovodpp/runtime/plane_calls.h"
+
+namespace hvd::runtime {
+
+// Sets the parts' outcomes. `participants` are the ranks that have not joined.
+//   (errors)  as PlaneCalls::make; ResourceExhausted
+absl::Status execute_allreduce(PlaneCalls& calls, int participants,
+                               std::vector<BatchPart>& parts);
+absl::Status execute_reducescatter(PlaneCalls& calls, int participants,
+                                   std::vector<BatchPart>& parts);
+
+// Rows of a first dimension of `rows` that a reducescatter leaves with the rank
+// at `position` among `ranks`: as evenly as it goes, the first ones get more.
+std::int64_t scattered_rows(std::int64_t rows, std::size_t ranks,
+                            std::size_t position);
+
+}  // namespace hvd::runtime

@@ -1,0 +1,265 @@
+#include "horovodpp/runtime/submissions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::runtime {
+
+using coordinator::Request;
+using coordinator::RequestKind;
+
+namespace {
+
+// "allreduce of 'x'", as in messages.
+std::string title(const Request& request) {
+  const std::string kind = name_of(request.kind);
+  return request.key.name.empty()
+             ? kind
+             : absl::StrCat(kind, " of ", request.key.to_string());
+}
+
+absl::Status refuse(const Request& request, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat(title(request), ": ", why));
+}
+
+absl::Status check_tensor(const ConstTensorView& tensor) {
+  HVD_RETURN_IF_ERROR(tensor.shape().checked(size_of(tensor.dtype())));
+  if (tensor.shape().rank() > coordinator::kMaxDimensions) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", tensor.shape().rank(), " dimensions; at most ",
+        coordinator::kMaxDimensions, " are supported, so reshape it"));
+  }
+  if (!tensor.device().is_cpu()) {
+    return absl::UnimplementedError(
+        absl::StrCat("it is on ", tensor.device().to_string(),
+                     "; this build moves tensors in CPU memory"));
+  }
+  if (tensor.data() == nullptr && tensor.bytes() > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(tensor.to_string(), " has no memory"));
+  }
+  return absl::OkStatus();
+}
+
+bool needs_rows(RequestKind kind) {
+  return kind == RequestKind::kAllgather || kind == RequestKind::kAlltoall ||
+         kind == RequestKind::kReducescatter;
+}
+
+// What is wrong with tensor `index` of a submission, without its name.
+absl::Status check_member(const Submission& submission, std::size_t index) {
+  const Request& request = submission.request;
+  const ConstTensorView& tensor = submission.inputs[index];
+  const ConstTensorView& first = submission.inputs.front();
+  if (tensor.device() != first.device()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it is on ", tensor.device().to_string(), " and tensor 0 on ",
+        first.device().to_string(), "; a group lies on one device"));
+  }
+  HVD_RETURN_IF_ERROR(check_tensor(tensor));
+  if (needs_rows(request.kind) && tensor.shape().rank() == 0) {
+    return absl::InvalidArgumentError(
+        "a scalar has no first dimension; give it the shape [1]");
+  }
+  if (request.kind != RequestKind::kAllreduce &&
+      request.kind != RequestKind::kReducescatter) {
+    return absl::OkStatus();
+  }
+  return collective::check({.dtype = tensor.dtype(),
+                            .op = request.op,
+                            .prescale = request.prescale,
+                            .postscale = request.postscale});
+}
+
+absl::Status check_tensors(const Submission& submission) {
+  const Request& request = submission.request;
+  const std::size_t count = submission.inputs.size();
+  if (count == 0) {
+    return refuse(request,
+                  "a group of no tensors; give it one or leave the call out");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string which = count == 1
+                                  ? title(request)
+                                  : absl::StrCat(title(request), ": tensor ", i,
+                                                 " of the group's ", count);
+    HVD_RETURN_IF_ERROR(annotate(check_member(submission, i), which));
+  }
+  return absl::OkStatus();
+}
+
+// What all operations on tensors have in common; checks follow when it is
+// complete.
+template <typename Options>
+Submission begin(RequestKind kind, const Inputs& inputs,
+                 const Options& options) {
+  Submission submission;
+  Request& request = submission.request;
+  request.kind = kind;
+  request.key = {.process_set = options.process_set.id(), .name = options.name};
+  for (const ConstTensorView& tensor : inputs) {
+    request.tensors.push_back(
+        {.dtype = tensor.dtype(), .shape = tensor.shape()});
+  }
+  if (!inputs.empty()) request.device = inputs.front().device();
+  submission.inputs = inputs;
+  return submission;
+}
+
+template <typename Options>
+absl::StatusOr<Submission> reduction(const SetTable& sets, RequestKind kind,
+                                     const Inputs& inputs,
+                                     const Options& options) {
+  Submission submission = begin(kind, inputs, options);
+  Request& request = submission.request;
+  request.op = options.op;
+  request.prescale = options.prescale_factor;
+  request.postscale = options.postscale_factor;
+  request.average_of_participants = options.average_of_participants;
+  HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
+  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  return submission;
+}
+
+// The rows for each rank where the caller left that open.
+absl::StatusOr<std::vector<std::int64_t>> equal_splits(const Request& request,
+                                                       std::size_t ranks) {
+  const std::int64_t rows = request.tensors.front().shape[0];
+  const auto n = static_cast<std::int64_t>(ranks);
+  if (rows % n == 0) return std::vector<std::int64_t>(ranks, rows / n);
+  return refuse(request,
+                absl::StrCat("no splits are given, and the first dimension ",
+                             rows, " cannot be shared equally by ", ranks,
+                             " ranks; give splits"));
+}
+
+absl::Status check_splits(const Request& request,
+                          const std::vector<std::int64_t>& splits,
+                          std::size_t ranks) {
+  if (splits.size() != ranks) {
+    return refuse(request,
+                  absl::StrCat("there are ", splits.size(), " splits for ",
+                               ranks, " ranks; give one for each"));
+  }
+  const std::int64_t rows = request.tensors.front().shape[0];
+  std::int64_t left = rows;
+  for (const std::int64_t split : splits) {
+    if (split < 0) {
+      return refuse(request, absl::StrCat("a split is ", split,
+                                          "; a rank gets 0 rows or more"));
+    }
+    if (split > left) {
+      return refuse(request,
+                    absl::StrCat("the splits add up to more than the first "
+                                 "dimension, which is ",
+                                 rows, "; lower them"));
+    }
+    left -= split;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Submission> allreduce_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const AllreduceOptions& options) {
+  return reduction(sets, RequestKind::kAllreduce, inputs, options);
+}
+
+absl::StatusOr<Submission> reducescatter_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const ReducescatterOptions& options) {
+  return reduction(sets, RequestKind::kReducescatter, inputs, options);
+}
+
+absl::StatusOr<Submission> allgather_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const AllgatherOptions& options) {
+  Submission submission = begin(RequestKind::kAllgather, inputs, options);
+  HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
+  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  return submission;
+}
+
+absl::StatusOr<Submission> broadcast_submission(
+    const SetTable& sets, const ConstTensorView& input, int root,
+    const BroadcastOptions& options) {
+  Submission submission = begin(RequestKind::kBroadcast, {input}, options);
+  submission.request.root = root;
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(options.process_set));
+  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  const std::vector<int>& ranks = place.set.ranks();
+  if (!std::binary_search(ranks.begin(), ranks.end(), root)) {
+    return refuse(
+        submission.request,
+        place.set.is_global()
+            ? absl::StrCat("there is no rank ", root, " in a job of ",
+                           place.size())
+            : absl::StrCat("the root, rank ", root, ", is not a member of ",
+                           place.set.to_string()));
+  }
+  return submission;
+}
+
+absl::StatusOr<Submission> alltoall_submission(const SetTable& sets,
+                                               const ConstTensorView& input,
+                                               const AlltoallOptions& options) {
+  Submission submission = begin(RequestKind::kAlltoall, {input}, options);
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(options.process_set));
+  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  const std::size_t ranks = place.set.ranks().size();
+  if (options.splits.empty()) {
+    HVD_ASSIGN_OR_RETURN(submission.splits,
+                         equal_splits(submission.request, ranks));
+    return submission;
+  }
+  HVD_RETURN_IF_ERROR(check_splits(submission.request, options.splits, ranks));
+  submission.splits = options.splits;
+  return submission;
+}
+
+absl::StatusOr<Submission> bare_submission(const SetTable& sets,
+                                           RequestKind kind,
+                                           const ProcessSet& set) {
+  HVD_RETURN_IF_ERROR(sets.place_in(set).status());
+  Submission submission;
+  submission.request.kind = kind;
+  submission.request.key.process_set = set.id();
+  return submission;
+}
+
+absl::StatusOr<Submission> add_set_submission(const SetTable& sets,
+                                              std::vector<int> ranks) {
+  HVD_ASSIGN_OR_RETURN(
+      Submission submission,
+      bare_submission(sets, RequestKind::kAddProcessSet, ProcessSet::global()));
+  std::sort(ranks.begin(), ranks.end());
+  submission.request.ranks = std::move(ranks);
+  return submission;
+}
+
+absl::StatusOr<Submission> remove_set_submission(const SetTable& sets,
+                                                 const ProcessSet& set) {
+  if (set.is_global()) {
+    return absl::InvalidArgumentError(
+        "the global process set cannot be removed; it ends with the job");
+  }
+  HVD_RETURN_IF_ERROR(sets.find(set).status());
+  HVD_ASSIGN_OR_RETURN(Submission submission,
+                       bare_submission(sets, RequestKind::kRemoveProcessSet,
+                                       ProcessSet::global()));
+  submission.request.subject = set.id();
+  return submission;
+}
+
+}  // namespace hvd::runtime

@@ -1,0 +1,60 @@
+// Makes Submissions of what callers ask for, and refuses what cannot be, before
+// anything is queued: a group with one bad tensor is refused as a whole.
+//
+// Errors, of all of them: InvalidArgument (the arguments mean nothing, or this
+// rank is not in the process set), Unimplemented (the memory is on a device
+// that no plane of this build reaches). Texts name the operation, the tensor
+// and, in a group, its index.
+//
+// The submissions have no outputs and nothing to call when they are done yet;
+// unnamed ones have no name.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/set_table.h"
+
+namespace hvd::runtime {
+
+using coordinator::Submission;
+using Inputs = std::vector<ConstTensorView>;
+
+// A group, where there are several `inputs`.
+absl::StatusOr<Submission> allreduce_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const AllreduceOptions& options);
+absl::StatusOr<Submission> allgather_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const AllgatherOptions& options);
+absl::StatusOr<Submission> reducescatter_submission(
+    const SetTable& sets, const Inputs& inputs,
+    const ReducescatterOptions& options);
+
+// `root` is a rank of the job.
+absl::StatusOr<Submission> broadcast_submission(
+    const SetTable& sets, const ConstTensorView& input, int root,
+    const BroadcastOptions& options);
+
+// Its splits are filled in where none are given.
+absl::StatusOr<Submission> alltoall_submission(const SetTable& sets,
+                                               const ConstTensorView& input,
+                                               const AlltoallOptions& options);
+
+// kBarrier, kJoin: what needs no tensor.
+absl::StatusOr<Submission> bare_submission(const SetTable& sets,
+                                           coordinator::RequestKind kind,
+                                           const ProcessSet& set);
+
+// `ranks` in any order. Whether there is such a set already is decided when it
+// is added.
+absl::StatusOr<Submission> add_set_submission(const SetTable& sets,
+                                              std::vector<int> ranks);
+absl::StatusOr<Submission> remove_set_submission(const SetTable& sets,
+                                                 const ProcessSet& set);
+
+}  // namespace hvd::runtime

@@ -1,0 +1,265 @@
+#include "horovodpp/runtime/survivors.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/job.h"
+#include "horovodpp/transport/subset_communicator.h"
+
+namespace hvd::runtime {
+namespace {
+
+using coordinator::Certainty;
+using std::chrono::steady_clock;
+
+// How long the last words of a rank that gives up may take to leave it.
+constexpr std::chrono::milliseconds kFarewell(100);
+
+// Later deadlines would overflow.
+constexpr std::chrono::hours kLongest(24 * 365);
+
+// Between two looks at the wires: at first the others are about to answer.
+class Nap {
+ public:
+  void take() {
+    if (++looks_ < 200) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+
+ private:
+  int looks_ = 0;
+};
+
+// The settings of a later epoch: what names ranks has lost its meaning.
+Config without_ranks(Config config) {
+  config.expected_size = 0;
+  config.process_sets.clear();
+  return config;
+}
+
+}  // namespace
+
+Survivors::Survivors(const Config& config) : config_(without_ranks(config)) {}
+
+Survivors::~Survivors() = default;
+
+absl::StatusOr<std::shared_ptr<Job>> Survivors::reform(
+    const std::shared_ptr<Job>& broken, const std::vector<int>& suspects) {
+  MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(end(broken));
+  const auto deadline =
+      steady_clock::now() +
+      std::min<std::chrono::nanoseconds>(config_.start_timeout, kLongest);
+  begin(suspects);
+  absl::StatusOr<std::shared_ptr<Job>> job = carry_on(deadline);
+  if (!job.ok()) {
+    verdict_ = give_up(job.status());
+    return verdict_;
+  }
+  current_ = job->get();
+  return job;
+}
+
+absl::Status Survivors::end(const std::shared_ptr<Job>& broken) {
+  const bool first = board_ == nullptr;
+  if (!verdict_.ok()) return verdict_;
+  if (!first && broken.get() != current_) {
+    return absl::FailedPreconditionError(
+        "this job has been re-formed already; what came of it can be, once");
+  }
+  const std::string refusal =
+      "only a broken job can be re-formed, and this one is not broken";
+  if (broken->status().ok()) return absl::FailedPreconditionError(refusal);
+  const absl::Status reason = broken->stop();
+  if (absl::IsFailedPrecondition(reason)) return reason;  // In a callback.
+  if (reason.ok()) return absl::FailedPreconditionError(refusal);
+  current_ = nullptr;
+  if (!first) {
+    ended_.push_back(broken);
+    return absl::OkStatus();
+  }
+  board_ = std::make_shared<transport::Switchboard>(
+      std::shared_ptr<transport::Communicator>(broken, &broken->wires()));
+  MutexLock vote_lock(vote_mutex_);
+  vote_.emplace(board_->wires().rank(), board_->wires().size());
+  return absl::OkStatus();
+}
+
+void Survivors::begin(const std::vector<int>& suspects) {
+  MutexLock lock(vote_mutex_);
+  const std::vector<int> members = vote_->members().ranks;
+  for (int rank : suspects) {
+    if (rank < 0 || static_cast<std::size_t>(rank) >= members.size()) continue;
+    vote_->lost(members[static_cast<std::size_t>(rank)], Certainty::kSuspected);
+  }
+  vote_->begin();
+}
+
+absl::StatusOr<std::shared_ptr<Job>> Survivors::carry_on(TimePoint deadline) {
+  absl::Status last_failure;
+  while (true) {
+    HVD_RETURN_IF_ERROR(agree(deadline));
+    Vote::Members members;
+    {
+      MutexLock lock(vote_mutex_);
+      members = vote_->members();
+    }
+    auto job = start(members, deadline);
+    if (job.ok()) return job;
+    MutexLock lock(vote_mutex_);
+    HVD_RETURN_IF_ERROR(attend(Look::kAtWires));
+    if (!still_decided(members.epoch).ok()) continue;
+    // Nobody is known to be lost, but somebody may be, whose death shows later.
+    // What fails twice in the same way has another cause.
+    const absl::Status& failure = job.status();
+    if (absl::IsDeadlineExceeded(failure) ||
+        (!absl::IsAborted(failure) && failure == last_failure)) {
+      return failure;
+    }
+    last_failure = failure;
+    vote_->begin();
+  }
+}
+
+absl::Status Survivors::agree(TimePoint deadline) {
+  // Whom the others have not heard of when half of the time is over may be as
+  // dead as its node; they leave it behind if they are the majority.
+  const auto suspicion =
+      steady_clock::now() + (deadline - steady_clock::now()) / 2;
+  bool suspected = false;
+  Nap nap;
+  while (true) {
+    const auto now = steady_clock::now();
+    {
+      MutexLock lock(vote_mutex_);
+      HVD_RETURN_IF_ERROR(attend(Look::kAtWires));
+      if (vote_->phase() == Vote::Phase::kStopped) return vote_->verdict();
+      if (vote_->phase() == Vote::Phase::kAgreed) return absl::OkStatus();
+      if (now >= suspicion && !suspected) {
+        suspected = true;
+        for (int rank : vote_->silent()) {
+          vote_->lost(rank, Certainty::kSuspected);
+        }
+        continue;
+      }
+      if (now >= deadline) {
+        return absl::DeadlineExceededError(absl::StrCat(
+            "the ranks did not agree in time who is left; missing: ",
+            describe(vote_->awaited()),
+            complaint_.empty() ? "" : absl::StrCat(" (", complaint_, ")")));
+      }
+    }
+    nap.take();
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Job>> Survivors::start(
+    const Vote::Members& members, TimePoint deadline) {
+  HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
+                       transport::make_subset_communicator(
+                           board_, {.members = members.ranks,
+                                    .epoch = members.epoch,
+                                    .watch = [this, epoch = members.epoch] {
+                                      return check_epoch(epoch);
+                                    }}));
+  Config config = config_;
+  config.start_timeout =
+      std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
+                       Job::start(config, std::move(wires)));
+  absl::Status decided;
+  {
+    MutexLock lock(vote_mutex_);
+    decided = still_decided(members.epoch);
+    if (decided.ok()) vote_->entered();
+  }
+  if (decided.ok()) return job;
+  // Others could not start it. Its memory stays, as that of any broken job.
+  job->abort(absl::StrCat("could not begin: ", decided.message()));
+  job->stop().IgnoreError();
+  ended_.push_back(std::move(job));
+  return decided;
+}
+
+absl::Status Survivors::give_up(const absl::Status& why) {
+  MutexLock lock(vote_mutex_);
+  vote_->stop(why);
+  attend(Look::kAtWires).IgnoreError();
+  const auto end = steady_clock::now() + kFarewell;
+  while (steady_clock::now() < end) {
+    const auto flushed = board_->wires().mail_is_flushed();
+    if (!flushed.ok() || *flushed) break;
+    std::this_thread::yield();
+  }
+  return annotate(why, "the job cannot go on without the ranks that are lost");
+}
+
+absl::Status Survivors::attend(Look look) {
+  // While an epoch runs a death is its health's business: who has left may die.
+  const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
+  const std::size_t losses = board_->loss_count();
+  if (between_epochs && losses > losses_seen_) {
+    losses_seen_ = losses;
+    for (const auto& [rank, how] : board_->losses()) {
+      vote_->lost(rank, Certainty::kCertain);
+    }
+  }
+  while (true) {
+    std::optional<transport::Mail> notice = board_->receive_kept({});
+    if (!notice.has_value() && look == Look::kAtWires) {
+      HVD_ASSIGN_OR_RETURN(notice, board_->receive({}));
+    }
+    if (!notice.has_value()) break;
+    const absl::Status read = vote_->receive(notice->from, notice->bytes);
+    if (!read.ok()) complaint_ = std::string(read.message());
+  }
+  for (Vote::Letter& letter : vote_->take_outgoing()) {
+    HVD_RETURN_IF_ERROR(board_->send(letter.to, {}, std::move(letter.bytes)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Survivors::check_epoch(std::uint32_t epoch) {
+  MutexLock lock(vote_mutex_);
+  HVD_RETURN_IF_ERROR(attend(Look::kAtKept));
+  return still_decided(epoch);
+}
+
+absl::Status Survivors::still_decided(std::uint32_t epoch) const {
+  const bool decided =
+      vote_->phase() == Vote::Phase::kAgreed ||
+      (vote_->phase() == Vote::Phase::kEntered && !vote_->outdated());
+  if (decided && vote_->members().epoch == epoch) return absl::OkStatus();
+  std::vector<int> lost;
+  for (int rank : vote_->members().ranks) {
+    if (vote_->ballot().counts_out(rank)) lost.push_back(rank);
+  }
+  return absl::AbortedError(lost.empty()
+                                ? "a rank has asked all others to begin anew"
+                                : absl::StrCat(describe(lost), " was lost"));
+}
+
+// As the epoch that is broken numbers them, where they are in it.
+std::string Survivors::describe(const std::vector<int>& ranks) const {
+  const std::vector<int> members = vote_->members().ranks;
+  std::string text;
+  for (int rank : ranks) {
+    const auto found = std::lower_bound(members.begin(), members.end(), rank);
+    const bool is_member = found != members.end() && *found == rank;
+    const int number =
+        is_member ? static_cast<int>(found - members.begin()) : rank;
+    absl::StrAppend(
+        &text, text.empty() ? "" : ", ",
+        board_->wires().peers()[static_cast<std::size_t>(rank)].to_string(
+            number));
+  }
+  return text;
+}
+
+}  // namespace hvd::runtime

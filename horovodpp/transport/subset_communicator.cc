@@ -1,0 +1,193 @@
+#include "horovodpp/transport/subset_communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/transport/mail_exchange.h"
+
+namespace hvd::transport {
+namespace {
+
+using Kind = Switchboard::Kind;
+using std::chrono::steady_clock;
+
+// What was sent to ranks that are dead by now may never leave. Mail to members
+// has long left after this time.
+constexpr std::chrono::milliseconds kLinger(10);
+
+class SubsetCommunicator : public Communicator, private ExchangePost {
+ public:
+  SubsetCommunicator(std::shared_ptr<Switchboard> board,
+                     const SubsetOptions& options)
+      : board_(std::move(board)),
+        members_(options.members),
+        epoch_(options.epoch),
+        watch_(options.watch),
+        rank_(*number_of(board_->wires().rank())) {
+    for (int member : members_) {
+      peers_.push_back(
+          board_->wires().peers()[static_cast<std::size_t>(member)]);
+    }
+  }
+
+  ~SubsetCommunicator() override {
+    board_->on_peer_lost({});
+    for (TransferId id : posted_) board_->wires().abandon(id);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+  const std::vector<Peer>& peers() const override { return peers_; }
+
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string& mine,
+      std::chrono::steady_clock::time_point deadline) override {
+    return exchange_by_mail(*this, round_++, mine, deadline);
+  }
+
+  absl::Status send_mail(int to, std::string bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(to));
+    return board_->send(member(to), {Kind::kMail, epoch_}, std::move(bytes));
+  }
+  absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kMail));
+    if (!mail.has_value() && watch_) HVD_RETURN_IF_ERROR(watch_());
+    return mail;
+  }
+  absl::StatusOr<bool> mail_is_flushed() override {
+    return board_->wires().mail_is_flushed();
+  }
+
+  absl::StatusOr<TransferId> post_send(
+      int to, DataTag tag, std::span<const std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(to));
+    return noted(board_->wires().post_send(
+        member(to), Switchboard::folded(epoch_, tag), bytes));
+  }
+  absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
+                                          std::span<std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(from));
+    return noted(board_->wires().post_receive(
+        member(from), Switchboard::folded(epoch_, tag), bytes));
+  }
+  absl::StatusOr<bool> test(TransferId id) override {
+    absl::StatusOr<bool> done = board_->wires().test(id);
+    if (!done.ok() || *done) posted_.erase(id);
+    return done;
+  }
+  bool abandon(TransferId id) override {
+    posted_.erase(id);
+    return board_->wires().abandon(id);
+  }
+
+  void on_peer_lost(LostCallback callback) override {
+    if (!callback) return board_->on_peer_lost({});
+    board_->on_peer_lost([this, callback = std::move(callback)](
+                             int rank, const std::string& how) {
+      if (const auto number = number_of(rank)) callback(*number, how);
+    });
+  }
+
+ private:
+  // The mail of exchange().
+  absl::Status send(int to, std::string bytes) override {
+    sent_at_ = steady_clock::now();
+    return board_->send(member(to), {Kind::kExchange, epoch_},
+                        std::move(bytes));
+  }
+  absl::StatusOr<std::optional<Mail>> receive() override {
+    // Asked first, so that what came before a death counts.
+    const absl::Status alive = check_members();
+    HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kExchange));
+    if (mail.has_value()) return mail;
+    if (watch_) HVD_RETURN_IF_ERROR(watch_());
+    HVD_RETURN_IF_ERROR(alive);
+    return std::nullopt;
+  }
+  absl::StatusOr<bool> flushed() override {
+    HVD_ASSIGN_OR_RETURN(const bool flushed, mail_is_flushed());
+    return flushed || steady_clock::now() - sent_at_ > kLinger;
+  }
+
+  absl::Status check_members() const {
+    if (board_->loss_count() == 0) return absl::OkStatus();
+    for (const auto& [rank, how] : board_->losses()) {
+      const auto number = number_of(rank);
+      if (!number.has_value()) continue;
+      const Peer& peer = peers_[static_cast<std::size_t>(*number)];
+      return absl::AbortedError(
+          absl::StrCat(peer.to_string(*number), " ", how));
+    }
+    return absl::OkStatus();
+  }
+
+  // The next mail of a member.
+  absl::StatusOr<std::optional<Mail>> next(Kind kind) {
+    while (true) {
+      HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail,
+                           board_->receive({kind, epoch_}));
+      if (!mail.has_value()) return std::nullopt;
+      const auto number = number_of(mail->from);
+      if (!number.has_value()) continue;
+      mail->from = *number;
+      return mail;
+    }
+  }
+
+  int member(int rank) const {
+    return members_[static_cast<std::size_t>(rank)];
+  }
+  std::optional<int> number_of(int rank) const {
+    const auto found = std::lower_bound(members_.begin(), members_.end(), rank);
+    if (found == members_.end() || *found != rank) return std::nullopt;
+    return static_cast<int>(found - members_.begin());
+  }
+  absl::Status check_rank(int rank) const {
+    if (rank >= 0 && rank < size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no rank ", rank, " in a job of ", size()));
+  }
+  absl::StatusOr<TransferId> noted(absl::StatusOr<TransferId> id) {
+    if (id.ok()) posted_.insert(*id);
+    return id;
+  }
+
+  const std::shared_ptr<Switchboard> board_;
+  const std::vector<int> members_;
+  const std::uint32_t epoch_;
+  const std::function<absl::Status()> watch_;
+  const int rank_;
+  std::vector<Peer> peers_;
+  std::uint32_t round_ = 0;
+  steady_clock::time_point sent_at_;  // The last mail of an exchange.
+  absl::flat_hash_set<TransferId> posted_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(
+    std::shared_ptr<Switchboard> board, const SubsetOptions& options) {
+  const std::vector<int>& members = options.members;
+  const bool ascends =
+      std::adjacent_find(members.begin(), members.end(),
+                         std::greater_equal<>()) == members.end();
+  if (members.empty() || !ascends || members.front() < 0 ||
+      members.back() >= board->wires().size() ||
+      !std::binary_search(members.begin(), members.end(),
+                          board->wires().rank())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "ranks [", absl::StrJoin(members, ", "),
+        "] are no ascending list of ranks below ", board->wires().size(),
+        " with rank ", board->wires().rank(), " in it"));
+  }
+  HVD_RETURN_IF_ERROR(board->enter(options.epoch));
+  return std::make_unique<SubsetCommunicator>(std::move(board), options);
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,234 @@
+// What planes promise that share their medium, and of calls that are given up,
+// as tests over a Fleet (see fleets.h):
+//
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, SetConformance, RingOfThreads);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "test/collective/conforming_calls.h"
+
+namespace hvd::collective {
+
+// A call that another member never enters: whichever leave their memory alone.
+struct DoomedCall {
+  enum Kind { kAllreduce, kReducescatter, kAllgather, kBarrier, kKinds };
+  Kind kind;
+  std::int64_t count;
+  bool in_place;
+  bool fused;
+
+  static DoomedCall numbered(unsigned number, std::int64_t count) {
+    return {static_cast<Kind>(number % kKinds), count, number / 4 % 2 == 0,
+            number / 8 % 3 == 0};
+  }
+};
+
+// The watch says "give it up" at the check after `patience` others.
+inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
+                                      int patience) {
+  FailingWatch watch(patience, absl::CancelledError("somebody stays away"));
+  const Call call = {member.next().tag, watch};
+  const auto ranks = static_cast<std::size_t>(member.ranks);
+  Tensors tensors(DType::kF32, cut(doomed.count, doomed.fused));
+  for (Bytes& input : tensors.inputs) {
+    input = bytes_of(member.rank, input.size());
+  }
+  std::vector<Piece> pieces = tensors.pieces(doomed.in_place);
+  const std::vector<std::size_t> sizes(ranks, tensors.inputs.back().size());
+  Bytes gathered(ranks * sizes[0], std::byte{0x77});
+  const std::vector<Bytes> inputs = tensors.inputs;
+  const std::vector<Bytes> outputs = tensors.outputs;
+  const Bytes gathered_before = gathered;
+
+  const auto make_call = [&] {
+    std::vector<std::int64_t> counts(pieces.size() * ranks);
+    std::span<const std::byte> mine = tensors.inputs.back();
+    switch (doomed.kind) {
+      case DoomedCall::kAllreduce:
+        return member.plane.allreduce(pieces, {}, call);
+      case DoomedCall::kReducescatter:
+        for (std::size_t p = 0; p < pieces.size(); ++p) {
+          pieces[p].output = tensors.outputs[p].data();
+          const auto whole = static_cast<std::size_t>(doomed.count) % ranks;
+          counts[p * ranks + whole] = pieces[p].count;
+        }
+        return member.plane.reducescatter(pieces, counts, {}, call);
+      case DoomedCall::kAllgather:
+        if (doomed.in_place) {
+          const auto rank = static_cast<std::size_t>(member.rank);
+          mine = std::span(gathered).subspan(rank * sizes[0], sizes[0]);
+        }
+        return member.plane.allgather(mine, sizes, gathered.data(), call);
+      default:
+        return member.plane.barrier(call);
+    }
+  };
+  const absl::Status status = make_call();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  const bool intact = tensors.inputs == inputs && tensors.outputs == outputs &&
+                      gathered == gathered_before;
+  EXPECT_TRUE(intact) << "kind " << doomed.kind << " of " << doomed.count;
+  return intact && absl::IsCancelled(status);
+}
+
+// A call between some of the ranks, the same for all who know its number.
+struct SetCall {
+  std::vector<int> members;
+  int kind;
+  std::int64_t size;
+  int absent;  // The position of a member that never enters it, or -1.
+
+  // One in `chance` has a member that stays away.
+  static SetCall next(std::mt19937& plan, int ranks, unsigned chance) {
+    SetCall call;
+    const auto set = 1 + plan() % ((1u << ranks) - 1);
+    for (int r = 0; r < ranks; ++r) {
+      if ((set >> r & 1) != 0) call.members.push_back(r);
+    }
+    call.kind = static_cast<int>(plan() % 6);
+    call.size =
+        static_cast<std::int64_t>(plan() % 4 == 0 ? 2000 : plan() % 100);
+    call.absent = static_cast<int>(plan() % call.members.size());
+    const bool doomed = plan() % chance == 0 && call.members.size() > 1;
+    if (!doomed) call.absent = -1;
+    return call;
+  }
+
+  bool conforms(Member& member) const {
+    const auto bytes = static_cast<std::size_t>(size);
+    const std::vector<std::size_t> sizes(members.size(), bytes);
+    switch (kind) {
+      case 0:
+        return allgather_conforms(member, sizes, false);
+      case 1:
+        return broadcast_conforms(member, bytes, member.ranks - 1, false);
+      case 2:
+        return alltoall_conforms(member, [&](int, int) { return bytes; });
+      case 3:
+        return reducescatter_conforms(member, {},
+                                      {parts_of(size, member.ranks, 0)});
+      default:
+        return allreduce_conforms(member, {{.dtype = DType::kI32}, {size}});
+    }
+  }
+};
+
+// Calls of random sets of ranks, all in one order, of which each rank makes
+// those it takes part in, at a pace of its own.
+inline void sets_conform(Member& member, unsigned chance) {
+  constexpr int kCalls = 300;
+  std::mt19937 plan(23);
+  std::mt19937 pace(static_cast<unsigned>(member.rank));
+  std::map<std::vector<int>, std::unique_ptr<DataPlane>> planes;
+  for (int number = 0; number < kCalls; ++number, member.sequence += 2) {
+    const SetCall call = SetCall::next(plan, member.ranks, chance);
+    const std::uint32_t epoch = member.epoch;
+    if (call.absent >= 0) ++member.epoch;
+    const auto place =
+        std::find(call.members.begin(), call.members.end(), member.rank);
+    if (place == call.members.end()) continue;
+    for (auto pause = pace() % 4; pause > 0; --pause) {
+      std::this_thread::yield();
+    }
+    auto& plane = planes[call.members];
+    if (plane == nullptr) plane = member.plane_between(call.members);
+    Member part = {*plane,
+                   static_cast<int>(place - call.members.begin()),
+                   static_cast<int>(call.members.size()),
+                   1,
+                   member.watch,
+                   {},
+                   epoch,
+                   member.sequence};
+    const bool well =
+        call.absent < 0 ? call.conforms(part)
+                        : part.rank == call.absent ||
+                              is_given_up_without_trace(
+                                  part,
+                                  DoomedCall::numbered(
+                                      static_cast<unsigned>(number), call.size),
+                                  static_cast<int>(pace() % 40));
+    ASSERT_TRUE(well) << "call " << number;
+    // Planes come and go.
+    if (pace() % 8 == 0) planes.erase(call.members);
+  }
+}
+
+template <typename Fleet>
+class SetConformance : public ::testing::Test {};
+TYPED_TEST_SUITE_P(SetConformance);
+
+TYPED_TEST_P(SetConformance, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
+  constexpr unsigned kNever = 1'000'000'000;
+  TypeParam().run([](Member& member) { sets_conform(member, kNever); });
+}
+
+TYPED_TEST_P(SetConformance, CallsOfOverlappingSetsCanBeGivenUpAmongOthers) {
+  TypeParam().run([](Member& member) { sets_conform(member, 5); });
+}
+
+TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
+  TypeParam().run([](Member& member) {
+    if (member.ranks == 1) return;  // Nobody else can stay away.
+    std::mt19937 pace(static_cast<unsigned>(member.rank));
+    for (unsigned round = 0; round < 96; ++round) {
+      const int absent = static_cast<int>(round / 2) % member.ranks;
+      const std::int64_t count = round % 5 == 0 ? 3000 : round % 7 * 8;
+      const int patience = static_cast<int>(pace() % 40);
+      ASSERT_TRUE(member.rank == absent ||
+                  is_given_up_without_trace(
+                      member, DoomedCall::numbered(round, count), patience))
+          << "round " << round;
+      ++member.epoch;
+      member.sequence = round;
+      if (round % 4 == 3) continue;  // Several in a row.
+      const std::vector<std::size_t> sizes(
+          static_cast<std::size_t>(member.ranks), 700);
+      const bool well =
+          allreduce_conforms(member, {{.dtype = DType::kI32}, {count}}) &&
+          allgather_conforms(member, sizes, false);
+      ASSERT_TRUE(well) << "round " << round;
+    }
+  });
+}
+
+// Whoever goes on must not be met by those who still wait in the call before.
+TYPED_TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
+  TypeParam().run([](Member& member) {
+    if (member.ranks == 1) return;
+    const auto ranks = static_cast<std::size_t>(member.ranks);
+    for (int round = 0; round < 12; ++round, ++member.epoch) {
+      const int absent = round % member.ranks;
+      FailingWatch watch(round, absl::CancelledError("somebody stays away"));
+      const Call call = {member.next().tag, watch};
+      const std::vector<std::size_t> sizes(ranks, 400);
+      const Bytes input = bytes_of(member.rank, ranks * 400);
+      Bytes output(input.size());
+      if (member.rank != absent) {
+        const absl::Status status =
+            round % 2 == 0 ? member.plane.broadcast(input.data(), output.data(),
+                                                    input.size(), absent, call)
+                           : member.plane.alltoall(input, sizes, output.data(),
+                                                   sizes, call);
+        ASSERT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+      }
+      ++member.epoch;
+      ASSERT_TRUE(broadcast_conforms(member, 900, absent, false));
+      ASSERT_TRUE(alltoall_conforms(member, [](int, int) { return 77u; }));
+    }
+  });
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SetConformance,
+                            SetsOfRanksThatOverlapDoNotDisturbEachOther,
+                            CallsOfOverlappingSetsCanBeGivenUpAmongOthers,
+                            ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace,
+                            BroadcastAndAlltoallLeaveThePlaneUsableToo);
+
+}  // namespace hvd::collective

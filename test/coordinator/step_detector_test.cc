@@ -1,0 +1,152 @@
+#include "horovodpp/coordinator/step_detector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hvd::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+void run(StepDetector& detector, const std::vector<std::uint32_t>& ids) {
+  for (const std::uint32_t id : ids) detector.ran(id);
+}
+
+// How many steps of these it takes until they count as repeated, or 0 if that
+// takes more than 1000.
+int steps_until_repeated(StepDetector& detector,
+                         const std::vector<std::uint32_t>& ids) {
+  for (int steps = 1; steps <= 1000; ++steps) {
+    run(detector, ids);
+    if (!detector.repeated().empty()) return steps;
+  }
+  return 0;
+}
+
+TEST(StepDetector, SeesThreeEqualSteps) {
+  StepDetector detector(3);
+  run(detector, {1, 2});
+  run(detector, {1, 2});
+  EXPECT_THAT(detector.repeated(), IsEmpty());
+  run(detector, {1, 2});
+  EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u));
+}
+
+TEST(StepDetector, TheOrderWithinAStepMayVaryAndTheLastCounts) {
+  StepDetector detector(3);
+  run(detector, {1, 2, 3});
+  run(detector, {3, 1, 2});
+  run(detector, {2, 3, 1});
+  EXPECT_THAT(detector.repeated(), ElementsAre(2u, 3u, 1u));
+}
+
+TEST(StepDetector, NothingIsRepeatedInTheMiddleOfAStep) {
+  StepDetector detector(2);
+  run(detector, {1, 2, 1, 2, 1, 2});
+  ASSERT_THAT(detector.repeated(), ElementsAre(1u, 2u));
+  detector.ran(1);
+  EXPECT_THAT(detector.repeated(), IsEmpty());
+  detector.ran(2);
+  EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u));
+}
+
+TEST(StepDetector, OneOperationIsAStep) {
+  StepDetector detector(3);
+  EXPECT_EQ(steps_until_repeated(detector, {4}), 3);
+}
+
+TEST(StepDetector, AnOtherStepBeginsTheCountAnew) {
+  StepDetector detector(3);
+  run(detector, {1, 2, 1, 2});
+  run(detector, {1, 3});
+  run(detector, {1, 2, 1, 2});
+  EXPECT_THAT(detector.repeated(), IsEmpty());
+  EXPECT_NE(steps_until_repeated(detector, {1, 2}), 0);
+}
+
+TEST(StepDetector, ADisturbanceBeginsTheCountAnew) {
+  StepDetector detector(3);
+  run(detector, {1, 2, 1, 2});
+  detector.disturb();
+  run(detector, {1, 2, 1, 2});
+  EXPECT_THAT(detector.repeated(), IsEmpty());
+  run(detector, {1, 2});
+  EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u));
+}
+
+TEST(StepDetector, WhatIsDisturbedInEveryStepIsNeverRepeated) {
+  StepDetector detector(3);
+  for (int step = 0; step < 100; ++step) {
+    run(detector, {1, 2});
+    detector.disturb();
+    EXPECT_THAT(detector.repeated(), IsEmpty());
+  }
+}
+
+TEST(StepDetector, WithZeroStepsNothingIsEverRepeated) {
+  StepDetector detector(0);
+  EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
+}
+
+TEST(StepDetector, OneStepIsEnoughIfAskedFor) {
+  StepDetector detector(1);
+  EXPECT_NE(steps_until_repeated(detector, {1, 2}), 0);
+}
+
+TEST(StepDetector, AfterAnOrderOfLittleUseItWaitsLonger) {
+  StepDetector detector(3);
+  int waited = steps_until_repeated(detector, {1, 2});
+  for (int tries = 0; tries < 5; ++tries) {
+    detector.followed(1);
+    const int longer = steps_until_repeated(detector, {1, 2});
+    EXPECT_GT(longer, waited);
+    waited = longer;
+  }
+}
+
+TEST(StepDetector, TheWaitHasALimit) {
+  StepDetector detector(3);
+  for (int tries = 0; tries < 20; ++tries) {
+    ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
+    detector.followed(1);
+  }
+  EXPECT_LE(steps_until_repeated(detector, {1, 2}), 260);
+}
+
+TEST(StepDetector, AfterAnOrderOfUseItWaitsAsLittleAsAtFirst) {
+  StepDetector detector(3);
+  const int first = steps_until_repeated(detector, {1, 2});
+  detector.followed(1);
+  steps_until_repeated(detector, {1, 2});
+  detector.followed(1000);
+  EXPECT_EQ(steps_until_repeated(detector, {1, 2}), first);
+}
+
+TEST(StepDetector, AnOrderThatWasNeverFollowedIsNotTriedAgain) {
+  StepDetector detector(3);
+  ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
+  detector.followed(0);
+  EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
+  EXPECT_EQ(steps_until_repeated(detector, {2, 1}), 0);
+  EXPECT_NE(steps_until_repeated(detector, {7, 8}), 0);
+}
+
+// An order that begins in the middle of a step fuses across its end, where the
+// program waits.
+TEST(StepDetector, AStepThatGrowsIsSeenWhole) {
+  StepDetector detector(3);
+  run(detector, {1, 2, 1, 2, 1, 2, 1, 2});
+  EXPECT_NE(steps_until_repeated(detector, {1, 2, 3}), 0);
+  EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u, 3u));
+}
+
+TEST(StepDetector, AStepThatShrinksIsSeenWhole) {
+  StepDetector detector(3);
+  run(detector, {1, 2, 3, 1, 2, 3, 1, 2, 3});
+  EXPECT_NE(steps_until_repeated(detector, {1, 2}), 0);
+  EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u));
+}
+
+}  // namespace
+}  // namespace hvd::coordinator

@@ -1,0 +1,137 @@
+// A job that loses ranks and goes on. Arguments: how, then a comma list of
+// victims.
+//   at_once    the victims kill themselves in the middle of a reduction
+//   in_turn    the first does; the others follow, each DELAY (third argument)
+//              microseconds after the one before, while the survivors agree or
+//              begin
+//   at_start   the first kills itself before it has entered the job
+// Who survives sums the ranks of the first job that are left, until these are
+// all but the victims, and prints "survivor R: rank r of n, sum s".
+#include <horovodpp/horovodpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "horovodpp/transport/mpi_communicator.h"
+
+namespace {
+
+[[noreturn]] void die() {
+  std::raise(SIGKILL);
+  std::abort();
+}
+
+void die_in(std::chrono::microseconds delay) {
+  std::thread([delay] {
+    const auto end = std::chrono::steady_clock::now() + delay;
+    while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    die();
+  }).detach();
+}
+
+std::vector<int> numbers_in(const std::string& list) {
+  std::vector<int> numbers;
+  std::istringstream stream(list);
+  for (std::string number; std::getline(stream, number, ',');) {
+    numbers.push_back(std::stoi(number));
+  }
+  return numbers;
+}
+
+struct Fate {
+  bool at_once = false;
+  std::vector<int> victims = {};
+  std::chrono::microseconds delay{0};
+
+  // Its turn to die; negative: it survives.
+  int turn_of(int rank) const {
+    const auto found = std::find(victims.begin(), victims.end(), rank);
+    if (found == victims.end()) return -1;
+    return at_once ? 0 : static_cast<int>(found - victims.begin());
+  }
+};
+
+int live(std::unique_ptr<hvd::Runtime> job, const Fate& fate) {
+  constexpr std::int64_t kElements = 100'000;
+  constexpr int kSteps = 30;
+  const int me = job->topology().rank();
+  const int size = job->topology().size();
+  const int left = size - static_cast<int>(fate.victims.size());
+  double expected = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    if (fate.turn_of(rank) < 0) expected += 1 << rank;
+  }
+  const int turn = fate.turn_of(me);
+  bool broken = false;
+  for (int step = 0, alone = 0; alone < kSteps; ++step) {
+    if (turn == 0 && step == kSteps) {
+      die_in(std::chrono::microseconds(100));
+    }
+    std::vector<double> sum(kElements, 1 << me);
+    const absl::Status status =
+        job->allreduce_async_(hvd::TensorView::of(sum.data(), {kElements}),
+                              {.name = "sum", .op = hvd::ReduceOp::kSum})
+            .wait();
+    if (status.ok()) {
+      if (job->topology().size() != left) continue;
+      if (sum != std::vector<double>(kElements, expected)) {
+        std::fprintf(stderr, "rank %d: wrong sum %f\n", me, sum.front());
+        return 1;
+      }
+      ++alone;
+      continue;
+    }
+    if (turn > 0 && !broken) die_in(turn * fate.delay);
+    broken = true;
+    auto next = job->reform();
+    hvd::throw_if_error(next.status());
+    job = *std::move(next);
+  }
+  std::printf("survivor %d: rank %d of %d, sum %.0f\n", me,
+              job->topology().rank(), job->topology().size(), expected);
+  hvd::throw_if_error(job->stop());
+  return 0;
+}
+
+// Who lives says whom it missed.
+int fail_to_start(const hvd::Config& config, int victim) {
+  auto wires = hvd::transport::make_mpi_communicator({});
+  hvd::throw_if_error(wires.status());
+  const int me = (*wires)->rank();
+  // All are there: until then it is MPI that waits, and MPI sees no deaths.
+  hvd::throw_if_error((*wires)
+                          ->exchange("", std::chrono::steady_clock::now() +
+                                             config.start_timeout)
+                          .status());
+  if (me == victim) die();
+  const absl::Status status =
+      hvd::Runtime::start(config, *std::move(wires)).status();
+  std::printf("rank %d: %s\n", me, std::string(status.message()).c_str());
+  return 5;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) return 2;
+  const std::string how = argv[1];
+  Fate fate = {.at_once = how == "at_once", .victims = numbers_in(argv[2])};
+  if (argc > 3) fate.delay = std::chrono::microseconds(std::atoi(argv[3]));
+  const auto config = hvd::Config::from_env();
+  hvd::throw_if_error(config.status());
+  if (how == "at_start") return fail_to_start(*config, fate.victims.front());
+  auto job = hvd::Runtime::start(*config);
+  hvd::throw_if_error(job.status());
+  return live(*std::move(job), fate);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "survivors_program: %s\n", error.what());
+  return 1;
+}

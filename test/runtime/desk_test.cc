@@ -1,0 +1,136 @@
+#include "horovodpp/runtime/desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "horovodpp/runtime/submissions.h"
+
+namespace hvd::runtime {
+namespace {
+
+using coordinator::RequestKind;
+using coordinator::Results;
+using ::testing::ElementsAre;
+
+class DeskTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Submission> built(const std::string& name = "x") {
+    return allreduce_submission(sets_, {ConstTensorView::of(x_, {2})},
+                                {.name = name});
+  }
+
+  float x_[2] = {1, 2};
+  SetTable sets_{0, 2};
+  std::vector<Submission> submitted_;
+  std::vector<std::string> waited_for_;
+  std::unique_ptr<Desk> desk_ = std::make_unique<Desk>(
+      sets_, Desk::Counter{.submit =
+                               [this](Submission s) {
+                                 submitted_.push_back(std::move(s));
+                               },
+                           .wait_for =
+                               [this](const coordinator::Key& key) {
+                                 waited_for_.push_back(key.name);
+                                 submitted_.front().done(Results());
+                               }});
+};
+
+TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
+  const Future<void> fine = desk_->in_place(built(), {TensorView::of(x_, {2})});
+  const Future<void> bad = desk_->in_place(built("y"), {});
+  ASSERT_EQ(submitted_.size(), 2u);
+  EXPECT_EQ(submitted_[0].outputs.size(), 1u);
+  submitted_[0].done(Results());
+  submitted_[1].done(absl::AbortedError("no"));
+  EXPECT_EQ(fine.wait(), absl::OkStatus());
+  EXPECT_EQ(bad.wait().message(), "no");
+}
+
+TEST_F(DeskTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
+  const Future<Buffer> one = desk_->into_buffer(built());
+  const Future<std::vector<Buffer>> all = desk_->into_buffers(built("y"));
+  for (Submission& s : submitted_) {
+    *static_cast<float*>(s.outputs.at(0).data()) = 7;
+    s.done(Results());
+  }
+  EXPECT_EQ(one.wait()->data<float>()[0], 7);
+  EXPECT_EQ(all.wait()->at(0).data<float>()[0], 7);
+  EXPECT_EQ(x_[0], 1);
+}
+
+TEST_F(DeskTest, WhatWasNotBuiltIsNotSubmitted) {
+  const absl::Status why = absl::InvalidArgumentError("no");
+  EXPECT_EQ(desk_->in_place(why, {}).wait(), why);
+  EXPECT_EQ(desk_->into_buffer(why).wait().status(), why);
+  EXPECT_EQ(desk_->into_buffers(why).wait().status(), why);
+  EXPECT_TRUE(submitted_.empty());
+}
+
+TEST_F(DeskTest, OneWhoBlocksIsToldOfOnce) {
+  const Future<void> done = desk_->in_place(built(""), {});
+  EXPECT_TRUE(waited_for_.empty());
+  EXPECT_EQ(done.wait(), absl::OkStatus());
+  EXPECT_EQ(done.wait(), absl::OkStatus());
+  EXPECT_THAT(waited_for_, ElementsAre("allreduce.noname.0"));
+}
+
+TEST_F(DeskTest, FuturesThatOutliveTheDeskMayBeWaitedFor) {
+  const Future<void> done = desk_->in_place(built(), {});
+  desk_.reset();
+  EXPECT_FALSE(done.wait_for(std::chrono::milliseconds(1)));
+  EXPECT_TRUE(waited_for_.empty());
+  submitted_[0].done(absl::CancelledError("gone"));
+  EXPECT_TRUE(absl::IsCancelled(done.wait()));
+}
+
+TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
+  const auto join = [this] {
+    return desk_->submit<int>(
+        bare_submission(sets_, RequestKind::kJoin, ProcessSet::global()),
+        [](const Results& results) -> Outcome<int> {
+          return static_cast<int>(results.number);
+        });
+  };
+  const Future<int> first = join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(desk_->in_place(built(), {}).wait()));
+  absl::Status next = absl::UnknownError("not yet");
+  first.then([&](const absl::StatusOr<int>&) {
+    next = desk_->in_place(built(), {}).poll()
+               ? absl::InternalError("was refused")
+               : absl::OkStatus();
+  });
+  submitted_[0].done(Results{.number = 1});
+  EXPECT_EQ(*first.wait(), 1);
+  EXPECT_EQ(next, absl::OkStatus());
+  // Also if it fails.
+  const Future<int> second = join();
+  submitted_.back().done(absl::CancelledError("no"));
+  EXPECT_FALSE(second.wait().ok());
+  EXPECT_FALSE(join().poll());
+}
+
+// Whoever waits while the job ends is neither lost nor does it call into what
+// is gone.
+TEST_F(DeskTest, WaitingRacesWithTheEnd) {
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Submission> handed_in;
+    auto desk = std::make_unique<Desk>(
+        sets_,
+        Desk::Counter{
+            .submit = [&](Submission s) { handed_in.push_back(std::move(s)); },
+            .wait_for = [](const coordinator::Key&) {}});
+    const Future<void> done = desk->in_place(built(), {});
+    std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
+    handed_in[0].done(absl::CancelledError("the end"));
+    desk.reset();
+    waiter.join();
+  }
+}
+
+}  // namespace
+}  // namespace hvd::runtime

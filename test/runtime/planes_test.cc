@@ -1,0 +1,83 @@
+#include "horovodpp/runtime/planes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/node_segment.h"
+#include "test/runtime/fake_plane.h"
+
+namespace hvd::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Planes, AreMadeForSetsOfThisRankOnly) {
+  FakeCalls calls;
+  std::vector<std::vector<int>> made;
+  Planes planes(2, [&](const std::vector<int>& members) {
+    made.push_back(members);
+    Planes::List list;
+    list.push_back(std::make_unique<FakePlane>(calls));
+    return list;
+  });
+  ASSERT_EQ(planes.add(0, {0, 1, 2}), absl::OkStatus());
+  ASSERT_EQ(planes.add(1, {0, 1}), absl::OkStatus());
+  EXPECT_THAT(made, ElementsAre(ElementsAre(0, 1, 2)));
+  const auto set = planes.find(0);
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ((*set)->position, 2);
+  EXPECT_EQ((*set)->position_of(1), 1);
+  EXPECT_EQ((*set)->position_of(3), -1);
+  EXPECT_TRUE(absl::IsInternal(planes.find(1).status()));
+  planes.remove(0);
+  EXPECT_TRUE(absl::IsInternal(planes.find(0).status()));
+}
+
+TEST(Planes, SayWhyTheyCannotBeMade) {
+  Planes planes(0, [](const std::vector<int>&) -> absl::StatusOr<Planes::List> {
+    return absl::ResourceExhaustedError("no memory");
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(planes.add(0, {0})));
+  EXPECT_FALSE(planes.find(0).ok());
+}
+
+// Two nodes of two ranks: the planes of sets within and across them.
+TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
+  transport::LoopbackWorld world(4, {.ranks_per_node = 2});
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 4; ++rank) {
+    threads.emplace_back([&world, rank] {
+      auto wires = world.communicator(rank);
+      const auto topology = Topology::from_peers(rank, wires->peers());
+      auto segment = transport::NodeSegment::open(
+          *wires, *topology, collective::ShmBoard::bytes_needed(2),
+          std::chrono::steady_clock::time_point::max());
+      ASSERT_EQ(segment.status(), absl::OkStatus());
+      const auto waiting = transport::WaitPolicy::for_node(4);
+      collective::ShmBoard board(**segment, (*segment)->payload(), waiting);
+      Planes planes(rank, plane_factory({.sharing = *topology,
+                                         .board = board,
+                                         .wires = *wires,
+                                         .waiting = waiting}));
+      const std::vector<std::vector<int>> sets = {
+          {0, 1, 2, 3}, {0, 1}, {2, 3}, {1, 2}, {rank}};
+      const char* names[] = {"ring", "shm", "shm", "ring", "shm"};
+      for (std::size_t i = 0; i < sets.size(); ++i) {
+        const auto id = static_cast<coordinator::ProcessSetId>(i);
+        ASSERT_EQ(planes.add(id, sets[i]), absl::OkStatus());
+        const auto set = planes.find(id);
+        if (!set.ok()) continue;  // Not in it.
+        EXPECT_EQ((*(*set)->selector.select(Device(), 8))->name(), names[i]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace hvd::runtime

@@ -1,0 +1,262 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <latch>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "horovodpp/runtime/runtime.h"
+#include "test/runtime/mortal.h"
+#include "test/runtime/world.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// How a job of threads loses ranks.
+struct Plan {
+  int size = 4;
+  int ranks_per_node = 0;
+  Mortal::Options wires = {};
+  std::vector<int> victims = {};
+  // The i-th victim dies when it has sent so many messages after the job broke,
+  // plus i; or, if it has not by then, as soon as the next epoch runs. Nothing:
+  // all die in the first epoch, which that breaks.
+  std::optional<int> messages = {};
+};
+
+class Drill {
+ public:
+  explicit Drill(const Plan& plan)
+      : plan_(plan),
+        world_(plan.size, {.ranks_per_node = plan.ranks_per_node}),
+        all_started_(plan.size),
+        survivors_done_(plan.size - static_cast<int>(plan.victims.size())) {}
+
+  void run() {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < plan_.size; ++rank) {
+      threads.emplace_back([this, rank] { be(rank); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  void be(int rank) {
+    auto wires = std::make_unique<Mortal>(world_, rank, plan_.wires);
+    Mortal& mortal = *wires;
+    auto job = Runtime::start({}, std::move(wires));
+    EXPECT_EQ(job.status(), absl::OkStatus());
+    all_started_.arrive_and_wait();
+    if (plan_.messages.has_value() && rank == 0) (*job)->abort("is tired");
+    const auto victim =
+        std::find(plan_.victims.begin(), plan_.victims.end(), rank);
+    if (victim == plan_.victims.end()) {
+      survive(*std::move(job), rank);
+      survivors_done_.count_down();
+      return;
+    }
+    const int number = static_cast<int>(victim - plan_.victims.begin());
+    std::unique_ptr<Runtime> next;
+    if (plan_.messages.has_value()) {
+      (*job)->barrier_async().wait().IgnoreError();
+      mortal.die_after(*plan_.messages + number);
+      if (auto reformed = (*job)->reform(); reformed.ok()) {
+        next = *std::move(reformed);
+      }
+    }
+    mortal.die();
+    // The dead do not shut down.
+    survivors_done_.wait();
+  }
+
+  // Sums the ranks that are left until it are the survivors.
+  void survive(std::unique_ptr<Runtime> job, int rank) {
+    const int survivors = plan_.size - static_cast<int>(plan_.victims.size());
+    std::int64_t expected = (1 << plan_.size) - 1;
+    for (int victim : plan_.victims) expected -= 1 << victim;
+    while (true) {
+      std::int64_t sum = 1 << rank;
+      const absl::Status status =
+          job->allreduce_async_(TensorView::of(&sum, {}),
+                                {.name = "sum", .op = ReduceOp::kSum})
+              .wait();
+      if (status.ok() && sum == expected) break;
+      if (status.ok()) continue;
+      EXPECT_TRUE(absl::IsAborted(status)) << status;
+      auto next = job->reform();
+      ASSERT_EQ(next.status(), absl::OkStatus()) << "rank " << rank;
+      job = *std::move(next);
+    }
+    EXPECT_EQ(job->topology().size(), survivors);
+    EXPECT_EQ(job->stop(), absl::OkStatus());
+  }
+
+  const Plan plan_;
+  transport::LoopbackWorld world_;
+  std::latch all_started_;
+  std::latch survivors_done_;
+};
+
+struct Layout {
+  const char* name;
+  int ranks_per_node;
+  bool near_sighted;
+};
+constexpr Layout kLayouts[] = {{"OneNode", 0, false},
+                               {"NodesOfTwo", 2, false},
+                               {"NodesOfOne", 1, false},
+                               {"NodesOfTwoThatSeeOnlyTheirOwn", 2, true}};
+
+class Reform
+    : public ::testing::TestWithParam<std::tuple<Layout, std::vector<int>>> {
+ protected:
+  Plan plan() const {
+    const auto& [layout, victims] = GetParam();
+    return {.ranks_per_node = layout.ranks_per_node,
+            .wires = {.near_sighted = layout.near_sighted},
+            .victims = victims};
+  }
+  // A node that is wholly dead is not seen by the others.
+  bool is_seen(const Plan& plan) const {
+    return !plan.wires.near_sighted || plan.victims.size() == 1 ||
+           plan.victims == std::vector<int>{0, 2};
+  }
+};
+
+// One, two and all but one; rank 0 and leaders of nodes among them.
+INSTANTIATE_TEST_SUITE_P(
+    Threads, Reform,
+    ::testing::Combine(::testing::ValuesIn(kLayouts),
+                       ::testing::Values(std::vector<int>{0},
+                                         std::vector<int>{3},
+                                         std::vector<int>{0, 2},
+                                         std::vector<int>{2, 3},
+                                         std::vector<int>{0, 1, 2},
+                                         std::vector<int>{1, 2, 3})),
+    [](const auto& chosen) {
+      std::string name = std::get<0>(chosen.param).name;
+      name += "Without";
+      for (int rank : std::get<1>(chosen.param)) name += std::to_string(rank);
+      return name;
+    });
+
+TEST_P(Reform, SurvivorsOfAnEpochSumOnInTheNext) {
+  if (is_seen(plan())) Drill(plan()).run();
+}
+
+TEST_P(Reform, RanksMayDieAtAnyMomentOfTheAgreementAndOfTheStart) {
+  for (int messages = 0; messages < 12; ++messages) {
+    SCOPED_TRACE("after " + std::to_string(messages) + " messages");
+    Plan plan = this->plan();
+    plan.messages = messages;
+    if (is_seen(plan)) Drill(plan).run();
+    if (HasFailure()) return;
+  }
+}
+
+TEST(ReformAfterDeaths, MailToTheDeadThatNeverLeavesHoldsNobodyUp) {
+  for (int ranks_per_node : {0, 2}) {
+    Drill({.ranks_per_node = ranks_per_node,
+           .wires = {.never_flushed = true},
+           .victims = {1}})
+        .run();
+  }
+}
+
+TEST(ReformOfTheLiving, AllRanksGoOnIfNobodyDied) {
+  run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
+    if (job.topology().rank() == 1) job.abort("is tired");
+    job.barrier_async().wait().IgnoreError();
+    auto next = job.reform();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ((*next)->topology().rank(), job.topology().rank());
+    EXPECT_EQ((*next)->barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+}
+
+TEST(ReformOfTheLiving, ManyEpochsMayFollowEachOther) {
+  std::barrier all_have_summed(3);
+  run_world({.size = 3, .ranks_per_node = 2}, [&](Runtime& first,
+                                                  transport::LoopbackWorld&) {
+    std::vector<std::unique_ptr<Runtime>> jobs;
+    Runtime* job = &first;
+    for (int epoch = 0; epoch < 5; ++epoch) {
+      float value = 1;
+      EXPECT_EQ(job->allreduce_async_(TensorView::of(&value, {}),
+                                      {.name = "x", .op = ReduceOp::kSum})
+                    .wait(),
+                absl::OkStatus());
+      EXPECT_EQ(value, 3);
+      all_have_summed.arrive_and_wait();
+      if (job->topology().rank() == epoch % 3) job->abort("is tired");
+      job->barrier_async().wait().IgnoreError();
+      auto next = job->reform();
+      ASSERT_EQ(next.status(), absl::OkStatus());
+      EXPECT_TRUE(absl::IsFailedPrecondition(job->reform().status()));
+      jobs.push_back(*std::move(next));
+      job = jobs.back().get();
+    }
+    EXPECT_EQ(job->stop(), absl::OkStatus());
+  });
+}
+
+TEST(ReformOfTheLiving, AJobThatIsNotBrokenIsLeftAlone) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(job.reform().status()));
+    EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+    EXPECT_TRUE(absl::IsFailedPrecondition(job.reform().status()));
+  });
+}
+
+// Of four ranks three agree; the fourth comes when they have left it behind.
+TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
+  WorldOptions options{.size = 4};
+  options.config.start_timeout = std::chrono::seconds(2);
+  std::latch gone_on(3);
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    const bool late = job.topology().rank() == 2;
+    if (late) job.abort("is busy");
+    job.barrier_async().wait().IgnoreError();
+    if (late) gone_on.wait();
+    auto next = job.reform();
+    if (late) {
+      EXPECT_FALSE(next.ok());
+      return;
+    }
+    gone_on.count_down();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ((*next)->topology().size(), 3);
+    EXPECT_EQ((*next)->barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+}
+
+TEST(ReformOfTheLiving, HalfOfTheRanksDoNotGoOnWithoutTheOthers) {
+  WorldOptions options{.size = 2};
+  options.config.start_timeout = std::chrono::milliseconds(200);
+  std::latch tried(1);
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    if (job.topology().rank() == 0) job.abort("is tired");
+    job.barrier_async().wait().IgnoreError();
+    if (job.topology().rank() == 0) {
+      const absl::Status status = job.reform().status();
+      EXPECT_TRUE(absl::IsAborted(status)) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr("no majority"));
+      EXPECT_EQ(job.reform().status(), status);
+      tried.count_down();
+    }
+    tried.wait();
+  });
+}
+
+}  // namespace
+}  // namespace hvd

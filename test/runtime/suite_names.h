@@ -1,0 +1,267 @@
+// Names: how ranks find each other's tensors, in any order, over many steps,
+// and when what they say of them changes.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/runtime/suite_support.h"
+
+namespace hvd::suite {
+
+// Ranks submit 1,000 named tensors in different random orders.
+inline void completes_a_thousand_tensors_in_any_order(Runtime& job) {
+  constexpr int kTensors = 1000;
+  const int rank = job.topology().rank();
+  const int size = job.topology().size();
+  std::mt19937 random(static_cast<unsigned>(17 + rank));
+  std::vector<std::vector<float>> tensors(kTensors);
+  std::vector<int> order(kTensors);
+  std::iota(order.begin(), order.end(), 0);
+  for (int step = 0; step < 2; ++step) {
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<Future<void>> done(kTensors);
+    for (int i : order) {
+      auto& tensor = tensors[static_cast<std::size_t>(i)];
+      tensor.assign(static_cast<std::size_t>(1 + i % 37),
+                    static_cast<float>(i + rank));
+      done[static_cast<std::size_t>(i)] = job.allreduce_async_(
+          TensorView::of(tensor.data(), {1 + i % 37}),
+          {.name = "t" + std::to_string(i), .op = ReduceOp::kSum});
+    }
+    for (int i = 0; i < kTensors; ++i) {
+      ASSERT_EQ(done[static_cast<std::size_t>(i)].wait(), absl::OkStatus());
+      const float expected =
+          static_cast<float>(size * i + size * (size - 1) / 2);
+      for (float value : tensors[static_cast<std::size_t>(i)])
+        ASSERT_EQ(value, expected);
+    }
+  }
+}
+
+// All ranks get the same error, which names two ranks and their values; the job
+// goes on afterwards, under the same name.
+inline void mismatches_fail_everywhere_and_the_job_goes_on(Runtime& job) {
+  const int rank = job.topology().rank();
+  const int odd = job.topology().size() - 1;
+  if (odd == 0) return;
+  const bool is_odd = rank == odd;
+  const std::string sent_by_odd = "rank " + std::to_string(odd) + " sent ";
+  std::vector<float> floats(16, 1);
+  std::vector<std::int32_t> ints(16, 1);
+  const TensorView four = TensorView::of(floats.data(), {4});
+
+  const auto expect = [&](const absl::Status& status, const std::string& first,
+                          const std::string& other) {
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(text_of(status),
+                ::testing::HasSubstr("'m': rank 0 sent " + first));
+    EXPECT_THAT(text_of(status), ::testing::HasSubstr(sent_by_odd + other));
+  };
+  for (int round = 0; round < 2; ++round) {
+    // The second time the name has an id.
+    expect(
+        job.allreduce_async_(is_odd ? TensorView::of(floats.data(), {5}) : four,
+                             {.name = "m"})
+            .wait(),
+        "float32[4]", "float32[5]");
+    expect(
+        job.allreduce_async_(is_odd ? TensorView::of(ints.data(), {4}) : four,
+                             {.name = "m"})
+            .wait(),
+        "float32[4]", "int32[4]");
+    expect(job.allreduce_async_(
+                  four,
+                  {.name = "m", .op = is_odd ? ReduceOp::kMax : ReduceOp::kSum})
+               .wait(),
+           "op sum", "op max");
+    expect(job.allreduce_async_(
+                  four, {.name = "m", .prescale_factor = is_odd ? 0.25 : 1})
+               .wait(),
+           "prescale 1", "prescale 0.25");
+    expect(job.broadcast_async_(four, is_odd ? odd : 0, {.name = "m"}).wait(),
+           "root 0", "root " + std::to_string(odd));
+    expect((is_odd ? job.broadcast_async_(four, 0, {.name = "m"})
+                   : job.allreduce_async_(four, {.name = "m"}))
+               .wait(),
+           "allreduce", "broadcast");
+    EXPECT_EQ(job.allreduce_async_(four, {.name = "m"}).wait(),
+              absl::OkStatus());
+  }
+}
+
+inline void a_name_in_flight_is_refused_here_and_now(Runtime& job) {
+  float value = 1;
+  const TensorView view = TensorView::of(&value, {});
+  Future<void> first;
+  if (job.topology().rank() == 0) {
+    first = job.allreduce_async_(view, {.name = "twice", .op = ReduceOp::kSum});
+    if (job.topology().size() > 1) {
+      float other = 1;
+      const absl::Status refused =
+          job.allreduce_async_(TensorView::of(&other, {}), {.name = "twice"})
+              .wait();
+      EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+      EXPECT_THAT(text_of(refused), ::testing::HasSubstr("'twice'"));
+    }
+  }
+  ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  if (job.topology().rank() != 0) {
+    first = job.allreduce_async_(view, {.name = "twice", .op = ReduceOp::kSum});
+  }
+  EXPECT_EQ(first.wait(), absl::OkStatus());
+  EXPECT_EQ(value, static_cast<float>(job.topology().size()));
+}
+
+inline void unnamed_calls_match_in_call_order(Runtime& job) {
+  for (int i = 0; i < 20; ++i) {
+    float value = static_cast<float>(i);
+    ASSERT_EQ(job.allreduce_async_(TensorView::of(&value, {1})).wait(),
+              absl::OkStatus());
+    EXPECT_EQ(value, static_cast<float>(i));
+    ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  }
+}
+
+inline void arguments_without_meaning_are_refused(Runtime& job) {
+  float value = 0;
+  bool flag = true;
+  const auto refused = [](const absl::Status& status) {
+    return absl::IsInvalidArgument(status) && !status.message().empty();
+  };
+  EXPECT_TRUE(
+      refused(job.allreduce_async_(TensorView(nullptr, DType::kF32, Shape({3})),
+                                   {.name = "n"})
+                  .wait()));
+  EXPECT_TRUE(
+      refused(job.allreduce_async_(TensorView(&value, DType::kF32, Shape({-1})),
+                                   {.name = "n"})
+                  .wait()));
+  EXPECT_TRUE(refused(
+      job.allreduce_async_(TensorView::of(&flag, {}), {.name = "b"}).wait()));
+  EXPECT_TRUE(refused(job.broadcast_async_(TensorView::of(&value, {}),
+                                           job.topology().size(), {.name = "r"})
+                          .wait()));
+  EXPECT_TRUE(refused(
+      job.allgather_async(ConstTensorView::of(&value, {}), {.name = "s"})
+          .wait()
+          .status()));
+  EXPECT_TRUE(absl::IsUnimplemented(
+      job.allreduce_async_(
+             TensorView(&value, DType::kF32, Shape({1}), Device::cuda(0)),
+             {.name = "c"})
+          .wait()));
+}
+
+inline void nothing_is_lost_over_many_steps(Runtime& job) {
+  for (int step = 0; step < 200; ++step) {
+    std::vector<float> a(3, static_cast<float>(step));
+    std::vector<float> b(5000, static_cast<float>(job.topology().rank()));
+    Future<void> first =
+        job.allreduce_async_(TensorView::of(a.data(), {3}), {.name = "a"});
+    Future<void> second = job.allreduce_async_(
+        TensorView::of(b.data(), {5000}), {.name = "b", .op = ReduceOp::kMax});
+    ASSERT_EQ(second.wait(), absl::OkStatus());
+    ASSERT_EQ(first.wait(), absl::OkStatus());
+    ASSERT_EQ(a[2], static_cast<float>(step));
+    ASSERT_EQ(b[4999], static_cast<float>(job.topology().size() - 1));
+  }
+}
+
+// Under names that have been agreed on long ago.
+inline void what_a_name_stands_for_may_change(Runtime& job) {
+  const std::vector<int> ranks = first_ranks(size_of(job));
+  for (int step = 0; step < 24; ++step) {
+    const Reduction reduction{
+        .dtype = step % 8 < 6 ? DType::kF32 : DType::kI64,
+        .op = step % 6 < 4 ? ReduceOp::kSum : ReduceOp::kMax,
+        .prescale = step % 12 < 8 ? 1.0 : 3.0};
+    for (const char* name : {"a", "b"}) {
+      const Buffer x = contribution(reduction, rank_of(job), {2 + step / 5});
+      ASSERT_EQ(job.allreduce_async_(x.view(),
+                                     {.name = name,
+                                      .op = reduction.op,
+                                      .prescale_factor = reduction.prescale})
+                    .wait(),
+                absl::OkStatus());
+      expect_reduced(reduction, ranks, x);
+    }
+    // Another operation under a name that was free again.
+    float value = static_cast<float>(rank_of(job));
+    ASSERT_EQ((step % 4 == 3
+                   ? job.broadcast_async_(TensorView::of(&value, {}), 0,
+                                          {.name = "c"})
+                   : job.allreduce_async_(TensorView::of(&value, {}),
+                                          {.name = "c", .op = ReduceOp::kMin}))
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_EQ(value, 0.0f);
+  }
+}
+
+// A program that does the same in every step, then something else: what runs
+// without asking must find its way back, whatever comes.
+inline void a_steady_program_may_change_at_any_step(Runtime& job) {
+  const int size = size_of(job);
+  const auto step = [&](int tensors) {
+    std::vector<std::vector<float>> x;
+    std::vector<Future<void>> done;
+    for (int i = 0; i < tensors; ++i) {
+      x.emplace_back(10, static_cast<float>(rank_of(job) + i));
+      done.push_back(job.allreduce_async_(
+          TensorView::of(x.back().data(), {10}),
+          {.name = "t" + std::to_string(i), .op = ReduceOp::kSum}));
+    }
+    // The last first: ranks need not wait in the order of submission.
+    for (int i = tensors - 1; i >= 0; --i) {
+      const auto index = static_cast<std::size_t>(i);
+      ASSERT_EQ(done[index].wait(), absl::OkStatus());
+      ASSERT_EQ(x[index][9],
+                static_cast<float>(size * (size - 1) / 2 + size * i));
+    }
+    float parameter = static_cast<float>(rank_of(job));
+    ASSERT_EQ(job.broadcast_async_(TensorView::of(&parameter, {}), size - 1,
+                                   {.name = "parameter"})
+                  .wait(),
+              absl::OkStatus());
+    ASSERT_EQ(parameter, static_cast<float>(size - 1));
+    const std::vector<std::int32_t> rows(2, rank_of(job));
+    ASSERT_EQ(job.allgather_async(ConstTensorView::of(rows.data(), {2}),
+                                  {.name = "rows"})
+                  .wait()
+                  ->num_elements(),
+              2 * size);
+  };
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 12; ++i) step(5);
+    if (round == 0) step(7);  // New names.
+    if (round == 1) step(3);  // Some are left out.
+    if (round == 2) {
+      ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    }
+    if (round == 3) {
+      ASSERT_EQ(job.join_async().wait().status(), absl::OkStatus());
+    }
+  }
+  for (int i = 0; i < 8; ++i) step(5);
+}
+
+inline constexpr Case kNameCases[] = {
+    {"CompletesAThousandTensorsInAnyOrder",
+     completes_a_thousand_tensors_in_any_order},
+    {"MismatchesFailEverywhereAndTheJobGoesOn",
+     mismatches_fail_everywhere_and_the_job_goes_on},
+    {"ANameInFlightIsRefusedHereAndNow",
+     a_name_in_flight_is_refused_here_and_now},
+    {"UnnamedCallsMatchInCallOrder", unnamed_calls_match_in_call_order},
+    {"ArgumentsWithoutMeaningAreRefused",
+     arguments_without_meaning_are_refused},
+    {"NothingIsLostOverManySteps", nothing_is_lost_over_many_steps},
+    {"WhatANameStandsForMayChange", what_a_name_stands_for_may_change},
+    {"ASteadyProgramMayChangeAtAnyStep",
+     a_steady_program_may_change_at_any_step}};
+
+}  // namespace hvd::suite

@@ -1,0 +1,136 @@
+// What the cases of the runtime's suite have in common: a Case, tensors of
+// known values, process sets of any job.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/runtime/runtime.h"
+#include "test/collective/reference.h"
+
+namespace hvd::suite {
+
+using collective::Reduction;
+
+// Run by every rank of a job that is already running.
+struct Case {
+  const char* name;
+  void (*run)(Runtime& job);
+
+  friend void PrintTo(const Case& what, std::ostream* out) {
+    *out << what.name;
+  }
+};
+
+inline std::string text_of(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+inline bool is_refused(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) && !status.message().empty();
+}
+
+inline int rank_of(const Runtime& job) { return job.topology().rank(); }
+inline int size_of(const Runtime& job) { return job.topology().size(); }
+
+inline std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < count; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+// Sets of different ranks, none of them all of the job's; some overlap.
+inline std::vector<std::vector<int>> some_sets(int size) {
+  std::vector<std::vector<int>> sets;
+  const auto add = [&](std::vector<int> ranks) {
+    if (static_cast<int>(ranks.size()) == size || ranks.empty()) return;
+    if (std::find(sets.begin(), sets.end(), ranks) == sets.end()) {
+      sets.push_back(std::move(ranks));
+    }
+  };
+  add(first_ranks(size - 1));
+  if (size > 1) add({size - 1});
+  if (size > 2) add({0, size - 1});
+  std::vector<int> odd;
+  for (int rank = 1; rank < size; rank += 2) odd.push_back(rank);
+  add(odd);
+  return sets;
+}
+
+inline ProcessSet add_set(Runtime& job, std::vector<int> ranks) {
+  const auto set = job.add_process_set_async(std::move(ranks)).wait();
+  EXPECT_EQ(set.status(), absl::OkStatus());
+  return set.value_or(ProcessSet());
+}
+
+// The global set, and some of the job's ranks, added where they are not there
+// yet.
+inline std::vector<ProcessSet> every_set(Runtime& job) {
+  if (job.process_sets().size() > 1) return job.process_sets();
+  std::vector<ProcessSet> sets = {ProcessSet::global()};
+  for (const auto& ranks : some_sets(size_of(job))) {
+    sets.push_back(add_set(job, ranks));
+  }
+  return sets;
+}
+
+inline std::vector<int> members_of(const Runtime& job, const ProcessSet& set) {
+  return *job.ranks_of(set);
+}
+inline bool is_in(const Runtime& job, const ProcessSet& set) {
+  return job.rank_in(set).ok();
+}
+
+// Whether the reduction means something.
+inline bool makes_sense(const Reduction& reduction) {
+  return collective::check(reduction).ok();
+}
+
+// What `rank` contributes to a reduction, or to anything else.
+inline Buffer contribution(const Reduction& reduction, int rank, Shape shape) {
+  Buffer buffer = *Buffer::allocate(reduction.dtype, std::move(shape));
+  for (std::int64_t i = 0; i < buffer.num_elements(); ++i) {
+    collective::put(
+        reduction.dtype, buffer.view().data(), i,
+        collective::small_value(reduction.dtype, reduction.op, rank, i));
+  }
+  return buffer;
+}
+
+// `actual` is the reduction of what `ranks` contributed, from element `first`.
+inline void expect_reduced(const Reduction& reduction,
+                           const std::vector<int>& ranks, const Buffer& actual,
+                           std::int64_t first = 0) {
+  for (std::int64_t i = 0; i < actual.num_elements(); ++i) {
+    std::vector<double> values;
+    for (const int rank : ranks) {
+      values.push_back(collective::small_value(reduction.dtype, reduction.op,
+                                               rank, first + i));
+    }
+    const double expected = collective::reference(reduction, values);
+    const double got =
+        collective::get(reduction.dtype, actual.view().data(), i);
+    const double slack = 2 * collective::epsilon(reduction.dtype) *
+                         std::max(1.0, std::abs(expected));
+    ASSERT_NEAR(got, expected, slack)
+        << collective::describe(reduction) << " at element " << first + i;
+  }
+}
+
+// The elements, in double.
+inline std::vector<double> numbers_in(const Buffer& buffer) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < buffer.num_elements(); ++i) {
+    numbers.push_back(collective::get(buffer.dtype(), buffer.view().data(), i));
+  }
+  return numbers;
+}
+
+}  // namespace hvd::suite
