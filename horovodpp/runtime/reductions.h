@@ -2,6 +2,7 @@
 // dtype, with the neutral value where this rank has joined.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -78,11 +78,7 @@ class Explorer {
   std::size_t ends_ = 0;
 };
 
-TEST(SurvivorVote, EveryInterleavingOfThreeRanksWithADeathEndsWell) {
-  Explorer().explore(VoteWorld({.size = 3}), {.deaths = {0}});
-}
-
-TEST(SurvivorVote, EveryInterleavingOfThreeRanksWithTwoDeathsEndsWell) {
+TEST(SurvivorVote, EveryInterleavingOfThreeRanksWithUpToTwoDeathsEndsWell) {
   Explorer().explore(VoteWorld({.size = 3}), {.deaths = {0, 1}});
 }
 
@@ -96,12 +92,6 @@ TEST(SurvivorVote, EveryInterleavingOfTwoRanksWithADeathAndAlarmsEndsWell) {
 }
 
 // Nodes {0, 1} and {2}: the death of rank 2 can only be suspected.
-TEST(SurvivorVote, EveryInterleavingWithAnUnseenDeathEndsWell) {
-  Explorer().explore(
-      VoteWorld({.size = 3, .ranks_per_node = 2, .silent_nodes = true}),
-      {.deaths = {2}});
-}
-
 TEST(SurvivorVote, EveryInterleavingWithASeenAndAnUnseenDeathEndsWell) {
   Explorer().explore(
       VoteWorld({.size = 3, .ranks_per_node = 2, .silent_nodes = true}),
@@ -166,7 +156,7 @@ class RandomWorld {
 };
 
 void try_random_worlds(const RandomWorld::Kind& kind, bool all_go_on) {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomWorld random(seed, kind);
     random.run();

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <set>
@@ -88,7 +87,7 @@ class VoteWorld {
           events.push_back({Event::kDeliver, rank, other});
           if (!alive(other)) events.push_back({Event::kForget, rank, other});
         }
-        if (alive(other) || noticed_[index(rank)].contains(other)) continue;
+        if (alive(other) || has_noticed(rank, other)) continue;
         if (sees(rank, other)) {
           events.push_back({Event::kNotice, rank, other});
         } else if (node_is_dead(other)) {
@@ -106,9 +105,9 @@ class VoteWorld {
         mine.begin();
         break;
       case Event::kDeliver: {
-        std::deque<std::string>& from = wire(event.other, event.rank);
-        const std::string bytes = from.front();
-        from.pop_front();
+        Wire& from = wire(event.other, event.rank);
+        const std::string bytes = std::move(from.front());
+        from.erase(from.begin());
         EXPECT_EQ(mine.receive(event.other, bytes), absl::OkStatus());
         break;
       }
@@ -116,11 +115,11 @@ class VoteWorld {
         wire(event.other, event.rank).clear();
         break;
       case Event::kNotice:
-        noticed_[index(event.rank)].insert(event.other);
+        noticed_[index(event.rank)] |= 1u << event.other;
         mine.lost(event.other, Certainty::kCertain);
         break;
       case Event::kSuspect:
-        noticed_[index(event.rank)].insert(event.other);
+        noticed_[index(event.rank)] |= 1u << event.other;
         mine.lost(event.other, Certainty::kSuspected);
         break;
       case Event::kEnter:
@@ -166,16 +165,13 @@ class VoteWorld {
         state = H::combine(std::move(state), bytes);
       }
     }
-    for (const auto& noticed : world.noticed_) {
-      for (int rank : noticed) state = H::combine(std::move(state), rank);
-      state = H::combine(std::move(state), -1);
-    }
     for (const auto& [agreement, there] : world.agreements_) {
       state = H::combine(std::move(state), agreement);
       for (int rank : there) state = H::combine(std::move(state), rank);
       state = H::combine(std::move(state), -1);
     }
-    return H::combine(std::move(state), world.votes_, world.alive_);
+    return H::combine(std::move(state), world.votes_, world.alive_,
+                      world.noticed_);
   }
 
  private:
@@ -192,14 +188,13 @@ class VoteWorld {
     return events;
   }
 
+  using Wire = std::vector<std::string>;  // Cheap to copy while it is empty.
   // Epoch and members.
   using Agreement = std::pair<std::uint32_t, std::vector<int>>;
 
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-  std::deque<std::string>& wire(int from, int to) {
-    return wires_[index(from * size() + to)];
-  }
-  const std::deque<std::string>& wire(int from, int to) const {
+  Wire& wire(int from, int to) { return wires_[index(from * size() + to)]; }
+  const Wire& wire(int from, int to) const {
     return wires_[index(from * size() + to)];
   }
   int node(int rank) const { return rank / options_.ranks_per_node; }
@@ -215,6 +210,9 @@ class VoteWorld {
   }
   static Agreement agreement_of(const SurvivorVote& vote) {
     return {vote.members().epoch, vote.members().ranks};
+  }
+  bool has_noticed(int rank, int other) const {
+    return (noticed_[index(rank)] >> other & 1u) != 0;
   }
   bool everybody_is_there(const SurvivorVote& vote) const {
     return agreements_.at(agreement_of(vote)).size() ==
@@ -252,8 +250,8 @@ class VoteWorld {
   Options options_;
   std::vector<SurvivorVote> votes_;
   std::vector<bool> alive_;
-  std::vector<std::set<int>> noticed_;
-  std::vector<std::deque<std::string>> wires_;     // By sender and receiver.
+  std::vector<std::uint32_t> noticed_;  // A bit for each that is dead.
+  std::vector<Wire> wires_;             // By sender and receiver.
   std::map<Agreement, std::set<int>> agreements_;  // And who came to enter.
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -61,7 +62,8 @@ class ExecutorTest : public ::testing::Test {
     s.request = agreed;
     for (const auto& tensor : agreed.tensors) {
       memory_.push_back(*Buffer::allocate(tensor.dtype, tensor.shape));
-      std::memset(memory_.back().view().data(), 0, memory_.back().bytes());
+      std::fill_n(static_cast<char*>(memory_.back().view().data()),
+                  memory_.back().bytes(), '\0');
       s.inputs.push_back(memory_.back().view());
       if (in_place) s.outputs.push_back(memory_.back().view());
     }

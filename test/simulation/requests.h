@@ -1,0 +1,32 @@
+// Random requests, and how one may differ from another.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "horovodpp/coordinator/request.h"
+#include "test/simulation/random.h"
+
+namespace hvd::simulation {
+
+// Of a collective operation on the ranks `members`, with nothing odd about it.
+coordinator::Request random_request(Random& random, const std::string& name,
+                                    const std::vector<int>& members);
+
+// The same operation on a tensor of another shape; something else where there
+// are no tensors.
+coordinator::Request with_other_shape(Random& random,
+                                      coordinator::Request request);
+
+// What does not match `request`.
+coordinator::Request with_difference(Random& random,
+                                     coordinator::Request request);
+
+// Whether first dimensions may differ from rank to rank and call to call.
+bool has_free_rows(const coordinator::Request& request);
+
+// The same with other numbers of rows.
+coordinator::Request with_other_rows(Random& random,
+                                     coordinator::Request request);
+
+}  // namespace hvd::simulation

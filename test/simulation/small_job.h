@@ -1,0 +1,124 @@
+// A SmallJob is three ranks of which each event can be chosen: a caller does the
+// next thing of its script, a message is delivered (the oldest of its pair), a
+// rank looks because it was rung or its batch is complete, or a rank learns of a
+// death. After an event the rank takes one whole turn, as a Runtime's thread
+// would.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/coordinator/coordinator.h"
+#include "horovodpp/core/clock.h"
+#include "test/simulation/watched_board.h"
+
+namespace hvd::simulation {
+
+constexpr int kRanks = 3;
+constexpr int kTensors = 3;
+
+struct Act {
+  enum class Kind : std::uint8_t { kSubmit, kWait, kJoin, kDie };
+  Kind kind = Kind::kSubmit;
+  int tensor = 0;
+};
+using Script = std::vector<Act>;
+
+struct Scenario {
+  std::vector<std::vector<int>> nodes;
+  int steps_before_schedule = 0;
+  // Whole steps before the one whose orders are explored.
+  int warm_up = 1;
+  std::vector<Script> scripts;  // By rank.
+};
+
+// What may happen next.
+struct Choice {
+  enum class Kind : std::uint8_t { kCaller, kMail, kLook, kNotice };
+  Kind kind = Kind::kCaller;
+  int rank = 0;
+  int from = 0;  // Of mail.
+};
+
+struct alignas(128) MemoryLine {
+  std::byte bytes[128] = {};
+};
+
+class SmallJob {
+ public:
+  explicit SmallJob(const Scenario& scenario);
+
+  std::vector<Choice> choices() const;
+  void take(const Choice& choice);
+  std::uint64_t state() const;
+  // What has happened to each rank, as far as it tells states apart. Not kept
+  // while `remembers` is false: then it has to be set.
+  using Histories = std::vector<std::uint64_t>;
+  Histories histories() const;
+  void set_histories(const Histories& histories);
+  bool remembers = false;
+  // At the end: what is wrong, if anything.
+  std::string verdict() const;
+  // Whether it was ever in mode 0.
+  bool was_in_cycle() const { return was_in_cycle_; }
+
+ private:
+  enum class State { kRunning, kBroken, kDead };
+  struct Rank {
+    std::unique_ptr<WatchedBoard> board;
+    std::unique_ptr<coordinator::Coordinator> coordinator;
+    int node = 0;
+    std::size_t next = 0;  // In its script.
+    std::optional<coordinator::Key> waits_for;
+    std::set<std::string> in_flight;
+    bool rung = false;
+    bool told_of_death = false;
+    State state = State::kRunning;
+    std::optional<coordinator::Batch> batch;
+    std::uint64_t history = 1;
+  };
+  using Place = std::pair<std::uint32_t, std::uint64_t>;
+  struct Meeting {
+    int entered = 0;
+    int abandoned = 0;
+    std::string names;
+  };
+
+  Rank& rank(int index) { return ranks_[static_cast<std::size_t>(index)]; }
+  const Rank& rank(int index) const {
+    return ranks_[static_cast<std::size_t>(index)];
+  }
+  std::uint64_t hash_of_board(int node) const;
+  bool is_complete(const Rank& mine) const;
+  void happen(const Choice& choice);
+  void act(int index);
+  void submit(int index, const coordinator::Request& request);
+  void turn(int index);
+  void execute(int index);
+  void break_rank(int index);
+  void settle();
+  void fault(const std::string& what) {
+    if (fault_.empty()) fault_ = what;
+  }
+
+  std::vector<Script> scripts_;
+  ManualClock clock_;
+  std::shared_ptr<const coordinator::Tree> tree_;
+  std::deque<std::vector<MemoryLine>> memory_;
+  std::deque<Rank> ranks_;
+  std::map<std::pair<int, int>, std::deque<std::string>> wires_;
+  std::map<Place, Meeting> meetings_;
+  bool somebody_died_ = false;
+  bool was_in_cycle_ = false;
+  std::string fault_;
+};
+
+}  // namespace hvd::simulation

@@ -1,0 +1,38 @@
+// A Sweep runs the programs of many seeds, one after the other or on several
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/simulation/generator.h"
+#include "test/simulation/job.h"
+
+namespace hvd::simulation {
+
+struct SweepOptions {
+  std::uint64_t first_seed = 1;
+  std::uint64_t count = 1;
+  Limits limits = {};
+  int threads = 1;
+  std::size_t most_failures = 20;  // It ends with so many.
+};
+
+struct Failed {
+  std::uint64_t seed = 0;
+  std::uint64_t actions = 0;  // Of the program: how large it is.
+  std::string fault;          // The first.
+};
+
+struct SweepResult {
+  Statistics statistics;
+  std::vector<Failed> failures;  // The smallest programs first.
+};
+
+SweepResult sweep(const SweepOptions& options);
+
+// How to follow the program of `seed`, on the command line.
+std::string replay_command(std::uint64_t seed, const Limits& limits);
+
+}  // namespace hvd::simulation
