@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "test/fuzz/arbitrary.h"
@@ -129,11 +131,20 @@ class Play {
   void inject(const Message& message) {
     const int to = any_rank();
     const auto which = data_.ConsumeIntegral<std::uint8_t>();
-    if (const auto from = job_.sender_of(message, to, which);
-        from && which % 16 != 0) {
-      return job_.inject(*from, to, message);
+    const std::optional<int> expected = job_.sender_of(message, to, which);
+    if (!expected || which % 16 == 0) {
+      return job_.inject(data_.ConsumeIntegralInRange(-1, FuzzJob::kRanks), to,
+                         message);
     }
-    job_.inject(data_.ConsumeIntegralInRange(-1, FuzzJob::kRanks), to, message);
+    job_.inject(*expected, to, message);
+    // What is defined or rejected does nothing before it is scheduled.
+    if (const auto* define = std::get_if<Define>(&message)) {
+      job_.inject(*expected, to,
+                  Round{{{.kind = RecordKind::kRun, .id = define->id}}});
+    } else if (const auto* reject = std::get_if<Reject>(&message)) {
+      job_.inject(*expected, to,
+                  Round{{{.kind = RecordKind::kReject, .id = reject->number}}});
+    }
   }
 
   void submit_everywhere(const Request& request) {

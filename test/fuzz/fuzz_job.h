@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -97,7 +98,7 @@ class FuzzJob {
     if (mine.is_out) return;
     accept(rank, mine.coordinator->step());
     for (Outgoing& mail : mine.coordinator->take_outgoing()) {
-      wires_[{rank, mail.to}].push_back(std::move(mail.bytes));
+      wire(rank, mail.to).push_back(std::move(mail.bytes));
     }
     mine.coordinator->take_bells();
     mine.coordinator->take_warnings();
@@ -122,16 +123,16 @@ class FuzzJob {
   }
   // Delivers the oldest mail of a wire.
   void deliver(int from, int to) {
-    std::deque<std::string>& wire = wires_[{from, to}];
-    if (wire.empty()) return;
-    const std::string bytes = std::move(wire.front());
-    wire.pop_front();
+    std::deque<std::string>& mail = wire(from, to);
+    if (mail.empty()) return;
+    const std::string bytes = std::move(mail.front());
+    mail.pop_front();
     receive(from, to, bytes);
   }
   void deliver_everything() {
     for (int from = 0; from < kRanks; ++from) {
       for (int to = 0; to < kRanks; ++to) {
-        while (!wires_[{from, to}].empty()) deliver(from, to);
+        while (!wire(from, to).empty()) deliver(from, to);
       }
     }
   }
@@ -148,7 +149,7 @@ class FuzzJob {
   // The mail on its way, for whoever wants to damage it.
   std::deque<std::string>& damaged_wire(int from, int to) {
     is_lawful_ = false;
-    return wires_[{from, to}];
+    return wire(from, to);
   }
 
   ManualClock clock;
@@ -175,6 +176,10 @@ class FuzzJob {
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   const Rank& at(int rank) const {
     return ranks_[static_cast<std::size_t>(rank)];
+  }
+
+  std::deque<std::string>& wire(int from, int to) {
+    return wires_[static_cast<std::size_t>(from * kRanks + to)];
   }
 
   static void require(bool condition) {
@@ -233,7 +238,7 @@ class FuzzJob {
 
   std::deque<std::vector<Block>> memory_;
   std::deque<Rank> ranks_;
-  std::map<std::pair<int, int>, std::deque<std::string>> wires_;
+  std::array<std::deque<std::string>, kRanks * kRanks> wires_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<int>> begun_;
   bool is_lawful_ = true;
 };

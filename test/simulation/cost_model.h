@@ -36,7 +36,7 @@ struct StepCost {
   // From the last submission of the step until the last rank was told to execute
   // the last of it.
   double us_after_last_arrival = 0;
-  // What a rank that does not lead a node keeps, on average over all ranks;
+  // What a rank keeps, on average over all ranks, leaders included;
   // the boards are counted for themselves, by rank.
   double state_bytes_per_rank = 0;
   double board_bytes_per_rank = 0;
