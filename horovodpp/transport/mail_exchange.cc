@@ -76,6 +76,13 @@ absl::StatusOr<std::vector<std::string>> split(const std::string& body,
   return strings;
 }
 
+// Whether a message is of `round`. A rank that called an earlier one off is not
+// going to be in this one.
+bool counts(const Header& header, std::uint32_t round) {
+  return header.round == round ||
+         (header.kind == Kind::kCalledOff && header.round < round);
+}
+
 // The next message of `round` with its header cut off, or nullopt at the
 // deadline.
 absl::StatusOr<std::optional<std::pair<Header, Mail>>> next_of(
@@ -85,7 +92,7 @@ absl::StatusOr<std::optional<std::pair<Header, Mail>>> next_of(
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, post.receive());
     if (mail.has_value()) {
       const auto header = header_of(mail->bytes);
-      if (!header.has_value() || header->round != round) continue;
+      if (!header.has_value() || !counts(*header, round)) continue;
       mail->bytes.erase(0, kHeaderBytes);
       return std::make_pair(*header, *std::move(mail));
     }

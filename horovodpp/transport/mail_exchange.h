@@ -29,7 +29,7 @@ class ExchangePost {
 
 // One round; all ranks count their rounds alike. Blocks, by polling.
 //   DeadlineExceeded  not all ranks came before `deadline`; names the missing
-//   Aborted           a rank called it off; says why
+//   Aborted           a rank called it, or a round before it, off; says why
 absl::StatusOr<std::vector<std::string>> exchange_by_mail(
     ExchangePost& post, std::uint32_t round, const std::string& mine,
     std::chrono::steady_clock::time_point deadline);

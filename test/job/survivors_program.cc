@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/status.h"
 #include "horovodpp/transport/mpi_communicator.h"
 
 namespace {
@@ -101,20 +102,22 @@ int live(std::unique_ptr<hvd::Runtime> job, const Fate& fate) {
   return 0;
 }
 
-// Who lives says whom it missed.
-int fail_to_start(const hvd::Config& config, int victim) {
+absl::Status start_without(const hvd::Config& config, int victim) {
   auto wires = hvd::transport::make_mpi_communicator({});
-  hvd::throw_if_error(wires.status());
-  const int me = (*wires)->rank();
+  HVD_RETURN_IF_ERROR(wires.status());
   // All are there: until then it is MPI that waits, and MPI sees no deaths.
-  hvd::throw_if_error((*wires)
+  HVD_RETURN_IF_ERROR((*wires)
                           ->exchange("", std::chrono::steady_clock::now() +
                                              config.start_timeout)
                           .status());
-  if (me == victim) die();
-  const absl::Status status =
-      hvd::Runtime::start(config, *std::move(wires)).status();
-  std::printf("rank %d: %s\n", me, std::string(status.message()).c_str());
+  if ((*wires)->rank() == victim) die();
+  return hvd::Runtime::start(config, *std::move(wires)).status();
+}
+
+// Who lives says whom it missed.
+int fail_to_start(const hvd::Config& config, int victim) {
+  const absl::Status status = start_without(config, victim);
+  std::printf("missed: %s\n", std::string(status.message()).c_str());
   return 5;
 }
 

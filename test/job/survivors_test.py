@@ -71,8 +71,9 @@ class Survivors(unittest.TestCase):
             with self.subTest(victim=victim):
                 job = jobs.run(3, PROGRAM, "at_start", str(victim),
                                environment={"HOROVOD_START_TIMEOUT": "60"}, timeout=40)
-                named = rf"(?m)^rank \d: rank {victim} \(host '.+', pid \d+\) ended"
-                self.assertEqual(len(re.findall(named, job.stdout)), 2, job.stderr)
+                named = rf"(?m)^missed: rank {victim} \(host '.+', pid \d+\) ended"
+                self.assertEqual(len(re.findall(named, job.stdout)), 2,
+                                 job.stdout + job.stderr)
 
 
 if __name__ == "__main__":

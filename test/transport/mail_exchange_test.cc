@@ -124,6 +124,22 @@ TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
   }
 }
 
+// One that calls off what others have just finished is not in their next round.
+TEST(ExchangeByMail, WhatWasCalledOffBeforeEndsTheNextRound) {
+  using namespace std::string_literals;
+  for (int who : {0, 1}) {
+    on_ranks(2, {0, 1}, [&](LoopbackPost& post) {
+      if (post.rank() == who) {
+        ASSERT_TRUE(post.send(1 - who, "\6\0\0\0\3rank 2 fell over"s).ok());
+        return;
+      }
+      const All all =
+          exchange_by_mail(post, 7, "", Clock::now() + std::chrono::hours(1));
+      EXPECT_EQ(all.status(), absl::AbortedError("rank 2 fell over"));
+    });
+  }
+}
+
 // Whichever rank sees that another one is dead, all others are told at once.
 TEST(ExchangeByMail, ARankThatSeesADeathCallsItOffForAll) {
   class SeesADeath : public ExchangePost {
