@@ -59,17 +59,22 @@ void Negotiator::submit(const Request& request, Clock::TimePoint now) {
     }
     messages_.emplace_back(Outdated{*id});
   }
-  propose(std::make_shared<const Request>(request), now);
+  propose(request, now);
 }
 
-void Negotiator::propose(std::shared_ptr<const Request> request,
-                         Clock::TimePoint since) {
-  const bool is_root = request->kind == RequestKind::kBroadcast &&
-                       request->root == options_.rank;
+void Negotiator::propose(const Request& request, Clock::TimePoint since) {
+  const bool is_root =
+      request.kind == RequestKind::kBroadcast && request.root == options_.rank;
   messages_.emplace_back(Propose{
-      .rank = options_.rank, .request = *request, .root_is_here = is_root});
-  const Key& key = request->key;
-  proposed_[key] = {.request = std::move(request), .since = since};
+      .rank = options_.rank, .request = request, .root_is_here = is_root});
+  proposed_[request.key] = since;
+}
+
+bool Negotiator::forget_proposal(const Key& key) {
+  if (proposed_.erase(key) == 0) return false;
+  // The first step proposes every name, and the later ones hardly any.
+  if (proposed_.empty()) proposed_ = {};
+  return true;
 }
 
 void Negotiator::submit_known(std::uint32_t id, Known& known,
@@ -164,7 +169,7 @@ void Negotiator::apply_reject(std::uint32_t number) {
   const auto found = rejects_.extract(number);
   const Reject& reject = found.mapped();
   // Else this rank is not a member, or has joined.
-  if (proposed_.erase(reject.key) == 0) return;
+  if (!forget_proposal(reject.key)) return;
   fail(reject.key,
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
@@ -191,9 +196,7 @@ void Negotiator::look(Clock::TimePoint now) {
     if (known.state == State::kIdle) continue;
     waiting.push_back({known.since, known.definition.request->key});
   }
-  for (const auto& [key, proposed] : proposed_) {
-    waiting.push_back({proposed.since, key});
-  }
+  for (const auto& [key, since] : proposed_) waiting.push_back({since, key});
   for (const auto& [set, joining] : joining_) {
     waiting.push_back({joining.since, joining.request->key, true});
   }

@@ -117,10 +117,6 @@ class Negotiator {
     std::uint32_t submissions = 0;
     Clock::TimePoint since = {};
   };
-  struct Proposed {
-    std::shared_ptr<const Request> request = {};
-    Clock::TimePoint since = {};
-  };
   struct Joining {
     std::shared_ptr<const Request> request = {};
     bool in_effect = false;
@@ -128,7 +124,9 @@ class Negotiator {
   };
 
   std::uint64_t node_members(ProcessSetId set) const;
-  void propose(std::shared_ptr<const Request> request, Clock::TimePoint since);
+  void propose(const Request& request, Clock::TimePoint since);
+  // False if `key` was not proposed.
+  bool forget_proposal(const Key& key);
   void join(const Request& request, Clock::TimePoint now);
   void submit_known(std::uint32_t id, Known& known, Clock::TimePoint now);
   void mark(std::uint32_t id, Known& known);
@@ -159,8 +157,8 @@ class Negotiator {
 
   absl::flat_hash_map<std::uint32_t, Known> known_;
   NameTable id_of_;
-  absl::flat_hash_map<Key, Proposed> proposed_;
-  absl::flat_hash_map<std::uint32_t, Reject> rejects_;  // Yet to be read.
+  absl::flat_hash_map<Key, Clock::TimePoint> proposed_;  // Since when.
+  absl::flat_hash_map<std::uint32_t, Reject> rejects_;   // Yet to be read.
   absl::flat_hash_map<ProcessSetId, Joining> joining_;
   absl::flat_hash_set<ProcessSetId> join_phases_;
   int in_flight_ = 0;

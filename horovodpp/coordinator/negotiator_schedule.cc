@@ -116,9 +116,9 @@ absl::StatusOr<Batch::Entry> Negotiator::take(std::uint32_t id) {
   Batch::Entry entry = {.agreed = known.definition.request};
   const auto proposed = proposed_.find(key);
   if (known.state == State::kIdle && proposed != proposed_.end()) {
-    known.since = proposed->second.since;
+    known.since = proposed->second;
     ++known.submissions;
-    proposed_.erase(proposed);
+    forget_proposal(key);
     known.state = State::kMarked;
   }
   if (known.state == State::kMarked) {
@@ -160,7 +160,7 @@ void Negotiator::retire(std::uint32_t id) {
 
   if (known.state == State::kMarked) {
     board_.withdraw(known.definition.slot);
-    propose(known.definition.request, known.since);
+    propose(*known.definition.request, known.since);
   }
   if (!messages_.empty() && std::holds_alternative<Passed>(messages_.back())) {
     std::get<Passed>(messages_.back()).ids.push_back(id);
@@ -207,7 +207,7 @@ void Negotiator::remove_set(ProcessSetId set) {
     known.state = State::kIdle;
     dropped.push_back(known.definition.request->key);
   }
-  for (const auto& [key, proposed] : proposed_) {
+  for (const auto& [key, since] : proposed_) {
     if (key.process_set == set) dropped.push_back(key);
   }
   if (const auto joining = joining_.extract(set)) {
@@ -235,7 +235,7 @@ void Negotiator::end(int rank) {
     known.state = State::kIdle;
     dropped.push_back(known.definition.request->key);
   }
-  for (const auto& [key, proposed] : proposed_) dropped.push_back(key);
+  for (const auto& [key, since] : proposed_) dropped.push_back(key);
   for (const auto& [set, joining] : joining_) {
     dropped.push_back(joining.request->key);
   }

@@ -132,6 +132,8 @@ void Subtree::tell_if_complete(const Key& key) {
   if (!(found->second.from | set.joined).includes(set.members)) return;
   messages_.emplace_back(std::move(found->second.merged));
   proposals_.erase(found);
+  // The first step proposes every name, and the later ones hardly any.
+  if (proposals_.empty()) proposals_ = {};
 }
 
 absl::Status Subtree::take(const Sources&, Outdated& message) {

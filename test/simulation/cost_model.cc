@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/core/clock.h"
@@ -41,6 +42,7 @@ struct Rank {
   std::vector<std::uint32_t> inbox;
   std::uint32_t executed = 0;  // Operations of this step.
   bool executing = false;
+  bool has_submitted = false;  // In this step.
 };
 
 struct Letter {
@@ -63,8 +65,9 @@ class CostedJob {
  public:
   explicit CostedJob(const CostOptions& options);
 
-  // One step: every rank submits every tensor, at once.
-  bool step();
+  // One step: every rank submits every tensor, each node `apart` after the one
+  // before.
+  bool step(Time apart = 0);
   StepCost last_step() const { return cost_; }
   bool in_cycle() const { return in_cycle_; }
 
@@ -81,11 +84,15 @@ class CostedJob {
   void ring(int index);
   bool execute(int index);
   void meet(int index, Batch batch);
+  std::shared_ptr<const Request> shared_copy(
+      std::shared_ptr<const Request> request);
 
   const CostOptions options_;
   ManualClock clock_;
   std::shared_ptr<const coordinator::Tree> tree_;
   std::vector<Request> requests_;
+  // What was agreed on; ranks that are processes would have a copy each.
+  absl::flat_hash_map<coordinator::Key, std::shared_ptr<const Request>> agreed_;
   std::vector<Block> memory_;
   std::vector<Rank> ranks_;
   std::deque<Letter> letters_;
@@ -120,6 +127,10 @@ CostedJob::CostedJob(const CostOptions& options)
       SharedBoard::bytes_needed(slots, length) / sizeof(Block) + 1;
   memory_.resize(blocks * nodes.size());
   const std::size_t before = live_bytes();
+  Coordinator::ShareCopy share;
+  if (!options.own_requests) {
+    share = [this](auto request) { return shared_copy(std::move(request)); };
+  }
   for (int index = 0; index < options.ranks; ++index) {
     const int node = index / options.ranks_per_node;
     const std::span<Block> region(
@@ -136,12 +147,20 @@ CostedJob::CostedJob(const CostOptions& options)
             .cache_capacity = slots,
             .steps_before_schedule = options.steps_before_schedule,
             .stall_warning = Clock::Duration(0),
-            .stall_shutdown = Clock::Duration(0)},
+            .stall_shutdown = Clock::Duration(0),
+            .shared_copy = share},
         *mine.board, clock_);
   }
   cost_.board_bytes_per_rank =
       static_cast<double>(memory_.size() * sizeof(Block)) / options.ranks;
   cost_.state_bytes_per_rank = -static_cast<double>(before);
+}
+
+std::shared_ptr<const Request> CostedJob::shared_copy(
+    std::shared_ptr<const Request> request) {
+  std::shared_ptr<const Request>& known = agreed_[request->key];
+  if (known == nullptr || *known != *request) known = std::move(request);
+  return known;
 }
 
 void CostedJob::add(Time at, int rank, std::uint32_t letter) {
@@ -156,20 +175,19 @@ void CostedJob::wake(int index, Time at) {
   add(at, index);
 }
 
-bool CostedJob::step() {
+bool CostedJob::step(Time apart) {
   const double state = cost_.state_bytes_per_rank;
   cost_ = {.state_bytes_per_rank = state,
            .board_bytes_per_rank = cost_.board_bytes_per_rank};
   submitted_at_ = now_;
   for (int index = 0; index < options_.ranks; ++index) {
     rank(index).executed = 0;
-    for (const Request& request : requests_) {
-      rank(index).coordinator->submit(request);
-    }
+    rank(index).has_submitted = false;
     // A leader sees later what others write to the board. In a cycle it reads
     // nothing there.
     const bool leads = index % options_.ranks_per_node == 0 && !in_cycle_;
-    wake(index, leads ? now_ + from_us(options_.network.node_us) : now_);
+    const Time begin = now_ + apart * tree_->node_of(index);
+    wake(index, leads ? begin + from_us(options_.network.node_us) : begin);
   }
   while (!queue_.empty()) {
     const Happening next = queue_.top();
@@ -183,6 +201,9 @@ bool CostedJob::step() {
       if (!turn(next.rank)) return false;
     }
   }
+  letters_ = {};
+  free_letters_ = {};
+  queue_ = {};
   for (const Rank& mine : ranks_) {
     if (mine.executed == requests_.size()) continue;
     std::fprintf(stderr, "a rank executed %u operations of %zu\n",
@@ -195,6 +216,10 @@ bool CostedJob::step() {
 bool CostedJob::turn(int index) {
   Rank& mine = rank(index);
   mine.free_at = std::max(mine.free_at, now_);
+  // Not before, or all ranks' proposals would be in memory at once.
+  if (!std::exchange(mine.has_submitted, true)) {
+    for (const Request& request : requests_) mine.coordinator->submit(request);
+  }
   if (!take_mail(index)) return false;
   if (const auto status = mine.coordinator->step(); !status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
@@ -302,9 +327,11 @@ void CostedJob::meet(int index, Batch batch) {
 
 std::optional<StepCost> measure_step(const CostOptions& options) {
   CostedJob job(options);
-  // The first step agrees on the names; then a few until mode 0 is reached.
-  const int steps = 2 + 2 * options.steps_before_schedule;
-  for (int step = 0; step < steps; ++step) {
+  // The first step agrees on the names, which are many messages: one node after
+  // another, so that not all are in memory at once.
+  if (!job.step(from_us(1000))) return std::nullopt;
+  // Then a few until mode 0 is reached.
+  for (int step = 0; step < 1 + 2 * options.steps_before_schedule; ++step) {
     if (!job.step()) return std::nullopt;
   }
   if (!job.step()) return std::nullopt;

@@ -26,6 +26,9 @@ struct CostOptions {
   int tensors = 1;
   // Mode 0: the order is published, after as many equal steps; 0: mode 1.
   int steps_before_schedule = 0;
+  // Every rank keeps its own copy of what was agreed on, as processes do;
+  // else the job keeps one.
+  bool own_requests = false;
   LogGP network = {};
 };
 

@@ -76,6 +76,8 @@ int main(int argc, char** argv) {
   app.add_option("--gap-us", network.gap_us, "g");
   app.add_option("--gigabytes-per-s", network.gigabytes_per_s, "1 / G");
   app.add_option("--node-us", network.node_us, "from rank to rank of a node");
+  app.add_flag("--own-requests", options.own_requests,
+               "every rank keeps a copy of what was agreed on");
   app.add_option("--most", most, "ranks x tensors, limited by memory");
   CLI11_PARSE(app, argc, argv);
   std::printf(
