@@ -52,7 +52,8 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       reducer_(runtime_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
-                .name = options.name}),
+                .name = options.name,
+                .process_set = options.process_set}),
       passes_left_(parameters().size(), passes_per_step_),
       handed_over_(parameters().size()) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
@@ -160,13 +161,15 @@ void DistributedOptimizer::zero_grad(bool set_to_none) {
 }
 
 void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
-                          int root_rank, Runtime* runtime) {
+                          int root_rank,
+                          const BroadcastParametersOptions& options) {
   std::vector<replica::NamedView> views;
   views.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
     views.push_back({name, tensor.tensor_view()});
   }
-  replica::broadcast(runtime_of(runtime), views, root_rank);
+  replica::broadcast(runtime_of(options.runtime), views, root_rank,
+                     {.name = "broadcast", .process_set = options.process_set});
   for (const auto& [name, tensor] : tensors) tensor.bump_version();
 }
 

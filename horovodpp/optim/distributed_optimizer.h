@@ -35,6 +35,7 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {
@@ -48,7 +49,16 @@ struct DistributedOptions {
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
+  // The ranks that step together; the others have no such optimizer.
+  ProcessSet process_set = ProcessSet::global();
   // The job; by default the current one (see runtime/global.h).
+  Runtime* runtime = nullptr;
+};
+
+struct BroadcastParametersOptions {
+  // The ranks that get the tensors, and call this.
+  ProcessSet process_set = ProcessSet::global();
+  // See DistributedOptions.
   Runtime* runtime = nullptr;
 };
 
@@ -67,7 +77,8 @@ class DistributedOptimizer : public Optimizer {
     const bool previous_;
   };
 
-  //   hvd::Error  there is no job; options that mean nothing (InvalidArgument)
+  //   hvd::Error  there is no job; options that mean nothing, or this rank is
+  //               not in the process set (InvalidArgument)
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
@@ -116,10 +127,12 @@ class DistributedOptimizer : public Optimizer {
 };
 
 // Replaces the tensors, matched across ranks by name, by those of rank
-// `root_rank`.
-//   hvd::Error  there is no job, or a broadcast failed
+// `root_rank`, which is a rank of the job.
+//   hvd::Error  there is no job, or a broadcast failed, for instance because
+//               this rank is not in the process set
 void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
-                          int root_rank, Runtime* runtime = nullptr);
+                          int root_rank,
+                          const BroadcastParametersOptions& options = {});
 
 }  // namespace hvd::optim
 

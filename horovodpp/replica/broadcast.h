@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
@@ -15,9 +16,12 @@ struct NamedView {
 };
 
 // Replaces all `tensors`, matched across ranks by name, by those of rank
-// `root_rank`.
-//   hvd::Error  the first failure; all transfers have ended by then
+// `root_rank`, which is a rank of the job, on all ranks of
+// `options.process_set`. Peers see them as "<options.name>.<name>".
+//   hvd::Error  the first failure, for instance that this rank is not in the
+//               process set; all transfers have ended by then
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
-               int root_rank);
+               int root_rank,
+               const BroadcastOptions& options = {.name = "broadcast"});
 
 }  // namespace hvd::replica

@@ -20,6 +20,9 @@ GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
         "gradient_predivide_factor goes with op average, not with op ",
         name_of(options_.op), "; leave it at 1")));
   }
+  throw_if_error(
+      annotate(runtime_.rank_in(options_.process_set).status(),
+               absl::StrCat("a reducer of gradients, '", options_.name, "'")));
 }
 
 void GradientReducer::add(const std::string& key, TensorView gradient) {
@@ -35,7 +38,8 @@ void GradientReducer::add(const std::string& key, TensorView gradient) {
                                  {.name = absl::StrCat(options_.name, ".", key),
                                   .op = options_.op,
                                   .prescale_factor = 1.0 / factor,
-                                  .postscale_factor = factor}));
+                                  .postscale_factor = factor,
+                                  .process_set = options_.process_set}));
 }
 
 bool GradientReducer::has(const std::string& key) const {

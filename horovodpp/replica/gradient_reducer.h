@@ -24,6 +24,7 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
@@ -37,13 +38,17 @@ struct ReducerOptions {
   // Before the keys, in the names peers see. Reducers at work at the same time
   // have different ones.
   std::string name = "gradient";
+  // The ranks whose gradients are reduced; an average divides by their number.
+  // Others have no reducer of this name and set.
+  ProcessSet process_set = ProcessSet::global();
 };
 
 class GradientReducer {
  public:
   // Uses `runtime` for as long as it lives.
   //   hvd::Error (InvalidArgument)  the predivide factor is no positive finite
-  //                                 number, or the op is not average
+  //                                 number, or the op is not average; this rank
+  //                                 is not in the process set
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
 
   // Starts to reduce `gradient` in place. Its memory is borrowed until finish()

@@ -228,6 +228,31 @@ TEST(DistributedOptimizer, TwoOptimizersWithNamesOfTheirOwnDoNotMeet) {
   });
 }
 
+TEST(DistributedOptimizer, OfAProcessSetStepsAlongTheMeanOfItsRanks) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    const auto set = job.add_process_set_async({0, 1}).wait();
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    Weights w;
+    const Tensor state = from_vector<float>({static_cast<float>(rank)}, {1});
+    const BroadcastParametersOptions of_set = {.process_set = *set,
+                                               .runtime = &job};
+    if (rank == 2) {
+      EXPECT_THROW(w.optimizer(job, {.process_set = *set}), Error);
+      EXPECT_THROW(broadcast_parameters({{"state", state}}, 1, of_set), Error);
+    } else {
+      broadcast_parameters({{"state", state}}, 1, of_set);
+      EXPECT_EQ(state.item<float>(), 1.0f);
+      auto optimizer = w.optimizer(job, {.process_set = *set});
+      w.loss(1 + 2 * rank).backward();
+      optimizer->step();
+      EXPECT_EQ(w.b.grad().item<float>(), 2.0f);  // (1 + 3) / 2
+      EXPECT_EQ(w.b.item<float>(), 1.0f);         // 3 - 2
+    }
+    ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  });
+}
+
 TEST(DistributedOptimizer, TakesItsHooksAlongWhenItGoes) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;

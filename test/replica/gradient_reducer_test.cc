@@ -99,6 +99,50 @@ TEST(GradientReducer, SaysWhichGradientTheRanksDisagreeOnAndServesTheNextStep) {
   });
 }
 
+TEST(GradientReducer, OfAProcessSetAveragesOverItsRanksAlone) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    const auto set = job.add_process_set_async({0, 2}).wait();
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    if (rank == 1) {
+      try {
+        GradientReducer(job, {.name = "pair", .process_set = *set});
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
+        EXPECT_THAT(error.what(), HasSubstr("process set 1 [0, 2]"));
+      }
+    } else {
+      GradientReducer reducer(job, {.process_set = *set});
+      float value = static_cast<float>(rank);
+      reducer.add("w", TensorView::of(&value, {}));
+      reducer.finish();
+      EXPECT_EQ(value, 1.0f);  // (0 + 2) / 2
+    }
+    ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  });
+}
+
+TEST(Broadcast, InAProcessSetLeavesTheOtherRanksAlone) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    const auto set = job.add_process_set_async({1, 2}).wait();
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    float value = static_cast<float>(rank);
+    const auto give = [&] {
+      broadcast(job, {{"a", TensorView::of(&value, {})}}, 2,
+                {.name = "state", .process_set = *set});
+    };
+    if (rank == 0) {
+      EXPECT_THROW(give(), Error);
+    } else {
+      give();
+    }
+    EXPECT_EQ(value, rank == 0 ? 0.0f : 2.0f);
+    ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  });
+}
+
 TEST(Broadcast, GivesEveryRankTheTensorsOfOne) {
   run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
