@@ -55,8 +55,7 @@ Environment command_environment(const Environment& present, bool verbose) {
   const Node node = {
       .ranks = number_in(present,
                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}, 1),
-      .cores = usable_cores(),
-      .reads_memory = may_read_memory()};
+      .cores = usable_cores()};
   const Environment settings = node_settings(node, present);
   const int local_rank =
       number_in(present, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}, 0);

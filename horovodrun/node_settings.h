@@ -1,6 +1,5 @@
 // What ranks need to know about the node they share, found out on that node:
-// how many cores there are for how many ranks, and whether they may read each
-// other's memory.
+// how many cores there are for how many ranks.
 #pragma once
 
 #include "horovodrun/environment.h"
@@ -8,9 +7,8 @@
 namespace hvd::launcher {
 
 struct Node {
-  int ranks = 1;             // Of this job on this node.
-  int cores = 1;             // That a process here may use.
-  bool reads_memory = true;  // Whether process_vm_readv is allowed.
+  int ranks = 1;  // Of this job on this node.
+  int cores = 1;  // That a process here may use.
 };
 
 // Variables to add to the environment of a rank on `node`. What `present`
@@ -18,15 +16,12 @@ struct Node {
 //   OMP_NUM_THREADS               so that the ranks share the cores
 //   OMPI_MCA_mpi_yield_when_idle  if there are more ranks than cores
 //   OMPI_MCA_btl_vader_single_copy_mechanism, OMPI_MCA_smsc
-//                                 no direct copies if memory cannot be read
+//                                 Open MPI does not read the memory of other
+//                                 ranks, which hangs if one is killed meanwhile
 Environment node_settings(const Node& node, const Environment& present);
 
 // The cores this process may use, by its affinity and its control group; at
 // least 1.
 int usable_cores();
-
-// Whether a process may read another's memory: containers often forbid it, and
-// MPI then fails with "Read -1, expected N, errno = 1".
-bool may_read_memory();
 
 }  // namespace hvd::launcher
