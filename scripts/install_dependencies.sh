@@ -15,9 +15,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/build/tools
 
 for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
-  libabsl-dev libspdlog-dev libopenblas-dev libcli11-dev zlib1g-dev python3
-  dataset-fashion-mnist'
-for_test='libgtest-dev libgmock-dev clang clang-tidy'
+  libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libcli11-dev
+  zlib1g-dev python3 dataset-fashion-mnist'
+for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy'
 
 say() { echo "install_dependencies: $*"; }
 fail() {

@@ -40,6 +40,7 @@ class ChunkLink {
 
   // As many receives may be posted, and as many sends be under way, at a time.
   int depth() const { return staging_.slots() / 2; }
+  std::size_t slot_bytes() const { return staging_.slot_bytes(); }
 
   // Posts the next receive. Fewer than depth() are posted or taken.
   absl::Status post_receive(int from, std::size_t bytes);

@@ -5,9 +5,12 @@
 namespace hvd::collective {
 
 absl::Status check(const Reduction& reduction) {
-  if (reduction.op == ReduceOp::kAdasum) {
+  if (reduction.op == ReduceOp::kAdasum &&
+      !is_floating_point(reduction.dtype)) {
     return absl::InvalidArgumentError(
-        "this data plane has no adasum; use sum or average");
+        absl::StrCat("there is no adasum of ", name_of(reduction.dtype),
+                     "; use sum or average, or convert to a floating-point "
+                     "type first"));
   }
   if (reduction.participants < 0) {
     return absl::InvalidArgumentError(
@@ -27,6 +30,13 @@ absl::Status check(const Reduction& reduction) {
                      "); leave both at 1 or convert to a number first"));
   }
   return absl::OkStatus();
+}
+
+absl::Status check_scattered(const Reduction& reduction) {
+  if (reduction.op != ReduceOp::kAdasum) return check(reduction);
+  return absl::InvalidArgumentError(
+      "there is no reducescatter by adasum, which needs tensors as a whole; "
+      "use an allreduce and take this rank's part of the result");
 }
 
 }  // namespace hvd::collective

@@ -53,7 +53,8 @@ struct Piece {
 // in double, truncated toward zero and held at the limits of their type (NaN
 // becomes 0); an average of integers is the exact sum divided, rounded toward
 // zero. Min and max hand NaN on. For bool: min and product are "and", max and
-// sum are "or".
+// sum are "or". Adasum (adasum_math.h) is of whole pieces, each by itself, and
+// of floating-point numbers only.
 struct Reduction {
   DType dtype = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
@@ -65,8 +66,12 @@ struct Reduction {
 
 // OK if the reduction means something.
 //   InvalidArgument  an average or a scale of bool; fewer than no participants;
-//                    Adasum, for which there are planes of their own
+//                    Adasum of integers or bool
 absl::Status check(const Reduction& reduction);
+
+// OK if it also means something where each rank gets a part of the result only.
+//   InvalidArgument  as check(); Adasum, which needs tensors as a whole
+absl::Status check_scattered(const Reduction& reduction);
 
 struct Call {
   transport::DataTag tag;
@@ -84,6 +89,10 @@ class DataPlane {
   // together) in the memory of `device`. Depends on nothing else, so that all
   // ranks choose alike.
   virtual bool supports(const Device& device, std::size_t bytes) const = 0;
+
+  // Whether its allreduce knows `op`; else it returns Unimplemented. Depends on
+  // nothing else. Planes that know Adasum are the exception.
+  virtual bool reduces_by(ReduceOp op) const { return op != ReduceOp::kAdasum; }
 
   // Reduces all pieces, elementwise over the ranks, in one go.
   virtual absl::Status allreduce(std::span<const Piece> pieces,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/core/status.h"
@@ -27,18 +28,32 @@ absl::Status HostPlane::noted(const absl::Status& outcome) {
   return outcome;
 }
 
+absl::Status HostPlane::merge(std::span<const Piece>, const Reduction&,
+                              const Call&) {
+  return absl::InternalError(
+      absl::StrCat("the ", name(), " plane was taken for one with adasum"));
+}
+
 // Where nothing is to be moved the ranks still meet: that a call returns OK
 // says that every rank has entered it.
 absl::Status HostPlane::allreduce(std::span<const Piece> pieces,
                                   const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(failure_);
   HVD_RETURN_IF_ERROR(check(reduction));
+  if (!reduces_by(reduction.op)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the ", name(), " plane has no ", name_of(reduction.op),
+                     "; select a plane for this operation"));
+  }
   const ReduceKernel kernel(reduction, ranks_);
   if (ranks_ == 1) {
     reduce_alone(pieces, kernel);
     return absl::OkStatus();
   }
   if (total_count(pieces) == 0) return noted(meet(call));
+  if (reduction.op == ReduceOp::kAdasum) {
+    return noted(merge(pieces, reduction, call));
+  }
   return noted(move(pieces, kernel, call));
 }
 
@@ -46,7 +61,7 @@ absl::Status HostPlane::reducescatter(std::span<const Piece> pieces,
                                       std::span<const std::int64_t> counts,
                                       const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(reduction));
+  HVD_RETURN_IF_ERROR(check_scattered(reduction));
   HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks_));
   const ReduceKernel kernel(reduction, ranks_);
   if (ranks_ == 1) {

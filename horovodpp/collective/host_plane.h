@@ -80,6 +80,9 @@ class HostPlane : public DataPlane {
   virtual absl::Status move(const Broadcast& broadcast, const Call& call) = 0;
   virtual absl::Status move(const Exchange& exchange, const Call& call) = 0;
   virtual absl::Status meet(const Call& call) = 0;
+  // An allreduce by Adasum, as move(). Called only where reduces_by() says so.
+  virtual absl::Status merge(std::span<const Piece> pieces,
+                             const Reduction& reduction, const Call& call);
 
   // Notes the outcome of a call.
   absl::Status noted(const absl::Status& outcome);

@@ -5,20 +5,35 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/reduce_loops.h"
+#include "horovodpp/collective/integer_loops.h"
 
 namespace hvd::collective {
 namespace {
 
-using loops::Accumulator;
+// What T is computed in.
+template <typename T>
+using Computed =
+    std::conditional_t<std::is_same_v<T, f16> || std::is_same_v<T, bf16>, float,
+                       T>;
+
+// As a reduction scales its inputs.
+template <typename T>
+Computed<T> prescaled(T value, double prescale) {
+  if constexpr (std::is_integral_v<T>) {
+    return integers::scaled(value, prescale);
+  } else {
+    return static_cast<Computed<T>>(value) * static_cast<Computed<T>>(prescale);
+  }
+}
 
 // A value that the prescale makes exactly 1, if there is one. The quotient may
 // be off by a rounding; then a neighbour hits.
 template <typename T>
 std::optional<T> reciprocal(double prescale) {
-  using A = typename Accumulator<T>::Plain;
+  using A = Computed<T>;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (prescale == 1.0) return T(1);
   const double quotient = 1.0 / prescale;
@@ -36,19 +51,19 @@ std::optional<T> reciprocal(double prescale) {
   for (const double candidate : candidates) {
     const T value = [&] {
       if constexpr (std::is_integral_v<T>) {
-        return loops::saturate<T>(candidate);
+        return integers::saturate<T>(candidate);
       } else {
         return T(static_cast<A>(candidate));
       }
     }();
-    if (loops::widen_scaled<A>(value, prescale) == A(1)) return value;
+    if (prescaled(value, prescale) == A(1)) return value;
   }
   return std::nullopt;
 }
 
 template <typename T>
 std::optional<T> floating_identity(const Reduction& reduction) {
-  using A = typename Accumulator<T>::Plain;
+  using A = Computed<T>;
   const A scale = static_cast<A>(reduction.prescale);
   // Minus zero: added to any zero it leaves the sign.
   const A nothing = std::signbit(scale) ? A(0) : -A(0);

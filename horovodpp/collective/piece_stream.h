@@ -42,6 +42,9 @@ class PieceStream {
   void unpack(const std::byte* from, std::int64_t count);
 
  private:
+  template <typename Move>
+  void move(std::int64_t count, Move move);
+
   std::span<const Piece> pieces_;
   std::size_t element_bytes_;
   std::size_t piece_ = 0;    // The position: in which piece,

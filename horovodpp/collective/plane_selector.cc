@@ -6,16 +6,20 @@
 namespace hvd::collective {
 
 absl::StatusOr<DataPlane*> PlaneSelector::select(const Device& device,
-                                                 std::size_t bytes) const {
+                                                 std::size_t bytes,
+                                                 ReduceOp op) const {
   for (const auto& plane : planes_) {
-    if (plane->supports(device, bytes)) return plane.get();
+    if (plane->supports(device, bytes) && plane->reduces_by(op)) {
+      return plane.get();
+    }
   }
   const auto append_name = [](std::string* out, const auto& plane) {
     absl::StrAppend(out, plane->name());
   };
   return absl::UnimplementedError(absl::StrCat(
       "no data plane moves ", bytes, " bytes on ", device.to_string(),
-      " between these ranks; there is: ",
+      " between these ranks", op == ReduceOp::kAdasum ? " by adasum" : "",
+      "; there is: ",
       planes_.empty() ? "none" : absl::StrJoin(planes_, ", ", append_name),
       ". Copy the tensor to another device, or use a build with a plane for "
       "this one"));

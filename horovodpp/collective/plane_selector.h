@@ -21,11 +21,11 @@ class PlaneSelector {
   explicit PlaneSelector(std::vector<std::unique_ptr<DataPlane>> planes)
       : planes_(std::move(planes)) {}
 
-  // The first plane that supports such a call; never nullptr, and valid as long
-  // as the selector.
+  // The first plane that supports such a call and, of an allreduce, its `op`;
+  // never nullptr, and valid as long as the selector.
   //   Unimplemented  there is none; names those there are
-  absl::StatusOr<DataPlane*> select(const Device& device,
-                                    std::size_t bytes) const;
+  absl::StatusOr<DataPlane*> select(const Device& device, std::size_t bytes,
+                                    ReduceOp op = ReduceOp::kSum) const;
 
  private:
   std::vector<std::unique_ptr<DataPlane>> planes_;

@@ -1,114 +1,24 @@
 #include "horovodpp/collective/reduce_kernels.h"
 
-#include <type_traits>
+#include <algorithm>
+#include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "horovodpp/collective/reduce_loops.h"
 
 namespace hvd::collective {
-
-struct ReduceKernel::Loops {
-  std::size_t element_bytes;
-  std::size_t accumulator_bytes;
-  void (*reduce)(std::span<const void* const> inputs, void* output,
-                 std::int64_t count, const Scales& scales);
-  void (*load)(const void* input, void* accumulators, std::int64_t count,
-               const Scales& scales);
-  void (*combine)(void* accumulators, const void* input, std::int64_t count,
-                  const Scales& scales);
-  void (*store)(void* accumulators, void* output, std::int64_t count,
-                const Scales& scales);
-};
-
 namespace {
 
-using namespace loops;
-
-// One pass over the inputs: a block's accumulators stay in the nearest cache.
-template <typename T, typename A, typename Op>
-void reduce(std::span<const void* const> inputs, void* output,
-            std::int64_t count, const Scales& scales) {
-  for_blocks(count, [&](std::int64_t at, auto length) {
-    alignas(64) A acc[kBlock];
-    load_block(static_cast<const T*>(inputs[0]) + at, acc, length, scales);
-    for (const void* input : inputs.subspan(1)) {
-      combine_block<Op>(acc, static_cast<const T*>(input) + at, length, scales);
-    }
-    store_block(acc, static_cast<T*>(output) + at, length, scales);
-  });
-}
-
-template <typename T, typename A>
-void load(const void* input, void* accumulators, std::int64_t count,
-          const Scales& scales) {
-  for_blocks(count, [&](std::int64_t at, auto length) {
-    load_block(static_cast<const T*>(input) + at,
-               static_cast<A*>(accumulators) + at, length, scales);
-  });
-}
-
-template <typename T, typename A, typename Op>
-void combine(void* accumulators, const void* input, std::int64_t count,
-             const Scales& scales) {
-  for_blocks(count, [&](std::int64_t at, auto length) {
-    combine_block<Op>(static_cast<A*>(accumulators) + at,
-                      static_cast<const T*>(input) + at, length, scales);
-  });
-}
-
-template <typename T, typename A>
-void store(void* accumulators, void* output, std::int64_t count,
-           const Scales& scales) {
-  for_blocks(count, [&](std::int64_t at, auto length) {
-    store_block(static_cast<A*>(accumulators) + at,
-                static_cast<T*>(output) + at, length, scales);
-  });
-}
-
-template <typename T, typename A, typename Op>
-constexpr ReduceKernel::Loops kLoops = {
-    .element_bytes = sizeof(T),
-    .accumulator_bytes = sizeof(A),
-    .reduce = reduce<T, A, Op>,
-    .load = load<T, A>,
-    .combine = combine<T, A, Op>,
-    .store = store<T, A>,
-};
-
-// Sums that are divided or scaled must be exact before they are; others come
-// out the same if they wrap early.
-template <typename T>
-const ReduceKernel::Loops& loops_for(ReduceOp op, bool exact) {
-  using Plain = typename Accumulator<T>::Plain;
-  using Exact = typename Accumulator<T>::Exact;
-  switch (op) {
-    case ReduceOp::kMin:
-      return kLoops<T, Plain, Min>;
-    case ReduceOp::kMax:
-      return kLoops<T, Plain, Max>;
-    case ReduceOp::kProduct:
-      return exact ? kLoops<T, Exact, Product> : kLoops<T, Plain, Product>;
-    default:
-      return exact ? kLoops<T, Exact, Sum> : kLoops<T, Plain, Sum>;
-  }
-}
-
-// Of bytes that are 0 or 1, the least is "and", the greatest is "or".
-template <>
-const ReduceKernel::Loops& loops_for<Truth>(ReduceOp op, bool) {
-  const bool all = op == ReduceOp::kMin || op == ReduceOp::kProduct;
-  return all ? kLoops<Truth, std::uint8_t, Min>
-             : kLoops<Truth, std::uint8_t, Max>;
-}
-
 const ReduceKernel::Loops& loops_for(const Reduction& reduction) {
-  const bool exact =
-      reduction.op == ReduceOp::kAverage || reduction.postscale != 1.0;
-  return visit(reduction.dtype,
-               [&]<typename T>(TypeTag<T>) -> const ReduceKernel::Loops& {
-                 using Element =
-                     std::conditional_t<std::is_same_v<T, bool>, Truth, T>;
-                 return loops_for<Element>(reduction.op, exact);
-               });
+  const auto [dtype, op] = std::pair(reduction.dtype, reduction.op);
+  if (is_floating_point(dtype)) return vector_float_loops(dtype, op);
+  const bool finished = op == ReduceOp::kAverage || reduction.postscale != 1.0;
+  const bool scaled = finished || reduction.prescale != 1.0;
+  if (!scaled || dtype == DType::kBool) {
+    const ReduceKernel::Loops* loops = vector_integer_loops(dtype, op);
+    if (loops != nullptr) return *loops;
+  }
+  return integer_loops(dtype, op, finished);
 }
 
 std::int64_t divisor_of(const Reduction& reduction, int ranks) {
@@ -117,6 +27,69 @@ std::int64_t divisor_of(const Reduction& reduction, int ranks) {
 }
 
 }  // namespace
+
+// A call that does more than to reduce: block by block through a buffer that
+// stays in the nearest cache.
+class ReduceKernel::Blocks {
+ public:
+  Blocks(std::span<const void* const> inputs, std::span<void* const> outputs,
+         const Loops& loops, const Extras& extras)
+      : inputs_(inputs.begin(), inputs.end()),
+        outputs_(outputs.begin(), outputs.end()),
+        loops_(loops),
+        extras_(extras),
+        examines_(extras.findings != nullptr && loops.examine != nullptr) {}
+
+  void run(std::int64_t count, const Scales& scales) {
+    void* const block = block_;
+    const auto most =
+        static_cast<std::int64_t>(Loops::kBlockBytes / loops_.element_bytes);
+    for (std::int64_t at = 0; at < count; at += most) {
+      const std::int64_t length = std::min(most, count - at);
+      loops_.reduce(inputs_, {&block, 1}, length, scales, false);
+      if (examines_) examine(length);
+      if (extras_.update != nullptr) (*extras_.update)(block_, length, at);
+      put(static_cast<std::size_t>(length) * loops_.element_bytes);
+    }
+    if (!examines_) return;
+    double sum = 0;
+    for (const double part : norm_) sum += part;
+    extras_.findings->squared_norm += sum;
+  }
+
+ private:
+  // Zeros up to a whole number of lanes change nothing.
+  void examine(std::int64_t length) {
+    constexpr auto kLanes = static_cast<std::int64_t>(Loops::kNormLanes);
+    const std::int64_t whole = (length + kLanes - 1) / kLanes * kLanes;
+    const std::size_t bytes = loops_.element_bytes;
+    std::memset(block_ + static_cast<std::size_t>(length) * bytes, 0,
+                static_cast<std::size_t>(whole - length) * bytes);
+    if (!loops_.examine(block_, whole, norm_)) extras_.findings->finite = false;
+  }
+
+  void put(std::size_t bytes) {
+    for (const void*& input : inputs_) {
+      input = static_cast<const std::byte*>(input) + bytes;
+    }
+    for (void*& output : outputs_) {
+      if (extras_.streaming) {
+        copy_streaming(block_, output, bytes);
+      } else {
+        std::memcpy(output, block_, bytes);
+      }
+      output = static_cast<std::byte*>(output) + bytes;
+    }
+  }
+
+  absl::InlinedVector<const void*, 16> inputs_;  // What is left of them.
+  absl::InlinedVector<void*, 16> outputs_;
+  const Loops& loops_;
+  const Extras& extras_;
+  const bool examines_;
+  double norm_[Loops::kNormLanes] = {};
+  alignas(64) std::byte block_[Loops::kBlockBytes];
+};
 
 ReduceKernel::ReduceKernel(const Reduction& reduction, int ranks)
     : scales_{.prescale = reduction.prescale,
@@ -134,7 +107,18 @@ std::size_t ReduceKernel::accumulator_bytes() const {
 
 void ReduceKernel::reduce(std::span<const void* const> inputs, void* output,
                           std::int64_t count) const {
-  loops_->reduce(inputs, output, count, scales_);
+  loops_->reduce(inputs, {&output, 1}, count, scales_, false);
+}
+
+void ReduceKernel::reduce(std::span<const void* const> inputs,
+                          std::span<void* const> outputs, std::int64_t count,
+                          const Extras& extras) const {
+  if (extras.findings != nullptr || extras.update != nullptr) {
+    Blocks(inputs, outputs, *loops_, extras).run(count, scales_);
+  } else {
+    loops_->reduce(inputs, outputs, count, scales_, extras.streaming);
+  }
+  if (extras.streaming) finish_streaming();
 }
 
 void ReduceKernel::load(const void* input, void* accumulators,

@@ -58,6 +58,14 @@ class RingPlane : public HostPlane {
 
   std::string name() const override { return "ring"; }
 
+ protected:
+  // Ranks of the communicator.
+  const std::vector<int>& members() const { return members_; }
+
+  // Runs `body` with a link for the call, and waits until all is sent.
+  absl::Status run(const Call& call,
+                   const std::function<absl::Status(ChunkLink&)>& body);
+
  private:
   absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
                     const Call& call) override;
@@ -72,9 +80,6 @@ class RingPlane : public HostPlane {
   // The communicator's rank of the member `distance` positions further on.
   int member(int distance) const;
 
-  // Runs `body` with a link for the call, and waits until all is sent.
-  absl::Status run(const Call& call,
-                   const std::function<absl::Status(ChunkLink&)>& body);
   // Returns OK on no rank before every rank has called it.
   absl::Status disseminate(ChunkLink& link);
   absl::Status circulate(RingFlow& flow, ChunkLink& link);

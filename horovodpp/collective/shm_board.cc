@@ -1,8 +1,10 @@
 #include "horovodpp/collective/shm_board.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
@@ -11,6 +13,7 @@ namespace hvd::collective {
 namespace {
 
 constexpr int kKindShift = 56;
+constexpr std::chrono::milliseconds kLinger(250);
 
 // The options as they can be.
 ShmOptions sound(ShmOptions options, int ranks) {
@@ -96,8 +99,8 @@ ShmBoard::Line& ShmBoard::line(int rank) const {
   return reinterpret_cast<Line*>(region_.data())[rank];
 }
 
-ShmBoard::Word& ShmBoard::ended(int rank) const {
-  return reinterpret_cast<Ended*>(&line(ranks()))[rank].steps;
+ShmBoard::Ended& ShmBoard::ended(int rank) const {
+  return reinterpret_cast<Ended*>(&line(ranks()))[rank];
 }
 
 std::byte* ShmBoard::slot(int member, std::uint64_t step) const {
@@ -119,7 +122,7 @@ absl::Status ShmBoard::begin(std::span<const int> members, const Label& label) {
 
 void ShmBoard::ring() const {
   for (const int member : members_) {
-    if (member != rank()) segment_.doorbell(member).ring();
+    if (member != rank()) segment_.doorbell(member).ring_for_data();
   }
 }
 
@@ -155,7 +158,7 @@ void ShmBoard::end() {
   const auto self = static_cast<std::size_t>(rank());
   first_[self] += steps_;
   record_ = 1 - record_;
-  ended(rank()).store(first_[self]);
+  ended(rank()).steps.store(first_[self]);
   ring();
 }
 
@@ -263,13 +266,46 @@ absl::Status ShmBoard::wait_for_results(std::uint64_t step,
   return wait_for_all(&Line::finished, step, watch);
 }
 
+absl::Status ShmBoard::check_nobody_withdrew() const {
+  for (const int member : members_) {
+    if (ended(member).withdrawn.load() == 0) continue;
+    return absl::AbortedError(absl::StrCat("local rank ", member, " gave ",
+                                           kind_name(pack(label_.kind, 0)),
+                                           " up after all had entered it"));
+  }
+  return absl::OkStatus();
+}
+
+void ShmBoard::withdraw(std::uint64_t step) {
+  ended(rank()).withdrawn.store(1);
+  const auto is_done = [&](int member) {
+    const std::uint64_t end = first_[static_cast<std::size_t>(member)] + step;
+    return line(member).finished.load() > end ||
+           ended(member).withdrawn.load() != 0;
+  };
+  const auto have_all_arrived = [&] {
+    return std::all_of(members_.begin(), members_.end(), [&](int member) {
+      if (step == 0) return has_entered(member);
+      return line(member).arrived.load() >
+             first_[static_cast<std::size_t>(member)] + step;
+    });
+  };
+  if (!have_all_arrived()) return;
+  const auto give_up = std::chrono::steady_clock::now() + kLinger;
+  while (!std::all_of(members_.begin(), members_.end(), is_done) &&
+         std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 // Rule 3. Who is seen in a later call has ended the one before.
 absl::Status ShmBoard::wait_for_ends(transport::Watch& watch) {
   auto behind = leaving_.begin();
   const auto all_gone = [&] {
     while (behind != leaving_.end()) {
       const auto place = static_cast<std::size_t>(*behind);
-      if (first_[place] < end_[place] && ended(*behind).load() < end_[place]) {
+      if (first_[place] < end_[place] &&
+          ended(*behind).steps.load() < end_[place]) {
         return false;
       }
       ++behind;

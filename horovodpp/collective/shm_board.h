@@ -44,6 +44,13 @@
 // place, record and slot included. Members that still wait in the old call look
 // for its tag in vain, or see an arrival where there is one more missing.
 //
+// Where members write into each other's memory, which is what finish() and
+// wait_for_results() are for too, a member that gives the call up has to be
+// sure that nobody does so any more: it withdraws. A member that has seen all
+// arrive looks whether somebody has withdrawn before it writes. So if one that
+// withdraws then sees that not all have arrived, nobody is going to write, and
+// if all have, it can wait for those that do.
+//
 // Memory that starts as zeros is a board on which nobody has been yet. Not
 // thread-safe.
 #pragma once
@@ -123,6 +130,16 @@ class ShmBoard {
   // Waits until all members have said so; or returns the watch's error.
   absl::Status wait_for_results(std::uint64_t step, transport::Watch& watch);
 
+  // After wait_for_arrivals(step): OK if this rank may now write into the
+  // memory of the others, until it finishes.
+  //   Aborted  a member has given the call up; names it
+  absl::Status check_nobody_withdrew() const;
+
+  // This rank's wait for arrivals at `step`, or for its results, failed; others
+  // may write into its memory. Returns once nobody does, or, as a member that
+  // died never finishes, after a quarter of a second.
+  void withdraw(std::uint64_t step);
+
   // Ends the call: this rank has arrived at its last step, and reads nothing of
   // it any more.
   void end();
@@ -151,13 +168,15 @@ class ShmBoard {
     std::array<Record, 2> records;
   };
   // How many steps belong to calls that the rank has ended. Apart, as nobody
-  // looks at it unless sets of members differ.
+  // looks at it unless sets of members differ. And whether it has withdrawn,
+  // for good, which hardly changes.
   struct alignas(kAlignment) Ended {
     Word steps;
+    alignas(kAlignment / 2) Word withdrawn;
   };
 
   Line& line(int rank) const;
-  Word& ended(int rank) const;
+  Ended& ended(int rank) const;
   void ring() const;
   bool has_entered(int member);
   bool is_past(int member);

@@ -22,6 +22,12 @@ int position_of(int rank, const std::vector<int>& members) {
   return static_cast<int>(place - members.begin());
 }
 
+ArenaMap* usable(ArenaMap* arenas, const ShmBoard& board) {
+  const auto ranks = static_cast<std::size_t>(board.ranks());
+  const bool fits = ArenaTable::fits(board.options().chunk_bytes, ranks);
+  return fits ? arenas : nullptr;
+}
+
 absl::Status check_members(const ShmBoard& board,
                            const std::vector<int>& members) {
   const bool ascending =
@@ -40,16 +46,17 @@ absl::Status check_members(const ShmBoard& board,
 
 }  // namespace
 
-ShmPlane::ShmPlane(ShmBoard& board, std::vector<int> members)
+ShmPlane::ShmPlane(ShmBoard& board, std::vector<int> members, ArenaMap* arenas)
     : HostPlane(position_of(board.rank(), members),
                 static_cast<int>(members.size()),
                 check_members(board, members)),
       board_(board),
+      arenas_(usable(arenas, board)),
       members_(std::move(members)),
       inputs_(members_.size()) {}
 
-ShmPlane::ShmPlane(ShmBoard& board)
-    : ShmPlane(board, all_ranks(board.ranks())) {}
+ShmPlane::ShmPlane(ShmBoard& board, ArenaMap* arenas)
+    : ShmPlane(board, all_ranks(board.ranks()), arenas) {}
 
 absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
   const std::size_t most = *std::max_element(gather.bytes_of_rank.begin(),

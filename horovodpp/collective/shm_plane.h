@@ -11,7 +11,9 @@
 // all ranks' copies, in place of its own; each copies the slices out, straight
 // into the pieces. While one chunk is reduced the next is filled and the last
 // is emptied. Small tensors take one step: everyone copies in and reduces
-// everything itself. Both add in rank order, so both give the same bits.
+// everything itself. What lies in the arenas of all members goes by without a
+// copy: each reads its slice of everybody's tensors, reduces it, and writes the
+// result into everybody's. All add in rank order, so all give the same bits.
 //
 // Ranks in calls are positions in `members`. A plane is light: all that is
 // shared, the failure of a call included, is its board's. Not thread-safe.
@@ -23,6 +25,8 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/collective/arena_map.h"
+#include "horovodpp/collective/arena_table.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/shm_board.h"
 
@@ -33,10 +37,12 @@ class ShmPlane : public HostPlane {
   // Between `members`, ascending local ranks of the board, this one among them
   // (else every call fails with InvalidArgument). The board outlives the plane,
   // and is used by one plane at a time.
-  ShmPlane(ShmBoard& board, std::vector<int> members);
+  // So does `arenas`, of the same ranks, where they have some (all or none).
+  ShmPlane(ShmBoard& board, std::vector<int> members,
+           ArenaMap* arenas = nullptr);
 
   // Between all ranks of the board.
-  explicit ShmPlane(ShmBoard& board);
+  explicit ShmPlane(ShmBoard& board, ArenaMap* arenas = nullptr);
 
   // Calls also fail with
   //   Internal  a member is in another call; names both
@@ -78,6 +84,14 @@ class ShmPlane : public HostPlane {
 
   absl::Status allreduce_at_once(std::span<const Piece> pieces,
                                  const ReduceKernel& kernel, const Call& call);
+  absl::Status allreduce_where_it_lies(std::span<const Piece> pieces,
+                                       const ReduceKernel& kernel,
+                                       const Call& call);
+  absl::Status allreduce_runs(const ArenaTable::Runs& runs,
+                              const ReduceKernel& kernel, const Call& call);
+  absl::Status collect_runs(const ArenaTable::Runs& runs,
+                            std::size_t element_bytes, const Call& call);
+  void reduce_runs(const ArenaTable::Runs& runs, const ReduceKernel& kernel);
   absl::Status allreduce_in_chunks(std::span<const Piece> pieces,
                                    const ReduceKernel& kernel,
                                    const Call& call);
@@ -112,6 +126,7 @@ class ShmPlane : public HostPlane {
   std::size_t chunk() const { return board_.options().chunk_bytes; }
 
   ShmBoard& board_;
+  ArenaMap* const arenas_;  // nullptr: none that a table has room for.
   const std::vector<int> members_;
   std::vector<const void*> inputs_;  // Of reduce(), one for each rank.
 };

@@ -9,13 +9,16 @@
 // Both are handles on shared state: copies are cheap and speak of the same
 // result. The first set() stands, later ones are ignored. A promise whose last
 // copy dies unset fails its future with Cancelled, so nobody waits for ever.
-// A promise may want to know that somebody waits for it:
+// A promise may want to know that somebody waits for it, and use the thread:
 //
-//   Promise<int> promise([&] { engine.hurry(); });
+//   Promise<int> promise([&](const Ready& ready) {
+//     while (ready && !ready()) engine.turn();
+//   });
 //
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -42,6 +45,11 @@ struct OutcomeOf<void> {
 template <typename T>
 using Outcome = typename OutcomeOf<T>::type;
 
+// Whether the outcome that somebody waits for is there by now; nullptr: who asks
+// has other things to do meanwhile.
+using Ready = std::function<bool()>;
+using OnWait = std::function<void(const Ready&)>;
+
 namespace internal {
 
 template <typename T>
@@ -49,16 +57,17 @@ class FutureState {
  public:
   using Callback = std::function<void(const Outcome<T>&)>;
 
-  explicit FutureState(std::function<void()> on_wait = nullptr)
+  explicit FutureState(OnWait on_wait = nullptr)
       : on_wait_(std::move(on_wait)) {}
 
   void set(Outcome<T> outcome) {
     std::vector<Callback> callbacks;
-    std::function<void()> unused;  // Destroyed when the lock is gone.
+    OnWait unused;  // Destroyed when the lock is gone.
     {
       MutexLock lock(mutex_);
       if (outcome_.has_value()) return;
       outcome_.emplace(std::move(outcome));
+      is_set_.store(true, std::memory_order_release);
       callbacks.swap(callbacks_);
       unused.swap(on_wait_);
     }
@@ -68,27 +77,28 @@ class FutureState {
   }
 
   bool ready() {
-    std::function<void()> on_wait;
+    if (is_set()) return true;
+    OnWait on_wait;
     {
       MutexLock lock(mutex_);
       if (outcome_.has_value()) return true;
       if (++polls_ < kPollsOfAWaiter) return false;
       on_wait.swap(on_wait_);
     }
-    if (on_wait) on_wait();
+    if (on_wait) on_wait(nullptr);
     return false;
   }
 
   // Blocks. The reference stays valid and unchanged: an outcome is set once.
   const Outcome<T>& wait() {
-    announce_wait();
+    announce_wait([this] { return is_set(); });
     MutexLock lock(mutex_);
     while (!outcome_.has_value()) ready_.wait(mutex_);
     return *outcome_;
   }
 
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
-    announce_wait();
+    announce_wait(nullptr);
     MutexLock lock(mutex_);
     while (!outcome_.has_value()) {
       if (!ready_.wait_until(mutex_, deadline)) return outcome_.has_value();
@@ -108,29 +118,32 @@ class FutureState {
   }
 
  private:
+  bool is_set() const { return is_set_.load(std::memory_order_acquire); }
+
   const Outcome<T>& peek() {
     MutexLock lock(mutex_);
     return *outcome_;
   }
 
   // Not under the lock: it may set this very outcome.
-  void announce_wait() {
-    std::function<void()> on_wait;
+  void announce_wait(const Ready& ready) {
+    OnWait on_wait;
     {
       MutexLock lock(mutex_);
       if (outcome_.has_value()) return;
       on_wait.swap(on_wait_);
     }
-    if (on_wait) on_wait();
+    if (on_wait) on_wait(ready);
   }
 
   // Who asks so often in vain is waiting.
   static constexpr int kPollsOfAWaiter = 3;
 
+  std::atomic<bool> is_set_{false};
   Mutex mutex_;
   CondVar ready_;
   std::optional<Outcome<T>> outcome_ ABSL_GUARDED_BY(mutex_);
-  std::function<void()> on_wait_ ABSL_GUARDED_BY(mutex_);
+  OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
   int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
@@ -197,9 +210,9 @@ class Promise {
 
   // `on_wait` is called at most once, on the waiting thread, when somebody
   // begins to wait for an outcome that is not there yet, or has polled for it
-  // several times. It is gone once the outcome is there, unless it is being
-  // called.
-  explicit Promise(std::function<void()> on_wait)
+  // several times. It may use the thread until `ready`, if it is given that. It
+  // is gone once the outcome is there, unless it is being called.
+  explicit Promise(OnWait on_wait)
       : keeper_(std::make_shared<Keeper>(std::move(on_wait))) {}
 
   Future<T> future() const { return Future<T>(keeper_->state); }
@@ -214,7 +227,7 @@ class Promise {
   // of all who could still set the outcome.
   struct Keeper {
     std::shared_ptr<internal::FutureState<T>> state;
-    explicit Keeper(std::function<void()> on_wait)
+    explicit Keeper(OnWait on_wait)
         : state(
               std::make_shared<internal::FutureState<T>>(std::move(on_wait))) {}
     ~Keeper() {

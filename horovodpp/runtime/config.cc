@@ -148,6 +148,8 @@ absl::StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_LOG_HIDE_TIME", config.log.hide_time));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVODPP_RANKS_PER_NODE", config.ranks_per_node));
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   return config;
 }
 

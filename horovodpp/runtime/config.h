@@ -79,6 +79,11 @@ struct Config {
   // ranks.
   int ranks_per_node = 0;
 
+  // HOROVODPP_ARENA_READ_ONLY: ranks only read each other's arenas, and copy
+  // results, so that a rank that writes past its tensors ends itself. Slower, to
+  // find faults with. Equal on all ranks.
+  bool arena_read_only = false;
+
   // The defaults, overridden by the environment.
   //   InvalidArgument  a variable cannot be read: names it, its text and what
   //   it takes

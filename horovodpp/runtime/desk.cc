@@ -22,14 +22,29 @@ std::vector<Buffer> add_outputs(Desk::Built& built) {
 
 }  // namespace
 
-void Desk::Line::wait_for(const coordinator::Key& key) {
+void Desk::Line::wait_for(const coordinator::Key& key, const Ready& ready) {
+  const Counter* counter = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (counter_ == nullptr) return;
+    counter = counter_;
+    ++inside_;
+  }
+  // Not under the lock: it may take as long as the operation does.
+  if (ready) {
+    counter->wait_for(key, [&] { return ready() || is_cut_.load(); });
+  } else {
+    counter->wait_for(key, nullptr);
+  }
   MutexLock lock(mutex_);
-  if (counter_ != nullptr) counter_->wait_for(key);
+  if (--inside_ == 0) left_.notify_all();
 }
 
 void Desk::Line::cut() {
+  is_cut_.store(true);
   MutexLock lock(mutex_);
   counter_ = nullptr;
+  while (inside_ > 0) left_.wait(mutex_);
 }
 
 Desk::Desk(SetTable& sets, Counter counter)
@@ -39,8 +54,9 @@ Desk::Desk(SetTable& sets, Counter counter)
 
 Desk::~Desk() { line_->cut(); }
 
-std::function<void()> Desk::waiter_for(const coordinator::Key& key) const {
-  return [line = line_, key] { line->wait_for(key); };
+OnWait Desk::waiter_for(const coordinator::Key& key) const {
+  return
+      [line = line_, key](const Ready& ready) { line->wait_for(key, ready); };
 }
 
 std::function<void(bool)> Desk::joiner_of(const coordinator::Request& request) {

@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -25,8 +26,9 @@ class Desk {
   struct Counter {
     // Queues it. Its `done` is called once, at once if it cannot be queued.
     std::function<void(coordinator::Submission)> submit;
-    // Somebody blocks until the submission of this key has its outcome.
-    std::function<void(const coordinator::Key&)> wait_for;
+    // Somebody blocks until the submission of this key has its outcome. May use
+    // the thread until `ready`, unless that is nullptr.
+    std::function<void(const coordinator::Key&, const Ready& ready)> wait_for;
   };
 
   // `sets` outlives this.
@@ -72,15 +74,19 @@ class Desk {
   class Line {
    public:
     explicit Line(const Counter* counter) : counter_(counter) {}
-    void wait_for(const coordinator::Key& key);
+    void wait_for(const coordinator::Key& key, const Ready& ready);
+    // Returns once nobody is at the counter any more.
     void cut();
 
    private:
+    std::atomic<bool> is_cut_{false};
     Mutex mutex_;
+    CondVar left_;
     const Counter* counter_ ABSL_GUARDED_BY(mutex_);
+    int inside_ ABSL_GUARDED_BY(mutex_) = 0;
   };
 
-  std::function<void()> waiter_for(const coordinator::Key& key) const;
+  OnWait waiter_for(const coordinator::Key& key) const;
   // What is to be called when a join is over, with whether it succeeded; nothing
   // for other requests.
   std::function<void(bool)> joiner_of(const coordinator::Request& request);

@@ -97,6 +97,23 @@ absl::Status shutdown() {
   return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
+absl::Status reform() {
+  if (thread_runtime != nullptr) {
+    return absl::FailedPreconditionError(
+        "this thread has a job of its own; call Runtime::reform() on it");
+  }
+  HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> broken, find_runtime());
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> next, broken->reform());
+  MutexLock lock(process().mutex);
+  // Whoever still holds the broken one ends it.
+  if (process().runtime == broken) {
+    process().runtime.swap(next);
+    return absl::OkStatus();
+  }
+  return absl::CancelledError(
+      "the job was shut down while its survivors formed a new one");
+}
+
 bool is_initialized() { return find_runtime().ok(); }
 
 absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {

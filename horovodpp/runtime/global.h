@@ -37,6 +37,17 @@ absl::Status init(const Config& config);
 // Leaves the job; see Runtime::stop. OK if there is none.
 absl::Status shutdown();
 
+// Goes on without the ranks that are lost, after the job broke: the survivors'
+// job takes the place of this process's. Every survivor calls it; afterwards
+// rank(), size() and so on are those of the new job. Nothing carries over: no
+// names, nothing in flight, and no process sets, which have to be added anew
+// (an old one is refused). If it fails the broken job stays the current one.
+//   FailedPrecondition  there is no job, or it is not broken; or this thread
+//                       holds a ThreadRuntime, whose owner re-forms it
+//   Cancelled           shutdown() was called meanwhile
+//   (others)            as Runtime::reform
+absl::Status reform();
+
 bool is_initialized();
 
 int rank();             // Of this process in the job.
@@ -47,7 +58,8 @@ int cross_rank();       // Of this node among the nodes with such a local rank.
 int cross_size();       // Nodes with such a local rank.
 bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 
-// The current Runtime; throws where there is none. Valid until shutdown().
+// The current Runtime; throws where there is none. Valid until
+// shutdown() or reform().
 Runtime& current_runtime();
 
 // The same, kept alive while it is held; FailedPrecondition where there is none.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd {
 namespace {
@@ -26,6 +27,7 @@ Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
 }
 
 absl::Status allreduce_(TensorView tensor, AllreduceOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return allreduce_async_(std::move(tensor), std::move(options)).wait();
 }
 
@@ -38,6 +40,7 @@ Future<Buffer> allreduce_async(ConstTensorView tensor,
 
 absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
                                  AllreduceOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return allreduce_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -50,6 +53,7 @@ Future<void> grouped_allreduce_async_(TensorViews tensors,
 }
 
 absl::Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return grouped_allreduce_async_(std::move(tensors), std::move(options))
       .wait();
 }
@@ -63,6 +67,7 @@ Future<Buffers> grouped_allreduce_async(const ConstTensorViews& tensors,
 
 absl::StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
                                           AllreduceOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return grouped_allreduce_async(tensors, std::move(options)).wait();
 }
 
@@ -75,6 +80,7 @@ Future<Buffer> allgather_async(ConstTensorView tensor,
 
 absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
                                  AllgatherOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return allgather_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -87,6 +93,7 @@ Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
 
 absl::StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
                                           AllgatherOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return grouped_allgather_async(tensors, std::move(options)).wait();
 }
 
@@ -100,6 +107,7 @@ Future<void> broadcast_async_(TensorView tensor, int root_rank,
 
 absl::Status broadcast_(TensorView tensor, int root_rank,
                         BroadcastOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return broadcast_async_(std::move(tensor), root_rank, std::move(options))
       .wait();
 }
@@ -114,6 +122,7 @@ Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
 
 absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
                                  BroadcastOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return broadcast_async(std::move(tensor), root_rank, std::move(options))
       .wait();
 }
@@ -127,6 +136,7 @@ Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
 
 absl::StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
                                         AlltoallOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return alltoall_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -139,6 +149,7 @@ Future<Buffer> reducescatter_async(ConstTensorView tensor,
 
 absl::StatusOr<Buffer> reducescatter(ConstTensorView tensor,
                                      ReducescatterOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return reducescatter_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -151,10 +162,12 @@ Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
 
 absl::StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
                                               ReducescatterOptions options) {
+  const runtime::WaitsAtOnce at_once;
   return grouped_reducescatter_async(tensors, std::move(options)).wait();
 }
 
 absl::Status barrier(const ProcessSet& set) {
+  const runtime::WaitsAtOnce at_once;
   return with_runtime<void>(
              [&](Runtime& runtime) { return runtime.barrier_async(set); })
       .wait();
@@ -166,10 +179,12 @@ Future<int> join_async(const ProcessSet& set) {
 }
 
 absl::StatusOr<int> join(const ProcessSet& set) {
+  const runtime::WaitsAtOnce at_once;
   return join_async(set).wait();
 }
 
 absl::StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
+  const runtime::WaitsAtOnce at_once;
   return with_runtime<ProcessSet>([&](Runtime& runtime) {
            return runtime.add_process_set_async(std::move(ranks));
          })
@@ -177,6 +192,7 @@ absl::StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
 }
 
 absl::Status remove_process_set(const ProcessSet& set) {
+  const runtime::WaitsAtOnce at_once;
   return with_runtime<void>([&](Runtime& runtime) {
            return runtime.remove_process_set_async(set);
          })

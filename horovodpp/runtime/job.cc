@@ -13,6 +13,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
+#include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd::runtime {
 namespace {
@@ -68,11 +69,18 @@ Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
               coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
           .mail = whole_pages(
               transport::NodeMail::bytes_needed(sharing.local_size())),
+          .arenas = collective::ArenaMap::bytes_needed(sharing.local_size()),
           .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
+  return start(config, std::move(wires), std::make_shared<Arena>());
+}
+
+absl::StatusOr<std::unique_ptr<Job>> Job::start(
+    const Config& config, std::unique_ptr<transport::Communicator> wires,
+    std::shared_ptr<Arena> arena) {
   const auto deadline = deadline_after(config.start_timeout);
   HVD_ASSIGN_OR_RETURN(Topology topology,
                        Topology::from_peers(wires->rank(), wires->peers()));
@@ -81,19 +89,18 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   const Layout layout = lay_out(config, sharing);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
-      transport::NodeSegment::open(*wires, sharing,
-                                   layout.board + layout.mail + layout.plane,
-                                   deadline));
-  std::unique_ptr<Job> job(new Job(config,
-                                   {std::move(topology), std::move(sharing)},
-                                   std::move(wires), std::move(segment)));
+      transport::NodeSegment::open(*wires, sharing, layout.total(), deadline));
+  std::unique_ptr<Job> job(
+      new Job(config, {std::move(topology), std::move(sharing)},
+              std::move(wires), std::move(segment), std::move(arena)));
   HVD_RETURN_IF_ERROR(job->launch(config));
   return job;
 }
 
 Job::Job(const Config& config, Places places,
          std::unique_ptr<transport::Communicator> wires,
-         std::unique_ptr<transport::NodeSegment> segment)
+         std::unique_ptr<transport::NodeSegment> segment,
+         std::shared_ptr<Arena> arena)
     : topology_(std::move(places.topology)),
       sharing_(std::move(places.sharing)),
       log_(topology_.rank(), config.log),
@@ -108,11 +115,18 @@ Job::Job(const Config& config, Places places,
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
+      arena_(std::move(arena)),
+      arenas_(arena_,
+              {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
+              segment_->payload().subspan(layout_.board + layout_.mail,
+                                          layout_.arenas),
+              config.arena_read_only),
       plane_board_(*segment_, segment_->payload().last(layout_.plane),
                    transport::WaitPolicy::for_node(topology_.local_size())),
       planes_(topology_.rank(),
               plane_factory({.sharing = sharing_,
                              .board = plane_board_,
+                             .arenas = arenas_,
                              .wires = *wires_,
                              .waiting = transport::WaitPolicy::for_node(
                                  topology_.local_size())})),
@@ -159,7 +173,6 @@ absl::Status Job::launch(const Config& config) {
       log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
     }
   });
-  driver_ = thread_.get_id();
   HVD_RETURN_IF_ERROR(pinned.get_future().get());
   wires_->on_peer_lost([this](int rank, const std::string& how) {
     health_.peer_lost(rank, how);
@@ -173,7 +186,7 @@ absl::Status Job::launch(const Config& config) {
 Job::~Job() { stop().IgnoreError(); }
 
 absl::Status Job::stop() {
-  if (std::this_thread::get_id() == driver_) {
+  if (progress_.is_driven_here()) {
     return absl::FailedPreconditionError(
         "a callback of a future cannot stop the job, whose thread it is "
         "running on; do so from a thread of the program");
@@ -211,10 +224,11 @@ void Job::submit(coordinator::Submission submission) {
   submission.done = guarded(std::move(submission.done));
   const absl::Status queued = queue_.push(std::move(submission));
   if (!queued.ok()) return submission.done(queued);
-  segment_->doorbell(segment_->local_rank()).ring();
+  if (!WaitsAtOnce::here()) segment_->doorbell(segment_->local_rank()).ring();
 }
 
-void Job::wait_for(const coordinator::Key& key) {
+void Job::wait_for(const coordinator::Key& key, const Ready& ready) {
+  if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
   segment_->doorbell(segment_->local_rank()).ring();
 }

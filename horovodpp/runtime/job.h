@@ -13,6 +13,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/shm_board.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
@@ -38,6 +40,10 @@ class Job {
   // As Runtime::start.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
+  // The same with the arena of an earlier job of this rank.
+  static absl::StatusOr<std::unique_ptr<Job>> start(
+      const Config& config, std::unique_ptr<transport::Communicator> wires,
+      std::shared_ptr<Arena> arena);
 
   ~Job();
 
@@ -54,10 +60,13 @@ class Job {
   // Queues a submission. Its `done` is called once, at once if it cannot be
   // queued.
   void submit(coordinator::Submission submission);
-  // Somebody blocks until the submission of this key has its outcome.
-  void wait_for(const coordinator::Key& key);
+  // Somebody blocks until the submission of this key has its outcome. Drives the
+  // job on this thread until `ready`, unless that is nullptr or somebody else
+  // does.
+  void wait_for(const coordinator::Key& key, const Ready& ready);
 
   SetTable& sets() { return sets_; }
+  const std::shared_ptr<Arena>& arena() const { return arena_; }
 
   // What connects the ranks. Once the job has stopped, or broken and stopped, it
   // may be used for something else; it lives as long as the job.
@@ -76,13 +85,16 @@ class Job {
   struct Layout {
     std::size_t board = 0;
     std::size_t mail = 0;
+    std::size_t arenas = 0;
     std::size_t plane = 0;
+    std::size_t total() const { return board + mail + arenas + plane; }
   };
   static Layout lay_out(const Config& config, const Topology& sharing);
 
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
-      std::unique_ptr<transport::NodeSegment> segment);
+      std::unique_ptr<transport::NodeSegment> segment,
+      std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
   // `done`, but what a user's callback throws breaks the job and not the
@@ -102,6 +114,8 @@ class Job {
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   coordinator::TensorQueue queue_;
+  const std::shared_ptr<Arena> arena_;
+  collective::ArenaMap arenas_;
   collective::ShmBoard plane_board_;
   Planes planes_;
   SetTable sets_;

@@ -20,6 +20,8 @@ struct AllreduceOptions {
   // Of a group: the group's. Empty: numbered, per operation and process set, in
   // the order of calls.
   std::string name = {};
+  // Adasum: of each tensor by itself, floating-point only; ranks that have
+  // joined contribute zeros, which change nothing.
   ReduceOp op = ReduceOp::kAverage;
   double prescale_factor = 1.0;   // Applied before the reduction,
   double postscale_factor = 1.0;  // and after it.
@@ -31,6 +33,7 @@ struct AllreduceOptions {
 
 struct ReducescatterOptions {
   std::string name = {};
+  // Any but Adasum.
   ReduceOp op = ReduceOp::kAverage;
   double prescale_factor = 1.0;
   double postscale_factor = 1.0;

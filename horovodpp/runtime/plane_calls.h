@@ -33,13 +33,14 @@ class PlaneCalls {
   }
 
   // Makes the next call, of `bytes` in the memory of `device`, which are equal
-  // on all ranks.
+  // on all ranks; of an allreduce, by `op`.
   //   (errors)  the selector's and the plane's. Cancelled: the batch is
   //             abandoned, and nothing has happened.
   template <typename F>
-  absl::Status make(const Device& device, std::size_t bytes, F&& f) {
+  absl::Status make(const Device& device, std::size_t bytes, F&& f,
+                    ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
-                         set_.selector.select(device, bytes));
+                         set_.selector.select(device, bytes, op));
     const std::uint32_t sequence =
         static_cast<std::uint32_t>(batch_.sequence << 4 | (made_ & 15));
     const absl::Status status =

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/adasum_plane.h"
 #include "horovodpp/collective/ring_plane.h"
 #include "horovodpp/collective/shm_plane.h"
 #include "horovodpp/core/status.h"
@@ -49,11 +50,13 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     Planes::List planes;
     if (positions.size() == members.size()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
-          means.board, std::move(positions)));
+          means.board, std::move(positions), &means.arenas));
     } else {
       planes.push_back(std::make_unique<collective::RingPlane>(
           means.wires, members, means.waiting));
     }
+    planes.push_back(std::make_unique<collective::AdasumPlane>(
+        means.wires, members, means.waiting));
     return planes;
   };
 }

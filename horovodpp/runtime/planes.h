@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/shm_board.h"
@@ -62,12 +63,13 @@ class Planes {
 struct PlaneMeans {
   const Topology& sharing;  // Ranks of a node share memory.
   collective::ShmBoard& board;
+  collective::ArenaMap& arenas;
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
 };
 
 // Makes shared memory's plane between ranks of one node, the wires' between
-// others.
+// others; and the wires' for Adasum.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

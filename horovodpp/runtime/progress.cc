@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kIdleNap(50);
 
 constexpr int kBeatsPerDeadline = 4;
 
+constexpr int kAttemptsToDrive = 64;
+
 // How long the news of a fault may take to leave a rank that ends because of
 // it.
 constexpr std::chrono::milliseconds kFarewell(100);
@@ -41,22 +43,75 @@ Progress::Progress(const Parts& parts,
 }
 
 absl::Status Progress::run() {
-  while (!ended()) {
-    absl::StatusOr<bool> moved = turn();
-    if (moved.ok() && !*moved) moved = doze();
-    if (!moved.ok()) {
-      const absl::Status reason = settle(moved.status());
-      tell_other_nodes(reason);
-      return reason;
+  while (true) {
+    std::optional<Nap> nap;
+    {
+      MutexLock lock(driving_);
+      if (end_) return *end_;
+      driver_.store(std::this_thread::get_id());
+      nap = go_on();
+      driver_.store(std::thread::id());
     }
-    if (*moved) active_at_ = steady_clock::now();
+    // Not under the lock: who waits for something drives meanwhile.
+    if (nap) sleep(*nap);
   }
-  return say_goodbye();
+}
+
+bool Progress::help(const coordinator::Key& key, const Ready& ready) {
+  if (is_driven_here() || !try_to_drive()) return false;
+  driver_.store(std::this_thread::get_id());
+  bool announced = false;
+  while (!ready() && !end_) {
+    const std::optional<Nap> nap = go_on();
+    if (nap) sleep(*nap);
+    if (announced || ready()) continue;
+    // Not there by itself: others may have to do something about it.
+    parts_.queue.wait_for(key);
+    announced = true;
+  }
+  driver_.store(std::thread::id());
+  const bool hand_over = end_.has_value() || needs_driver();
+  driving_.unlock();
+  if (hand_over) bell().ring();
+  return true;
+}
+
+bool Progress::is_driven_here() const {
+  return driver_.load() == std::this_thread::get_id();
+}
+
+// The other driver may be about to finish a turn.
+bool Progress::try_to_drive() {
+  for (int attempt = 0; attempt < kAttemptsToDrive; ++attempt) {
+    if (driving_.try_lock()) return true;
+  }
+  return false;
+}
+
+std::optional<Progress::Nap> Progress::go_on() {
+  if (ended()) {
+    end_ = say_goodbye();
+    return std::nullopt;
+  }
+  std::optional<Nap> nap;
+  absl::StatusOr<bool> moved = turn();
+  if (moved.ok() && !*moved) moved = lie_down(nap);
+  if (!moved.ok()) {
+    end_ = settle(moved.status());
+    tell_other_nodes(*end_);
+    return std::nullopt;
+  }
+  if (*moved) active_at_ = steady_clock::now();
+  return nap;
+}
+
+transport::Doorbell& Progress::bell() const {
+  return parts_.segment.doorbell(parts_.segment.local_rank());
 }
 
 void Progress::leave() {
   leave_requested_.store(true);
-  parts_.segment.doorbell(parts_.segment.local_rank()).ring();
+  bell().ring();
 }
 
 // Every rank has left. Who has told others so stays until his words have found
@@ -229,19 +284,28 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
   return patience;
 }
 
-absl::StatusOr<bool> Progress::doze() {
+absl::StatusOr<bool> Progress::lie_down(std::optional<Nap>& nap) {
   const bool is_busy = busy();
   if (is_busy && steady_clock::now() - active_at_ < waiting_.spin) return false;
-  transport::Doorbell& bell =
-      parts_.segment.doorbell(parts_.segment.local_rank());
-  const std::uint32_t ticket = bell.listen();
+  const std::uint32_t ticket = bell().listen();
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !ended()) {
-    bell.sleep(ticket, patience(is_busy));
+    nap = {.ticket = ticket, .patience = patience(is_busy)};
+  } else {
+    bell().leave();
   }
-  bell.leave();
   return moved;
+}
+
+void Progress::sleep(const Nap& nap) {
+  bell().sleep(nap.ticket, nap.patience);
+  bell().leave();
+}
+
+bool Progress::needs_driver() const {
+  return busy() || parts_.queue.has_news() || several_nodes_ ||
+         patience(false).count() >= 0;
 }
 
 // Messages still on their way are seen off; peers may need them to end, too.

@@ -3,6 +3,10 @@
 // is nothing to do. A rank with nothing in flight uses no CPU: whoever has
 // something for it rings.
 //
+// It has a thread of its own, and besides that any thread that waits for an
+// outcome may drive it meanwhile: a call that is waited for at once then needs
+// no other thread to be woken. One thread drives at a time.
+//
 // While a batch waits for other ranks the loop goes on with everything but
 // batches: planes ask their watch, and the watch calls attend().
 //
@@ -15,11 +19,15 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/tensor_queue.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
 #include "horovodpp/runtime/heartbeat.h"
@@ -46,13 +54,20 @@ class Progress {
   Progress(const Parts& parts, std::chrono::nanoseconds heartbeat_deadline);
 
   // Runs until every rank has left (OK) or the job is broken (why; every rank
-  // has been told, and the queue is closed with it).
+  // has been told, and the queue is closed with it). For one thread.
   absl::Status run();
+
+  // Drives the job until `ready`, or its end, on a thread that waits for the
+  // submission `key`. False, at once, if another thread drives it.
+  bool help(const coordinator::Key& key, const Ready& ready);
+
+  // Whether this thread drives the job now, as a callback of a future may.
+  bool is_driven_here() const;
 
   // Asks run() to leave the job. Any thread.
   void leave();
 
-  // One look at everything but batches, on the thread of run().
+  // One look at everything but batches, on the thread that drives.
   //   Cancelled  the batch being executed is to be abandoned
   //   (errors)   the job is broken
   absl::Status attend();
@@ -67,9 +82,21 @@ class Progress {
   absl::StatusOr<bool> execute();
   absl::Status carry_out(const coordinator::Batch& batch);
   absl::Status beat();
-  // Waits for something to do, or for a while; as turn(), which it makes on the
-  // way.
-  absl::StatusOr<bool> doze();
+  // A sleep on this rank's doorbell, which has been listened to.
+  struct Nap {
+    std::uint32_t ticket = 0;
+    std::chrono::nanoseconds patience{0};
+  };
+  // Moves things on, or says that there is nothing to do for a while, or sets
+  // end_.
+  std::optional<Nap> go_on() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // If it is time for a nap, makes a last turn() before it.
+  absl::StatusOr<bool> lie_down(std::optional<Nap>& nap);
+  void sleep(const Nap& nap);
+  // What to do when nobody drives: others may sleep with another idea of it.
+  bool needs_driver() const;
+  bool try_to_drive() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, driving_);
+  transport::Doorbell& bell() const;
   std::chrono::nanoseconds patience(bool busy) const;
   bool ended() const;
   bool busy() const;
@@ -84,7 +111,10 @@ class Progress {
   const transport::WaitPolicy waiting_;
   const bool several_nodes_;
   std::optional<Heartbeats> beats_;  // A leader's, among several nodes.
+  Mutex driving_;  // Held by the thread that drives; it guards all but
+  std::atomic<std::thread::id> driver_{};  // these two.
   std::atomic<bool> leave_requested_{false};
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
   std::chrono::steady_clock::time_point active_at_;
 };

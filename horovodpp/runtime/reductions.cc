@@ -163,9 +163,11 @@ absl::Status execute_allreduce(PlaneCalls& calls, int participants,
           return add_piece(part, i, reduction, load);
         }));
     HVD_RETURN_IF_ERROR(calls.make(
-        request.device, load.bytes, [&](auto& plane, const auto& call) {
+        request.device, load.bytes,
+        [&](auto& plane, const auto& call) {
           return plane.allreduce(load.pieces, reduction, call);
-        }));
+        },
+        reduction.op));
   }
   return absl::OkStatus();
 }

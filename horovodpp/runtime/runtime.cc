@@ -60,16 +60,20 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
       sets_(job_->sets()),
       desk_(std::make_unique<runtime::Desk>(
           sets_,
-          runtime::Desk::Counter{.submit =
-                                     [this](Submission submission) {
-                                       job_->submit(std::move(submission));
-                                     },
-                                 .wait_for =
-                                     [this](const coordinator::Key& key) {
-                                       job_->wait_for(key);
-                                     }})) {}
+          runtime::Desk::Counter{
+              .submit =
+                  [this](Submission submission) {
+                    job_->submit(std::move(submission));
+                  },
+              .wait_for =
+                  [this](const coordinator::Key& key, const Ready& ready) {
+                    job_->wait_for(key, ready);
+                  }})) {}
 
-Runtime::~Runtime() = default;
+// Who waits for a future may be driving the job; its end ends that.
+Runtime::~Runtime() { job_->stop().IgnoreError(); }
+
+const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 
 absl::Status Runtime::stop() { return job_->stop(); }
 void Runtime::abort(const std::string& why) { job_->abort(why); }

@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/arena.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/reduce_op.h"
@@ -92,6 +93,10 @@ class Runtime {
 
   // OK, or Aborted with the reason why the job is broken.
   absl::Status status() const;
+
+  // Memory whose tensors are reduced without a copy among the ranks of a node;
+  // see Arena. It goes on with reform().
+  const std::shared_ptr<Arena>& arena() const;
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,

@@ -54,7 +54,9 @@ std::vector<std::string> common_settings(const Config& config) {
                    in_seconds(config.stall_shutdown_time)),
       absl::StrCat("HOROVODPP_HEARTBEAT_SECONDS=",
                    in_seconds(config.heartbeat_deadline)),
-      absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node)};
+      absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node),
+      absl::StrCat("HOROVODPP_ARENA_READ_ONLY=",
+                   config.arena_read_only ? 1 : 0)};
 }
 
 absl::Status check_process_sets(const Config& config, int size) {

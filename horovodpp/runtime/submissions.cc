@@ -72,10 +72,13 @@ absl::Status check_member(const Submission& submission, std::size_t index) {
       request.kind != RequestKind::kReducescatter) {
     return absl::OkStatus();
   }
-  return collective::check({.dtype = tensor.dtype(),
-                            .op = request.op,
-                            .prescale = request.prescale,
-                            .postscale = request.postscale});
+  const collective::Reduction reduction = {.dtype = tensor.dtype(),
+                                           .op = request.op,
+                                           .prescale = request.prescale,
+                                           .postscale = request.postscale};
+  return request.kind == RequestKind::kAllreduce
+             ? collective::check(reduction)
+             : collective::check_scattered(reduction);
 }
 
 absl::Status check_tensors(const Submission& submission) {
@@ -86,11 +89,12 @@ absl::Status check_tensors(const Submission& submission) {
                   "a group of no tensors; give it one or leave the call out");
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string which = count == 1
-                                  ? title(request)
-                                  : absl::StrCat(title(request), ": tensor ", i,
-                                                 " of the group's ", count);
-    HVD_RETURN_IF_ERROR(annotate(check_member(submission, i), which));
+    const absl::Status status = check_member(submission, i);
+    if (status.ok()) continue;
+    return annotate(status, count == 1
+                                ? title(request)
+                                : absl::StrCat(title(request), ": tensor ", i,
+                                               " of the group's ", count));
   }
   return absl::OkStatus();
 }

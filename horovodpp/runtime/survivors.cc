@@ -53,6 +53,7 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::reform(
     const std::shared_ptr<Job>& broken, const std::vector<int>& suspects) {
   MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(end(broken));
+  arena_ = broken->arena();
   const auto deadline =
       steady_clock::now() +
       std::min<std::chrono::nanoseconds>(config_.start_timeout, kLongest);
@@ -172,7 +173,7 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::start(
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
-                       Job::start(config, std::move(wires)));
+                       Job::start(config, std::move(wires), arena_));
   absl::Status decided;
   {
     MutexLock lock(vote_mutex_);

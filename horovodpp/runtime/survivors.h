@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/arena.h"
 #include "horovodpp/coordinator/survivor_vote.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/config.h"
@@ -77,6 +78,8 @@ class Survivors {
   absl::Status verdict_ ABSL_GUARDED_BY(mutex_);  // Once it cannot go on.
   // The wires hold the first job, the rest is here.
   std::vector<std::shared_ptr<Job>> ended_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Arena> arena_
+      ABSL_GUARDED_BY(mutex_);  // Goes from job to job.
   // Made by the first reform(); then for the thread that drives the wires.
   std::shared_ptr<transport::Switchboard> board_;
 

@@ -44,7 +44,24 @@ void Doorbell::sleep(std::uint32_t ticket, std::chrono::nanoseconds patience) {
 void Doorbell::leave() { sleepers_.fetch_sub(1); }
 
 void Doorbell::ring() {
-  if (sleepers_.load() == 0) return;
+  if (sleepers_.load() > 0) wake();
+}
+
+std::uint32_t Doorbell::listen_for_data() {
+  data_sleepers_.fetch_add(1);
+  return listen();
+}
+
+void Doorbell::leave_data() {
+  leave();
+  data_sleepers_.fetch_sub(1);
+}
+
+void Doorbell::ring_for_data() {
+  if (data_sleepers_.load() > 0) wake();
+}
+
+void Doorbell::wake() {
   rings_.fetch_add(1);
   futex(rings_, FUTEX_WAKE, INT_MAX, nullptr);
 }

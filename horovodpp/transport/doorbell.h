@@ -7,6 +7,12 @@
 //   if (!flag.load()) bell.sleep(ticket, t);    bell.ring();
 //   bell.leave();
 //
+// Who waits for data in a collective listens for that as well; who rings about
+// data reaches nobody else:
+//   const auto ticket = bell.listen_for_data(); data.store(1);   // seq_cst
+//   ...                                         bell.ring_for_data();
+//   bell.leave_data();
+//
 // The flag's store and load are seq_cst: then either the ringer sees the
 // sleeper or the sleeper sees the flag. All zero bytes are a valid, silent
 // bell. Thread-safe.
@@ -33,9 +39,16 @@ class alignas(128) Doorbell {
 
   void ring();
 
+  std::uint32_t listen_for_data();
+  void leave_data();
+  void ring_for_data();
+
  private:
+  void wake();
+
   std::atomic<std::uint32_t> rings_{0};
   std::atomic<std::uint32_t> sleepers_{0};
+  std::atomic<std::uint32_t> data_sleepers_{0};  // Those of them.
 };
 
 }  // namespace hvd::transport

@@ -72,7 +72,7 @@ std::uint64_t available_memory() {
 
 // Asks before it takes: the kernel does not refuse pages of a memfd, it kills
 // for them.
-absl::Status allocate(int descriptor, std::size_t bytes) {
+absl::Status set_size(int descriptor, std::size_t bytes) {
   const std::uint64_t available = available_memory();
   if (bytes > available ||
       bytes > static_cast<std::size_t>(std::numeric_limits<off_t>::max())) {
@@ -81,6 +81,11 @@ absl::Status allocate(int descriptor, std::size_t bytes) {
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
     return exhausted(bytes, std::strerror(errno));
   }
+  return absl::OkStatus();
+}
+
+// Makes the pages that are not there yet.
+absl::Status allocate(int descriptor, std::size_t bytes) {
   // In steps: a signal makes fallocate start again.
   constexpr std::size_t kStep = std::size_t{16} << 20;
   for (std::size_t done = 0; done < bytes;) {
@@ -95,10 +100,15 @@ absl::Status allocate(int descriptor, std::size_t bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::byte*> map(int descriptor, std::size_t bytes) {
-  void* data =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+absl::StatusOr<std::byte*> map(int descriptor, std::size_t bytes,
+                               int protection) {
+  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   if (data == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
+  // Both are favours: a kernel may know neither.
+  ::madvise(data, bytes, MADV_HUGEPAGE);
+  if ((protection & PROT_WRITE) != 0) {
+    ::madvise(data, bytes, MADV_POPULATE_WRITE);
+  }
   return static_cast<std::byte*>(data);
 }
 
@@ -128,24 +138,29 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
   Descriptor descriptor(
       ::memfd_create("horovodpp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor.get() < 0) return exhausted(bytes, std::strerror(errno));
-  HVD_RETURN_IF_ERROR(allocate(descriptor.get(), bytes));
+  HVD_RETURN_IF_ERROR(set_size(descriptor.get(), bytes));
   if (::fcntl(descriptor.get(), F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return errno_error("fcntl(F_ADD_SEALS)");
   }
   struct stat about = {};
   if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
-  HVD_ASSIGN_OR_RETURN(std::byte * data, map(descriptor.get(), bytes));
+  HVD_ASSIGN_OR_RETURN(std::byte * data,
+                       map(descriptor.get(), bytes, PROT_READ | PROT_WRITE));
   const Ticket ticket = {.pid = ::getpid(),
                          .descriptor = descriptor.release(),
                          .device = about.st_dev,
                          .file = about.st_ino,
                          .bytes = bytes};
-  return std::unique_ptr<SharedMemory>(new SharedMemory(ticket, data));
+  std::unique_ptr<SharedMemory> memory(new SharedMemory(ticket, data));
+  // After the mapping has asked for huge pages, which come only to places that
+  // have none yet.
+  HVD_RETURN_IF_ERROR(allocate(ticket.descriptor, bytes));
+  return memory;
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
-    const Ticket& ticket) {
+    const Ticket& ticket, bool read_only) {
   const std::string path =
       absl::StrCat("/proc/", ticket.pid, "/fd/", ticket.descriptor);
   const Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -164,7 +179,9 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
         path, " is not the shared memory that process ", ticket.pid,
         " offered; are the ranks of this node in one PID namespace?"));
   }
-  HVD_ASSIGN_OR_RETURN(std::byte * data, map(descriptor.get(), ticket.bytes));
+  HVD_ASSIGN_OR_RETURN(std::byte * data,
+                       map(descriptor.get(), ticket.bytes,
+                           read_only ? PROT_READ : PROT_READ | PROT_WRITE));
   Ticket mine = ticket;
   mine.descriptor = -1;
   return std::unique_ptr<SharedMemory>(new SharedMemory(mine, data));

@@ -32,16 +32,17 @@ class SharedMemory {
     static absl::StatusOr<Ticket> from_string(const std::string& text);
   };
 
-  // `bytes` zeros.
+  // `bytes` zeros, on huge pages where the machine has them for who asks.
   //   ResourceExhausted  the memory is not to be had (says how much was asked)
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
       std::size_t bytes);
 
-  // Maps what `ticket` stands for, while its creator holds it open.
+  // Maps what `ticket` stands for, while its creator holds it open; or only to
+  // read it, so that a write raises SIGSEGV.
   //   FailedPrecondition  this process may not look at the creator's
   //                       descriptors, or the memory is gone
   static absl::StatusOr<std::unique_ptr<SharedMemory>> attach(
-      const Ticket& ticket);
+      const Ticket& ticket, bool read_only = false);
 
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

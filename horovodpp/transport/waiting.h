@@ -44,7 +44,7 @@ struct WaitPolicy {
 
 // Returns OK once `ready()` is true, or the watch's error. `ready` is called
 // often and by this thread only; what it reads is stored seq_cst by whoever
-// then rings `bell`.
+// then rings `bell`, for data or for all.
 absl::Status wait_until(const std::function<bool()>& ready, Watch& watch,
                         const WaitPolicy& policy, Doorbell& bell);
 

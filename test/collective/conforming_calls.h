@@ -16,8 +16,6 @@
 
 namespace hvd::collective {
 
-using Bytes = std::vector<std::byte>;
-
 inline Bytes bytes_of(int rank, std::size_t count, int salt = 0) {
   Bytes bytes(count);
   for (std::size_t i = 0; i < count; ++i) {

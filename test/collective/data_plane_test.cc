@@ -42,9 +42,24 @@ TEST(DataPlane, RefusesFewerThanNoParticipants) {
   EXPECT_EQ(check(average).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(DataPlane, RefusesAdasum) {
-  EXPECT_EQ(check({.op = ReduceOp::kAdasum}).code(),
-            absl::StatusCode::kInvalidArgument);
+TEST(DataPlane, AcceptsAdasumOfFloatingPointNumbersOnly) {
+  for (const DType dtype : kAllDTypes) {
+    const Reduction adasum = {.dtype = dtype, .op = ReduceOp::kAdasum};
+    EXPECT_EQ(check(adasum).ok(), is_floating_point(dtype)) << name_of(dtype);
+  }
+  const absl::Status whole =
+      check({.dtype = DType::kI32, .op = ReduceOp::kAdasum});
+  EXPECT_EQ(whole.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(whole.message()), HasSubstr("adasum of int32"));
+}
+
+TEST(DataPlane, RefusesToScatterByAdasumAndSaysTheWayOut) {
+  const absl::Status status = check_scattered({.op = ReduceOp::kAdasum});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("use an allreduce"));
+  EXPECT_TRUE(check_scattered({.op = ReduceOp::kAverage}).ok());
+  EXPECT_FALSE(
+      check_scattered({.dtype = DType::kBool, .op = ReduceOp::kAverage}).ok());
 }
 
 }  // namespace

@@ -16,12 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/ring_plane.h"
 #include "horovodpp/collective/shm_plane.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/loopback.h"
 #include "horovodpp/transport/node_segment.h"
+#include "test/collective/placement.h"
 
 namespace hvd::collective {
 
@@ -141,6 +144,48 @@ inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
   body(member);
 }
 
+// As run_on_shm, and the tensors of `body` lie in the rank's arena, or only some
+// of them.
+struct ArenaFleetOptions {
+  Placement::Kind placement = Placement::Kind::kArena;
+  bool read_only = false;
+};
+
+inline void run_on_arenas(transport::Communicator& communicator, int ranks_here,
+                          const Body& body, const ArenaFleetOptions& options) {
+  // Small extents, so that there are several.
+  constexpr std::size_t kExtentBytes = 64 << 10;
+  constexpr ShmOptions kShm = {.chunk_bytes = 1024, .small_bytes = 128};
+  const auto topology =
+      Topology::from_peers(communicator.rank(), communicator.peers());
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const int ranks = topology->local_size();
+  const std::size_t lists = ArenaMap::bytes_needed(ranks);
+  auto segment = transport::NodeSegment::open(
+      communicator, *topology, lists + ShmBoard::bytes_needed(ranks, kShm),
+      soon());
+  ASSERT_TRUE(segment.ok()) << segment.status();
+  const auto payload = (*segment)->payload();
+  ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks), kShm);
+  const auto arena = std::make_shared<Arena>(
+      Arena::Options{.first_extent_bytes = kExtentBytes});
+  ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
+               payload.first(lists), options.read_only);
+  ShmPlane plane(board, &map);
+  PatientWatch watch;
+  Member member = {plane,
+                   topology->local_rank(),
+                   ranks,
+                   ranks_here,
+                   watch,
+                   [&](std::vector<int> members) {
+                     return std::make_unique<ShmPlane>(
+                         board, std::move(members), &map);
+                   }};
+  const Placement placement(options.placement, arena);
+  body(member);
+}
+
 // Calls body(communicator) on each of `ranks` threads.
 inline void on_loopback(
     int ranks, const std::function<void(transport::Communicator&)>& body) {
@@ -168,6 +213,19 @@ class ShmOfThreads {
     for (const int ranks : {1, 2, 3, 4}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_on_shm(communicator, ranks, body);
+      });
+    }
+  }
+};
+
+template <Placement::Kind kPlacement, bool kReadOnly>
+class ArenasOfThreads {
+ public:
+  void run(const Body& body) {
+    for (const int ranks : {1, 2, 3, 4}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_arenas(communicator, ranks, body,
+                      {.placement = kPlacement, .read_only = kReadOnly});
       });
     }
   }

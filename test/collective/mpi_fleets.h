@@ -41,4 +41,16 @@ class ShmOfProcesses {
   }
 };
 
+template <Placement::Kind kPlacement, bool kReadOnly, int kRanksPerNode>
+class ArenasOfProcesses {
+ public:
+  void run(const Body& body) {
+    const auto communicator =
+        transport::make_mpi_communicator({.ranks_per_node = kRanksPerNode});
+    ASSERT_TRUE(communicator.ok()) << communicator.status();
+    run_on_arenas(**communicator, 1, in_later_epochs(body),
+                  {.placement = kPlacement, .read_only = kReadOnly});
+  }
+};
+
 }  // namespace hvd::collective

@@ -64,6 +64,25 @@ TEST(PlaneSelector, TakesTheFirstPlaneThatSupportsTheCall) {
   EXPECT_EQ((*selector.select(Device::cpu(), 49))->name(), "shm");
 }
 
+class AdasumToo : public SizedPlane {
+ public:
+  using SizedPlane::SizedPlane;
+  bool reduces_by(ReduceOp) const override { return true; }
+};
+
+TEST(PlaneSelector, LeavesAdasumToThePlaneThatKnowsIt) {
+  std::vector<std::unique_ptr<DataPlane>> planes;
+  planes.push_back(std::make_unique<SizedPlane>("shm", 4096));
+  planes.push_back(std::make_unique<AdasumToo>("adasum", 4096));
+  const PlaneSelector selector(std::move(planes));
+  const Device cpu = Device::cpu();
+  EXPECT_EQ((*selector.select(cpu, 8))->name(), "shm");
+  EXPECT_EQ((*selector.select(cpu, 8, ReduceOp::kMax))->name(), "shm");
+  EXPECT_EQ((*selector.select(cpu, 8, ReduceOp::kAdasum))->name(), "adasum");
+  const auto none = two_planes().select(cpu, 8, ReduceOp::kAdasum);
+  EXPECT_THAT(std::string(none.status().message()), HasSubstr("by adasum"));
+}
+
 TEST(PlaneSelector, NamesCallAndPlanesIfThereIsNone) {
   const auto none = two_planes().select(Device::cuda(1), 400);
   EXPECT_EQ(none.status().code(), absl::StatusCode::kUnimplemented);

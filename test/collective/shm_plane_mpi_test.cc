@@ -14,5 +14,16 @@ INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfTwoNodes, PlaneConformance,
 INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfTwoNodes, SetConformance,
                                ShmOfProcesses<2>);
 
+using Kind = Placement::Kind;
+using InArenas = ArenasOfProcesses<Kind::kArena, false, 0>;
+using PartlyInArenas = ArenasOfProcesses<Kind::kMixed, false, 2>;
+using InReadOnlyArenas = ArenasOfProcesses<Kind::kMixed, true, 0>;
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                               PartlyInArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                               InReadOnlyArenas);
+
 }  // namespace
 }  // namespace hvd::collective

@@ -15,6 +15,17 @@ using ::testing::HasSubstr;
 INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
 INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
 
+using Kind = Placement::Kind;
+using InArenas = ArenasOfThreads<Kind::kArena, false>;
+using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
+using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                               PartlyInArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                               InReadOnlyArenas);
+
 // Fails once the node's break word is raised.
 class BreakWatch : public transport::Watch {
  public:

@@ -138,7 +138,7 @@ TEST(Future, ACallbackThatWaitsForAPromiseThatDiesHearsOfIt) {
 TEST(Future, TellsItsPromiseOnceThatSomebodyWaits) {
   int told = 0;
   std::optional<Promise<int>> promise;
-  promise.emplace([&] {
+  promise.emplace([&](const Ready&) {
     ++told;
     promise->set(5);  // Not under the future's lock.
   });
@@ -151,7 +151,7 @@ TEST(Future, TellsItsPromiseOnceThatSomebodyWaits) {
 
 TEST(Future, WaitingForAWhileIsWaiting) {
   int told = 0;
-  const Promise<void> promise([&] { ++told; });
+  const Promise<void> promise([&](const Ready&) { ++told; });
   EXPECT_FALSE(promise.future().wait_for(std::chrono::nanoseconds(1)));
   EXPECT_FALSE(promise.future().wait_for(std::chrono::nanoseconds(1)));
   EXPECT_EQ(told, 1);
@@ -159,7 +159,7 @@ TEST(Future, WaitingForAWhileIsWaiting) {
 
 TEST(Future, AFewPollsAreNoWaitAndManyAreOne) {
   int told = 0;
-  const Promise<void> promise([&] { ++told; });
+  const Promise<void> promise([&](const Ready&) { ++told; });
   EXPECT_FALSE(promise.future().poll());
   EXPECT_FALSE(promise.future().poll());
   EXPECT_EQ(told, 0);
@@ -169,7 +169,7 @@ TEST(Future, AFewPollsAreNoWaitAndManyAreOne) {
 
 TEST(Future, WhoWaitsForWhatIsThereTellsNobody) {
   bool told = false;
-  const Promise<void> promise([&] { told = true; });
+  const Promise<void> promise([&](const Ready&) { told = true; });
   promise.set(absl::OkStatus());
   EXPECT_EQ(promise.future().wait(), absl::OkStatus());
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(promise.future().poll());
@@ -178,7 +178,7 @@ TEST(Future, WhoWaitsForWhatIsThereTellsNobody) {
 
 TEST(Future, WhatItsPromiseWasToBeToldWithGoesWithTheOutcome) {
   const auto held = std::make_shared<int>(1);
-  const Promise<void> promise([held] {});
+  const Promise<void> promise([held](const Ready&) {});
   const Future<void> future = promise.future();
   EXPECT_EQ(held.use_count(), 2);
   promise.set(absl::OkStatus());

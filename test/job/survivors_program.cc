@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -60,12 +59,21 @@ struct Fate {
   }
 };
 
-int live(std::unique_ptr<hvd::Runtime> job, const Fate& fate) {
+// A set of the job of before means nothing in this one.
+bool is_refused(const hvd::ProcessSet& set) {
+  float value = 0;
+  return absl::IsInvalidArgument(
+      hvd::allreduce_(hvd::TensorView::of(&value, {}), {.process_set = set}));
+}
+
+int live(const Fate& fate) {
   constexpr std::int64_t kElements = 100'000;
   constexpr int kSteps = 30;
-  const int me = job->topology().rank();
-  const int size = job->topology().size();
+  const int me = hvd::rank();
+  const int size = hvd::size();
   const int left = size - static_cast<int>(fate.victims.size());
+  const auto pair = hvd::add_process_set({0, 1});
+  hvd::throw_if_error(pair.status());
   double expected = 0;
   for (int rank = 0; rank < size; ++rank) {
     if (fate.turn_of(rank) < 0) expected += 1 << rank;
@@ -78,11 +86,10 @@ int live(std::unique_ptr<hvd::Runtime> job, const Fate& fate) {
     }
     std::vector<double> sum(kElements, 1 << me);
     const absl::Status status =
-        job->allreduce_async_(hvd::TensorView::of(sum.data(), {kElements}),
-                              {.name = "sum", .op = hvd::ReduceOp::kSum})
-            .wait();
+        hvd::allreduce_(hvd::TensorView::of(sum.data(), {kElements}),
+                        {.name = "sum", .op = hvd::ReduceOp::kSum});
     if (status.ok()) {
-      if (job->topology().size() != left) continue;
+      if (hvd::size() != left) continue;
       if (sum != std::vector<double>(kElements, expected)) {
         std::fprintf(stderr, "rank %d: wrong sum %f\n", me, sum.front());
         return 1;
@@ -92,13 +99,15 @@ int live(std::unique_ptr<hvd::Runtime> job, const Fate& fate) {
     }
     if (turn > 0 && !broken) die_in(turn * fate.delay);
     broken = true;
-    auto next = job->reform();
-    hvd::throw_if_error(next.status());
-    job = *std::move(next);
+    hvd::throw_if_error(hvd::reform());
   }
-  std::printf("survivor %d: rank %d of %d, sum %.0f\n", me,
-              job->topology().rank(), job->topology().size(), expected);
-  hvd::throw_if_error(job->stop());
+  if (!is_refused(*pair)) {
+    std::fprintf(stderr, "rank %d: the old process set was accepted\n", me);
+    return 1;
+  }
+  std::printf("survivor %d: rank %d of %d, sum %.0f\n", me, hvd::rank(),
+              hvd::size(), expected);
+  hvd::throw_if_error(hvd::shutdown());
   return 0;
 }
 
@@ -131,9 +140,8 @@ int main(int argc, char** argv) try {
   const auto config = hvd::Config::from_env();
   hvd::throw_if_error(config.status());
   if (how == "at_start") return fail_to_start(*config, fate.victims.front());
-  auto job = hvd::Runtime::start(*config);
-  hvd::throw_if_error(job.status());
-  return live(*std::move(job), fate);
+  hvd::throw_if_error(hvd::init(*config));
+  return live(fate);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "survivors_program: %s\n", error.what());
   return 1;

@@ -16,15 +16,26 @@ using ::testing::HasSubstr;
 // The config read with these variables set, and none else of ours.
 absl::StatusOr<Config> read(
     const std::map<std::string, std::string>& variables) {
-  for (const char* name :
-       {"HOROVOD_SIZE", "HOROVOD_START_TIMEOUT", "HOROVOD_FUSION_THRESHOLD",
-        "HOROVOD_CYCLE_TIME", "HOROVOD_CACHE_CAPACITY",
-        "HOROVOD_THREAD_AFFINITY", "HOROVOD_LOG_LEVEL", "HOROVOD_LOG_HIDE_TIME",
-        "HOROVOD_DISABLE_GROUP_FUSION", "HOROVOD_DYNAMIC_PROCESS_SETS",
-        "HOROVOD_STALL_CHECK_DISABLE", "HOROVOD_STALL_CHECK_TIME_SECONDS",
-        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "HOROVODPP_HEARTBEAT_SECONDS",
-        "HOROVODPP_STEPS_BEFORE_SCHEDULE", "HOROVODPP_RANKS_PER_NODE",
-        "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
+  for (const char* name : {"HOROVOD_SIZE",
+                           "HOROVOD_START_TIMEOUT",
+                           "HOROVOD_FUSION_THRESHOLD",
+                           "HOROVOD_CYCLE_TIME",
+                           "HOROVOD_CACHE_CAPACITY",
+                           "HOROVOD_THREAD_AFFINITY",
+                           "HOROVOD_LOG_LEVEL",
+                           "HOROVOD_LOG_HIDE_TIME",
+                           "HOROVOD_DISABLE_GROUP_FUSION",
+                           "HOROVOD_DYNAMIC_PROCESS_SETS",
+                           "HOROVOD_STALL_CHECK_DISABLE",
+                           "HOROVOD_STALL_CHECK_TIME_SECONDS",
+                           "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+                           "HOROVODPP_HEARTBEAT_SECONDS",
+                           "HOROVODPP_STEPS_BEFORE_SCHEDULE",
+                           "HOROVODPP_RANKS_PER_NODE",
+                           "HOROVODPP_ARENA_READ_ONLY",
+                           "OMPI_COMM_WORLD_SIZE",
+                           "PMIX_RANK",
+                           "PMI_SIZE"}) {
     unsetenv(name);
   }
   for (const auto& [name, value] : variables)

@@ -29,15 +29,15 @@ class DeskTest : public ::testing::Test {
   std::vector<Submission> submitted_;
   std::vector<std::string> waited_for_;
   std::unique_ptr<Desk> desk_ = std::make_unique<Desk>(
-      sets_, Desk::Counter{.submit =
-                               [this](Submission s) {
-                                 submitted_.push_back(std::move(s));
-                               },
-                           .wait_for =
-                               [this](const coordinator::Key& key) {
-                                 waited_for_.push_back(key.name);
-                                 submitted_.front().done(Results());
-                               }});
+      sets_,
+      Desk::Counter{
+          .submit =
+              [this](Submission s) { submitted_.push_back(std::move(s)); },
+          .wait_for =
+              [this](const coordinator::Key& key, const Ready&) {
+                waited_for_.push_back(key.name);
+                submitted_.front().done(Results());
+              }});
 };
 
 TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
@@ -123,7 +123,7 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
         sets_,
         Desk::Counter{
             .submit = [&](Submission s) { handed_in.push_back(std::move(s)); },
-            .wait_for = [](const coordinator::Key&) {}});
+            .wait_for = [](const coordinator::Key&, const Ready&) {}});
     const Future<void> done = desk->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
     handed_in[0].done(absl::CancelledError("the end"));

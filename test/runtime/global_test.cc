@@ -129,6 +129,24 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
   EXPECT_THAT(text_of(barrier()), HasSubstr("has been shut down"));
 }
 
+TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(reform()));
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(reform()));  // It is not broken.
+  EXPECT_EQ(barrier(), absl::OkStatus());
+
+  current_runtime().abort("is tired");
+  EXPECT_TRUE(absl::IsAborted(barrier()));
+  ASSERT_EQ(reform(), absl::OkStatus());
+  EXPECT_EQ(barrier(), absl::OkStatus());
+  EXPECT_EQ(size(), 1);
+
+  const ThreadRuntime scope(current_runtime());
+  current_runtime().abort("is tired again");
+  EXPECT_THAT(text_of(reform()), HasSubstr("a job of its own"));
+  EXPECT_TRUE(absl::IsAborted(shutdown()));
+}
+
 TEST(Global, RanksThatAreThreadsHaveAJobEach) {
   run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
     const ThreadRuntime scope(job);

@@ -54,14 +54,20 @@ TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
     threads.emplace_back([&world, rank] {
       auto wires = world.communicator(rank);
       const auto topology = Topology::from_peers(rank, wires->peers());
+      const std::size_t lists = collective::ArenaMap::bytes_needed(2);
       auto segment = transport::NodeSegment::open(
-          *wires, *topology, collective::ShmBoard::bytes_needed(2),
+          *wires, *topology, lists + collective::ShmBoard::bytes_needed(2),
           std::chrono::steady_clock::time_point::max());
       ASSERT_EQ(segment.status(), absl::OkStatus());
       const auto waiting = transport::WaitPolicy::for_node(4);
-      collective::ShmBoard board(**segment, (*segment)->payload(), waiting);
+      const auto payload = (*segment)->payload();
+      collective::ShmBoard board(**segment, payload.subspan(lists), waiting);
+      collective::ArenaMap arenas(std::make_shared<Arena>(),
+                                  {.rank = topology->local_rank(), .ranks = 2},
+                                  payload.first(lists));
       Planes planes(rank, plane_factory({.sharing = *topology,
                                          .board = board,
+                                         .arenas = arenas,
                                          .wires = *wires,
                                          .waiting = waiting}));
       const std::vector<std::vector<int>> sets = {

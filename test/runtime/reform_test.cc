@@ -182,6 +182,29 @@ TEST(ReformOfTheLiving, AllRanksGoOnIfNobodyDied) {
   });
 }
 
+TEST(ReformOfTheLiving, TensorsOfTheArenaGoOn) {
+  run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
+    constexpr std::size_t kCount = 10'000;
+    std::vector<float, ArenaAllocator<float>> x(
+        kCount, 1, ArenaAllocator<float>(job.arena()));
+    if (job.topology().rank() == 1) job.abort("is tired");
+    job.barrier_async().wait().IgnoreError();
+    auto next = job.reform();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ((*next)->arena(), job.arena());
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_EQ((*next)
+                    ->allreduce_async_(TensorView::of(x.data(), {kCount}),
+                                       {.name = "x", .op = ReduceOp::kSum})
+                    .wait(),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(std::vector<float>(x.begin(), x.end()),
+              std::vector<float>(kCount, 27));
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+}
+
 TEST(ReformOfTheLiving, ManyEpochsMayFollowEachOther) {
   std::barrier all_have_summed(3);
   run_world({.size = 3, .ranks_per_node = 2}, [&](Runtime& first,

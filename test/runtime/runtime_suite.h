@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "test/runtime/suite_adasum.h"
+#include "test/runtime/suite_arena.h"
 #include "test/runtime/suite_collectives.h"
 #include "test/runtime/suite_groups.h"
 #include "test/runtime/suite_join.h"
@@ -23,6 +25,8 @@ inline std::vector<Case> all_cases() {
   add(kProcessSetCases);
   add(kJoinCases);
   add(kNameCases);
+  add(kAdasumCases);
+  add(kArenaCases);
   return all;
 }
 

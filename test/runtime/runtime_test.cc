@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/runtime_suite.h"
 #include "test/runtime/world.h"
 
@@ -184,7 +185,9 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
        [](Config& c) {
          c.process_sets = {{0}, {1}};
        }},
-      {"HOROVODPP_RANKS_PER_NODE=1", [](Config& c) { c.ranks_per_node = 1; }}};
+      {"HOROVODPP_RANKS_PER_NODE=1", [](Config& c) { c.ranks_per_node = 1; }},
+      {"HOROVODPP_ARENA_READ_ONLY=1",
+       [](Config& c) { c.arena_read_only = true; }}};
   for (const auto& [text, change] : changes) {
     Config other;
     change(other);
@@ -440,6 +443,73 @@ TEST(Runtime, LogsItsComingAtTheLevelAskedFor) {
     const std::string logged = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(logged.find("entered a job of 1") != std::string::npos, wanted);
   }
+}
+
+TEST(Runtime, MayEndWhileThreadsWaitForItsFutures) {
+  run_world({.size = 2}, [](Runtime& first, LoopbackWorld&) {
+    // Nobody else submits these, so they can only be cancelled.
+    float values[3] = {};
+    std::vector<std::thread> waiters;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto done = first.allreduce_async_(
+          TensorView::of(&values[i], {}),
+          {.name = std::to_string(first.topology().rank()) + "/" +
+                   std::to_string(i)});
+      waiters.emplace_back(
+          [done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
+    }
+    EXPECT_EQ(first.stop(), absl::OkStatus());
+    for (std::thread& waiter : waiters) waiter.join();
+  });
+}
+
+// A thread that waits drives the job for the others, too, and leaves it to them
+// when it has what it waited for.
+TEST(Runtime, ManyThreadsMayWaitAtOnce) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&job, t] {
+        const ThreadRuntime scope(job);
+        for (int i = 0; i < 200; ++i) {
+          float value = 1;
+          const std::string name = std::to_string(t);
+          EXPECT_EQ(allreduce_(TensorView::of(&value, {}),
+                               {.name = name, .op = ReduceOp::kSum}),
+                    absl::OkStatus());
+          EXPECT_EQ(value, 2.0f);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+// What is submitted while another thread drives is not forgotten.
+TEST(Runtime, WorkInFlightGoesOnWhenWhoWaitedIsDone) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const ThreadRuntime scope(job);
+    std::vector<float> values(50, 1);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Future<void>> pending;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        pending.push_back(
+            allreduce_async_(TensorView::of(&values[i], {}),
+                             {.name = "later/" + std::to_string(i)}));
+        float now = 1;
+        if (i % 7 == 0) {
+          EXPECT_EQ(allreduce_(TensorView::of(&now, {}), {.name = "now"}),
+                    absl::OkStatus());
+        }
+      }
+      // Nobody drives here any more, but the job's own thread.
+      for (const Future<void>& future : pending) {
+        while (!future.wait_for(std::chrono::seconds(60))) {
+          FAIL() << "it was forgotten";
+        }
+      }
+    }
+  });
 }
 
 TEST(Runtime, ManyThreadsMaySubmitAtOnce) {

@@ -1,0 +1,97 @@
+// Tensors that lie in the ranks' arenas.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/runtime/suite_support.h"
+
+namespace hvd::suite {
+
+using ArenaFloats = std::vector<float, ArenaAllocator<float>>;
+
+inline ArenaFloats floats_in_arena(Runtime& job, std::size_t count,
+                                   float value) {
+  return ArenaFloats(count, value, ArenaAllocator<float>(job.arena()));
+}
+
+// From the first call, in which the ranks find each other's memory, on.
+inline void reduces_what_lies_in_the_arena(Runtime& job) {
+  ASSERT_NE(job.arena(), nullptr);
+  const int size = size_of(job);
+  for (const std::size_t count : {1u, 3000u, 100'000u}) {
+    ArenaFloats x = floats_in_arena(job, count, 0);
+    for (int step = 0; step < 6; ++step) {
+      for (std::size_t i = 0; i < count; ++i) {
+        x[i] = static_cast<float>(rank_of(job)) + static_cast<float>(i % 97);
+      }
+      ASSERT_EQ(
+          job.allreduce_async_(
+                 TensorView::of(x.data(), {static_cast<std::int64_t>(count)}),
+                 {.name = "arena", .op = ReduceOp::kSum})
+              .wait(),
+          absl::OkStatus());
+      const int ranks = size * (size - 1) / 2;
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(x[i],
+                  static_cast<float>(ranks + size * static_cast<int>(i % 97)));
+      }
+    }
+  }
+}
+
+// Of a group some lie in the arenas of all ranks, some of none, one only in
+// those of some; ranks allocate in different orders.
+inline void reduces_groups_that_lie_anywhere(Runtime& job) {
+  constexpr std::size_t kCount = 5000;
+  const bool odd = rank_of(job) % 2 == 1;
+  const ArenaFloats pad = floats_in_arena(job, odd ? 777 : 1, 0);
+  ArenaFloats first = floats_in_arena(job, kCount, 1);
+  ArenaFloats inside = floats_in_arena(job, kCount, 2);
+  std::vector<float> outside(kCount, 2);
+  std::vector<float> last(kCount, 3);
+  for (int step = 0; step < 5; ++step) {
+    float* const middle = odd ? outside.data() : inside.data();
+    std::vector<TensorView> group;
+    for (float* const memory : {first.data(), middle, last.data()}) {
+      group.push_back(TensorView::of(memory, {kCount}));
+    }
+    ASSERT_EQ(job.grouped_allreduce_async_(group, {.name = "anywhere"}).wait(),
+              absl::OkStatus());
+    EXPECT_EQ(first, floats_in_arena(job, kCount, 1));
+    EXPECT_EQ(std::vector<float>(middle, middle + kCount),
+              std::vector<float>(kCount, 2));
+    EXPECT_EQ(last, std::vector<float>(kCount, 3));
+  }
+}
+
+inline void reduces_in_the_arena_in_every_set(Runtime& job) {
+  constexpr std::size_t kCount = 4000;
+  for (int round = 0; round < 3; ++round) {
+    for (const ProcessSet& set : every_set(job)) {
+      if (!is_in(job, set)) continue;
+      ArenaFloats x =
+          floats_in_arena(job, kCount, static_cast<float>(rank_of(job)));
+      float expected = 0;
+      for (const int rank : members_of(job, set)) {
+        expected += static_cast<float>(rank);
+      }
+      ASSERT_EQ(
+          job.allreduce_async_(
+                 TensorView::of(x.data(), {kCount}),
+                 {.name = "in a set", .op = ReduceOp::kSum, .process_set = set})
+              .wait(),
+          absl::OkStatus());
+      EXPECT_EQ(x, floats_in_arena(job, kCount, expected));
+    }
+  }
+}
+
+inline constexpr Case kArenaCases[] = {
+    {"ReducesWhatLiesInTheArena", reduces_what_lies_in_the_arena},
+    {"ReducesGroupsThatLieAnywhere", reduces_groups_that_lie_anywhere},
+    {"ReducesInTheArenaInEverySet", reduces_in_the_arena_in_every_set},
+};
+
+}  // namespace hvd::suite
