@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "horovodpp/collective/stream_copy.h"
+
 namespace hvd::collective {
 namespace {
 
@@ -52,6 +54,15 @@ struct Pack {
   static const void* place(const Piece& piece) { return piece.input; }
   void operator()(const Piece& run, std::size_t bytes) {
     copy(to, static_cast<const std::byte*>(run.input), bytes);
+    to += bytes;
+  }
+};
+
+struct StreamPack {
+  std::byte* to;
+  static const void* place(const Piece& piece) { return piece.input; }
+  void operator()(const Piece& run, std::size_t bytes) {
+    stream_copy(to, static_cast<const std::byte*>(run.input), bytes);
     to += bytes;
   }
 };
@@ -136,6 +147,10 @@ void PieceStream::move(std::int64_t count, Move move) {
 
 void PieceStream::pack(std::byte* to, std::int64_t count) {
   move(count, Pack{to});
+}
+
+void PieceStream::stream_pack(std::byte* to, std::int64_t count) {
+  move(count, StreamPack{to});
 }
 
 void PieceStream::unpack(const std::byte* from, std::int64_t count) {

@@ -40,6 +40,10 @@ class PieceStream {
   // into the outputs, and moves past them. No more than there are.
   void pack(std::byte* to, std::int64_t count);
   void unpack(const std::byte* from, std::int64_t count);
+  // As pack(), to memory that others have read: see stream_copy.h.
+  void stream_pack(std::byte* to, std::int64_t count);
+  // Moves past the next `count` elements.
+  void skip(std::int64_t count) { seek(begin_ + offset_ + count); }
 
  private:
   template <typename Move>

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm_steps.h"
+#include "horovodpp/collective/stream_copy.h"
 
 namespace hvd::collective {
 namespace {
@@ -67,7 +68,8 @@ absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     const std::size_t length = length_at(gather.mine.size(), i);
     if (length == 0) return;
-    std::memcpy(slot, gather.mine.data() + i * chunk(), length);
+    stream_copy(slot, gather.mine.data() + i * chunk(), length);
+    finish_streams();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     std::byte* to = gather.output;
@@ -95,7 +97,8 @@ absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
   };
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     if (!sends) return;
-    std::memcpy(slot, broadcast.input + i * chunk(), length_at(i));
+    stream_copy(slot, broadcast.input + i * chunk(), length_at(i));
+    finish_streams();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     if (sends) return absl::OkStatus();

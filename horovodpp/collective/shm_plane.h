@@ -28,6 +28,7 @@
 #include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/arena_table.h"
 #include "horovodpp/collective/host_plane.h"
+#include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/shm_board.h"
 
 namespace hvd::collective {
@@ -111,6 +112,9 @@ class ShmPlane : public HostPlane {
   void reduce(std::uint64_t step, std::size_t first_byte, void* output,
               std::int64_t count, const ReduceKernel& kernel,
               const void* own = nullptr);
+
+  void reduce_runs_of(PieceStream& mine, const Slice& slice, std::uint64_t step,
+                      const ReduceKernel& kernel);
 
   // The parts of an alltoall. `table` has a row for each rank: what it sends to
   // each, then what it expects from each.

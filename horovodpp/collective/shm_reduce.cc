@@ -3,6 +3,7 @@
 
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/shm_steps.h"
+#include "horovodpp/collective/stream_copy.h"
 
 namespace hvd::collective {
 
@@ -42,6 +43,27 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
   });
 }
 
+// Reduces a slice of a step's chunk, of which `mine` is at the beginning, into
+// the outputs and, for the others, into this rank's slot: in portions that do
+// not leave the nearest cache in between.
+void ShmPlane::reduce_runs_of(PieceStream& mine, const Slice& slice,
+                              std::uint64_t step, const ReduceKernel& kernel) {
+  constexpr std::size_t kPortion = 16384;
+  const std::size_t element_bytes = kernel.element_bytes();
+  std::size_t at = static_cast<std::size_t>(slice.begin) * element_bytes;
+  for (std::int64_t left = slice.count; left > 0;) {
+    const auto most = static_cast<std::int64_t>(kPortion / element_bytes);
+    const Piece run = mine.take(std::min(left, most));
+    const std::size_t bytes =
+        static_cast<std::size_t>(run.count) * element_bytes;
+    reduce(step, at, run.output, run.count, kernel, run.input);
+    stream_copy(board_.slot(board_.rank(), step) + at,
+                static_cast<const std::byte*>(run.output), bytes);
+    at += bytes;
+    left -= run.count;
+  }
+}
+
 absl::Status ShmPlane::allreduce_at_once(std::span<const Piece> pieces,
                                          const ReduceKernel& kernel,
                                          const Call& call) {
@@ -75,24 +97,35 @@ absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
     return static_cast<std::size_t>(slice.begin) * element_bytes;
   };
   PieceStream inputs(pieces, element_bytes);
+  PieceStream mine(pieces, element_bytes);  // This rank's slices.
   PieceStream outputs(pieces, element_bytes);
   const auto copy_out = [&](std::uint64_t i, std::uint64_t step) {
     HVD_RETURN_IF_ERROR(board_.wait_for_results(step, call.watch));
     for (int peer = 0; peer < ranks(); ++peer) {
       const Slice slice = slice_of(peer, count_of(i), element_bytes);
-      outputs.unpack(slot(peer, step) + place_of(slice), slice.count);
+      if (peer == rank()) {
+        outputs.skip(slice.count);
+      } else {
+        outputs.unpack(slot(peer, step) + place_of(slice), slice.count);
+      }
     }
     return absl::OkStatus();
   };
+  // Nobody else reads this rank's slice of its slot: the result gets its place.
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    inputs.pack(slot, count_of(i));
+    const Slice slice = slice_of(rank(), count_of(i), element_bytes);
+    const std::int64_t end = slice.begin + slice.count;
+    inputs.stream_pack(slot, slice.begin);
+    inputs.skip(slice.count);
+    inputs.stream_pack(slot + static_cast<std::size_t>(end) * element_bytes,
+                       count_of(i) - end);
+    finish_streams();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    // Nobody else reads this slice of this rank's slot, so the result can have
-    // its place.
-    const Slice mine = slice_of(rank(), count_of(i), element_bytes);
-    std::byte* result = board_.slot(board_.rank(), step) + place_of(mine);
-    reduce(step, place_of(mine), result, mine.count, kernel);
+    const Slice slice = slice_of(rank(), count_of(i), element_bytes);
+    mine.seek(static_cast<std::int64_t>(i) * per_chunk + slice.begin);
+    reduce_runs_of(mine, slice, step, kernel);
+    finish_streams();
     board_.finish(step);
     // One step behind: by then the others are through with theirs.
     if (i > 0) HVD_RETURN_IF_ERROR(copy_out(i - 1, step - 1));
@@ -184,8 +217,9 @@ absl::Status ShmPlane::scatter_in_chunks(const std::vector<Share>& shares,
   const auto self = static_cast<std::size_t>(rank());
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (r != self) streams[r].pack(slot + place_of(r), count_of(r, i));
+      if (r != self) streams[r].stream_pack(slot + place_of(r), count_of(r, i));
     }
+    finish_streams();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     std::size_t at = place_of(self);

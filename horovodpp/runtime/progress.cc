@@ -47,33 +47,49 @@ absl::Status Progress::run() {
     std::optional<Nap> nap;
     {
       MutexLock lock(driving_);
+      if (resting_) bell().leave(Listener::kRester);
+      resting_.reset();
       if (end_) return *end_;
       driver_.store(std::this_thread::get_id());
-      nap = go_on();
+      resting_ = nap = go_on(Listener::kRester);
       driver_.store(std::thread::id());
     }
     // Not under the lock: who waits for something drives meanwhile.
-    if (nap) sleep(*nap);
+    if (nap) bell().sleep(Listener::kRester, nap->ticket, nap->patience);
   }
 }
 
 bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   if (is_driven_here() || !try_to_drive()) return false;
   driver_.store(std::this_thread::get_id());
+  if (resting_) bell().leave(Listener::kRester);
   bool announced = false;
   while (!ready() && !end_) {
-    const std::optional<Nap> nap = go_on();
-    if (nap) sleep(*nap);
+    const std::optional<Nap> nap = go_on(Listener::kDriver);
+    if (nap) {
+      bell().sleep(Listener::kDriver, nap->ticket, nap->patience);
+      bell().leave(Listener::kDriver);
+    }
     if (announced || ready()) continue;
     // Not there by itself: others may have to do something about it.
     parts_.queue.wait_for(key);
     announced = true;
   }
+  if (resting_) bell().listen(Listener::kRester);
+  const bool hand_over = bell().missed() ? look_again() : needs_driver();
   driver_.store(std::thread::id());
-  const bool hand_over = end_.has_value() || needs_driver();
   driving_.unlock();
   if (hand_over) bell().ring();
   return true;
+}
+
+// For rings that passed the resting thread over: most were for what this one has
+// done since. Whether that thread has to go on.
+bool Progress::look_again() {
+  if (end_) return true;
+  const absl::StatusOr<bool> moved = turn();
+  if (!moved.ok()) break_down(moved.status());
+  return !moved.ok() || *moved || needs_driver();
 }
 
 bool Progress::is_driven_here() const {
@@ -88,21 +104,25 @@ bool Progress::try_to_drive() {
   return false;
 }
 
-std::optional<Progress::Nap> Progress::go_on() {
+std::optional<Progress::Nap> Progress::go_on(Listener as) {
   if (ended()) {
     end_ = say_goodbye();
     return std::nullopt;
   }
   std::optional<Nap> nap;
   absl::StatusOr<bool> moved = turn();
-  if (moved.ok() && !*moved) moved = lie_down(nap);
+  if (moved.ok() && !*moved) moved = lie_down(as, nap);
   if (!moved.ok()) {
-    end_ = settle(moved.status());
-    tell_other_nodes(*end_);
+    break_down(moved.status());
     return std::nullopt;
   }
   if (*moved) active_at_ = steady_clock::now();
   return nap;
+}
+
+void Progress::break_down(const absl::Status& why) {
+  end_ = settle(why);
+  tell_other_nodes(*end_);
 }
 
 transport::Doorbell& Progress::bell() const {
@@ -284,28 +304,27 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
   return patience;
 }
 
-absl::StatusOr<bool> Progress::lie_down(std::optional<Nap>& nap) {
+absl::StatusOr<bool> Progress::lie_down(Listener as, std::optional<Nap>& nap) {
   const bool is_busy = busy();
-  if (is_busy && steady_clock::now() - active_at_ < waiting_.spin) return false;
-  const std::uint32_t ticket = bell().listen();
+  const auto now = steady_clock::now();
+  if (is_busy && now - active_at_ < waiting_.spin) return false;
+  const std::uint32_t ticket = bell().listen(as);
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !ended()) {
-    nap = {.ticket = ticket, .patience = patience(is_busy)};
+    nap = {.ticket = ticket, .began = now, .patience = patience(is_busy)};
   } else {
-    bell().leave();
+    bell().leave(as);
   }
   return moved;
 }
 
-void Progress::sleep(const Nap& nap) {
-  bell().sleep(nap.ticket, nap.patience);
-  bell().leave();
-}
-
 bool Progress::needs_driver() const {
-  return busy() || parts_.queue.has_news() || several_nodes_ ||
-         patience(false).count() >= 0;
+  if (end_ || busy() || parts_.queue.has_news()) return true;
+  const std::chrono::nanoseconds needed = patience(false);
+  if (needed.count() < 0 || !resting_) return false;
+  return resting_->patience.count() < 0 ||
+         steady_clock::now() + needed < resting_->began + resting_->patience;
 }
 
 // Messages still on their way are seen off; peers may need them to end, too.

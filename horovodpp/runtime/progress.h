@@ -82,19 +82,25 @@ class Progress {
   absl::StatusOr<bool> execute();
   absl::Status carry_out(const coordinator::Batch& batch);
   absl::Status beat();
+  using Listener = transport::Doorbell::Listener;
+
   // A sleep on this rank's doorbell, which has been listened to.
   struct Nap {
     std::uint32_t ticket = 0;
-    std::chrono::nanoseconds patience{0};
+    std::chrono::steady_clock::time_point began;
+    std::chrono::nanoseconds patience{0};  // Negative: for ever.
   };
   // Moves things on, or says that there is nothing to do for a while, or sets
   // end_.
-  std::optional<Nap> go_on() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  std::optional<Nap> go_on(Listener as) ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // If it is time for a nap, makes a last turn() before it.
-  absl::StatusOr<bool> lie_down(std::optional<Nap>& nap);
-  void sleep(const Nap& nap);
-  // What to do when nobody drives: others may sleep with another idea of it.
-  bool needs_driver() const;
+  absl::StatusOr<bool> lie_down(Listener as, std::optional<Nap>& nap);
+  bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  void break_down(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // Whether somebody has to go on, or to wake earlier than the resting thread
+  // would.
+  bool needs_driver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   bool try_to_drive() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, driving_);
   transport::Doorbell& bell() const;
   std::chrono::nanoseconds patience(bool busy) const;
@@ -115,6 +121,9 @@ class Progress {
   std::atomic<std::thread::id> driver_{};  // these two.
   std::atomic<bool> leave_requested_{false};
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(driving_);
+  // How the thread of run() sleeps, if it does. Whoever drives meanwhile hears
+  // the rings, and leaves the bell for it.
+  std::optional<Nap> resting_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
   std::chrono::steady_clock::time_point active_at_;
 };

@@ -1,17 +1,11 @@
-// A Doorbell wakes one sleeping rank. It lives in memory that ranks share; a
-// rank sleeps on its own bell, anyone may ring it. Ringing costs a load while
-// nobody sleeps.
+// A Doorbell wakes the sleeping threads of one rank. It lives in memory that
+// ranks share; a rank sleeps on its own bell, anyone may ring it. Ringing costs
+// a load while nobody listens.
 //
-// The sleeper:                                The ringer:
-//   const auto ticket = bell.listen();          flag.store(1);   // seq_cst
-//   if (!flag.load()) bell.sleep(ticket, t);    bell.ring();
-//   bell.leave();
-//
-// Who waits for data in a collective listens for that as well; who rings about
-// data reaches nobody else:
-//   const auto ticket = bell.listen_for_data(); data.store(1);   // seq_cst
-//   ...                                         bell.ring_for_data();
-//   bell.leave_data();
+// The sleeper:                                  The ringer:
+//   const auto ticket = bell.listen(kDriver);     flag.store(1);   // seq_cst
+//   if (!flag.load()) bell.sleep(kDriver, ticket, t);
+//   bell.leave(kDriver);                          bell.ring();
 //
 // The flag's store and load are seq_cst: then either the ringer sees the
 // sleeper or the sleeper sees the flag. All zero bytes are a valid, silent
@@ -26,29 +20,43 @@ namespace hvd::transport {
 
 class alignas(128) Doorbell {
  public:
+  // What a thread sleeps as.
+  enum class Listener : std::uint32_t {
+    kRester,  // Looks after everything, unless a driver does.
+    kDriver,  // Looks after everything while it waits for something of its own.
+    kReader,  // Waits for data in a collective, and hears ring_for_data() too.
+  };
+
   // Announces that the caller is about to sleep; then test what you wait for.
-  std::uint32_t listen();
+  // Another thread may leave() for a sleeper, so that rings pass it over, and
+  // listen() for it again; missed() tells then whether there were any.
+  std::uint32_t listen(Listener as);
 
   // Sleeps until a ring after the listen() that gave `ticket`, or until
   // `patience` is over; may wake for no reason. A negative patience waits for
   // ever.
-  void sleep(std::uint32_t ticket, std::chrono::nanoseconds patience);
+  void sleep(Listener as, std::uint32_t ticket,
+             std::chrono::nanoseconds patience);
 
   // Ends what listen() began.
-  void leave();
+  void leave(Listener as);
 
+  // Wakes all who listen.
   void ring();
 
-  std::uint32_t listen_for_data();
-  void leave_data();
+  // Wakes those who wait for data.
   void ring_for_data();
 
+  // Whether ring() was called when no rester listened, since the last time that
+  // this was asked.
+  bool missed();
+
  private:
-  void wake();
+  void wake(std::uint32_t listeners);
 
   std::atomic<std::uint32_t> rings_{0};
-  std::atomic<std::uint32_t> sleepers_{0};
-  std::atomic<std::uint32_t> data_sleepers_{0};  // Those of them.
+  std::atomic<std::uint32_t> listeners_{0};  // How many, of each kind.
+  std::atomic<std::uint32_t> missed_{0};
 };
 
 }  // namespace hvd::transport

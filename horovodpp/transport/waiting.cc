@@ -88,13 +88,15 @@ absl::Status wait_until(const std::function<bool()>& ready, Watch& watch,
   HVD_ASSIGN_OR_RETURN(const bool yielded, yield(ready, watch, policy.yields));
   if (yielded) return absl::OkStatus();
   while (true) {
-    const std::uint32_t ticket = bell.listen_for_data();
+    const std::uint32_t ticket = bell.listen(Doorbell::Listener::kReader);
     // The watch too is asked after listen(): whoever raises what it looks at
     // rings afterwards.
     const bool done = ready();
     const absl::Status status = done ? absl::OkStatus() : watch.check();
-    if (!done && status.ok()) bell.sleep(ticket, patience(policy, watch));
-    bell.leave_data();
+    if (!done && status.ok()) {
+      bell.sleep(Doorbell::Listener::kReader, ticket, patience(policy, watch));
+    }
+    bell.leave(Doorbell::Listener::kReader);
     if (done || !status.ok()) return status;
   }
 }

@@ -27,26 +27,31 @@ struct Sample {
   double cpu_us = 0;
 };
 
-absl::StatusOr<Sample> sample(const Workload& workload, Contender& contender,
-                              MPI_Comm comm) {
-  std::this_thread::sleep_for(kPause);
+// One call, from a barrier on.
+absl::StatusOr<Sample> call_once(Contender& contender, MPI_Comm comm) {
   contender.refill();
   MPI_Barrier(comm);
   const double cpu = microseconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const double start = microseconds_of(CLOCK_MONOTONIC);
   HVD_RETURN_IF_ERROR(contender.call());
-  for (int call = 1; call < workload.calls; ++call) {
-    contender.refill();
-    HVD_RETURN_IF_ERROR(contender.call());
-  }
   const double end = microseconds_of(CLOCK_MONOTONIC);
-  const double cpu_end = microseconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  return Sample{end - start, microseconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu};
+}
+
+absl::StatusOr<Sample> sample(const Workload& workload, Contender& contender,
+                              MPI_Comm comm) {
+  std::this_thread::sleep_for(kPause);
+  Sample mean;
+  for (int call = 0; call < workload.calls; ++call) {
+    HVD_ASSIGN_OR_RETURN(const Sample one, call_once(contender, comm));
+    mean.us += one.us / workload.calls;
+    mean.cpu_us += one.cpu_us / workload.calls;
+  }
   if (!contender.is_right()) {
     return absl::InternalError(absl::StrCat(
         workload.name, ", ", contender.name(), ": the result is wrong"));
   }
-  return Sample{(end - start) / workload.calls,
-                (cpu_end - cpu) / workload.calls};
+  return mean;
 }
 
 // Of the ranks' samples: the greatest time, the mean processor time.

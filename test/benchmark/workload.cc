@@ -12,9 +12,14 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20;
 
 int repeats_for(std::size_t bytes) {
-  if (bytes <= (std::size_t{1} << 20)) return 200;
+  if (bytes <= (std::size_t{1} << 20)) return 100;
   if (bytes <= (std::size_t{16} << 20)) return 60;
   return bytes <= (std::size_t{64} << 20) ? 30 : 12;
+}
+
+int calls_for(std::size_t bytes) {
+  if (bytes <= 4096) return 200;
+  return bytes <= (std::size_t{1} << 20) ? 10 : 1;
 }
 
 Workload one_tensor(std::string name, std::int64_t bytes,
@@ -50,7 +55,7 @@ std::vector<Workload> workloads(bool tiny) {
       {.name = "GPT-2 small", .shapes = gpt2_small_shapes()}};
   for (Workload& workload : all) {
     workload.repeats = repeats_for(workload.bytes());
-    if (workload.bytes() <= 4096) workload.calls = 200;
+    workload.calls = calls_for(workload.bytes());
     if (!tiny) continue;
     workload.calls = std::min(workload.calls, 3);
     workload.warm_ups = 1;

@@ -15,9 +15,8 @@ struct Workload {
   std::string name = {};
   std::vector<Shape> shapes = {};  // Contiguous in memory, in this order.
   DType dtype = DType::kF32;
-  // Back to back in one measurement, which tells their mean, the refills
-  // between them included: more than one where a call is short beside the
-  // barrier before it.
+  // In one measurement, which tells their mean: more than one where a call is
+  // short, and the first after a pause is not like those in a training step.
   int calls = 1;
   int warm_ups = 6;  // The ranks agree on names, and on an order.
   int repeats = 30;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -143,6 +144,29 @@ TEST(PieceStream, CountsBeyondThirtyTwoBits) {
   stream.seek(huge - 3);
   EXPECT_EQ(stream.take(huge).count, 3);
   EXPECT_EQ(stream.take(huge - 5).count, huge - 5);
+}
+
+TEST(PieceStream, StreamsAndSkipsLikeItPacks) {
+  for (const auto& counts : kCuts) {
+    for (const std::int64_t step : {1, 3, 1000}) {
+      Fixture fixture(counts);
+      PieceStream in = fixture.stream();
+      const auto total = static_cast<std::int64_t>(fixture.input.size());
+      bool skips = false;
+      for (std::int64_t at = 0; at < total; at += step, skips = !skips) {
+        const std::int64_t count = std::min(step, total - at);
+        if (skips) {
+          in.skip(count);
+          continue;
+        }
+        std::vector<std::int32_t> packed(static_cast<std::size_t>(count));
+        in.stream_pack(reinterpret_cast<std::byte*>(packed.data()), count);
+        for (std::int64_t i = 0; i < count; ++i) {
+          ASSERT_EQ(packed[static_cast<std::size_t>(i)], at + i);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -193,11 +193,11 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
                 }
                 ShmPlane plane(board);
                 Tensors tensors(DType::kF32, {4000});
-                const std::vector<Bytes> before = tensors.outputs;
+                const std::vector<Bytes> before = tensors.inputs;
                 const absl::Status status =
                     plane.allreduce(tensors.pieces(false), {}, {{1, 1}, watch});
                 EXPECT_EQ(status, absl::AbortedError("rank 0 has left"));
-                EXPECT_EQ(tensors.outputs, before);
+                EXPECT_EQ(tensors.inputs, before);
               });
 }
 

@@ -11,6 +11,8 @@
 namespace hvd::transport {
 namespace {
 
+using Listener = Doorbell::Listener;
+
 constexpr std::chrono::nanoseconds kForEver(-1);
 
 // What the two sides of a bell share.
@@ -23,9 +25,9 @@ struct Shared {
 
 void wait_for(std::atomic<int>& count, int goal, Doorbell& bell) {
   while (count.load() < goal) {
-    const auto ticket = bell.listen();
-    if (count.load() < goal) bell.sleep(ticket, kForEver);
-    bell.leave();
+    const auto ticket = bell.listen(Listener::kDriver);
+    if (count.load() < goal) bell.sleep(Listener::kDriver, ticket, kForEver);
+    bell.leave(Listener::kDriver);
   }
 }
 
@@ -82,18 +84,74 @@ TEST(Doorbell, WakesEverySleeper) {
 
 TEST(Doorbell, ARingAfterListeningEndsTheSleepBeforeItBegins) {
   Doorbell bell;
-  const auto ticket = bell.listen();
+  const auto ticket = bell.listen(Listener::kDriver);
   bell.ring();
-  bell.sleep(ticket, kForEver);
-  bell.leave();
+  bell.sleep(Listener::kDriver, ticket, kForEver);
+  bell.leave(Listener::kDriver);
 }
 
 TEST(Doorbell, PatienceEnds) {
   Doorbell bell;
-  const auto ticket = bell.listen();
-  bell.sleep(ticket, std::chrono::milliseconds(1));
-  bell.sleep(ticket, std::chrono::nanoseconds(0));
-  bell.leave();
+  const auto ticket = bell.listen(Listener::kDriver);
+  bell.sleep(Listener::kDriver, ticket, std::chrono::milliseconds(1));
+  bell.sleep(Listener::kDriver, ticket, std::chrono::nanoseconds(0));
+  bell.leave(Listener::kDriver);
+}
+
+TEST(Doorbell, RingsForDataWakeOnlyWhoReads) {
+  Doorbell bell;
+  const auto ticket = bell.listen(Listener::kDriver);
+  bell.ring_for_data();
+  EXPECT_EQ(bell.listen(Listener::kReader), ticket);
+  bell.ring_for_data();
+  EXPECT_NE(bell.listen(Listener::kRester), ticket);
+}
+
+TEST(Doorbell, TellsThatARingWasMissedOnce) {
+  Doorbell bell;
+  EXPECT_FALSE(bell.missed());
+  bell.ring();
+  EXPECT_TRUE(bell.missed());
+  EXPECT_FALSE(bell.missed());
+  bell.listen(Listener::kRester);
+  bell.ring();
+  EXPECT_FALSE(bell.missed());
+}
+
+// As a driver does for the thread that rests meanwhile.
+TEST(Doorbell, PassesOverASleeperThatAnotherHasLeftFor) {
+  constexpr int kRounds = 2000;
+  Doorbell bell;
+  std::atomic<int> flag = 0;
+  std::atomic<bool> sleeps = false;
+  int seen = 0;
+  std::thread rester([&] {
+    while (seen < kRounds) {
+      const auto ticket = bell.listen(Listener::kRester);
+      sleeps.store(true);
+      if (flag.load() == seen) bell.sleep(Listener::kRester, ticket, kForEver);
+      while (!sleeps.exchange(false)) std::this_thread::yield();
+      bell.leave(Listener::kRester);
+      seen = flag.load();
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    // Holding `sleeps` keeps the sleeper from leaving by itself.
+    while (!sleeps.exchange(false)) std::this_thread::yield();
+    bell.leave(Listener::kRester);
+    std::thread ringer([&] {
+      flag.store(round);
+      bell.ring();
+    });
+    if (round % 2 == 0) ringer.join();
+    bell.listen(Listener::kRester);
+    const bool missed = bell.missed();
+    sleeps.store(true);
+    EXPECT_TRUE(missed || round % 2 == 1) << "in round " << round;
+    if (missed) bell.ring();
+    if (ringer.joinable()) ringer.join();
+  }
+  rester.join();
 }
 
 TEST(Doorbell, ZerosAreASilentBell) {
