@@ -63,6 +63,7 @@ constexpr ReduceKernel::Loops kLoops = {
     .reduce = reduce<T, A, Op>,
     .load = load<T, A>,
     .combine = combine<T, A, Op>,
+    .merge = combine<A, A, Op>,
     .store = store<T, A>,
     .examine = nullptr,
 };

@@ -131,6 +131,11 @@ void ReduceKernel::combine(void* accumulators, const void* input,
   loops_->combine(accumulators, input, count, scales_);
 }
 
+void ReduceKernel::merge(void* accumulators, const void* others,
+                         std::int64_t count) const {
+  loops_->merge(accumulators, others, count, Scales());
+}
+
 void ReduceKernel::store(void* accumulators, void* output,
                          std::int64_t count) const {
   loops_->store(accumulators, output, count, scales_);

@@ -7,7 +7,8 @@
 //                 {.findings = &findings});             // with a look at it, or
 //   kernel.load(first, accumulators, count);            // one by one, with
 //   kernel.combine(accumulators, second, count);        // accumulators that
-//   kernel.store(accumulators, result, count);          // may travel
+//   kernel.merge(accumulators, others, count);          // may travel
+//   kernel.store(accumulators, result, count);
 //
 // Contributions are combined strictly in the order given, element by element,
 // so equal inputs give equal bits however the elements are cut into calls and
@@ -76,6 +77,9 @@ class ReduceKernel {
 
   // accumulators = accumulators op scaled input
   void combine(void* accumulators, const void* input, std::int64_t count) const;
+
+  // accumulators = accumulators op others, which are accumulators, too.
+  void merge(void* accumulators, const void* others, std::int64_t count) const;
 
   // output = finished accumulators, which are used up.
   void store(void* accumulators, void* output, std::int64_t count) const;

@@ -34,6 +34,9 @@ struct ReduceKernel::Loops {
                const Scales& scales);
   void (*combine)(void* accumulators, const void* input, std::int64_t count,
                   const Scales& scales);
+  // As combine, of other accumulators, and nothing scaled.
+  void (*merge)(void* accumulators, const void* others, std::int64_t count,
+                const Scales& none);
   void (*store)(void* accumulators, void* output, std::int64_t count,
                 const Scales& scales);
 

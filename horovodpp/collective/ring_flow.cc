@@ -2,9 +2,28 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace hvd::collective {
+
+Range elements_of(const RingChunk& chunk, const RingShape& ring,
+                  std::int64_t count, std::int64_t per_chunk) {
+  // The first so many segments are longer by one.
+  const std::int64_t even = count / ring.ranks;
+  const std::int64_t longer = count % ring.ranks;
+  const std::int64_t first =
+      chunk.segment * even + std::min<std::int64_t>(chunk.segment, longer);
+  const std::int64_t last = first + even + (chunk.segment < longer ? 1 : 0);
+  const std::int64_t chunks_before = chunk.round * ring.depth + chunk.chunk;
+  const std::int64_t from = std::min(last, first + per_chunk * chunks_before);
+  return {from, std::min(last - from, per_chunk)};
+}
+
+std::int64_t rounds_of(const RingShape& ring, std::int64_t count,
+                       std::int64_t per_chunk) {
+  const std::int64_t longest = (count + ring.ranks - 1) / ring.ranks;
+  const std::int64_t per_round = per_chunk * ring.depth;
+  return (longest + per_round - 1) / per_round;
+}
 
 ReduceFlow::ReduceFlow(const RingShape& ring, std::span<const Piece> pieces,
                        const ReduceKernel& kernel)
@@ -14,24 +33,6 @@ ReduceFlow::ReduceFlow(const RingShape& ring, std::span<const Piece> pieces,
       count_(total_count(pieces)),
       per_chunk_(static_cast<std::int64_t>(ring.slot_bytes /
                                            kernel.accumulator_bytes())) {}
-
-std::int64_t ReduceFlow::rounds() const {
-  const std::int64_t longest = (count_ + ring_.ranks - 1) / ring_.ranks;
-  const std::int64_t per_round = per_chunk_ * ring_.depth;
-  return (longest + per_round - 1) / per_round;
-}
-
-Range ReduceFlow::elements(const RingChunk& chunk) const {
-  // The first so many segments are longer by one.
-  const std::int64_t even = count_ / ring_.ranks;
-  const std::int64_t longer = count_ % ring_.ranks;
-  const std::int64_t first =
-      chunk.segment * even + std::min<std::int64_t>(chunk.segment, longer);
-  const std::int64_t last = first + even + (chunk.segment < longer ? 1 : 0);
-  const std::int64_t chunks_before = chunk.round * ring_.depth + chunk.chunk;
-  const std::int64_t from = std::min(last, first + per_chunk_ * chunks_before);
-  return {from, std::min(last - from, per_chunk_)};
-}
 
 std::size_t ReduceFlow::bytes(const RingChunk& chunk) const {
   const Range range = elements(chunk);
@@ -142,8 +143,8 @@ void ReducescatterFlow::take_in(const Range& range, const std::byte* slot) {
 AllgatherFlow::AllgatherFlow(const RingShape& ring,
                              std::span<const std::byte> mine,
                              std::span<const std::size_t> bytes_of_rank,
-                             std::byte* output)
-    : ring_(ring), mine_(mine), bytes_of_rank_(bytes_of_rank), output_(output) {
+                             std::span<std::byte* const> places)
+    : ring_(ring), mine_(mine), bytes_of_rank_(bytes_of_rank), places_(places) {
   const std::size_t per_round =
       static_cast<std::size_t>(ring.depth) * ring.slot_bytes;
   const std::size_t most =
@@ -170,10 +171,8 @@ void AllgatherFlow::load(const RingChunk& chunk, std::byte* slot) {
 }
 
 void AllgatherFlow::receive(const RingChunk& chunk, std::byte* slot) {
-  const auto segment = bytes_of_rank_.begin() + chunk.segment;
-  const std::size_t place =
-      std::accumulate(bytes_of_rank_.begin(), segment, std::size_t{0});
-  std::memcpy(output_ + place + begin(chunk), slot, bytes(chunk));
+  std::byte* const place = places_[static_cast<std::size_t>(chunk.segment)];
+  std::memcpy(place + begin(chunk), slot, bytes(chunk));
 }
 
 }  // namespace hvd::collective

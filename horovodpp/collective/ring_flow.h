@@ -36,6 +36,15 @@ struct RingChunk {
   int chunk = 0;
 };
 
+// The elements of a chunk at `per_chunk` elements each, where `count` elements
+// are cut into one segment for each rank.
+Range elements_of(const RingChunk& chunk, const RingShape& ring,
+                  std::int64_t count, std::int64_t per_chunk);
+
+// The rounds that takes.
+std::int64_t rounds_of(const RingShape& ring, std::int64_t count,
+                       std::int64_t per_chunk);
+
 class RingFlow {
  public:
   virtual ~RingFlow() = default;
@@ -59,7 +68,9 @@ class RingFlow {
 // same bits, whatever they do with it.
 class ReduceFlow : public RingFlow {
  public:
-  std::int64_t rounds() const override;
+  std::int64_t rounds() const override {
+    return rounds_of(ring_, count_, per_chunk_);
+  }
   int steps() const override { return 2 * (ring_.ranks - 1); }
   std::size_t bytes(const RingChunk& chunk) const override;
   void load(const RingChunk& chunk, std::byte* slot) override;
@@ -83,7 +94,9 @@ class ReduceFlow : public RingFlow {
   // Takes in the results of `range`.
   virtual void take_in(const Range& range, const std::byte* slot) = 0;
 
-  Range elements(const RingChunk& chunk) const;
+  Range elements(const RingChunk& chunk) const {
+    return elements_of(chunk, ring_, count_, per_chunk_);
+  }
   bool reduces(int step) const { return step < ring_.ranks - 1; }
   void combine(const Range& range, std::byte* slot);
 
@@ -128,9 +141,11 @@ class ReducescatterFlow : public ReduceFlow {
 // Every rank's bytes to all ranks.
 class AllgatherFlow : public RingFlow {
  public:
-  // Borrows all that it is given; `output` as of DataPlane::allgather.
+  // Those of rank r go to places[r], except this rank's own, which are left
+  // alone there. Borrows all that it is given.
   AllgatherFlow(const RingShape& ring, std::span<const std::byte> mine,
-                std::span<const std::size_t> bytes_of_rank, std::byte* output);
+                std::span<const std::size_t> bytes_of_rank,
+                std::span<std::byte* const> places);
 
   std::int64_t rounds() const override { return rounds_; }
   int steps() const override { return ring_.ranks - 1; }
@@ -145,7 +160,7 @@ class AllgatherFlow : public RingFlow {
   const RingShape ring_;
   const std::span<const std::byte> mine_;
   const std::span<const std::size_t> bytes_of_rank_;
-  std::byte* const output_;
+  const std::span<std::byte* const> places_;
   std::int64_t rounds_ = 0;
 };
 

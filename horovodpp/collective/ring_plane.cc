@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/chunk_link.h"
+#include "horovodpp/collective/ring_circuit.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -77,7 +78,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
                              const ReduceKernel& kernel, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     AllreduceFlow flow(ring_, pieces, kernel);
-    return circulate(flow, link);
+    return circulate(seat(), flow, link);
   });
 }
 
@@ -89,7 +90,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
   return run(call, [&](ChunkLink& link) {
     if (parts.leaves_out_a_rank()) HVD_RETURN_IF_ERROR(disseminate(link));
     ReducescatterFlow flow(ring_, pieces, parts, kernel);
-    return circulate(flow, link);
+    return circulate(seat(), flow, link);
   });
 }
 
@@ -97,16 +98,18 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
 absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     HVD_RETURN_IF_ERROR(disseminate(link));
-    const auto before =
-        gather.bytes_of_rank.first(static_cast<std::size_t>(rank()));
-    std::byte* place =
-        gather.output +
-        std::accumulate(before.begin(), before.end(), std::size_t{0});
-    if (!gather.mine.empty() && place != gather.mine.data()) {
-      std::memcpy(place, gather.mine.data(), gather.mine.size());
+    std::vector<std::byte*> places;
+    std::byte* next = gather.output;
+    for (const std::size_t bytes : gather.bytes_of_rank) {
+      places.push_back(next);
+      next += bytes;
     }
-    AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, gather.output);
-    return circulate(flow, link);
+    std::byte* const own = places[static_cast<std::size_t>(rank())];
+    if (!gather.mine.empty() && own != gather.mine.data()) {
+      std::memcpy(own, gather.mine.data(), gather.mine.size());
+    }
+    AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, places);
+    return circulate(seat(), flow, link);
   });
 }
 
@@ -123,64 +126,6 @@ absl::Status RingPlane::disseminate(ChunkLink& link) {
     HVD_ASSIGN_OR_RETURN(std::byte * answer, link.receive());
     link.release(answer);
   }
-  return absl::OkStatus();
-}
-
-// Receives are posted `depth` chunks ahead, and a rank sends no more than
-// `depth` chunks of its own before it sends on what it received. So what has to
-// be received before a chunk can be sent on always finds a slot: take the
-// earliest chunk, over all ranks, that cannot be sent; all that it waits for
-// comes before it.
-absl::Status RingPlane::circulate(RingFlow& flow, ChunkLink& link) {
-  const std::int64_t per_round = std::int64_t{flow.steps()} * ring_.depth;
-  const std::int64_t total = flow.rounds() * per_round;
-  const auto incoming = [&](std::int64_t number) {
-    const int place = static_cast<int>(number % per_round);
-    const int step = place / ring_.depth;
-    const int behind = (step + 1) % ranks();
-    return RingChunk{.round = number / per_round,
-                     .step = step,
-                     .segment = (rank() + ranks() - behind) % ranks(),
-                     .chunk = place % ring_.depth};
-  };
-  std::int64_t posted = 0;
-  for (std::int64_t number = 0; number < total; ++number) {
-    for (; posted < std::min(total, number + ring_.depth); ++posted) {
-      const std::size_t bytes = flow.bytes(incoming(posted));
-      if (bytes == 0) continue;
-      HVD_RETURN_IF_ERROR(link.post_receive(member(ranks() - 1), bytes));
-    }
-    if (number % per_round == 0) {
-      HVD_RETURN_IF_ERROR(send_own(flow, number / per_round, link));
-    }
-    HVD_RETURN_IF_ERROR(pass_on(flow, incoming(number), link));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RingPlane::send_own(RingFlow& flow, std::int64_t round,
-                                 ChunkLink& link) {
-  for (int i = 0; i < ring_.depth; ++i) {
-    const RingChunk chunk = {
-        .round = round, .step = 0, .segment = rank(), .chunk = i};
-    const std::size_t bytes = flow.bytes(chunk);
-    if (bytes == 0) continue;
-    HVD_ASSIGN_OR_RETURN(std::byte * slot, link.take());
-    flow.load(chunk, slot);
-    HVD_RETURN_IF_ERROR(link.send(member(1), slot, bytes));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RingPlane::pass_on(RingFlow& flow, RingChunk chunk,
-                                ChunkLink& link) {
-  if (flow.bytes(chunk) == 0) return absl::OkStatus();
-  HVD_ASSIGN_OR_RETURN(std::byte * slot, link.receive());
-  flow.receive(chunk, slot);
-  ++chunk.step;
-  const std::size_t bytes = chunk.step < flow.steps() ? flow.bytes(chunk) : 0;
-  if (bytes > 0) return link.send(member(1), slot, bytes);
-  link.release(slot);
   return absl::OkStatus();
 }
 

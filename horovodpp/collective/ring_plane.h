@@ -25,14 +25,13 @@
 #include <vector>
 
 #include "horovodpp/collective/host_plane.h"
+#include "horovodpp/collective/ring_circuit.h"
 #include "horovodpp/collective/ring_flow.h"
 #include "horovodpp/collective/staging.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
-
-class ChunkLink;
 
 struct RingOptions {
   // Bytes of one message, at least 64.
@@ -66,13 +65,22 @@ class RingPlane : public HostPlane {
   absl::Status run(const Call& call,
                    const std::function<absl::Status(ChunkLink&)>& body);
 
- private:
+  // Returns OK on no rank before every rank has called it.
+  absl::Status disseminate(ChunkLink& link);
+
+  // Of a chunk's slot, and how many of them are under way, as run()'s link has.
+  std::size_t slot_bytes() const { return ring_.slot_bytes; }
+  int depth() const { return ring_.depth; }
+
+  // As HostPlane's.
   absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
                     const Call& call) override;
   absl::Status move(std::span<const Piece> pieces,
                     std::span<const std::int64_t> counts,
                     const ReduceKernel& kernel, const Call& call) override;
   absl::Status move(const Gather& gather, const Call& call) override;
+
+ private:
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
   absl::Status move(const Exchange& exchange, const Call& call) override;
   absl::Status meet(const Call& call) override;
@@ -80,11 +88,9 @@ class RingPlane : public HostPlane {
   // The communicator's rank of the member `distance` positions further on.
   int member(int distance) const;
 
-  // Returns OK on no rank before every rank has called it.
-  absl::Status disseminate(ChunkLink& link);
-  absl::Status circulate(RingFlow& flow, ChunkLink& link);
-  absl::Status send_own(RingFlow& flow, std::int64_t round, ChunkLink& link);
-  absl::Status pass_on(RingFlow& flow, RingChunk chunk, ChunkLink& link);
+  RingSeat seat() const {
+    return {.shape = ring_, .previous = member(ranks() - 1), .next = member(1)};
+  }
   absl::Status broadcast_by_tree(const Broadcast& broadcast, ChunkLink& link);
   absl::Status broadcast_by_chain(const Broadcast& broadcast, ChunkLink& link);
   absl::Status shift(int distance, std::span<const std::byte> out,

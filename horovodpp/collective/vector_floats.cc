@@ -135,6 +135,7 @@ constexpr ReduceKernel::Loops kLoops = {
     .reduce = reduce<E, Op, Scaling<typename E::Lane>>,
     .load = load<E, Scaling<typename E::Lane>>,
     .combine = combine<E, Op, Scaling<typename E::Lane>>,
+    .merge = combine<Numbers<typename E::Lane>, Op, Scaling<typename E::Lane>>,
     .store = store<E, Scaling<typename E::Lane>>,
     .examine = examine<E>,
 };

@@ -61,6 +61,7 @@ constexpr ReduceKernel::Loops kLoops = {
     .reduce = reduce<E, Op, Unscaled>,
     .load = load<E, Unscaled>,
     .combine = combine<E, Op, Unscaled>,
+    .merge = combine<Numbers<typename E::Lane>, Op, Unscaled>,
     .store = store<E, Unscaled>,
     .examine = nullptr,
 };

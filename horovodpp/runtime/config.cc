@@ -142,6 +142,10 @@ absl::StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(read_stall_check(config));
   HVD_RETURN_IF_ERROR(
       read_heartbeat("HOROVODPP_HEARTBEAT_SECONDS", config.heartbeat_deadline));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_HIERARCHICAL_ALLREDUCE",
+                                config.hierarchical_allreduce));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_HIERARCHICAL_ALLGATHER",
+                                config.hierarchical_allgather));
   HVD_RETURN_IF_ERROR(
       read_cores("HOROVOD_THREAD_AFFINITY", config.thread_affinity));
   HVD_RETURN_IF_ERROR(read_log_level("HOROVOD_LOG_LEVEL", config.log.level));

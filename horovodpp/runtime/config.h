@@ -66,6 +66,16 @@ struct Config {
   // lost. Above 0. Equal on all ranks.
   std::chrono::nanoseconds heartbeat_deadline = std::chrono::seconds(4);
 
+  // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER: in a process
+  // set of several nodes, at least one with several members, these (and
+  // reducescatter as allreduce) go through shared memory within the nodes, and
+  // between them by all ranks of each at once; if not, from rank to rank in a
+  // ring. On (Horovod: off), as then a byte crosses between two nodes as often
+  // as in a ring of well-ordered ranks, in fewer steps, and is in no message
+  // within a node. Equal on all ranks.
+  bool hierarchical_allreduce = true;
+  bool hierarchical_allgather = true;
+
   // HOROVOD_THREAD_AFFINITY: comma list of cores, one per local rank, to which
   // the background threads are pinned; empty: not pinned.
   std::vector<int> thread_affinity = {};

@@ -1,6 +1,8 @@
 #include "horovodpp/runtime/planes.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,15 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
+namespace {
+
+bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
+  std::set<std::string> nodes;
+  for (const int rank : members) nodes.insert(sharing.peer(rank).node);
+  return nodes.size() < members.size();
+}
+
+}  // namespace
 
 int Planes::Set::position_of(int rank) const {
   const auto place = std::lower_bound(members.begin(), members.end(), rank);
@@ -47,10 +58,19 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
         positions.push_back(static_cast<int>(place - local.begin()));
       }
     }
+    const bool goes_by_nodes =
+        means.hierarchical.allreduce || means.hierarchical.allgather;
     Planes::List planes;
     if (positions.size() == members.size()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
           means.board, std::move(positions), &means.arenas));
+    } else if (goes_by_nodes && share_a_node(members, means.sharing)) {
+      planes.push_back(std::make_unique<collective::HierarchicalPlane>(
+          collective::HierarchicalPlane::Means{.topology = means.sharing,
+                                               .board = means.board,
+                                               .wires = means.wires,
+                                               .waiting = means.waiting},
+          members, means.hierarchical));
     } else {
       planes.push_back(std::make_unique<collective::RingPlane>(
           means.wires, members, means.waiting));

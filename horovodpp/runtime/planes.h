@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/hierarchical_plane.h"
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/shm_board.h"
 #include "horovodpp/coordinator/request.h"
@@ -66,10 +67,13 @@ struct PlaneMeans {
   collective::ArenaMap& arenas;
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
+  // Which calls go by the nodes where a node has several members.
+  collective::HierarchicalOptions hierarchical = {};
 };
 
-// Makes shared memory's plane between ranks of one node, the wires' between
-// others; and the wires' for Adasum.
+// Makes shared memory's plane between ranks of one node; between those of
+// several nodes the hierarchical one, or, where each has one member, the ring
+// over the wires; and another ring for Adasum.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

@@ -54,6 +54,10 @@ std::vector<std::string> common_settings(const Config& config) {
                    in_seconds(config.stall_shutdown_time)),
       absl::StrCat("HOROVODPP_HEARTBEAT_SECONDS=",
                    in_seconds(config.heartbeat_deadline)),
+      absl::StrCat("HOROVOD_HIERARCHICAL_ALLREDUCE=",
+                   config.hierarchical_allreduce ? 1 : 0),
+      absl::StrCat("HOROVOD_HIERARCHICAL_ALLGATHER=",
+                   config.hierarchical_allgather ? 1 : 0),
       absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node),
       absl::StrCat("HOROVODPP_ARENA_READ_ONLY=",
                    config.arena_read_only ? 1 : 0)};

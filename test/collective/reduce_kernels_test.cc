@@ -92,6 +92,26 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
             kernel.store(accumulators.data(), stepwise.data(), count);
             ASSERT_EQ(stepwise, result) << describe(reduction);
 
+            // The first half and the second, each by itself, then together.
+            const int half = ranks / 2;
+            std::vector<long double> others(accumulators.size());
+            kernel.load(inputs[static_cast<std::size_t>(half)], others.data(),
+                        count);
+            for (int r = half + 1; r < ranks; ++r) {
+              kernel.combine(others.data(), inputs[static_cast<std::size_t>(r)],
+                             count);
+            }
+            if (half > 0) {
+              kernel.load(inputs[0], accumulators.data(), count);
+              for (int r = 1; r < half; ++r) {
+                kernel.combine(accumulators.data(),
+                               inputs[static_cast<std::size_t>(r)], count);
+              }
+              kernel.merge(accumulators.data(), others.data(), count);
+              kernel.store(accumulators.data(), stepwise.data(), count);
+              ASSERT_EQ(stepwise, result) << describe(reduction);
+            }
+
             // In place of the last input.
             kernel.reduce(inputs, data.back().data(), count);
             ASSERT_EQ(data.back(), result) << describe(reduction);

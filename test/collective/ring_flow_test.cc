@@ -168,6 +168,14 @@ TEST(AllgatherFlow, GathersUnevenPartsOnRingsOfAnySize) {
     }
     // A rank's own part is the plane's to copy.
     std::vector<std::vector<std::byte>> outputs(sizes.size(), expected);
+    std::vector<std::vector<std::byte*>> places(sizes.size());
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+      std::byte* next = outputs[r].data();
+      for (const std::size_t size : sizes) {
+        places[r].push_back(next);
+        next += size;
+      }
+    }
     std::vector<std::unique_ptr<RingFlow>> flows;
     std::size_t place = 0;
     for (int r = 0; r < ranks; ++r) {
@@ -177,7 +185,7 @@ TEST(AllgatherFlow, GathersUnevenPartsOnRingsOfAnySize) {
       }
       place += sizes[at];
       flows.push_back(std::make_unique<AllgatherFlow>(
-          RingShape{r, ranks, 2, kSlot}, parts[at], sizes, outputs[at].data()));
+          RingShape{r, ranks, 2, kSlot}, parts[at], sizes, places[at]));
     }
     circulate(flows, 2);
     for (const auto& output : outputs) EXPECT_EQ(output, expected);

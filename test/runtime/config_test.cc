@@ -33,6 +33,8 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_STEPS_BEFORE_SCHEDULE",
                            "HOROVODPP_RANKS_PER_NODE",
                            "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVOD_HIERARCHICAL_ALLREDUCE",
+                           "HOROVOD_HIERARCHICAL_ALLGATHER",
                            "OMPI_COMM_WORLD_SIZE",
                            "PMIX_RANK",
                            "PMI_SIZE"}) {
@@ -58,6 +60,18 @@ TEST(Config, HasHorovodsDefaults) {
   EXPECT_EQ(config->steps_before_schedule, 3);
   EXPECT_EQ(config->heartbeat_deadline, std::chrono::seconds(4));
   EXPECT_TRUE(config->process_sets.empty());
+}
+
+TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_TRUE(config->hierarchical_allreduce);
+  EXPECT_TRUE(config->hierarchical_allgather);
+  const auto by_rings = read({{"HOROVOD_HIERARCHICAL_ALLREDUCE", "0"},
+                              {"HOROVOD_HIERARCHICAL_ALLGATHER", "1"}});
+  ASSERT_EQ(by_rings.status(), absl::OkStatus());
+  EXPECT_FALSE(by_rings->hierarchical_allreduce);
+  EXPECT_TRUE(by_rings->hierarchical_allgather);
 }
 
 TEST(Config, ReadsEveryVariable) {

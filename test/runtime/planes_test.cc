@@ -46,12 +46,13 @@ TEST(Planes, SayWhyTheyCannotBeMade) {
   EXPECT_FALSE(planes.find(0).ok());
 }
 
-// Two nodes of two ranks: the planes of sets within and across them.
-TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
+// The planes of sets within and across two nodes of two ranks.
+void expect_planes(const std::vector<std::string>& names,
+                   const collective::HierarchicalOptions& hierarchical) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 2});
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 4; ++rank) {
-    threads.emplace_back([&world, rank] {
+    threads.emplace_back([&, rank] {
       auto wires = world.communicator(rank);
       const auto topology = Topology::from_peers(rank, wires->peers());
       const std::size_t lists = collective::ArenaMap::bytes_needed(2);
@@ -69,10 +70,10 @@ TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
                                          .board = board,
                                          .arenas = arenas,
                                          .wires = *wires,
-                                         .waiting = waiting}));
+                                         .waiting = waiting,
+                                         .hierarchical = hierarchical}));
       const std::vector<std::vector<int>> sets = {
-          {0, 1, 2, 3}, {0, 1}, {2, 3}, {1, 2}, {rank}};
-      const char* names[] = {"ring", "shm", "shm", "ring", "shm"};
+          {0, 1, 2, 3}, {0, 1}, {0, 1, 3}, {1, 2}, {rank}};
       for (std::size_t i = 0; i < sets.size(); ++i) {
         const auto id = static_cast<coordinator::ProcessSetId>(i);
         ASSERT_EQ(planes.add(id, sets[i]), absl::OkStatus());
@@ -83,6 +84,15 @@ TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
+  expect_planes({"hierarchical", "shm", "hierarchical", "ring", "shm"}, {});
+}
+
+TEST(PlaneFactory, UsesRingsAcrossNodesIfAsked) {
+  expect_planes({"ring", "shm", "ring", "ring", "shm"},
+                {.allreduce = false, .allgather = false});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using transport::LoopbackWorld;
 
 // One node of 1 to 4 ranks; nodes of one rank; uneven nodes.
 constexpr std::pair<int, int> kLayouts[] = {{1, 0}, {2, 0}, {3, 0}, {4, 0},
-                                            {2, 1}, {3, 2}, {4, 2}};
+                                            {2, 1}, {3, 2}, {4, 2}, {4, 3}};
 
 class RuntimeSuite : public ::testing::TestWithParam<
                          std::tuple<std::pair<int, int>, suite::Case>> {};
@@ -185,6 +185,10 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
        [](Config& c) {
          c.process_sets = {{0}, {1}};
        }},
+      {"HOROVOD_HIERARCHICAL_ALLREDUCE=0",
+       [](Config& c) { c.hierarchical_allreduce = false; }},
+      {"HOROVOD_HIERARCHICAL_ALLGATHER=0",
+       [](Config& c) { c.hierarchical_allgather = false; }},
       {"HOROVODPP_RANKS_PER_NODE=1", [](Config& c) { c.ranks_per_node = 1; }},
       {"HOROVODPP_ARENA_READ_ONLY=1",
        [](Config& c) { c.arena_read_only = true; }}};
