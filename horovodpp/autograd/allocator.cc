@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallClasses = kMaxSmallBlock / kAlignment;
-constexpr std::size_t kCachedBytesPerSmallClass = std::size_t{1} << 20;
+// Of a thread: as much as a step of some 10,000 operations takes.
+constexpr std::size_t kCachedSmallBytes = std::size_t{1} << 25;
 constexpr std::size_t kCachedLargeBytes = std::size_t{1} << 29;
 
 // No process has more: asking would be pointless, and rounding up could wrap.
@@ -34,29 +35,26 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-struct SmallClass {
-  FreeBlock* head;
-  std::size_t count;
-};
-
 // Plain data, so that it can still be used, switched off, while the destructors
 // of a thread's other objects run.
 struct SmallCache {
-  std::array<SmallClass, kSmallClasses> classes;
+  std::array<FreeBlock*, kSmallClasses> classes;
+  std::size_t bytes;
   bool closed;
   bool registered;
 };
-constinit thread_local SmallCache small_cache{};
+[[gnu::tls_model(
+    "initial-exec")]] constinit thread_local SmallCache small_cache{};
 
 void drain(SmallCache& cache) noexcept {
-  for (SmallClass& blocks : cache.classes) {
-    while (blocks.head != nullptr) {
-      FreeBlock* block = blocks.head;
-      blocks.head = block->next;
+  for (FreeBlock*& head : cache.classes) {
+    while (head != nullptr) {
+      FreeBlock* block = head;
+      head = block->next;
       system_deallocate(block);
     }
-    blocks.count = 0;
   }
+  cache.bytes = 0;
 }
 
 struct SmallCacheCloser {
@@ -202,30 +200,27 @@ class CpuAllocator : public Allocator {
 
 void* allocate_small(std::size_t bytes) {
   if (bytes > kMaxSmallBlock) return system_allocate(bytes);
-  SmallClass& blocks = small_cache.classes[small_class(bytes)];
-  if (blocks.head == nullptr) {
-    return system_allocate((small_class(bytes) + 1) * kAlignment);
-  }
-  FreeBlock* block = blocks.head;
-  blocks.head = block->next;
-  --blocks.count;
+  SmallCache& cache = small_cache;
+  const std::size_t index = small_class(bytes);
+  FreeBlock* block = cache.classes[index];
+  if (block == nullptr) return system_allocate((index + 1) * kAlignment);
+  cache.classes[index] = block->next;
+  cache.bytes -= (index + 1) * kAlignment;
   return block;
 }
 
 void deallocate_small(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr) return;
   SmallCache& cache = small_cache;
-  const std::size_t index = small_class(bytes);
   if (bytes > kMaxSmallBlock || cache.closed ||
-      cache.classes[index].count * (index + 1) * kAlignment >=
-          kCachedBytesPerSmallClass) {
+      cache.bytes >= kCachedSmallBytes) {
     system_deallocate(memory);
     return;
   }
   if (!cache.registered) register_closer();
-  SmallClass& blocks = cache.classes[index];
-  blocks.head = new (memory) FreeBlock{blocks.head};
-  ++blocks.count;
+  const std::size_t index = small_class(bytes);
+  cache.bytes += (index + 1) * kAlignment;
+  cache.classes[index] = new (memory) FreeBlock{cache.classes[index]};
 }
 
 void release_cached_memory() {
@@ -234,6 +229,11 @@ void release_cached_memory() {
 }
 
 Allocator& cpu_allocator() {
+  static auto* allocator = new CpuAllocator;
+  return *allocator;
+}
+
+Allocator& host_allocator() {
   static auto* allocator = new CpuAllocator;
   return *allocator;
 }

@@ -42,6 +42,9 @@ class Allocator {
 
 // The process's allocator of CPU memory. Lives for ever.
 Allocator& cpu_allocator();
+// The same memory, counted apart: for what is put aside rather than computed
+// with.
+Allocator& host_allocator();
 
 // Gives cached, unused memory back to the system: this thread's and the shared.
 void release_cached_memory();

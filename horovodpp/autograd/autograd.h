@@ -10,10 +10,13 @@
 //   }
 #pragma once
 
+#include "horovodpp/autograd/autocast.h"      // IWYU pragma: export
 #include "horovodpp/autograd/engine.h"        // IWYU pragma: export
 #include "horovodpp/autograd/error.h"         // IWYU pragma: export
 #include "horovodpp/autograd/factories.h"     // IWYU pragma: export
+#include "horovodpp/autograd/function.h"      // IWYU pragma: export
 #include "horovodpp/autograd/generator.h"     // IWYU pragma: export
+#include "horovodpp/autograd/index.h"         // IWYU pragma: export
 #include "horovodpp/autograd/ops.h"           // IWYU pragma: export
 #include "horovodpp/autograd/tensor.h"        // IWYU pragma: export
 #include "horovodpp/autograd/thread_state.h"  // IWYU pragma: export

@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -21,6 +22,13 @@ Tensor elementwise(const Tensor& a, const Tensor& b, const char* operation,
   visit_arithmetic(a.dtype(), operation,
                    [&]<typename T>(TypeTag<T>) { map2<T>(out, a, b, f); });
   return out;
+}
+
+// The operation on operands that autocast wants in one dtype.
+using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
+Tensor promoted(BinaryOperation operation, Tensor a, Tensor b) {
+  autocast_promote(a, b);
+  return operation(a, b);
 }
 
 // Gradients come in the shape of the result; the engine sums them down to the
@@ -99,6 +107,7 @@ using autograd::needs_grad;
 using autograd::set_history;
 
 Tensor add(const Tensor& a, const Tensor& b) {
+  if (autograd::autocast_promotes(a, b)) return autograd::promoted(add, a, b);
   Tensor out = autograd::elementwise(a, b, "add", std::plus<>());
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::AddBackward>(a, b));
@@ -107,6 +116,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
+  if (autograd::autocast_promotes(a, b)) return autograd::promoted(sub, a, b);
   Tensor out = autograd::elementwise(a, b, "sub", std::minus<>());
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::SubBackward>(a, b));
@@ -115,6 +125,7 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
+  if (autograd::autocast_promotes(a, b)) return autograd::promoted(mul, a, b);
   Tensor out = autograd::elementwise(a, b, "mul", std::multiplies<>());
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::MulBackward>(a, b);
@@ -126,9 +137,10 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
+  if (autograd::autocast_promotes(a, b)) return autograd::promoted(div, a, b);
   autograd::check_same_dtype(a, b, "div");
   if (!is_floating_point(a.dtype())) {
-    autograd::throw_bad_dtype(a.dtype(), "div", "float32 and float64");
+    autograd::throw_bad_dtype(a.dtype(), "div", "floating point");
   }
   Tensor out = autograd::elementwise(a, b, "div", std::divides<>());
   if (needs_grad(a, b)) {
@@ -144,8 +156,8 @@ Tensor add(const Tensor& a, double b) {
   autograd::check_defined(a, "add");
   Tensor out = empty_like(a);
   autograd::visit_arithmetic(a.dtype(), "add", [&]<typename T>(TypeTag<T>) {
-    const T value = autograd::scalar_to<T>(b);
-    autograd::map<T, T>(out, a, [value](T x) { return x + value; });
+    const auto value = autograd::scalar_to<autograd::Loaded<T>>(b);
+    autograd::map<T, T>(out, a, [value](auto x) { return x + value; });
   });
   if (needs_grad(a)) {
     set_history(out, make_node<autograd::AddScalarBackward>(a));
@@ -157,8 +169,8 @@ Tensor mul(const Tensor& a, double b) {
   autograd::check_defined(a, "mul");
   Tensor out = empty_like(a);
   autograd::visit_arithmetic(a.dtype(), "mul", [&]<typename T>(TypeTag<T>) {
-    const T value = autograd::scalar_to<T>(b);
-    autograd::map<T, T>(out, a, [value](T x) { return x * value; });
+    const auto value = autograd::scalar_to<autograd::Loaded<T>>(b);
+    autograd::map<T, T>(out, a, [value](auto x) { return x * value; });
   });
   if (needs_grad(a)) {
     auto node = make_node<autograd::MulScalarBackward>(a);

@@ -11,6 +11,7 @@
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/autograd/warning.h"
 
 namespace hvd::autograd {
 namespace {
@@ -139,7 +140,8 @@ GraphTask::Options task_options(std::optional<bool> retain_graph,
                                 bool create_graph) {
   return {.retain_graph = retain_graph.value_or(create_graph),
           .create_graph = create_graph,
-          .depth = thread_state.backward_depth};
+          .depth = thread_state.backward_depth,
+          .parent = thread_state.graph_task};
 }
 
 void notify_start(const BackwardPlan& plan) {
@@ -181,6 +183,12 @@ HookHandle add_backward_observer(BackwardObserver observer) {
 void backward(const std::vector<Tensor>& roots,
               const std::vector<Tensor>& gradients,
               const BackwardOptions& options) {
+  if (options.create_graph) {
+    warn_once("backward(create_graph)",
+              "backward() with create_graph makes every grad() own the graph "
+              "that owns its leaf, a cycle that is freed only when the grad() "
+              "is reset; grad() makes none");
+  }
   GraphTask task(task_options(options.retain_graph, options.create_graph));
   add_roots(task, roots, gradients);
   task.discover();
@@ -205,21 +213,21 @@ void backward(const std::vector<Tensor>& roots,
   notify_end(plan);
 }
 
-std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
-                         const std::vector<Tensor>& inputs,
-                         const std::vector<Tensor>& gradients,
-                         const GradOptions& options) {
+std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
+                            const std::vector<Edge>& edges,
+                            const std::vector<Tensor>& gradients,
+                            const GradOptions& options) {
   GraphTask task(task_options(options.retain_graph, options.create_graph));
   add_roots(task, outputs, gradients);
   task.discover();
-  const std::vector<Edge> targets = edges_of(inputs);
-  task.restrict_to(targets, true);
+  task.restrict_to(edges, true);
   run(task);
   std::vector<Tensor> result = task.take_captured();
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i].defined()) continue;
     if (options.materialize_grads) {
-      result[i] = zeros_like(inputs[i]);
+      const InputMetadata& wanted = edges[i].node->inputs()[edges[i].input_nr];
+      result[i] = zeros(wanted.sizes, {.dtype = wanted.dtype});
     } else if (!options.allow_unused) {
       throw NotDifferentiableError(
           absl::StrCat("One of the differentiated tensors, input ", i,
@@ -230,12 +238,21 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
   return result;
 }
 
-void queue_callback(std::function<void()> callback) {
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
+                         const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& gradients,
+                         const GradOptions& options) {
+  return grad_at(outputs, edges_of(inputs), gradients, options);
+}
+
+void queue_callback(std::function<void()> callback, CallbackTime time) {
   if (thread_state.graph_task == nullptr) {
     throw AutogradError(
         "queue_callback: callbacks can only be queued during a backward");
   }
-  thread_state.graph_task->queue_callback(std::move(callback));
+  GraphTask& innermost = *thread_state.graph_task;
+  (time == CallbackTime::kInnermost ? innermost : innermost.outermost())
+      .queue_callback(std::move(callback));
 }
 
 }  // namespace hvd::autograd

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/tensor.h"
 
 namespace hvd::autograd {
@@ -62,10 +63,21 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                          const std::vector<Tensor>& gradients = {},
                          const GradOptions& options = {});
 
-// Runs `callback` once when the innermost backward on this thread has finished,
-// before it returns; not if it fails.
+// The same with respect to whatever arrives at these edges (record.h), so that
+// a tensor's gradient can be asked for as of before it was written in place.
+std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
+                            const std::vector<Edge>& edges,
+                            const std::vector<Tensor>& gradients = {},
+                            const GradOptions& options = {});
+
+enum class CallbackTime { kInnermost, kOutermost };
+
+// Runs `callback` once when the backward that runs on this thread has finished,
+// before it returns; not if it fails. Of a backward within a backward: the
+// inner one, or the one that the user called.
 //   AutogradError  no backward runs on this thread
-void queue_callback(std::function<void()> callback);
+void queue_callback(std::function<void()> callback,
+                    CallbackTime time = CallbackTime::kInnermost);
 
 class GraphTask;
 

@@ -66,5 +66,14 @@ class HookError : public AutogradError {
   using AutogradError::AutogradError;
 };
 
+// A checkpointed region cannot be recomputed, or need not be.
+class CheckpointError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+// A tensor of InferenceMode was used as if it could be part of a graph.
+class InferenceError : public AutogradError {
+  using AutogradError::AutogradError;
+};
+
 }  // namespace autograd
 }  // namespace hvd

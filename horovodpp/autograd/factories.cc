@@ -134,6 +134,23 @@ Tensor randn(const Dims& sizes, const TensorOptions& options) {
                 [](auto& generator, auto out) { generator.normal(out); });
 }
 
+Tensor bernoulli(const Dims& sizes, double probability,
+                 const TensorOptions& options) {
+  if (!(probability >= 0.0 && probability <= 1.0)) {
+    throw InvalidArgument(
+        absl::StrCat("bernoulli: ", probability, " is no probability"));
+  }
+  Tensor flags = empty(sizes, {.dtype = DType::kBool});
+  autograd::default_generator().bernoulli(probability, elements<bool>(flags));
+  return with_options(flags.to(options.dtype), options);
+}
+
+Tensor randperm(std::int64_t n) {
+  Tensor tensor = empty({n}, {.dtype = DType::kI64});
+  autograd::default_generator().permutation(elements<std::int64_t>(tensor));
+  return tensor;
+}
+
 template <typename T>
 Tensor from_vector(const std::vector<T>& values, const Dims& sizes,
                    bool requires_grad) {

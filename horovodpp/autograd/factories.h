@@ -45,6 +45,12 @@ Tensor arange(double start, double end, double step = 1.0,
 Tensor rand(const autograd::Dims& sizes, const TensorOptions& options = {});
 Tensor randn(const autograd::Dims& sizes, const TensorOptions& options = {});
 
+// Elements that are 1 with `probability`, else 0, of any dtype; and the
+// numbers 0 … n-1 in random order, int64; from the same generator.
+Tensor bernoulli(const autograd::Dims& sizes, double probability,
+                 const TensorOptions& options = {});
+Tensor randperm(std::int64_t n);
+
 // A copy of `values`, row by row.
 //   InvalidArgument  there are not as many as `sizes` says
 template <typename T>

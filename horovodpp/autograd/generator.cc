@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "horovodpp/autograd/thread_state.h"
 
@@ -115,6 +117,28 @@ void Generator::normal(std::span<float> out) {
 void Generator::normal(std::span<double> out) {
   state_.offset +=
       fill_from_blocks(out, [&](auto i) { return normals(block(i), 0.0); });
+}
+
+void Generator::bernoulli(double probability, std::span<bool> out) {
+  state_.offset += fill_from_blocks(out, [&](auto i) {
+    const auto u = uniforms(block(i), 0.0);
+    return std::array<bool, 2>{u[0] < probability, u[1] < probability};
+  });
+}
+
+// Sorts by random keys, so that each number's place depends on its own key.
+void Generator::permutation(std::span<std::int64_t> out) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> keys(out.size());
+  std::vector<std::uint64_t> words(out.size());
+  state_.offset += fill_from_blocks(std::span(words), [&](auto i) {
+    const auto w = block(i);
+    return std::array<std::uint64_t, 2>{wide(w[0], w[1]), wide(w[2], w[3])};
+  });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    keys[i] = {words[i], static_cast<std::int64_t>(i)};
+  }
+  std::sort(keys.begin(), keys.end());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = keys[i].second;
 }
 
 Generator& default_generator() {

@@ -48,6 +48,10 @@ class Generator {
   void uniform(std::span<double> out);
   void normal(std::span<float> out);
   void normal(std::span<double> out);
+  // Each true with `probability`.
+  void bernoulli(double probability, std::span<bool> out);
+  // The numbers below out.size() in random order, each order as likely.
+  void permutation(std::span<std::int64_t> out);
 
  private:
   std::array<std::uint32_t, 4> block(std::uint64_t index) const;

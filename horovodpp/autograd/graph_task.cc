@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/thread_state.h"
@@ -95,6 +96,7 @@ std::vector<std::vector<GraphTask::Id>> GraphTask::predecessors() const {
 
 // Every node that leads to a target is needed: found backward from the targets.
 void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
+  restricted_ = true;
   for (State& state : states_) state.needed = false;
   const auto before = predecessors();
   std::vector<Id> stack;
@@ -193,7 +195,11 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
       }
     }
   }
-  node.apply(gradients, results_);
+  if (thread_state.detect_anomaly) {
+    apply_watched(node, gradients, results_);
+  } else {
+    node.apply(gradients, results_);
+  }
   if (!options_.retain_graph) node.release_saved();
   if (hooks == nullptr) return;
   hooks->post.for_each([&](const auto& hook) { hook(results_, seen); });
@@ -249,6 +255,11 @@ std::vector<Tensor> GraphTask::take_captured() {
 bool GraphTask::reaches(const Node& node) const {
   const Id id = find(node);
   return id != kNone && states_[id].needed;
+}
+
+bool GraphTask::visits(const Node& node) const {
+  const Id id = find(node);
+  return id != kNone && live(id);
 }
 
 }  // namespace hvd::autograd

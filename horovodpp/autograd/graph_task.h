@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ class GraphTask {
     bool retain_graph = false;
     bool create_graph = false;
     int depth = 0;
+    GraphTask* parent = nullptr;  // The backward that this one runs within.
   };
 
   explicit GraphTask(const Options& options);
@@ -47,6 +49,17 @@ class GraphTask {
   std::vector<Tensor> take_captured();
   // Whether `node` takes part.
   bool reaches(const Node& node) const;
+  // Whether only what leads to some targets runs.
+  bool is_restricted() const { return restricted_; }
+  // Whether `node`'s hooks will see a gradient, or have: it runs, or is captured.
+  bool visits(const Node& node) const;
+  // What whoever `key` is keeps for the time of this task; null at first.
+  std::shared_ptr<void>& local(const void* key) { return locals_[key]; }
+  GraphTask& outermost() {
+    GraphTask* task = this;
+    while (task->options_.parent != nullptr) task = task->options_.parent;
+    return *task;
+  }
   void queue_callback(std::function<void()> callback) {
     callbacks_.push_back(std::move(callback));
   }
@@ -95,6 +108,7 @@ class GraphTask {
 
   const Options options_;
   const std::uint32_t number_;
+  bool restricted_ = false;
   std::vector<Root> roots_;
   std::vector<State> states_;
   std::vector<Id> edges_;          // Of all nodes, one node after the other.
@@ -106,6 +120,7 @@ class GraphTask {
   Id next_order_ = 0;
   std::vector<Tensor> results_;  // Of the node that runs.
   std::vector<std::function<void()>> callbacks_;
+  absl::flat_hash_map<const void*, std::shared_ptr<void>> locals_;
 };
 
 }  // namespace hvd::autograd

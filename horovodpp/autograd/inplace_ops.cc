@@ -1,6 +1,8 @@
 // The operations that write to the tensor they are called on. Each first gets
 // the edges of what was there before, then writes, then becomes its history.
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -66,6 +68,26 @@ struct ReluInplaceBackward : Node {
   SavedTensor result;
 };
 
+// x = e^x:  dx = dx x as it is now
+struct ExpInplaceBackward : Node {
+  const char* name() const override { return "ExpBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = mul(grads[0], result.unpack(*this));
+  }
+  void release_saved() override { result.release(); }
+  SavedTensor result;
+};
+
+// x = sin x:  dx = dx cos x, of x as it was
+struct SinInplaceBackward : Node {
+  const char* name() const override { return "SinBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = mul(grads[0], cos(before.unpack(*this)));
+  }
+  void release_saved() override { before.release(); }
+  SavedTensor before;
+};
+
 // `other` ready to be read while `self` is written: broadcasts to it, and
 // shares no memory with it.
 Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
@@ -83,11 +105,12 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
 
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
   visit_arithmetic(self.dtype(), "add_", [&]<typename T>(TypeTag<T>) {
-    const T factor = scalar_to<T>(alpha);
+    const auto factor = scalar_to<Loaded<T>>(alpha);
     if (alpha == 1.0) {
-      map2<T>(self, self, other, [](T a, T b) { return a + b; });
+      map2<T>(self, self, other, [](auto a, auto b) { return a + b; });
     } else {
-      map2<T>(self, self, other, [factor](T a, T b) { return a + factor * b; });
+      map2<T>(self, self, other,
+              [factor](auto a, auto b) { return a + factor * b; });
     }
   });
 }
@@ -137,7 +160,8 @@ const Tensor& Tensor::mul_(const Tensor& factor) const {
     if (node->wants(1)) node->before.save(hvd::clone(*this));
   }
   autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
-    autograd::map2<T>(*this, *this, other, [](T a, T b) { return a * b; });
+    autograd::map2<T>(*this, *this, other,
+                      [](auto a, auto b) { return a * b; });
   });
   finish_inplace(*this, std::move(node));
   return *this;
@@ -153,9 +177,9 @@ const Tensor& Tensor::mul_(double value) const {
     node->factor = value;
   }
   autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this, [v = autograd::scalar_to<T>(value)](T a) {
-      return a * v;
-    });
+    autograd::map<T, T>(*this, *this,
+                        [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
+                            auto a) { return a * v; });
   });
   finish_inplace(*this, std::move(node));
   return *this;
@@ -171,7 +195,8 @@ const Tensor& Tensor::fill_(double value) const {
   if (recorded) node = make_node<autograd::CopyBackward>(*this);
   visit(dtype(), [&]<typename T>(TypeTag<T>) {
     autograd::map<T, T>(*this, *this,
-                        [v = autograd::scalar_to<T>(value)](T) { return v; });
+                        [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
+                            auto) { return v; });
   });
   finish_inplace(*this, std::move(node));
   return *this;
@@ -191,14 +216,44 @@ const Tensor& Tensor::copy_(const Tensor& from) const {
   return *this;
 }
 
+const Tensor& Tensor::exp_() const {
+  autograd::check_defined(*this, "exp_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "exp_");
+  Ref<autograd::ExpInplaceBackward> node;
+  if (recorded) node = make_node<autograd::ExpInplaceBackward>(*this);
+  autograd::visit_any_floating(dtype(), "exp_", [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this, [](auto v) { return std::exp(v); });
+  });
+  finish_inplace(*this, node);
+  if (node) node->result.save_output(*this);
+  return *this;
+}
+
+const Tensor& Tensor::sin_() const {
+  autograd::check_defined(*this, "sin_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "sin_");
+  Ref<autograd::SinInplaceBackward> node;
+  if (recorded) {
+    node = make_node<autograd::SinInplaceBackward>(*this);
+    node->before.save(hvd::clone(*this));
+  }
+  autograd::visit_any_floating(dtype(), "sin_", [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this, [](auto v) { return std::sin(v); });
+  });
+  finish_inplace(*this, std::move(node));
+  return *this;
+}
+
 const Tensor& Tensor::relu_() const {
   autograd::check_defined(*this, "relu_");
   const bool recorded = needs_grad(*this);
   check_inplace(*this, recorded, "relu_");
   Ref<autograd::ReluInplaceBackward> node;
   if (recorded) node = make_node<autograd::ReluInplaceBackward>(*this);
-  autograd::visit_floating(dtype(), "relu_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this, [](T v) { return v < T(0) ? T(0) : v; });
+  autograd::visit_any_floating(dtype(), "relu_", [&]<typename T>(TypeTag<T>) {
+    autograd::map<T, T>(*this, *this, [](auto v) { return v < 0 ? 0 : v; });
   });
   finish_inplace(*this, node);
   if (node) node->result.save(detach());

@@ -1,5 +1,7 @@
 #include "horovodpp/autograd/kernels.h"
 
+#include "horovodpp/autograd/ops.h"
+
 namespace hvd::autograd {
 
 Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
@@ -9,6 +11,12 @@ Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
     if (sizes[i] == to[missing + i]) result[missing + i] = strides[i];
   }
   return result;
+}
+
+Tensor widened(const Tensor& x) {
+  if (x.dtype() != DType::kBF16 && x.dtype() != DType::kF16) return x;
+  NoGrad no_grad;
+  return to(x, DType::kF32);
 }
 
 void check_defined(const Tensor& tensor, const char* operation) {
@@ -36,7 +44,7 @@ void throw_bad_dtype(DType dtype, const char* operation,
 
 void scatter_add(const Tensor& places, const Tensor& values) {
   visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
-    map2<T>(places, places, values, [](T a, T b) { return a + b; });
+    map2<T>(places, places, values, [](auto a, auto b) { return a + b; });
   });
 }
 

@@ -88,13 +88,36 @@ class Walk {
   bool empty_ = false;
 };
 
+// What loops compute with: the 16-bit floating-point types as float.
+template <typename T>
+T loaded(T value) {
+  return value;
+}
+inline float loaded(f16 value) { return static_cast<float>(value); }
+inline float loaded(bf16 value) { return static_cast<float>(value); }
+template <typename T>
+using Loaded = decltype(loaded(T()));
+
+template <typename T, typename V>
+T stored(V value) {
+  if constexpr (std::is_same_v<T, V>) {
+    return value;
+  } else if constexpr (sizeof(Loaded<T>) != sizeof(T)) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 // out = f(a), element by element; `out` has the sizes of `a`.
 template <typename Out, typename In, typename F>
 void map(const Tensor& out, const Tensor& a, F f) {
   Out* o = out.data<Out>();
   const In* x = a.data<In>();
   if (out.is_contiguous() && a.is_contiguous()) {
-    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) o[i] = f(x[i]);
+    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i])));
+    }
     return;
   }
   const Walk<2> walk(out.sizes(), {out.strides(), a.strides()});
@@ -103,38 +126,48 @@ void map(const Tensor& out, const Tensor& a, F f) {
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
     Out* orow = o + at[0];
     const In* xrow = x + at[1];
-    for (std::int64_t i = 0; i < n; ++i) orow[i * so] = f(xrow[i * sx]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      orow[i * so] = stored<Out>(f(loaded(xrow[i * sx])));
+    }
   });
 }
 
-template <typename T, typename F>
-void map_row(T* o, const T* x, const T* y, std::int64_t n,
+template <typename Out, typename T, typename F>
+void map_row(Out* o, const T* x, const T* y, std::int64_t n,
              const std::array<std::int64_t, 3>& steps, F f) {
   const auto [so, sx, sy] = steps;
   if (so == 1 && sx == 1 && sy == 1) {
-    for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], y[i]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
+    }
   } else if (so == 1 && sx == 1 && sy == 0) {
-    const T value = *y;
-    for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], value);
+    const auto value = loaded(*y);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i]), value));
+    }
   } else if (so == 1 && sx == 0 && sy == 1) {
-    const T value = *x;
-    for (std::int64_t i = 0; i < n; ++i) o[i] = f(value, y[i]);
+    const auto value = loaded(*x);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(value, loaded(y[i])));
+    }
   } else {
-    for (std::int64_t i = 0; i < n; ++i) o[i * so] = f(x[i * sx], y[i * sy]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] = stored<Out>(f(loaded(x[i * sx]), loaded(y[i * sy])));
+    }
   }
 }
 
 // out = f(a, b), element by element; `a` and `b` broadcast to `out`, which may
 // be one of them.
-template <typename T, typename F>
+template <typename T, typename Out = T, typename F>
 void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
-  T* o = out.data<T>();
+  Out* o = out.data<Out>();
   const T* x = a.data<T>();
   const T* y = b.data<T>();
   if (out.is_contiguous() && a.is_contiguous() && b.is_contiguous() &&
       a.sizes() == out.sizes() && b.sizes() == out.sizes()) {
     for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
-      o[i] = f(x[i], y[i]);
+      o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
     }
     return;
   }
@@ -168,21 +201,35 @@ void visit_floating(DType dtype, const char* operation, F f) {
   }
 }
 
-// The same with the 32 and 64 bit integers.
+// The same with the 16-bit types.
 template <typename F>
-void visit_arithmetic(DType dtype, const char* operation, F f) {
-  if (dtype == DType::kI64) {
-    f(TypeTag<std::int64_t>{});
-  } else if (dtype == DType::kI32) {
-    f(TypeTag<std::int32_t>{});
+void visit_any_floating(DType dtype, const char* operation, F f) {
+  if (dtype == DType::kBF16) {
+    f(TypeTag<bf16>{});
+  } else if (dtype == DType::kF16) {
+    f(TypeTag<f16>{});
   } else if (dtype == DType::kF32) {
     f(TypeTag<float>{});
   } else if (dtype == DType::kF64) {
     f(TypeTag<double>{});
   } else {
-    throw_bad_dtype(dtype, operation, "float32, float64, int32 and int64");
+    throw_bad_dtype(dtype, operation, "floating point");
   }
 }
+
+// The same with the integers.
+template <typename F>
+void visit_arithmetic(DType dtype, const char* operation, F f) {
+  if (dtype == DType::kBool) {
+    throw_bad_dtype(dtype, operation, "integers and floating point");
+  }
+  visit(dtype, [&]<typename T>(TypeTag<T> tag) {
+    if constexpr (!std::is_same_v<T, bool>) f(tag);
+  });
+}
+
+// A 16-bit floating tensor in float32, any other as it is; not recorded.
+Tensor widened(const Tensor& x);
 
 // out = x, converted to the dtype of `out`. Of the same sizes.
 void convert_into(const Tensor& out, const Tensor& x);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -31,18 +32,20 @@ struct LogSoftmaxBackward : Node {
       results[0] = grads[0] - exp(y) * sum(grads[0], {-1}, true);
       return;
     }
-    const Tensor grad = grads[0].contiguous();
-    Tensor out = empty_like(y);
-    visit_floating(y.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
-      for_each_row<T>(out, grad, y, [](T* o, const T* g, const T* v, auto n) {
-        T total = 0;
-        for (std::int64_t i = 0; i < n; ++i) total += g[i];
-        for (std::int64_t i = 0; i < n; ++i) {
-          o[i] = g[i] - std::exp(v[i]) * total;
-        }
-      });
+    const Tensor grad = widened(grads[0]).contiguous();
+    const Tensor wide = widened(y);
+    Tensor out = empty_like(wide);
+    visit_floating(wide.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
+      for_each_row<T>(out, grad, wide,
+                      [](T* o, const T* g, const T* v, auto n) {
+                        T total = 0;
+                        for (std::int64_t i = 0; i < n; ++i) total += g[i];
+                        for (std::int64_t i = 0; i < n; ++i) {
+                          o[i] = g[i] - std::exp(v[i]) * total;
+                        }
+                      });
     });
-    results[0] = std::move(out);
+    results[0] = to(out, y.dtype());
   }
   void release_saved() override { result.release(); }
   SavedTensor result;
@@ -74,16 +77,21 @@ struct NllLossBackward : Node {
 
 Tensor nll_loss_backward(const Tensor& grad, const Tensor& targets,
                          const Dims& sizes) {
-  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
+  const Tensor wide = widened(grad);
+  Tensor out = zeros(sizes, {.dtype = wide.dtype()});
   const auto classes = targets.to_vector<std::int64_t>();
-  visit_floating(grad.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+  visit_floating(wide.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
     T* row = out.data<T>();
-    const T value = -grad.item<T>() / static_cast<T>(sizes[0]);
+    const T value = -wide.item<T>() / static_cast<T>(sizes[0]);
     for (std::int64_t target : classes) {
       row[target] = value;
       row += sizes[1];
     }
   });
+  {
+    NoGrad no_grad;
+    out = to(out, grad.dtype());
+  }
   if (needs_grad(grad)) {
     auto node = make_node<NllLossBackwardBackward>(grad);
     node->targets.save(targets);
@@ -107,15 +115,16 @@ void check_nll(const Tensor& x, const Tensor& targets) {
 }  // namespace
 }  // namespace autograd
 
-Tensor log_softmax(const Tensor& x) {
+Tensor log_softmax(const Tensor& input) {
+  const Tensor x = autograd::autocast_wider(input);
   autograd::check_defined(x, "log_softmax");
   if (x.dim() == 0) {
     throw InvalidArgument("log_softmax: a scalar has no last dimension");
   }
-  const Tensor in = x.detach().contiguous();
+  const Tensor in = autograd::widened(x.detach()).contiguous();
   Tensor out = empty_like(in);
   autograd::visit_floating(
-      x.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
+      in.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
         autograd::for_each_row<T>(
             out, in, in, [](T* o, const T* v, const T*, auto n) {
               const T largest = *std::max_element(v, v + n);
@@ -127,6 +136,7 @@ Tensor log_softmax(const Tensor& x) {
               for (std::int64_t i = 0; i < n; ++i) o[i] = v[i] - shift;
             });
       });
+  out = to(out, x.dtype());
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::LogSoftmaxBackward>(x);
     autograd::set_history(out, node);
@@ -135,13 +145,15 @@ Tensor log_softmax(const Tensor& x) {
   return out;
 }
 
-Tensor nll_loss(const Tensor& x, const Tensor& targets) {
+Tensor nll_loss(const Tensor& input, const Tensor& targets) {
+  const Tensor x = autograd::autocast_wider(input);
   autograd::check_nll(x, targets);
+  const Tensor in = autograd::widened(x.detach());
   const auto classes = targets.to_vector<std::int64_t>();
-  Tensor out = empty({}, {.dtype = x.dtype()});
-  autograd::visit_floating(x.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+  Tensor out = empty({}, {.dtype = in.dtype()});
+  autograd::visit_floating(in.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
     double total = 0;
-    const T* row = x.data<T>();
+    const T* row = in.data<T>();
     for (std::size_t i = 0; i < classes.size(); ++i) {
       const std::int64_t target = classes[i];
       if (target < 0 || target >= x.size(1)) {
@@ -149,11 +161,12 @@ Tensor nll_loss(const Tensor& x, const Tensor& targets) {
                                            target, ", but there are ",
                                            x.size(1), " classes"));
       }
-      total -= static_cast<double>(row[target * x.strides()[1]]);
-      row += x.strides()[0];
+      total -= static_cast<double>(row[target * in.strides()[1]]);
+      row += in.strides()[0];
     }
     *out.data<T>() = static_cast<T>(total / static_cast<double>(x.size(0)));
   });
+  out = to(out, x.dtype());
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::NllLossBackward>(x);
     node->targets.save(targets);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/blas.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -34,19 +35,22 @@ blas::Matrix<const T> as_matrix(Tensor& x) {
   return {x.data<T>(), std::max<std::int64_t>(columns, 1)};
 }
 
-// [m,k] [k,n] -> [m,n], not recorded.
-Tensor product(Tensor a, Tensor b, const char* operation) {
+// [m,k] [k,n] -> [m,n], not recorded. 16-bit operands are multiplied and added
+// up in float32.
+Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
   NoGrad no_grad;
+  Tensor a = widened(left);
+  Tensor b = widened(right);
   const blas::GemmSize size{a.sizes()[0], b.sizes()[1], a.sizes()[1]};
   if (size.m == 0 || size.n == 0 || size.k == 0) {
-    return zeros({size.m, size.n}, {.dtype = a.dtype()});
+    return zeros({size.m, size.n}, {.dtype = left.dtype()});
   }
   Tensor out = empty({size.m, size.n}, {.dtype = a.dtype()});
   visit_floating(a.dtype(), operation, [&]<typename T>(TypeTag<T>) {
     blas::gemm(size, as_matrix<T>(a), as_matrix<T>(b),
                blas::Matrix<T>{out.data<T>(), size.n});
   });
-  return out;
+  return to(out, left.dtype());
 }
 
 // c = a b:  da = dc b^T,  db = a^T dc
@@ -104,15 +108,17 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 void add_to_rows(const Tensor& rows, const Tensor& bias) {
-  visit_floating(rows.dtype(), "linear", [&]<typename T>(TypeTag<T>) {
-    map2<T>(rows, rows, bias, [](T a, T b) { return a + b; });
+  visit_any_floating(rows.dtype(), "linear", [&]<typename T>(TypeTag<T>) {
+    map2<T>(rows, rows, bias, [](auto a, auto b) { return a + b; });
   });
 }
 
 }  // namespace
 }  // namespace autograd
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
+Tensor matmul(const Tensor& left, const Tensor& right) {
+  const Tensor a = autograd::autocast_lower(left);
+  const Tensor b = autograd::autocast_lower(right);
   autograd::check_same_dtype(a, b, "matmul");
   if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0)) {
     throw InvalidArgument(
@@ -130,7 +136,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
+  const Tensor x = autograd::autocast_lower(input);
+  const Tensor weight = autograd::autocast_lower(matrix);
+  const Tensor bias = autograd::autocast_lower(offset);
   autograd::check_linear(x, weight, bias);
   if (x.dim() != 2) {
     autograd::Dims sizes = x.sizes();

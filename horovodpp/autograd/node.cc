@@ -18,7 +18,9 @@ constinit thread_local Destruction destruction{};
 
 }  // namespace
 
-Node::Node() : sequence_nr_(thread_state.next_sequence++) {}
+Node::Node() : sequence_nr_(thread_state.next_sequence++) {
+  if (thread_state.detect_anomaly) remember_calls();
+}
 
 Node::~Node() { delete hooks(); }
 

@@ -20,9 +20,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "horovodpp/autograd/hook_handle.h"
@@ -48,6 +50,12 @@ struct InputMetadata {
   DType dtype = DType::kF32;
 };
 
+// The calls that led to an operation: see anomaly.h.
+struct ForwardTrace {
+  std::vector<void*> calls;
+  std::string during;  // Of the node that ran, if this was made in a backward.
+};
+
 // What users and retain_grad() hung onto a node.
 struct NodeHooks {
   struct TensorHook {
@@ -66,6 +74,7 @@ struct NodeHooks {
   HookList<TensorHook> tensor;
   HookList<PreHook> pre;
   HookList<PostHook> post;
+  std::unique_ptr<const ForwardTrace> trace;
   SpinLock retains_lock;
   std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);
 };
@@ -114,9 +123,12 @@ class Node : public Pooled {
     return static_cast<bool>(edges_[input]);
   }
   // Announces a result; returns its number.
-  std::uint32_t add_input(const Tensor& result) {
-    inputs_.push_back({result.sizes(), result.dtype()});
+  std::uint32_t add_input(const InputMetadata& result) {
+    inputs_.push_back(result);
     return static_cast<std::uint32_t>(inputs_.size() - 1);
+  }
+  std::uint32_t add_input(const Tensor& result) {
+    return add_input(InputMetadata{result.sizes(), result.dtype()});
   }
 
   // --- For the engine ---
@@ -141,6 +153,7 @@ class Node : public Pooled {
   virtual ~Node();
 
  private:
+  void remember_calls();
   // Deletes `node` and, one after the other, what this leaves without owner.
   static void destroy(Node* node);
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "horovodpp/autograd/dims.h"
 #include "horovodpp/autograd/tensor.h"
@@ -26,6 +27,36 @@ Tensor neg(const Tensor& x);   // -x
 Tensor exp(const Tensor& x);   // e^x
 Tensor log(const Tensor& x);   // ln x
 Tensor relu(const Tensor& x);  // max(x, 0)
+// --- math_ops.cc ---
+Tensor pow(const Tensor& x, double exponent);
+Tensor sqrt(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);  // 1 / (1 + e^-x)
+Tensor erf(const Tensor& x);
+Tensor gelu(const Tensor& x);  // x (1 + erf(x / sqrt 2)) / 2
+Tensor abs(const Tensor& x);   // Its derivative at 0 is 0.
+
+// --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable ---
+Tensor eq(const Tensor& a, const Tensor& b);  // a ~ b, as the others
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+Tensor eq(const Tensor& a, double b);
+Tensor ne(const Tensor& a, double b);
+Tensor lt(const Tensor& a, double b);
+Tensor le(const Tensor& a, double b);
+Tensor gt(const Tensor& a, double b);
+Tensor ge(const Tensor& a, double b);
+Tensor logical_not(const Tensor& x);
+// condition ? a : b,  all three ~, condition bool
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, double b);
+// value where mask, else x.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 // x in another dtype; x itself if it has that dtype.
 Tensor to(const Tensor& x, DType dtype);
 // A copy, row by row.
@@ -46,12 +77,21 @@ Tensor operator/(double a, const Tensor& b);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // --- Reductions: reduce_ops.cc ---
-// Over all elements, into []; or over `dims`, which go, or with `keepdim` stay
+// Over all elements, into []; sums of integers are int64. Or over `dims`, which go, or with `keepdim` stay
 // as 1.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
+// The largest element; the gradient goes to the first of equals. NaN is larger
+// than everything.
+Tensor max(const Tensor& x);
+// Along a dimension, which goes unless `keepdim`, and where they lie: int64.
+struct MaxResult {
+  Tensor values;
+  Tensor indices;
+};
+MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim = false);
 // Where the largest element of the last dimension lies: x [..., n] -> int64
 // [...]. The first of equals. Not differentiable.
 Tensor argmax(const Tensor& x);
@@ -72,7 +112,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets);
 // nll_loss(log_softmax(logits), targets)
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
 
-// --- Views: view_ops.cc. They share memory, and see each other's writes ---
+// --- Views: view_ops.cc, slice_ops.cc. They see each other's writes ---
 // The same elements, row by row, in other sizes, of which one may be -1: a view
 // if the strides allow, else a copy.
 Tensor reshape(const Tensor& x, const autograd::Dims& sizes);
@@ -90,6 +130,34 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
 Tensor squeeze(const Tensor& x, std::int64_t dim);    // Drops a 1.
 Tensor unsqueeze(const Tensor& x, std::int64_t dim);  // Inserts a 1.
+
+// Every step-th element of [start, end), which are cut to the dimension's ends;
+// negative ones count from its end. step > 0.
+Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
+             std::int64_t end, std::int64_t step = 1);
+
+// --- Parts and wholes: part_ops.cc. Parts are views; being several results of
+// one operation, they must not be written in place while recorded ---
+// Parts of these sizes, which add up to that of `dim`.
+std::vector<Tensor> split(const Tensor& x,
+                          const std::vector<std::int64_t>& sizes,
+                          std::int64_t dim = 0);
+// Parts of `size`, but for the last, which may be smaller.
+std::vector<Tensor> split(const Tensor& x, std::int64_t size,
+                          std::int64_t dim = 0);
+// At most so many parts, all alike but for the last.
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
+                          std::int64_t dim = 0);
+// Every element of a dimension, which goes.
+std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
+// One after the other along a dimension; the other sizes are equal.
+Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
+// Along a new dimension; all sizes are equal.
+Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
+
+// --- Indexing: index_ops.cc; see index.h ---
+// int64 [n, dims of x]: where x is not zero, in the order of memory by rows.
+Tensor nonzero(const Tensor& x);
 
 namespace autograd {
 

@@ -21,6 +21,35 @@ bool shares_places(const Tensor& tensor) {
   return false;
 }
 
+// Why a view of this origin must not be written in place in grad mode; null if
+// it may be.
+const char* unwritable(ViewOrigin origin, bool needs_grad) {
+  switch (origin) {
+    case ViewOrigin::kUnrecordedOfGrad:
+      return "a view that was created in no_grad mode is being modified in "
+             "place with grad mode enabled, where its base could not know of "
+             "it";
+    case ViewOrigin::kInferenceMode:
+      return "a view that was created in inference mode is being modified in "
+             "place with grad mode enabled, where its base could not know of "
+             "it";
+    case ViewOrigin::kRecorded:
+      return nullptr;
+    default:
+      break;
+  }
+  if (!needs_grad) return nullptr;
+  if (origin == ViewOrigin::kOneOfSeveral) {
+    return "a view that is one output of a function that returns multiple "
+           "views is being modified in place";
+  }
+  if (origin == ViewOrigin::kCustomFunction) {
+    return "a view that was created inside a custom Function is being modified "
+           "in place, which would replace the gradient of that function";
+  }
+  return unwritable(ViewOrigin::kUnrecordedOfGrad, true);
+}
+
 }  // namespace
 
 AutogradMeta& meta_of(const Tensor& tensor) {
@@ -40,9 +69,7 @@ LeafHooks& AutogradMeta::make_hooks() {
 
 Edge gradient_edge(const Tensor& tensor) {
   if (!tensor.requires_grad()) return {};
-  if (auto node = tensor.grad_fn()) {
-    return {std::move(node), tensor.impl()->meta->output_nr};
-  }
+  if (Edge edge = current_edge(tensor)) return edge;
   return {grad_accumulator(tensor), 0};
 }
 
@@ -63,24 +90,28 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
 
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
              std::int64_t offset) {
-  return Tensor(Ref<TensorImpl>::adopt(new TensorImpl(
+  Tensor result(Ref<TensorImpl>::adopt(new TensorImpl(
       tensor.impl()->storage, tensor.dtype(), sizes, strides, offset)));
+  result.impl()->inference = tensor.impl()->inference;
+  return result;
 }
 
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset) {
   Tensor view = alias(base, sizes, strides, offset);
   const ViewOrigin inherited = base.impl()->view_origin;
-  if (inherited != ViewOrigin::kRecorded) {
-    view.impl()->view_origin = inherited;
-  } else if (is_grad_enabled()) {
+  view.impl()->view_origin = inherited;
+  if (is_unrecorded(inherited)) return view;
+  if (is_grad_enabled()) {
     AutogradMeta& meta = meta_of(view);
     meta.base = root_of(base);
-    meta.view_version = view.version();
+    meta.view_version = view.impl()->storage->version();
+  } else if (!base.requires_grad()) {
+    view.impl()->view_origin = ViewOrigin::kUnrecorded;
   } else {
-    view.impl()->view_origin = base.requires_grad()
-                                   ? ViewOrigin::kUnrecordedOfGrad
-                                   : ViewOrigin::kUnrecorded;
+    view.impl()->view_origin = is_inference_mode_enabled()
+                                   ? ViewOrigin::kInferenceMode
+                                   : ViewOrigin::kUnrecordedOfGrad;
   }
   return view;
 }
@@ -91,15 +122,16 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
         operation, ": several elements of the ", self.describe(),
         " written to lie on one place in memory; write to a clone() of it"));
   }
+  if (self.impl()->inference && !is_inference_mode_enabled()) {
+    throw InferenceError(absl::StrCat(
+        operation, ": Inplace update to inference tensor (", self.describe(),
+        ") outside InferenceMode is not allowed; write to a clone() of it"));
+  }
   if (!is_grad_enabled()) return;
-  const ViewOrigin origin = self.impl()->view_origin;
-  if (origin == ViewOrigin::kUnrecordedOfGrad ||
-      (origin == ViewOrigin::kUnrecorded && needs_grad)) {
-    throw ViewInplaceError(absl::StrCat(
-        operation,
-        ": a view that was created in no_grad mode is being "
-        "modified in place with grad mode enabled, where its base could not "
-        "know of it; create the view in grad mode, or modify it under NoGrad"));
+  if (const char* reason = unwritable(self.impl()->view_origin, needs_grad)) {
+    throw ViewInplaceError(
+        absl::StrCat(operation, ": ", reason,
+                     "; write to a clone() of it, or to what it is a view of"));
   }
   if (!self.requires_grad()) return;
   const Tensor& root = root_of(self);
@@ -110,11 +142,14 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
       "modify it under NoGrad, or a clone() of it"));
 }
 
-void finish_inplace(const Tensor& self, Ref<Node> node) {
+void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
   self.bump_version();
   if (!node) return;
   const Tensor& root = root_of(self);
-  if (!root.is_same(self)) node = copy_slices(root, self, std::move(node));
+  if (!root.is_same(self)) {
+    node->add_input(self);
+    node = copy_slices(root, self, std::move(node), edge);
+  }
   AutogradMeta& meta = meta_of(root);
   if (meta.retains_grad && meta.grad_fn) {
     meta.grad_fn->forget_grad_of(root.impl());

@@ -56,13 +56,15 @@ Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
 // What an in-place operation begins with: whether it may write to `self`.
 // `needs_grad`: whether it will be recorded.
 //   LeafInplaceError  self is, or shows, a leaf that requires grad
-//   ViewInplaceError  self is a view that was made under NoGrad
+//   ViewInplaceError  self is a view that was made under NoGrad, by a custom
+//                     function, or as one of several
+//   InferenceError    self was made under InferenceMode, which is over
 //   InvalidArgument   several elements of self lie on one place
 void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
 
 // And what it ends with: counts the write; if `node` is not null, it becomes
-// the history of `self` (and of what `self` is a view of). Edge 0 of the node
-// must be that of `self` before the write.
-void finish_inplace(const Tensor& self, Ref<Node> node);
+// the history of `self` (and of what `self` is a view of). Edge `edge` of the
+// node must be that of `self` before the write.
+void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge = 0);
 
 }  // namespace hvd::autograd

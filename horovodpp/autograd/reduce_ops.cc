@@ -2,6 +2,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -101,29 +102,46 @@ struct SumBackward : Node {
   bool is_mean = false;
 };
 
-Tensor reduce(const Tensor& x, const Reduction& reduction, bool keepdim,
-              bool is_mean) {
-  const char* operation = is_mean ? "mean" : "sum";
-  const double factor =
-      is_mean ? 1.0 / static_cast<double>(reduction.count) : 1.0;
+// Sums are made in float32 at least, and of integers in int64.
+DType dtype_of_sums(DType dtype) {
+  if (dtype == DType::kF64) return dtype;
+  return is_floating_point(dtype) ? DType::kF32 : DType::kI64;
+}
+
+// Not recorded.
+Tensor reduced(const Tensor& input, const Reduction& reduction, bool keepdim,
+               bool is_mean) {
+  NoGrad no_grad;
+  const Tensor x = to(input, dtype_of_sums(input.dtype()));
   Tensor out = zeros(keepdim ? reduction.kept : reduction.squeezed,
                      {.dtype = x.dtype()});
   const Dims strides = broadcast_strides(
       reduction.kept, contiguous_strides(reduction.kept), x.sizes());
-  if (is_mean && !is_floating_point(x.dtype())) {
-    throw_bad_dtype(x.dtype(), operation, "float32 and float64");
-  }
-  visit_arithmetic(x.dtype(), operation, [&]<typename T>(TypeTag<T>) {
-    sum_into(out.data<T>(), strides, x);
-    if (!is_mean) return;
-    map<T, T>(out, out,
-              [f = static_cast<T>(reduction.count)](T v) { return v / f; });
+  visit_arithmetic(x.dtype(), "sum", [&]<typename T>(TypeTag<T>) {
+    if constexpr (sizeof(T) >= sizeof(float)) {
+      sum_into(out.data<T>(), strides, x);
+      if (!is_mean) return;
+      map<T, T>(out, out,
+                [f = static_cast<T>(reduction.count)](T v) { return v / f; });
+    }
   });
+  return is_floating_point(input.dtype()) ? to(out, input.dtype()) : out;
+}
+
+Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
+              bool is_mean) {
+  const char* operation = is_mean ? "mean" : "sum";
+  const Tensor x = autocast_wider(input);
+  const Reduction reduction = reduction_of(x, dims, operation);
+  if (is_mean && !is_floating_point(x.dtype())) {
+    throw_bad_dtype(x.dtype(), operation, "floating point");
+  }
+  Tensor out = reduced(x, reduction, keepdim, is_mean);
   if (needs_grad(x)) {
     auto node = make_node<SumBackward>(x);
     node->kept = reduction.kept;
     node->sizes = x.sizes();
-    node->factor = factor;
+    if (is_mean) node->factor = 1.0 / static_cast<double>(reduction.count);
     node->is_mean = is_mean;
     set_history(out, std::move(node));
   }
@@ -153,15 +171,13 @@ Tensor sum_to(const Tensor& x, const Dims& sizes) {
 Tensor sum(const Tensor& x) { return sum(x, {}, false); }
 
 Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
-  return autograd::reduce(x, autograd::reduction_of(x, dims, "sum"), keepdim,
-                          false);
+  return autograd::reduce(x, dims, keepdim, false);
 }
 
 Tensor mean(const Tensor& x) { return mean(x, {}, false); }
 
 Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
-  return autograd::reduce(x, autograd::reduction_of(x, dims, "mean"), keepdim,
-                          true);
+  return autograd::reduce(x, dims, keepdim, true);
 }
 
 Tensor argmax(const Tensor& x) {
@@ -170,18 +186,21 @@ Tensor argmax(const Tensor& x) {
     throw InvalidArgument(absl::StrCat(
         "argmax: ", x.describe(), " has no last dimension to choose from"));
   }
-  const Tensor rows = x.detach().contiguous();
+  const Tensor rows = autograd::widened(x.detach()).contiguous();
   autograd::Dims sizes = x.sizes();
   const std::int64_t n = sizes.back();
   sizes.erase(sizes.size() - 1);
   Tensor out = empty(sizes, {.dtype = DType::kI64});
   auto* places = out.data<std::int64_t>();
-  autograd::visit_arithmetic(x.dtype(), "argmax", [&]<typename T>(TypeTag<T>) {
-    const T* row = rows.data<T>();
-    for (std::int64_t i = 0; i < out.num_elements(); ++i, row += n) {
-      places[i] = std::max_element(row, row + n) - row;
-    }
-  });
+  autograd::visit_arithmetic(
+      rows.dtype(), "argmax", [&]<typename T>(TypeTag<T>) {
+        if constexpr (sizeof(autograd::Loaded<T>) == sizeof(T)) {
+          const T* row = rows.data<T>();
+          for (std::int64_t i = 0; i < out.num_elements(); ++i, row += n) {
+            places[i] = std::max_element(row, row + n) - row;
+          }
+        }
+      });
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
@@ -13,16 +14,34 @@ namespace {
 
 std::atomic<std::int64_t> saved_bytes{0};
 
+bool has_grad_fn(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor.impl()->meta.get();
+  return meta != nullptr && meta->grad_fn;
+}
+
 }  // namespace
 
 std::int64_t saved_tensor_bytes() {
   return saved_bytes.load(std::memory_order_relaxed);
 }
 
+SavedTensorHooks::Disabled::Disabled(std::string reason)
+    : reason_(std::move(reason)),
+      outer_(thread_state.saved_tensor_hooks_forbidden) {
+  thread_state.saved_tensor_hooks_forbidden = &reason_;
+}
+
+SavedTensorHooks::Disabled::~Disabled() {
+  thread_state.saved_tensor_hooks_forbidden = outer_;
+}
+
 SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
     : hooks_(Ref<SavedTensorHooks>::adopt(
           new SavedTensorHooks(std::move(pack), std::move(unpack)))),
       outer_(thread_state.saved_tensor_hooks) {
+  if (thread_state.saved_tensor_hooks_forbidden != nullptr) {
+    throw HookError(*thread_state.saved_tensor_hooks_forbidden);
+  }
   thread_state.saved_tensor_hooks = hooks_.get();
 }
 
@@ -35,7 +54,13 @@ void SavedTensor::save_output(const Tensor& tensor) {
 }
 
 void SavedTensor::keep(const Tensor& tensor, bool is_output) {
+  if (tensor.impl()->inference) {
+    throw InferenceError(absl::StrCat(
+        "Inference tensors cannot be saved for backward (", tensor.describe(),
+        "); use a clone() made outside InferenceMode"));
+  }
   is_output_ = is_output;
+  has_history_ = !is_output && has_grad_fn(tensor);
   version_ = tensor.version();
   state_ = State::kHeld;
   if (SavedTensorHooks* hooks = thread_state.saved_tensor_hooks) {
@@ -80,6 +105,14 @@ void SavedTensor::check_version(const Tensor& tensor, Node& node) const {
       " instead. Modify a clone() of it, or modify it after backward"));
 }
 
+void SavedTensor::check_attached(const Tensor& tensor, Node& node) const {
+  if (!has_history_ || has_grad_fn(tensor)) return;
+  throw AutogradError(absl::StrCat(
+      "a ", tensor.describe(), " that ", node.name(),
+      " needs was detached in place (detach_) after it was saved, so that its "
+      "gradient has no way to go; use detach() instead"));
+}
+
 Tensor SavedTensor::unpack(Node& node) {
   Tensor tensor;
   std::shared_ptr<Packed> packed;
@@ -105,6 +138,7 @@ Tensor SavedTensor::unpack(Node& node) {
     tensor = packed->hooks->unpack(packed->object);
   } else {
     check_version(tensor, node);
+    check_attached(tensor, node);
   }
   if (!is_output_ || !is_grad_enabled()) return tensor;
   return with_history(tensor, Ref<Node>::share(&node), output_nr_);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "horovodpp/autograd/intrusive_ptr.h"
@@ -48,6 +49,19 @@ class SavedTensorHooks {
    private:
     Ref<SavedTensorHooks> hooks_;
     SavedTensorHooks* outer_;
+  };
+
+  // While it lives, entering a Scope on this thread throws HookError(reason).
+  class Disabled {
+   public:
+    explicit Disabled(std::string reason);
+    ~Disabled();
+    Disabled(const Disabled&) = delete;
+    Disabled& operator=(const Disabled&) = delete;
+
+   private:
+    std::string reason_;
+    const std::string* outer_;
   };
 
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
@@ -97,6 +111,7 @@ class SavedTensor {
   void pack(const Tensor& tensor, SavedTensorHooks* hooks);
   void drop();
   void check_version(const Tensor& tensor, Node& node) const;
+  void check_attached(const Tensor& tensor, Node& node) const;
 
   Tensor tensor_;
   std::shared_ptr<Packed> packed_;
@@ -105,6 +120,7 @@ class SavedTensor {
   std::uint32_t output_nr_ = 0;
   State state_ = State::kNothing;
   bool is_output_ = false;
+  bool has_history_ = false;  // An input that was no leaf.
   SpinLock lock_;
 };
 

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/view_history.h"
+#include "horovodpp/autograd/warning.h"
 
 namespace hvd {
 namespace autograd {
@@ -43,11 +44,15 @@ void Tensor::throw_undefined() {
       "a tensor that has none");
 }
 
-void Tensor::check_dtype(DType expected) const {
-  if (dtype() != expected) {
-    throw InvalidArgument(absl::StrCat("a ", describe(), " cannot be read as ",
-                                       name_of(expected)));
-  }
+void Tensor::throw_no_version() const {
+  throw autograd::InferenceError(
+      absl::StrCat("Inference tensors do not track version counter; this ",
+                   describe(), " was made under InferenceMode"));
+}
+
+void Tensor::throw_other_dtype(DType expected) const {
+  throw InvalidArgument(
+      absl::StrCat("a ", describe(), " cannot be read as ", name_of(expected)));
 }
 
 TensorView Tensor::tensor_view() const {
@@ -65,9 +70,8 @@ std::string Tensor::describe() const {
 
 bool Tensor::meta_requires_grad() const {
   const AutogradMeta& meta = *self().meta;
-  if (meta.requires_grad) return true;
-  return meta.base.defined() ? meta.base.requires_grad()
-                             : static_cast<bool>(meta.grad_fn);
+  return meta.requires_grad || meta.grad_fn ||
+         (meta.base.defined() && meta.base.requires_grad());
 }
 
 Tensor& Tensor::set_requires_grad(bool value) {
@@ -82,6 +86,11 @@ Tensor& Tensor::set_requires_grad(bool value) {
         "only tensors of floating point dtype can require gradients, not ",
         describe()));
   }
+  if (value && self().inference && !is_inference_mode_enabled()) {
+    throw autograd::InferenceError(absl::StrCat(
+        "Setting requires_grad on an inference tensor (", describe(),
+        ") outside InferenceMode is not allowed; set it on a clone()"));
+  }
   autograd::meta_of(*this).requires_grad = value;
   return *this;
 }
@@ -89,15 +98,24 @@ Tensor& Tensor::set_requires_grad(bool value) {
 bool Tensor::is_leaf() const { return !grad_fn(); }
 
 autograd::Ref<autograd::Node> Tensor::grad_fn() const {
-  return autograd::current_grad_fn(*this);
+  return autograd::current_edge(*this).node;
 }
 
 std::uint32_t Tensor::output_nr() const {
-  return self().meta == nullptr ? 0 : self().meta->output_nr;
+  return autograd::current_edge(*this).input_nr;
 }
 
 Tensor Tensor::grad() const {
-  return self().meta == nullptr ? Tensor() : self().meta->grad;
+  if (self().meta == nullptr) return Tensor();
+  const AutogradMeta& meta = *self().meta;
+  if (meta.grad_fn && !meta.retains_grad && !meta.grad.defined()) {
+    autograd::warn_once(
+        "grad() of a non-leaf",
+        absl::StrCat("grad() of a ", describe(),
+                     " that is no leaf is asked for; it is not kept unless "
+                     "retain_grad() is called before backward"));
+  }
+  return meta.grad;
 }
 
 void Tensor::set_grad(const Tensor& grad) const {
@@ -114,11 +132,11 @@ void Tensor::retain_grad() const {
     throw autograd::NotDifferentiableError(
         "retain_grad: this tensor does not require grad");
   }
-  const auto node = grad_fn();
+  const auto [node, output_nr] = autograd::current_edge(*this);
   AutogradMeta& meta = autograd::meta_of(*this);
   if (!node || meta.retains_grad) return;
   meta.retains_grad = true;
-  node->retain_grad_of(*this, meta.output_nr);
+  node->retain_grad_of(*this, output_nr);
 }
 
 bool Tensor::retains_grad() const {
@@ -132,8 +150,8 @@ autograd::HookHandle Tensor::add_hook(
         "register_hook: this tensor does not require grad, so that no gradient "
         "would ever reach the hook");
   }
-  if (const auto node = grad_fn()) {
-    return node->make_hooks().tensor.add({output_nr(), std::move(hook)});
+  if (const auto edge = autograd::current_edge(*this)) {
+    return edge.node->make_hooks().tensor.add({edge.input_nr, std::move(hook)});
   }
   return autograd::meta_of(*this).make_hooks().tensor.add(std::move(hook));
 }
@@ -165,6 +183,24 @@ void Tensor::backward(const Tensor& gradient,
 
 Tensor Tensor::detach() const {
   return autograd::alias(*this, sizes(), strides(), storage_offset());
+}
+
+Tensor& Tensor::detach_() {
+  AutogradMeta* meta = self().meta.get();
+  if (meta == nullptr) return *this;
+  if (meta->base.defined()) {
+    throw autograd::AutogradError(absl::StrCat(
+        "detach_: Can't detach views in-place (", describe(),
+        "); use detach(), or detach_() what it is a view of before"));
+  }
+  if (meta->retains_grad && meta->grad_fn) {
+    meta->grad_fn->forget_grad_of(impl());
+  }
+  meta->retains_grad = false;
+  meta->requires_grad = false;
+  meta->output_nr = 0;
+  meta->grad_fn = nullptr;
+  return *this;
 }
 
 Tensor Tensor::data() const {

@@ -35,6 +35,7 @@
 namespace hvd {
 
 namespace autograd {
+class Index;
 class Node;
 struct BackwardOptions;
 }  // namespace autograd
@@ -85,7 +86,12 @@ class Tensor {
   std::string to_string() const;
 
   // How often this memory was written in place.
-  std::uint32_t version() const { return self().storage->version(); }
+  //   InferenceError  the tensor was made under InferenceMode
+  std::uint32_t version() const {
+    if (self().inference) throw_no_version();
+    return self().storage->version();
+  }
+  bool is_inference() const { return self().inference; }
   // Says that it was, after writing through a pointer.
   void bump_version() const { self().storage->bump_version(); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
@@ -145,6 +151,10 @@ class Tensor {
 
   // The same memory and version without history.
   Tensor detach() const;
+  // Forgets how this tensor came about: it becomes a leaf that does not require
+  // grad.
+  //   AutogradError  the tensor is a view, whose base would not know
+  Tensor& detach_();
   // The same memory without history and with a version of its own: writes go
   // unnoticed by the graph. For those who know that it does not matter.
   Tensor data() const;
@@ -174,6 +184,17 @@ class Tensor {
   Tensor select(std::int64_t dim, std::int64_t index) const;
   Tensor squeeze(std::int64_t dim) const;
   Tensor unsqueeze(std::int64_t dim) const;
+  Tensor slice(std::int64_t dim, std::int64_t start, std::int64_t end,
+               std::int64_t step = 1) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
+  std::vector<Tensor> unbind(std::int64_t dim = 0) const;
+  // x[…] and x[…] = value: see index.h.
+  Tensor index(const std::vector<autograd::Index>& indices) const;
+  const Tensor& index_put_(const std::vector<autograd::Index>& indices,
+                           const Tensor& value) const;
+  const Tensor& index_put_(const std::vector<autograd::Index>& indices,
+                           double value) const;
   const Tensor& add_(const Tensor& other, double alpha = 1.0) const;
   const Tensor& add_(double value) const;
   const Tensor& sub_(const Tensor& other) const;
@@ -183,6 +204,8 @@ class Tensor {
   const Tensor& fill_(double value) const;
   const Tensor& copy_(const Tensor& source) const;
   const Tensor& relu_() const;
+  const Tensor& exp_() const;
+  const Tensor& sin_() const;
   const Tensor& operator+=(const Tensor& other) const { return add_(other); }
   const Tensor& operator+=(double value) const { return add_(value); }
   const Tensor& operator-=(const Tensor& other) const { return sub_(other); }
@@ -201,7 +224,11 @@ class Tensor {
     return *impl_.get();
   }
   [[noreturn]] static void throw_undefined();
-  void check_dtype(DType expected) const;
+  [[noreturn]] void throw_no_version() const;
+  void check_dtype(DType expected) const {
+    if (dtype() != expected) throw_other_dtype(expected);
+  }
+  [[noreturn]] void throw_other_dtype(DType expected) const;
   bool meta_requires_grad() const;
   autograd::HookHandle add_hook(
       std::function<Tensor(const Tensor&)> hook) const;

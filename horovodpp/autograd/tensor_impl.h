@@ -13,6 +13,7 @@
 #include "horovodpp/autograd/dims.h"
 #include "horovodpp/autograd/intrusive_ptr.h"
 #include "horovodpp/autograd/storage.h"
+#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/core/dtype.h"
 
 namespace hvd::autograd {
@@ -22,13 +23,24 @@ struct AutogradMetaDeleter {
   void operator()(AutogradMeta* meta) const;
 };
 
-// How a view came about. Of one made while nothing was recorded, graphs know
-// nothing, so that it must not be written when something is.
+// How a view came about, which decides whether it may be written in place while
+// something is recorded. Of one made while nothing was recorded graphs know
+// nothing; that of one of several views, or of a custom function, cannot be
+// rewritten.
 enum class ViewOrigin : std::uint8_t {
   kRecorded,  // Or no view.
   kUnrecorded,
   kUnrecordedOfGrad,  // And its base required grad.
+  kInferenceMode,     // The same, under InferenceMode.
+  kOneOfSeveral,
+  kCustomFunction,
 };
+
+inline bool is_unrecorded(ViewOrigin origin) {
+  return origin == ViewOrigin::kUnrecorded ||
+         origin == ViewOrigin::kUnrecordedOfGrad ||
+         origin == ViewOrigin::kInferenceMode;
+}
 
 class TensorImpl : public Pooled {
  public:
@@ -40,7 +52,8 @@ class TensorImpl : public Pooled {
         sizes(shape),
         strides(steps),
         dtype(type),
-        contiguous(is_contiguous(shape, steps)) {}
+        contiguous(is_contiguous(shape, steps)),
+        inference(thread_state.inference_mode) {}
 
   void retain() { counts_.fetch_add(kStrong, std::memory_order_relaxed); }
   void release() {
@@ -80,6 +93,7 @@ class TensorImpl : public Pooled {
   Dims strides;
   DType dtype;
   bool contiguous;
+  bool inference;  // Made under InferenceMode: never part of a graph.
   ViewOrigin view_origin = ViewOrigin::kRecorded;
 
  private:

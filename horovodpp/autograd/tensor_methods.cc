@@ -55,4 +55,18 @@ Tensor Tensor::unsqueeze(std::int64_t dim) const {
   return hvd::unsqueeze(*this, dim);
 }
 
+Tensor Tensor::slice(std::int64_t dim, std::int64_t start, std::int64_t end,
+                     std::int64_t step) const {
+  return hvd::slice(*this, dim, start, end, step);
+}
+std::vector<Tensor> Tensor::split(std::int64_t size, std::int64_t dim) const {
+  return hvd::split(*this, size, dim);
+}
+std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dim) const {
+  return hvd::chunk(*this, chunks, dim);
+}
+std::vector<Tensor> Tensor::unbind(std::int64_t dim) const {
+  return hvd::unbind(*this, dim);
+}
+
 }  // namespace hvd

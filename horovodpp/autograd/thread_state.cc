@@ -7,10 +7,23 @@ namespace hvd::autograd {
 
 constinit thread_local ThreadState thread_state{};
 
+namespace {
+
+// All but what the engine keeps for itself on each thread.
+void put_in_force(const ThreadState& state) {
+  ThreadState next = state;
+  next.graph_task = thread_state.graph_task;
+  next.backward_depth = thread_state.backward_depth;
+  next.next_sequence = thread_state.next_sequence;
+  thread_state = next;
+}
+
+}  // namespace
+
 Surroundings Surroundings::capture() {
   Surroundings result;
-  result.grad_enabled_ = thread_state.grad_enabled;
-  result.generator_ = &default_generator();
+  result.state_ = thread_state;
+  result.state_.generator = &default_generator();
   result.saved_tensor_hooks_ =
       Ref<SavedTensorHooks>::share(thread_state.saved_tensor_hooks);
   return result;
@@ -21,15 +34,9 @@ Surroundings::~Surroundings() = default;
 
 Surroundings::Scope::Scope(const Surroundings& surroundings)
     : saved_(thread_state) {
-  thread_state.grad_enabled = surroundings.grad_enabled_;
-  thread_state.generator = surroundings.generator_;
-  thread_state.saved_tensor_hooks = surroundings.saved_tensor_hooks_.get();
+  put_in_force(surroundings.state_);
 }
 
-Surroundings::Scope::~Scope() {
-  thread_state.grad_enabled = saved_.grad_enabled;
-  thread_state.generator = saved_.generator;
-  thread_state.saved_tensor_hooks = saved_.saved_tensor_hooks;
-}
+Surroundings::Scope::~Scope() { put_in_force(saved_); }
 
 }  // namespace hvd::autograd

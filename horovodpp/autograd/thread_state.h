@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "horovodpp/autograd/intrusive_ptr.h"
 
@@ -20,20 +21,33 @@ namespace autograd {
 
 class Generator;
 class GraphTask;
+class Node;
+class Warnings;
+struct AutocastState;
 class SavedTensorHooks;
 
 // Plain data: reading it costs an instruction or two.
 struct ThreadState {
   bool grad_enabled = true;
+  bool inference_mode = false;
   Generator* generator = nullptr;                  // Null: the thread's own.
   SavedTensorHooks* saved_tensor_hooks = nullptr;  // Kept alive by its scope.
+  // Why saved-tensor hooks must not be set; null if they may be.
+  const std::string* saved_tensor_hooks_forbidden = nullptr;
+  AutocastState* autocast = nullptr;  // Kept alive by its scope,
+  Warnings* warnings = nullptr;       // likewise.
+  bool detect_anomaly = false;
+  bool check_nan = false;
+  const Node* running_node = nullptr;  // Under detect_anomaly.
   // The engine's:
   GraphTask* graph_task = nullptr;  // The innermost backward that runs here.
   int backward_depth = 0;           // How many run, on this call chain.
   std::uint64_t next_sequence = 0;  // Of the node made next.
 };
 
-extern constinit thread_local ThreadState thread_state;
+// At a fixed distance from the thread pointer, in a shared library too.
+[[gnu::tls_model(
+    "initial-exec")]] extern constinit thread_local ThreadState thread_state;
 
 // Owns what it remembers.
 class Surroundings {
@@ -60,8 +74,8 @@ class Surroundings {
 
  private:
   Surroundings() = default;
-  bool grad_enabled_ = true;
-  Generator* generator_ = nullptr;
+  // The part of it that a scope sets; not the engine's.
+  ThreadState state_;
   Ref<SavedTensorHooks> saved_tensor_hooks_;
 };
 
@@ -91,5 +105,27 @@ struct NoGrad : SetGradEnabled {
 struct EnableGrad : SetGradEnabled {
   EnableGrad() : SetGradEnabled(true) {}
 };
+
+// Stronger than NoGrad: tensors made in its scope can never be part of a graph,
+// for which they have no version to check and cost less. Outside of it they may
+// be read, and be cloned into normal ones. EnableGrad within records normal
+// tensors again.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true)
+      : before_(autograd::thread_state.inference_mode), grad_(!enabled) {
+    autograd::thread_state.inference_mode = enabled;
+  }
+  ~InferenceMode() { autograd::thread_state.inference_mode = before_; }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+
+ private:
+  bool before_;
+  SetGradEnabled grad_;
+};
+inline bool is_inference_mode_enabled() {
+  return autograd::thread_state.inference_mode;
+}
 
 }  // namespace hvd

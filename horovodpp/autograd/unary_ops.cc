@@ -1,5 +1,7 @@
 #include <cmath>
+#include <cstring>
 
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -13,8 +15,8 @@ template <typename F>
 Tensor floating(const Tensor& x, const char* operation, F f) {
   check_defined(x, operation);
   Tensor out = empty_like(x);
-  visit_floating(x.dtype(), operation,
-                 [&]<typename T>(TypeTag<T>) { map<T, T>(out, x, f); });
+  visit_any_floating(x.dtype(), operation,
+                     [&]<typename T>(TypeTag<T>) { map<T, T>(out, x, f); });
   return out;
 }
 
@@ -101,8 +103,8 @@ To converted(From value) {
 
 Tensor relu_backward(const Tensor& grad, const Tensor& y) {
   Tensor out = empty_like(grad);
-  visit_floating(grad.dtype(), "relu", [&]<typename T>(TypeTag<T>) {
-    map2<T>(out, grad, y, [](T g, T v) { return v > T(0) ? g : T(0); });
+  visit_any_floating(grad.dtype(), "relu", [&]<typename T>(TypeTag<T>) {
+    map2<T>(out, grad, y, [](auto g, auto v) { return v > 0 ? g : 0; });
   });
   if (needs_grad(grad)) {
     auto node = make_node<ReluBackwardBackward>(grad);
@@ -113,9 +115,13 @@ Tensor relu_backward(const Tensor& grad, const Tensor& y) {
 }
 
 void convert_into(const Tensor& out, const Tensor& x) {
+  if (out.dtype() == x.dtype() && out.is_contiguous() && x.is_contiguous()) {
+    if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
+    return;
+  }
   visit(out.dtype(), [&]<typename To>(TypeTag<To>) {
     visit(x.dtype(), [&]<typename From>(TypeTag<From>) {
-      map<To, From>(out, x, [](From v) { return converted<To>(v); });
+      map<To, From>(out, x, [](auto v) { return converted<To>(v); });
     });
   });
 }
@@ -137,13 +143,14 @@ Tensor neg(const Tensor& x) {
   autograd::check_defined(x, "neg");
   Tensor out = empty_like(x);
   autograd::visit_arithmetic(x.dtype(), "neg", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(out, x, [](T v) { return -v; });
+    autograd::map<T, T>(out, x, [](auto v) { return -v; });
   });
   if (needs_grad(x)) set_history(out, make_node<autograd::NegBackward>(x));
   return out;
 }
 
 Tensor exp(const Tensor& x) {
+  if (autograd::autocast_widens(x)) return exp(autograd::autocast_wider(x));
   Tensor out = autograd::floating(x, "exp", [](auto v) { return std::exp(v); });
   if (needs_grad(x)) {
     auto node = make_node<autograd::ExpBackward>(x);
@@ -154,6 +161,7 @@ Tensor exp(const Tensor& x) {
 }
 
 Tensor log(const Tensor& x) {
+  if (autograd::autocast_widens(x)) return log(autograd::autocast_wider(x));
   Tensor out = autograd::floating(x, "log", [](auto v) { return std::log(v); });
   if (needs_grad(x)) {
     auto node = make_node<autograd::LogBackward>(x);

@@ -1,5 +1,6 @@
 #include "horovodpp/autograd/view_history.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -52,22 +53,22 @@ struct CopySlices : Node {
     std::vector<Tensor> slice_grads{slice.clone()};
     std::vector<Tensor> slice_results(fn->next_edges().size());
     fn->apply(slice_grads, slice_results);
-    for (std::size_t i = 1; i < results.size(); ++i) {
-      results[i] = std::move(slice_results[i]);
-    }
-    if (!wants(0)) return;
-    if (slice_results[0].defined()) {
-      slice.copy_(slice_results[0]);
+    const Tensor written_grad = std::move(slice_results[written]);
+    std::move(slice_results.begin(), slice_results.end(), results.begin());
+    if (!wants(written)) return;
+    if (written_grad.defined()) {
+      slice.copy_(written_grad);
     } else {
       slice.zero_();
     }
-    results[0] = std::move(whole);
+    results[written] = std::move(whole);
   }
   void release_saved() override { fn->release_saved(); }
 
   Geometry base;
   Geometry view;
   Ref<Node> fn;
+  std::size_t written = 0;
 };
 
 Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
@@ -101,10 +102,10 @@ Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
   return result;
 }
 
-Ref<Node> current_grad_fn(const Tensor& tensor) {
+Edge current_edge(const Tensor& tensor) {
   AutogradMeta* meta = tensor.impl()->meta.get();
-  if (meta == nullptr) return nullptr;
-  if (!meta->base.defined()) return meta->grad_fn;
+  if (meta == nullptr) return {};
+  if (!meta->base.defined()) return {meta->grad_fn, meta->output_nr};
 
   Ref<Node> replaced;  // Dies after the lock: a graph may go with it.
   SpinLockHolder lock(meta->lock);
@@ -115,19 +116,23 @@ Ref<Node> current_grad_fn(const Tensor& tensor) {
       meta->grad_fn->forget_grad_of(tensor.impl());
     }
     auto node = as_strided_node(meta->base, tensor);
-    const std::uint32_t output_nr = node->add_input(tensor);
-    if (meta->retains_grad) node->retain_grad_of(tensor, output_nr);
+    meta->output_nr = node->add_input(tensor);
+    if (meta->retains_grad) node->retain_grad_of(tensor, meta->output_nr);
     replaced = std::move(meta->grad_fn);
     meta->grad_fn = std::move(node);
     meta->view_version = version;
   }
-  return meta->grad_fn;
+  return {meta->grad_fn, meta->output_nr};
 }
 
-Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node) {
-  auto slices = make_node<CopySlices>(base);
+Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
+                      std::size_t written) {
+  auto slices = make_node<CopySlices>();
   const auto edges = node->next_edges();
-  for (std::size_t i = 1; i < edges.size(); ++i) slices->add_edge(edges[i]);
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    slices->add_edge(i == written ? gradient_edge(base) : edges[i]);
+  }
+  slices->written = written;
   slices->base = Geometry::of(base);
   slices->view = Geometry::of(view);
   slices->fn = std::move(node);

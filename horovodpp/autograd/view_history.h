@@ -20,12 +20,14 @@ struct Geometry {
   std::int64_t offset = 0;
 };
 
-// The node that made `tensor`; null for a leaf. Brings a stale view up to date.
-Ref<Node> current_grad_fn(const Tensor& tensor);
+// The node that made `tensor`, and which of its results this is; no node for a
+// leaf. Brings a stale view up to date.
+Edge current_edge(const Tensor& tensor);
 
-// The history of `base` after `node`'s operation wrote to its view `view`.
-// Called before `base` gets it.
-Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node);
+// The history of `base` after `node`'s operation wrote to its view `view`, which
+// is input `written` of that operation. Called before `base` gets it.
+Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
+                      std::size_t written);
 
 // The gradient of as_strided: a tensor like `base` that is the sum, at every
 // place, of the elements of `gradient` that `view` has there. Differentiable.

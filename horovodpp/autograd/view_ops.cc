@@ -37,48 +37,6 @@ struct ExpandBackward : Node {
   Dims sizes;
 };
 
-Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
-                       std::int64_t start);
-
-// dx = narrow_backward(dy):  ddy = narrow(ddx)
-struct NarrowBackwardBackward : Node {
-  const char* name() const override { return "NarrowBackwardBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] =
-        narrow(grads[0], static_cast<std::int64_t>(dim), start, length);
-  }
-  std::size_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t length = 0;
-};
-
-// y = narrow(x):  dx = dy there, 0 elsewhere
-struct NarrowBackward : Node {
-  const char* name() const override { return "NarrowBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = narrow_backward(grads[0], sizes, dim, start);
-  }
-  Dims sizes;
-  std::size_t dim = 0;
-  std::int64_t start = 0;
-};
-
-Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
-                       std::int64_t start) {
-  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
-  convert_into(
-      alias(out, grad.sizes(), out.strides(), start * out.strides()[dim]),
-      grad);
-  if (needs_grad(grad)) {
-    auto node = make_node<NarrowBackwardBackward>(grad);
-    node->dim = dim;
-    node->start = start;
-    node->length = grad.sizes()[dim];
-    set_history(out, std::move(node));
-  }
-  return out;
-}
-
 // `sizes` with its -1, if any, replaced by what is missing.
 Dims inferred(const Tensor& x, Dims sizes, const char* operation) {
   std::int64_t known = 1;
@@ -223,33 +181,6 @@ Tensor expand(const Tensor& x, const Dims& sizes) {
     autograd::set_history(out, std::move(node));
   }
   return out;
-}
-
-Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
-              std::int64_t length) {
-  autograd::check_defined(x, "narrow");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "narrow");
-  if (start < 0 || length < 0 || start > x.sizes()[d] - length) {
-    throw InvalidArgument(absl::StrCat(
-        "narrow: elements [", start, ", ", start + length, ") of dimension ", d,
-        " are not within shape ", x.shape().to_string()));
-  }
-  Dims sizes = x.sizes();
-  sizes[d] = length;
-  Tensor out = autograd::make_view(x, sizes, x.strides(),
-                                   x.storage_offset() + start * x.strides()[d]);
-  if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::NarrowBackward>(x);
-    node->sizes = x.sizes();
-    node->dim = d;
-    node->start = start;
-    autograd::set_history(out, std::move(node));
-  }
-  return out;
-}
-
-Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
-  return squeeze(narrow(x, dim, index, 1), dim);
 }
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {

@@ -10,6 +10,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
+// Item 130.
 TEST(AccumulateGrad, TakesAFreshGradientOver) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = x * 3.0;
@@ -31,6 +32,7 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
   EXPECT_TRUE(v.grad().is_contiguous());
 }
 
+// Item 131.
 TEST(AccumulateGrad, CopiesTheGradientOfTheCaller) {
   Tensor x = leaf({1, 2}, {2});
   Tensor g = constant({3, 4}, {2});
@@ -39,6 +41,7 @@ TEST(AccumulateGrad, CopiesTheGradientOfTheCaller) {
   EXPECT_THAT(values(x.grad()), ElementsAre(3, 4));
 }
 
+// Item 132.
 TEST(AccumulateGrad, AddsInPlaceUnlessRecorded) {
   Tensor x = leaf({1, 2}, {2});
   (x * 2.0).backward(ones64({2}));
@@ -51,6 +54,7 @@ TEST(AccumulateGrad, AddsInPlaceUnlessRecorded) {
   EXPECT_THAT(values(x.grad()), Each(9));
 }
 
+// Item 133.
 TEST(AccumulateGrad, LaysGradientsOutLikeTheParameter) {
   Tensor dense = leaf({1, 2, 3, 4, 5, 6}, {2, 3}).detach().t();
   dense.set_requires_grad(true);
@@ -63,6 +67,7 @@ TEST(AccumulateGrad, LaysGradientsOutLikeTheParameter) {
   EXPECT_EQ(gaps.grad().strides(), autograd::Dims({2, 1}));
 }
 
+// Item 134.
 TEST(AccumulateGrad, ConvertsTheGradientToTheLeafsDtype) {
   Tensor x = ones({2}, {.requires_grad = true});
   x.to(DType::kF64).backward(constant({3, 4}, {2}));
@@ -71,7 +76,8 @@ TEST(AccumulateGrad, ConvertsTheGradientToTheLeafsDtype) {
   EXPECT_THAT(x.grad().to_vector<float>(), ElementsAre(4, 5));
 }
 
-TEST(AccumulateGrad, And135_SumsGradientsDownToTheOperand) {
+// Items 117, 135.
+TEST(AccumulateGrad, SumsGradientsDownToTheOperand) {
   Tensor row = leaf({1, 2, 3}, {3}), column = leaf({1, 2}, {2, 1});
   Tensor scalar = leaf(5);
   (row + column + scalar).sum().backward();
@@ -86,10 +92,22 @@ TEST(AccumulateGrad, And135_SumsGradientsDownToTheOperand) {
   EXPECT_THAT(values(some.grad()), ElementsAre(0, 0, 0, 0));
 }
 
+// Item 136.
 TEST(AccumulateGrad, TakesGradientsThatRepeatElements) {
   Tensor x = leaf({1, 2, 3, 4}, {2, 2});
   x.matmul(x).backward(ones64({1, 1}).expand({2, 2}));
   EXPECT_THAT(values(x.grad()), ElementsAre(7, 11, 9, 13));
+}
+
+// Item 138.
+TEST(AccumulateGrad, AddsIntoTheMemoryThatTheGradientWasGiven) {
+  Tensor buffer = zeros({10}, {.dtype = DType::kF64});
+  Tensor w = leaf({1, 2, 3}, {3});
+  w.set_grad(buffer.narrow(0, 4, 3));
+  const void* place = w.grad().raw_data();
+  for (int step = 0; step < 2; ++step) (w * w).sum().backward();
+  EXPECT_EQ(w.grad().raw_data(), place);
+  EXPECT_THAT(values(buffer), ElementsAre(0, 0, 0, 0, 4, 8, 12, 0, 0, 0));
 }
 
 TEST(AccumulateGrad, IsMadeOnDemandAndGoesWithItsGraph) {

@@ -27,6 +27,7 @@ struct WorkedExample {
   Tensor loss = l4.mean();
 };
 
+// Item 1.
 TEST(Graph, AnOperationRecordsItself) {
   Tensor a = leaf(2);
   Tensor b = exp(a);
@@ -35,6 +36,7 @@ TEST(Graph, AnOperationRecordsItself) {
   EXPECT_FALSE(a.grad_fn());
 }
 
+// Item 2.
 TEST(Graph, TheWorkedExampleHasItsValues) {
   WorkedExample e;
   EXPECT_THAT(values(e.l1), Each(2));
@@ -44,6 +46,7 @@ TEST(Graph, TheWorkedExampleHasItsValues) {
   EXPECT_EQ(value(e.loss), 40);
 }
 
+// Item 3.
 TEST(Graph, BeforeBackwardThereAreNodesAndNoGradients) {
   WorkedExample e;
   for (const Tensor& t : {e.w1, e.w2, e.w3, e.l1, e.loss}) {
@@ -54,7 +57,8 @@ TEST(Graph, BeforeBackwardThereAreNodesAndNoGradients) {
   EXPECT_STREQ(e.loss.grad_fn()->name(), "MeanBackward");
 }
 
-TEST(Graph, And5_OnlyLeavesGetGradients) {
+// Items 4, 5.
+TEST(Graph, OnlyLeavesGetGradients) {
   WorkedExample e;
   e.loss.backward();
   EXPECT_EQ(value(e.w1.grad()), 28);
@@ -67,6 +71,7 @@ TEST(Graph, And5_OnlyLeavesGetGradients) {
   }
 }
 
+// Item 6.
 TEST(Graph, RetainGradKeepsInnerGradients) {
   WorkedExample e;
   for (const Tensor& t : {e.l1, e.l2, e.l3, e.l4, e.loss}) t.retain_grad();
@@ -78,6 +83,7 @@ TEST(Graph, RetainGradKeepsInnerGradients) {
   EXPECT_THAT(values(e.l3.grad()), Each(1.25));
 }
 
+// Item 7.
 TEST(Graph, HooksFireOnceInBackwardOrderWithTheWholeGradient) {
   WorkedExample e;
   std::vector<double> seen;
@@ -89,7 +95,8 @@ TEST(Graph, HooksFireOnceInBackwardOrderWithTheWholeGradient) {
   EXPECT_FALSE(e.loss.grad().defined());
 }
 
-TEST(Graph, And9_RequiresGradSpreads) {
+// Items 8, 9.
+TEST(Graph, RequiresGradSpreads) {
   Tensor a = leaf(2);
   Tensor b = constant(3);
   EXPECT_TRUE((a + b).requires_grad());
@@ -99,18 +106,21 @@ TEST(Graph, And9_RequiresGradSpreads) {
   EXPECT_TRUE(a.is_leaf());
 }
 
+// Item 10.
 TEST(Graph, IntegersHaveNoGradients) {
   EXPECT_ERROR(std::invalid_argument, "floating point",
                zeros({2}, {.dtype = DType::kI64}).set_requires_grad(true));
   EXPECT_FALSE(argmax(leaf({1, 2}, {2})).requires_grad());
 }
 
+// Item 11.
 TEST(Graph, ANonLeafKeepsRequiringGrad) {
   Tensor z = leaf(2) * leaf(3);
   EXPECT_THROW(z.set_requires_grad(false), AutogradError);
   EXPECT_TRUE(z.set_requires_grad(true).is_same(z));
 }
 
+// Item 13.
 TEST(Graph, EdgesLeadToTheProducersOfTheInputs) {
   Tensor x = leaf(1), y = leaf(2);
   Tensor a = x + y;
@@ -125,6 +135,7 @@ TEST(Graph, EdgesLeadToTheProducersOfTheInputs) {
   EXPECT_FALSE(b.grad_fn()->next_edges()[1]);
 }
 
+// Item 14.
 TEST(Graph, RetainGradKeepsNoTensorAlive) {
   Tensor x = leaf(3);
   Tensor y = x * 2.0;
@@ -137,6 +148,7 @@ TEST(Graph, RetainGradKeepsNoTensorAlive) {
   EXPECT_EQ(value(x.grad()), 1);
 }
 
+// Item 15.
 TEST(Graph, BackwardFreesWhatWasSaved) {
   ASSERT_EQ(autograd::saved_tensor_bytes(), 0);
   WorkedExample e;
@@ -145,6 +157,7 @@ TEST(Graph, BackwardFreesWhatWasSaved) {
   EXPECT_EQ(autograd::saved_tensor_bytes(), 0);
 }
 
+// Item 16.
 TEST(Backward, ASecondBackwardIsRefused) {
   Tensor a = leaf({3, 1}, {2});
   Tensor loss = (a * a).mean();
@@ -154,6 +167,7 @@ TEST(Backward, ASecondBackwardIsRefused) {
   EXPECT_THAT(values(a.grad()), ElementsAre(3, 1));
 }
 
+// Item 17.
 TEST(Backward, ARetainedGraphRunsAgain) {
   Tensor a = leaf({3, 1}, {2});
   Tensor loss = (a * a).mean();
@@ -162,6 +176,7 @@ TEST(Backward, ARetainedGraphRunsAgain) {
   EXPECT_THAT(values(a.grad()), ElementsAre(6, 2));
 }
 
+// Item 18.
 TEST(Backward, AGraphThatSavesNothingRunsAgain) {
   Tensor b = leaf(1);
   Tensor c = b + 1.0;
@@ -170,7 +185,8 @@ TEST(Backward, AGraphThatSavesNothingRunsAgain) {
   EXPECT_EQ(value(b.grad()), 2);
 }
 
-TEST(Backward, And34_GradientsAddUpUntilForgotten) {
+// Items 19, 34.
+TEST(Backward, GradientsAddUpUntilForgotten) {
   Tensor a = leaf(3);
   for (int i = 0; i < 5; ++i) (a * a).backward();
   EXPECT_EQ(value(a.grad()), 30);
@@ -180,7 +196,8 @@ TEST(Backward, And34_GradientsAddUpUntilForgotten) {
   EXPECT_EQ(value(a.grad()), 6);
 }
 
-TEST(Backward, And21_TheGradientMustFitTheRoot) {
+// Items 20, 21.
+TEST(Backward, TheGradientMustFitTheRoot) {
   Tensor x = leaf({1, 2}, {2});
   EXPECT_ERROR(NonScalarError,
                "grad can be implicitly created only for scalar outputs",
@@ -189,7 +206,8 @@ TEST(Backward, And21_TheGradientMustFitTheRoot) {
                (x * 2.0).backward(ones64({3})));
 }
 
-TEST(Backward, And23_ARootMustRequireGrad) {
+// Items 22, 23.
+TEST(Backward, ARootMustRequireGrad) {
   EXPECT_ERROR(NotDifferentiableError, "does not require grad",
                ones64({1}).backward());
   Tensor a = leaf(1);
@@ -199,6 +217,7 @@ TEST(Backward, And23_ARootMustRequireGrad) {
   EXPECT_FALSE(a.grad().defined());
 }
 
+// Item 24.
 TEST(Backward, ARootGivenTwiceCountsTwice) {
   Tensor a = leaf({1, 2}, {2}), b = leaf({3, 4}, {2});
   Tensor x = a * b;
@@ -208,6 +227,7 @@ TEST(Backward, ARootGivenTwiceCountsTwice) {
   EXPECT_THAT(values(b.grad()), ElementsAre(2, 40));
 }
 
+// Item 25.
 TEST(Backward, ARootMayLieBelowAnother) {
   Tensor x = leaf(2);
   Tensor y = x * x;
@@ -216,6 +236,7 @@ TEST(Backward, ARootMayLieBelowAnother) {
   EXPECT_EQ(value(x.grad()), 2 * 2 * 5 + 6 * 32 * 7);
 }
 
+// Item 26.
 TEST(Backward, RootsShareAGraph) {
   Tensor x = leaf(1), y = leaf(2), q = leaf(3), a = leaf(4), b = leaf(5);
   Tensor q2 = q * 2.0;
@@ -227,6 +248,7 @@ TEST(Backward, RootsShareAGraph) {
   EXPECT_EQ(value(a.grad()), 500);
 }
 
+// Item 27.
 TEST(Backward, OnlyTheGivenInputsGetGradients) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor z = x * y;
@@ -237,6 +259,7 @@ TEST(Backward, OnlyTheGivenInputsGetGradients) {
                z.backward({}, {.inputs = std::vector<Tensor>{}}));
 }
 
+// Item 28.
 TEST(Backward, InputsNeedNotBeLeaves) {
   Tensor x = leaf(2), y = leaf(3), z = leaf(1);
   Tensor xn = x * 1.0;
@@ -248,7 +271,8 @@ TEST(Backward, InputsNeedNotBeLeaves) {
   EXPECT_FALSE(z.grad().defined());
 }
 
-TEST(Backward, And30_AnUnusedPartHasZeros) {
+// Items 29, 30.
+TEST(Backward, AnUnusedPartHasZeros) {
   Tensor x = leaf({1, 2, 3, 4, 5}, {5});
   Tensor part = x.narrow(0, 2, 1);
   (part * 4.0).sum().backward();
@@ -276,6 +300,7 @@ Tensor custom(const Tensor& x, std::function<Tensor(const Tensor&)> formula) {
   return y;
 }
 
+// Item 31.
 TEST(Backward, AnUndefinedGradientLeavesTheLeafWithout) {
   Tensor x = leaf({1, 2}, {2});
   int fired = 0;
@@ -287,6 +312,7 @@ TEST(Backward, AnUndefinedGradientLeavesTheLeafWithout) {
   EXPECT_EQ(fired, 0);
 }
 
+// Item 32.
 TEST(Backward, AGradientOfTheWrongShapeIsNamed) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = custom(x, [](const Tensor&) { return ones64({3}); });
@@ -294,6 +320,7 @@ TEST(Backward, AGradientOfTheWrongShapeIsNamed) {
   EXPECT_ERROR(AutogradError, "CustomBackward", y.sum().backward());
 }
 
+// Item 33.
 TEST(Backward, AnExceptionReachesTheCallerAndTheEngineLivesOn) {
   struct Unusual {
     int code;

@@ -16,6 +16,7 @@ using autograd::NotDifferentiableError;
 using testing::Each;
 using testing::ElementsAre;
 
+// Item 107.
 TEST(Grad, LeavesGradientsAlone) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor m = x * y;
@@ -26,6 +27,7 @@ TEST(Grad, LeavesGradientsAlone) {
   EXPECT_FALSE(x.grad().defined());
 }
 
+// Item 108.
 TEST(Grad, AnUnusedInputIsAnErrorUnlessAllowed) {
   Tensor x = leaf(2), y = leaf({1, 1}, {2});
   EXPECT_ERROR(NotDifferentiableError, "Set allow_unused if",
@@ -39,6 +41,7 @@ TEST(Grad, AnUnusedInputIsAnErrorUnlessAllowed) {
                NotDifferentiableError);
 }
 
+// Item 109.
 TEST(Grad, RunsOnlyWhatLeadsToTheInputs) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor side = y * 2.0;
@@ -47,6 +50,7 @@ TEST(Grad, RunsOnlyWhatLeadsToTheInputs) {
   EXPECT_EQ(value(autograd::grad({x * 5.0 + side}, {x})[0]), 5);
 }
 
+// Item 110.
 TEST(DoubleBackward, AGradientHasAGradient) {
   Tensor x = leaf({1, 2}, {2}), y = leaf({3, 4}, {2});
   Tensor z = x * x + y * x + y * y;
@@ -66,6 +70,7 @@ TEST(DoubleBackward, AGradientHasAGradient) {
   EXPECT_THAT(values(hv[0]), Each(5));
 }
 
+// Item 111.
 TEST(DoubleBackward, OfALinearFunctionIsZero) {
   Tensor x = leaf(2);
   Tensor y = x * 3.0;
@@ -80,6 +85,7 @@ TEST(DoubleBackward, OfALinearFunctionIsZero) {
   }
 }
 
+// Item 113.
 TEST(Grad, GradientAscentOfANonLeaf) {
   Tensor x0 = leaf({1, 2}, {2}), y = leaf({3, 4}, {2});
   Tensor x = x0 * 1.0;
@@ -95,6 +101,7 @@ TEST(Grad, GradientAscentOfANonLeaf) {
   EXPECT_TRUE(x0.grad().defined());
 }
 
+// Item 114.
 TEST(Grad, ABackwardMayBeRunInShards) {
   std::vector<Tensor> leaves, inner, shard_grads;
   Tensor loss = zeros({}, {.dtype = DType::kF64});
@@ -117,7 +124,8 @@ TEST(Grad, ABackwardMayBeRunInShards) {
   }
 }
 
-TEST(Engine, And119_TheNodeRecordedLastRunsFirst) {
+// Items 118, 119.
+TEST(Engine, TheNodeRecordedLastRunsFirst) {
   std::vector<std::vector<int>> orders;
   for (int run = 0; run < 100; ++run) {
     Tensor x = leaf(1);
@@ -135,6 +143,7 @@ TEST(Engine, And119_TheNodeRecordedLastRunsFirst) {
   EXPECT_THAT(orders, Each(orders[0]));
 }
 
+// Item 120.
 TEST(Engine, SequenceNumbersBelongToTheThread) {
   Tensor x = leaf(1);
   const auto number = [&] { return (x * 2.0).grad_fn()->sequence_nr(); };
@@ -161,12 +170,14 @@ Tensor nested(const Tensor& x, int depth, std::vector<int>* order) {
   return y;
 }
 
+// Item 122.
 TEST(Engine, BackwardInBackwardGoesAsDeepAsOneLikes) {
   Tensor x = leaf(1);
   nested(x, 2000, nullptr).backward();
   EXPECT_EQ(value(x.grad()), 1);
 }
 
+// Item 122.
 TEST(Engine, AnErrorComesUpFromAnyDepth) {
   std::function<void(int)> descend = [&](int depth) {
     EnableGrad enable_grad;
@@ -180,6 +191,7 @@ TEST(Engine, AnErrorComesUpFromAnyDepth) {
   EXPECT_ERROR(std::out_of_range, "at the bottom", descend(200));
 }
 
+// Item 123.
 TEST(Engine, NestedWorkRunsBeforeTheRest) {
   Tensor x = leaf(1);
   std::vector<int> order;
@@ -191,6 +203,7 @@ TEST(Engine, NestedWorkRunsBeforeTheRest) {
   EXPECT_EQ(order.back(), -1);
 }
 
+// Item 124.
 TEST(Engine, A150000NodesDeepGraphIsBuiltRunAndFreed) {
   Tensor x = leaf(1);
   {
@@ -214,6 +227,7 @@ void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Item 125.
 TEST(Threads, BackwardOfGraphsOfTheirOwn) {
   on_threads(10, [](int) {
     Tensor x = ones64({5, 5}, true);
@@ -222,6 +236,7 @@ TEST(Threads, BackwardOfGraphsOfTheirOwn) {
   });
 }
 
+// Item 125.
 TEST(Threads, NoContributionToASharedLeafIsLost) {
   Tensor x = ones64({5, 5}, true);
   std::atomic<int> fired{0};
@@ -235,7 +250,8 @@ TEST(Threads, NoContributionToASharedLeafIsLost) {
   EXPECT_EQ(fired, 10);
 }
 
-TEST(Threads, And126_OneGraphRunsInSeveralThreads) {
+// Items 121, 126.
+TEST(Threads, OneGraphRunsInSeveralThreads) {
   Tensor x = ones64({3}, true);
   Tensor loss = (x * x * x).sum();
   on_threads(5, [&](int) { loss.backward({}, {.retain_graph = true}); });
@@ -254,6 +270,7 @@ TEST(Threads, And126_OneGraphRunsInSeveralThreads) {
   EXPECT_EQ(succeeded + freed, 5);
 }
 
+// Item 121.
 TEST(Threads, BackwardThroughAGraphFromWithinItself) {
   Tensor x = leaf(2);
   Tensor y = x * x * x;
@@ -267,7 +284,8 @@ TEST(Threads, BackwardThroughAGraphFromWithinItself) {
   EXPECT_EQ(value(x.grad()), 24);
 }
 
-TEST(Threads, And183_NodesRunOnTheThreadThatCallsBackward) {
+// Items 128, 183.
+TEST(Threads, NodesRunOnTheThreadThatCallsBackward) {
   Tensor x = leaf(2);
   Tensor y = x * x;
   std::thread::id where;
@@ -279,6 +297,7 @@ TEST(Threads, And183_NodesRunOnTheThreadThatCallsBackward) {
   EXPECT_EQ(value(x.grad()), 4);
 }
 
+// Item 129.
 TEST(Engine, GradientsOfTheCallerAreNotModified) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = x * 1.0;

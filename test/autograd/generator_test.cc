@@ -1,6 +1,8 @@
 // Item 188: random numbers are a function of seed and offset.
 #include "horovodpp/autograd/generator.h"
 
+#include <algorithm>
+
 #include <thread>
 
 #include "test/autograd/support.h"
@@ -24,6 +26,7 @@ TEST(Philox, GivesTheKnownAnswers) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
+// Item 188.
 TEST(Generator, ReplaysFromItsState) {
   Generator generator(42);
   std::vector<float> first(10), second(10), replay(10);
@@ -54,6 +57,25 @@ TEST(Generator, ForksIndependentGenerators) {
   Generator a = parent.fork(), b = parent.fork();
   EXPECT_NE(a.state(), b.state());
   EXPECT_EQ(same.fork().state(), a.state());
+}
+
+TEST(Generator, DrawsFlagsAndPermutations) {
+  manual_seed(3);
+  const Tensor flags = bernoulli({10000}, 0.3);
+  EXPECT_NEAR(flags.sum().item<float>(), 3000, 200);
+  EXPECT_EQ(bernoulli({100}, 0.0).sum().item<float>(), 0);
+  EXPECT_EQ(bernoulli({100}, 1.0, {.dtype = DType::kI32}).dtype(), DType::kI32);
+  EXPECT_THROW(bernoulli({2}, 1.5), InvalidArgument);
+  auto order = randperm(1000).to_vector<std::int64_t>();
+  EXPECT_NE(order, randperm(1000).to_vector<std::int64_t>());
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    EXPECT_EQ(order[i], static_cast<std::int64_t>(i));
+  }
+  manual_seed(3);
+  EXPECT_EQ(bernoulli({10000}, 0.3).to_vector<float>(),
+            flags.to_vector<float>());
 }
 
 TEST(Generator, DrawsFromTheRightDistributions) {

@@ -14,11 +14,13 @@ using autograd::HookHandle;
 using testing::Each;
 using testing::ElementsAre;
 
+// Item 12.
 TEST(TensorHook, IsNotCalledWhereNothingRequiresGrad) {
   Tensor x = constant(1);
   EXPECT_THROW(x.register_hook([](const Tensor&) {}), HookError);
 }
 
+// Item 35.
 TEST(TensorHook, HandlesAddAndRemove) {
   Tensor x = ones64({5, 5}, true);
   Tensor y = (ones64({5, 5}) * 4.0).set_requires_grad(true);
@@ -37,6 +39,7 @@ TEST(TensorHook, HandlesAddAndRemove) {
   second.remove();  // Harmless.
 }
 
+// Item 36.
 TEST(TensorHook, MayReplaceTheGradient) {
   Tensor x = ones64({5, 5}, true);
   Tensor y = (ones64({5, 5}) * 4.0).set_requires_grad(true);
@@ -54,6 +57,7 @@ TEST(TensorHook, MayReplaceTheGradient) {
   EXPECT_THAT(values(y.grad()), Each(8));
 }
 
+// Item 37.
 TEST(TensorHook, MustKeepShapeAndDtype) {
   Tensor x = ones64({2}, true);
   HookHandle handle =
@@ -82,6 +86,7 @@ struct OrderLog {
   autograd::Ref<autograd::Node> accumulator;
 };
 
+// Item 38.
 TEST(Hooks, TensorHooksRunBeforeNodeHooks) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
@@ -91,6 +96,7 @@ TEST(Hooks, TensorHooksRunBeforeNodeHooks) {
   EXPECT_THAT(order.log, ElementsAre(1, 2, 2, 1, 1, 2));
 }
 
+// Item 39.
 TEST(Hooks, GradRunsTheTensorHooksOfALeafOnly) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
@@ -100,6 +106,7 @@ TEST(Hooks, GradRunsTheTensorHooksOfALeafOnly) {
   EXPECT_THAT(order.log, ElementsAre(1, 2, 2, 1, 1));
 }
 
+// Item 40.
 TEST(Hooks, RetainGradSeesTensorHooksButNoNodeHooks) {
   Tensor a = leaf(1);
   Tensor b = a * 1.0;
@@ -119,6 +126,7 @@ TEST(Hooks, RetainGradSeesTensorHooksButNoNodeHooks) {
   EXPECT_EQ(value(b.grad()), 3);
 }
 
+// Item 41.
 TEST(Hooks, RetainGradSeesTensorHooksRegisteredLater) {
   for (int hooks : {1, 2}) {
     Tensor b = leaf(1) * 1.0;
@@ -131,6 +139,7 @@ TEST(Hooks, RetainGradSeesTensorHooksRegisteredLater) {
   }
 }
 
+// Item 42.
 TEST(Hooks, ALeafsHooksRunInTheirOrder) {
   Tensor leaf_tensor = leaf(0);
   auto accumulator = autograd::gradient_edge(leaf_tensor).node;
@@ -148,6 +157,7 @@ TEST(Hooks, ALeafsHooksRunInTheirOrder) {
   EXPECT_NEAR(value(leaf_tensor.grad()), 3.0, 1e-12);
 }
 
+// Item 43.
 TEST(PostAccumulateHook, BelongsToLeaves) {
   Tensor b = leaf(1) * 2.0;
   EXPECT_ERROR(HookError, "cannot be registered on non-leaf",
@@ -157,6 +167,7 @@ TEST(PostAccumulateHook, BelongsToLeaves) {
       HookError);
 }
 
+// Item 44.
 TEST(PostAccumulateHook, MayMoveTheParameter) {
   Tensor p = leaf(5);
   p.register_post_accumulate_grad_hook([](const Tensor& t) {
@@ -171,6 +182,7 @@ TEST(PostAccumulateHook, MayMoveTheParameter) {
   EXPECT_EQ(value(p), 16);
 }
 
+// Item 53.
 TEST(PostAccumulateHook, FiresOnceAfterTheLastContribution) {
   Tensor w = leaf(3);
   std::vector<double> seen;
@@ -185,7 +197,8 @@ TEST(PostAccumulateHook, FiresOnceAfterTheLastContribution) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-TEST(PostAccumulateHook, And208_FiresAsEarlyAsItCan) {
+// Items 118, 208.
+TEST(PostAccumulateHook, FiresAsEarlyAsItCan) {
   Tensor w1 = leaf(2), w2 = leaf(3), w3 = leaf(4);
   std::vector<int> order;
   int number = 0;
@@ -201,6 +214,7 @@ TEST(PostAccumulateHook, And208_FiresAsEarlyAsItCan) {
   EXPECT_THAT(order, ElementsAre(3, -2, 2, -1, 1));
 }
 
+// Item 47.
 TEST(Hooks, LiveAsLongAsTheTensorOrTheHandleSays) {
   auto token = std::make_shared<int>(1);
   std::weak_ptr<int> weak = token;
@@ -221,6 +235,7 @@ TEST(Hooks, LiveAsLongAsTheTensorOrTheHandleSays) {
   handle.remove();
 }
 
+// Item 48.
 TEST(Hooks, FireWhereTheEdgesLead) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
@@ -253,6 +268,7 @@ TEST(Hooks, FireWhereTheEdgesLead) {
               ElementsAre(2, 2, 2));
 }
 
+// Item 49.
 TEST(Hooks, ARemovedHookDoesNotRunAnyMore) {
   Tensor a = leaf(1);
   Tensor b = a * 2.0;
@@ -270,6 +286,7 @@ TEST(Hooks, ARemovedHookDoesNotRunAnyMore) {
   EXPECT_FALSE(ran);
 }
 
+// Item 50.
 TEST(Hooks, BelongToTheVersionTheyWereHungOnto) {
   Tensor a = leaf({1, 1}, {2});
   Tensor b = a.clone();
@@ -289,6 +306,7 @@ TEST(Hooks, BelongToTheVersionTheyWereHungOnto) {
   EXPECT_THAT(values(a.grad()), Each(8));
 }
 
+// Item 51.
 TEST(Hooks, RetainGradFollowsTheLatestVersion) {
   Tensor a = leaf({1, 1}, {2}).clone();
   a.retain_grad();
@@ -304,6 +322,7 @@ TEST(Hooks, RetainGradFollowsTheLatestVersion) {
   EXPECT_THAT(values(base.grad()), Each(1));
 }
 
+// Item 54.
 TEST(Callbacks, RunOnceWhenTheirBackwardHasFinished) {
   EXPECT_THROW(autograd::queue_callback([] {}), autograd::AutogradError);
   Tensor x = leaf(2);
@@ -326,6 +345,7 @@ TEST(Callbacks, RunOnceWhenTheirBackwardHasFinished) {
   EXPECT_THAT(log, ElementsAre(0, -1, 1, 2));
 }
 
+// Item 55.
 TEST(Hooks, AGradientThatAHookSawIsNotWrittenAgain) {
   Tensor x = leaf({1, 2}, {2});
   Tensor late = x * 3.0;
@@ -345,6 +365,7 @@ TEST(Hooks, AGradientThatAHookSawIsNotWrittenAgain) {
   EXPECT_THAT(values(x.grad()), ElementsAre(5, 5));
 }
 
+// Item 57.
 TEST(Hooks, RetainedGradientsAddUp) {
   Tensor input = leaf({1, 2}, {2});
   Tensor h1 = input * 3.0;

@@ -16,6 +16,7 @@ using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
 
+// Item 58.
 TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;
@@ -27,6 +28,7 @@ TEST(Version, CountsWritesNotResults) {
   EXPECT_FALSE(exp(a).is_same(a));
 }
 
+// Item 59.
 TEST(Version, AWriteToWhatBackwardNeedsIsNamed) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;
@@ -41,6 +43,7 @@ TEST(Version, AWriteToWhatBackwardNeedsIsNamed) {
   EXPECT_ERROR(VersionError, "MulBackward", loss.backward());
 }
 
+// Item 60.
 TEST(Version, AWriteToWhatBackwardDoesNotNeedIsFine) {
   Tensor x = leaf(3), y = leaf(4);
   Tensor z = x * y;
@@ -52,6 +55,7 @@ TEST(Version, AWriteToWhatBackwardDoesNotNeedIsFine) {
   EXPECT_THROW(w.backward(), VersionError);
 }
 
+// Item 61.
 TEST(Inplace, ALeafThatRequiresGradIsNotWritten) {
   Tensor a = leaf({1, 3}, {2});
   EXPECT_ERROR(LeafInplaceError, "leaf Variable that requires grad",
@@ -62,6 +66,7 @@ TEST(Inplace, ALeafThatRequiresGradIsNotWritten) {
   EXPECT_EQ(a.version(), 0u);
 }
 
+// Item 62.
 TEST(Inplace, NorAViewOfOne) {
   Tensor a = leaf({1, 3}, {2});
   EXPECT_ERROR(LeafInplaceError,
@@ -71,7 +76,8 @@ TEST(Inplace, NorAViewOfOne) {
   EXPECT_THAT(values(a), ElementsAre(1, 3));
 }
 
-TEST(Inplace, And64_UnlessItIsDetachedOrNothingIsRecorded) {
+// Items 63, 64.
+TEST(Inplace, UnlessItIsDetachedOrNothingIsRecorded) {
   for (int way = 0; way < 3; ++way) {
     Tensor a = leaf({1, 3, 2, 4}, {4});
     if (way == 0) a.data().fill_(10);
@@ -87,6 +93,7 @@ TEST(Inplace, And64_UnlessItIsDetachedOrNothingIsRecorded) {
   }
 }
 
+// Item 65.
 TEST(Version, DetachSharesItAndDataDoesNot) {
   Tensor x = leaf(3);
   Tensor y = x * x;
@@ -100,7 +107,8 @@ TEST(Version, DetachSharesItAndDataDoesNot) {
   EXPECT_EQ(value(x.grad()), 0);  // Wrong, as documented.
 }
 
-TEST(Version, And81_ViewsShareThatOfTheirBase) {
+// Items 66, 81.
+TEST(Version, ViewsShareThatOfTheirBase) {
   Tensor base = constant({1, 2, 3, 4}, {2, 2});
   Tensor view = base.view({4});
   view.add_(1.0);
@@ -110,6 +118,7 @@ TEST(Version, And81_ViewsShareThatOfTheirBase) {
   EXPECT_THAT(values(view), ElementsAre(4, 6, 8, 10));
 }
 
+// Item 68.
 TEST(Inplace, ACopyOfALeafCanBeWritten) {
   Tensor leaf_tensor = leaf(2), y = leaf(5);
   Tensor x = leaf_tensor.clone();
@@ -121,6 +130,7 @@ TEST(Inplace, ACopyOfALeafCanBeWritten) {
   EXPECT_THROW(z.backward(), VersionError);
 }
 
+// Item 69.
 TEST(Inplace, SettingAPartPassesGradientsToTheValue) {
   Tensor x = leaf({1, 2, 3}, {3});
   Tensor y = x + 2.0;
@@ -136,6 +146,7 @@ TEST(Inplace, SettingAPartPassesGradientsToTheValue) {
   EXPECT_EQ(value(v.grad()), 2);
 }
 
+// Item 70.
 TEST(CopySlices, AWriteThroughAViewBelongsToTheBase) {
   Tensor root = leaf({1, 2, 3, 4}, {2, 2});
   Tensor x = root.clone();
@@ -167,6 +178,7 @@ TEST(CopySlices, AWriteThroughAViewBelongsToTheBase) {
   EXPECT_THAT(values(wide.grad().t()), ElementsAre(1, 2, 1, 1, 1, 1));
 }
 
+// Item 71.
 TEST(CopySlices, WritingAGradientIntoAViewReachesTheBase) {
   Tensor a = constant({2, 5}, {2});
   Tensor earlier = a.narrow(0, 1, 1);
@@ -206,6 +218,7 @@ TEST(CopySlices, HasSecondDerivatives) {
   autograd::gradgradcheck(write, inputs);
 }
 
+// Item 73.
 TEST(Inplace, AViewOfNoGradModeIsNotWrittenInGradMode) {
   Tensor base = leaf({1, 2}, {2}).clone();
   Tensor view;
@@ -217,6 +230,7 @@ TEST(Inplace, AViewOfNoGradModeIsNotWrittenInGradMode) {
   EXPECT_ERROR(ViewInplaceError, "created in no_grad mode", view.mul_(2.0));
 }
 
+// Item 75.
 TEST(Inplace, ABaseThatBeginsToRequireGradProtectsItsViews) {
   Tensor a = constant({1, 2}, {2});
   Tensor b = a.narrow(0, 0, 2);
@@ -227,6 +241,7 @@ TEST(Inplace, ABaseThatBeginsToRequireGradProtectsItsViews) {
   EXPECT_THROW(b.add_(1.0), LeafInplaceError);
 }
 
+// Item 78.
 TEST(Inplace, SavesNothingThatIsNotNeeded) {
   const std::int64_t before = autograd::saved_tensor_bytes();
   Tensor x = leaf({1, 2}, {2});
@@ -258,6 +273,7 @@ TEST(Inplace, RefusesShapesThatDoNotBroadcastAndRepeatedElements) {
   EXPECT_ERROR(InvalidArgument, "differ in dtype", x.add_(ones({2})));
 }
 
+// Item 82.
 TEST(Modes, NestAndSurviveExceptions) {
   Tensor x = leaf(1);
   {
@@ -280,6 +296,7 @@ TEST(Modes, NestAndSurviveExceptions) {
   EXPECT_TRUE(is_grad_enabled());
 }
 
+// Item 83.
 TEST(Modes, BackwardRunsInTheModeOfCreateGraph) {
   Tensor x = leaf(2);
   for (bool create : {false, true}) {
@@ -291,6 +308,7 @@ TEST(Modes, BackwardRunsInTheModeOfCreateGraph) {
   }
 }
 
+// Item 86.
 TEST(Modes, DetachStopsTheGradient) {
   Tensor x = leaf(3);
   Tensor y = (x * 2.0).detach();
@@ -298,6 +316,7 @@ TEST(Modes, DetachStopsTheGradient) {
   EXPECT_EQ(value(x.grad()), 1);
 }
 
+// Item 137.
 TEST(Modes, AnUpdateUnderNoGradKeepsTheLeaf) {
   Tensor w = leaf(3);
   (w * w).backward();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "horovodpp/autograd/gradcheck.h"
+#include "horovodpp/autograd/index.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
@@ -143,6 +144,110 @@ const Case kCases[] = {
        return autograd::clone_with_strides(x[0], {1, 2}) * x[0];
      },
      {{2, 3}}},
+    {"PowSqrt",
+     [](const Inputs& x) {
+       return pow(x[0], 3.0) * sqrt(x[1]) + pow(x[1], -0.5);
+     },
+     {{2, 3}, {3}},
+     true},
+    {"SinCos",
+     [](const Inputs& x) { return sin(x[0]) * cos(x[1]); },
+     {{3}, {2, 3}}},
+    {"TanhSigmoid",
+     [](const Inputs& x) { return tanh(x[0]) * sigmoid(x[0]); },
+     {{2, 3}}},
+    {"ErfGelu",
+     [](const Inputs& x) { return erf(x[0]) + gelu(x[0]); },
+     {{2, 3}}},
+    {"Abs", [](const Inputs& x) { return abs(x[0]) * x[0]; }, {{2, 3}}},
+    {"Where",
+     [](const Inputs& x) {
+       return where(gt(x[0], 0.0), x[0] * x[0], x[1]) * x[0];
+     },
+     {{2, 3}, {3}}},
+    {"MaskedFill",
+     [](const Inputs& x) {
+       return masked_fill(x[0] * x[0], lt(x[1], 0.0), 2.0) * x[0];
+     },
+     {{2, 3}, {3}}},
+    {"MaxDim",
+     [](const Inputs& x) { return max(x[0] * x[0], 1).values * max(x[0]); },
+     {{2, 3, 2}}},
+    {"MaxKeepdim",
+     [](const Inputs& x) { return max(x[0], 0, true).values * x[0]; },
+     {{3, 2}}},
+    {"Cat",
+     [](const Inputs& x) {
+       return cat({x[0], x[1], x[0] * x[0]}, 1) * cat({x[1], x[0], x[0]}, -1);
+     },
+     {{2, 3}, {2, 1}}},
+    {"Stack",
+     [](const Inputs& x) {
+       return stack({x[0], x[1] * x[0]}, 1) * x[0].unsqueeze(1);
+     },
+     {{2, 3}, {2, 3}}},
+    {"SplitUnbind",
+     [](const Inputs& x) {
+       const auto parts = x[0].split(2, 1);
+       const auto rows = x[0].unbind(0);
+       return parts[0] * parts[1] * (rows[0] * rows[1]).sum();
+     },
+     {{2, 4}}},
+    {"SplitPartly",
+     [](const Inputs& x) {
+       return x[0].chunk(3, 0)[1] * x[0].unbind(1)[1].sum();
+     },
+     {{5, 2}}},
+    {"SliceWithStep",
+     [](const Inputs& x) { return x[0].slice(1, 1, 6, 2) * x[1]; },
+     {{2, 6}, {2, 3}}},
+    {"IndexRows",
+     [](const Inputs& x) {
+       const Tensor rows = from_vector<std::int64_t>({2, 0, 2, -1}, {2, 2});
+       return x[0].index({rows}) * x[0].index({rows, Slice(0, 2)}).sum();
+     },
+     {{3, 2}}},
+    {"IndexPoints",
+     [](const Inputs& x) {
+       const Tensor i = from_vector<std::int64_t>({0, 1}, {2});
+       const Tensor j = from_vector<std::int64_t>({2, 0, 1}, {3, 1});
+       return x[0].index({i, Slice(), j}) * x[0].index({Slice(), i, j}).sum();
+     },
+     {{2, 2, 3}}},
+    {"IndexPut",
+     [](const Inputs& x) {
+       Tensor y = x[0] * 2.0;
+       y.index_put_({from_vector<std::int64_t>({2, 0}, {2})}, x[1]);
+       y.index_put_({1, kEllipsis}, x[1] * x[1]);
+       return y * y;
+     },
+     {{3, 2}, {2}}},
+    {"IndexMask",
+     [](const Inputs& x) {
+       const Tensor mask = gt(x[1], 0.0);
+       Tensor y = x[0] * x[0];
+       y.index_put_({mask}, y.index({mask}) * 3.0);
+       return y * x[0];
+     },
+     {{2, 3}, {2, 3}}},
+    {"InplaceExpSin",
+     [](const Inputs& x) {
+       Tensor y = x[0] * 1.0;
+       y.sin_();
+       y.narrow(0, 1, 1).exp_();
+       return exp(y) * y;
+     },
+     {{2, 3}}},
+    {"InplaceOnViewsOfEveryKind",
+     [](const Inputs& x) {
+       Tensor y = x[0] * 1.0;
+       y.transpose(0, 1).select(0, 1).mul_(x[1]);
+       y.view({6}).slice(0, 0, 6, 2).mul_(2.0);
+       y.unsqueeze(0).permute({2, 0, 1}).narrow(0, 0, 2).add_(x[1]);
+       y.unsqueeze(1).squeeze(1).mul_(x[0]);
+       return y.index({Slice(), 1}) * y.narrow(1, 0, 1);
+     },
+     {{2, 3}, {2}}},
     {"InplaceChain",
      [](const Inputs& x) {
        Tensor y = x[0] * 1.0;
@@ -191,6 +296,7 @@ INSTANTIATE_TEST_SUITE_P(, OperationTest, testing::ValuesIn(kCases),
                            return std::string(test.param.name);
                          });
 
+// Item 115.
 TEST(Gradcheck, NoticesAWrongFormulaAndRefusesFloat32) {
   struct WrongBackward : autograd::Node {
     const char* name() const override { return "WrongBackward"; }
@@ -218,10 +324,10 @@ TEST(Ops, ComputeInFloat32AndInIntegers) {
   Tensor i = from_vector<std::int64_t>({1, 2, 3, 4}, {2, 2});
   EXPECT_THAT((i * i + i).sum({0}).to_vector<std::int64_t>(),
               ElementsAre(14, 26));
-  EXPECT_ERROR(InvalidArgument, "div: computes in float32 and float64", i / i);
+  EXPECT_ERROR(InvalidArgument, "div: computes in floating point", i / i);
   EXPECT_ERROR(InvalidArgument, "mean: computes in", i.mean());
-  EXPECT_ERROR(InvalidArgument, "not in uint8",
-               zeros({2}, {.dtype = DType::kU8}) + 1.0);
+  EXPECT_ERROR(InvalidArgument, "not in bool",
+               zeros({2}, {.dtype = DType::kBool}) + 1.0);
 }
 
 TEST(Ops, ALinearMapOfNothingIsZero) {
@@ -293,6 +399,68 @@ TEST(Argmax, FindsTheFirstLargest) {
   Tensor x = from_vector<float>({1, 5, 5, 9, 2, 3}, {2, 3});
   EXPECT_THAT(argmax(x).to_vector<std::int64_t>(), ElementsAre(1, 0));
   EXPECT_THAT(argmax(x.t()).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
+}
+
+TEST(Ops, ComputeInEveryDtypeOfNumbers) {
+  for (DType dtype : kAllDTypes) {
+    if (dtype == DType::kBool) continue;
+    const Tensor a = arange(1, 5, 1, {.dtype = dtype}).view({2, 2});
+    const Tensor b = full({2}, 2, {.dtype = dtype});
+    EXPECT_EQ((a * b + a - b + 1.0).dtype(), dtype);
+    EXPECT_THAT((a * b + a - b + 1.0).to(DType::kF64).to_vector<double>(),
+                ElementsAre(2, 5, 8, 11))
+        << name_of(dtype);
+    EXPECT_THAT(gt(a, b).to_vector<bool>(),
+                ElementsAre(false, false, true, true));
+    EXPECT_EQ(max(a).to(DType::kF64).item<double>(), 4);
+    Tensor c = a.clone();
+    c.select(1, 0).add_(b).mul_(2.0);
+    EXPECT_THAT(c.to(DType::kF64).to_vector<double>(),
+                ElementsAre(6, 2, 10, 4));
+    EXPECT_EQ(a.sum().to(DType::kF64).item<double>(), 10);
+    EXPECT_EQ(argmax(a.view({4})).item<std::int64_t>(), 3);
+  }
+  EXPECT_EQ(full({300}, 200, {.dtype = DType::kU8}).sum().item<std::int64_t>(),
+            60000);
+}
+
+TEST(Ops, HalvesAreComputedInFloat) {
+  for (DType dtype : {DType::kBF16, DType::kF16}) {
+    Tensor x = full({64, 64}, 0.5, {.dtype = dtype, .requires_grad = true});
+    Tensor w = full({2, 64}, 0.25, {.dtype = dtype, .requires_grad = true});
+    Tensor y = linear(x, w);
+    EXPECT_EQ(y.dtype(), dtype);
+    Tensor loss = cross_entropy(y, zeros({64}, {.dtype = DType::kI64}));
+    EXPECT_EQ(loss.dtype(), dtype);
+    (exp(y.mean()) + loss).backward();
+    EXPECT_EQ(w.grad().dtype(), dtype);
+    EXPECT_EQ(x.grad().sizes(), x.sizes());
+    EXPECT_EQ(
+        full({4096}, 1, {.dtype = dtype}).sum().to(DType::kF32).item<float>(),
+        4096);
+  }
+}
+
+TEST(Where, ChoosesAndTakesNumbers) {
+  const Tensor x = from_vector<float>({-1, 2, NAN}, {3});
+  EXPECT_THAT(where(ge(x, 0.0), x, -7.0).to_vector<float>(),
+              ElementsAre(-7, 2, -7));
+  EXPECT_ERROR(InvalidArgument, "bool", where(x, x, x));
+  EXPECT_FALSE(eq(leaf(1), leaf(1)).requires_grad());
+}
+
+TEST(Max, IsTheFirstOfEqualsAndNanIfThereIsOne) {
+  const Tensor x = from_vector<float>({1, 5, 5, NAN, 2, 7}, {2, 3});
+  EXPECT_THAT(max(x, 1).indices.to_vector<std::int64_t>(), ElementsAre(1, 0));
+  EXPECT_TRUE(std::isnan(max(x).item<float>()));
+  EXPECT_EQ(max(x, 0, true).values.sizes(), Dims({1, 3}));
+  EXPECT_ERROR(InvalidArgument, "no element", max(zeros({2, 0}), 1));
+}
+
+TEST(Cat, NamesTheShapesThatDoNotFit) {
+  EXPECT_ERROR(InvalidArgument, "shapes [2,3] and [3,2]",
+               cat({ones({2, 3}), ones({3, 2})}, 1));
+  EXPECT_ERROR(InvalidArgument, "no tensors", cat({}));
 }
 
 TEST(To, ConvertsBetweenAllDtypes) {

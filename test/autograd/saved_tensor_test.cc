@@ -32,6 +32,7 @@ SavedTensorHooks::Unpack times_back(double factor) {
   };
 }
 
+// Item 99.
 TEST(SavedTensorHooks, PackAndUnpackWhatBackwardNeeds) {
   Tensor a = leaf(3);
   {
@@ -47,6 +48,7 @@ TEST(SavedTensorHooks, PackAndUnpackWhatBackwardNeeds) {
   }
 }
 
+// Item 100.
 TEST(SavedTensorHooks, PackOncePerSlotInTheirScopeOnly) {
   Tensor a = leaf(3);
   int packed = 0, unpacked = 0;
@@ -72,6 +74,7 @@ TEST(SavedTensorHooks, PackOncePerSlotInTheirScopeOnly) {
   EXPECT_EQ(value(a.grad()), 4 * 27);
 }
 
+// Item 101.
 TEST(SavedTensorHooks, TheInnermostPairCounts) {
   Tensor a = leaf(1), b = leaf(1);
   Tensor y, z;
@@ -89,6 +92,7 @@ TEST(SavedTensorHooks, TheInnermostPairCounts) {
   EXPECT_EQ(value(b.grad()), 18);
 }
 
+// Item 102.
 TEST(SavedTensorHooks, MustNotWriteWhatTheyPack) {
   Tensor a = leaf(3);
   SavedTensorHooks::Scope scope(
@@ -100,6 +104,7 @@ TEST(SavedTensorHooks, MustNotWriteWhatTheyPack) {
   EXPECT_ERROR(HookError, "modifying its input in place", a * a);
 }
 
+// Item 103.
 TEST(SavedTensorHooks, TheVersionIsCheckedAllTheSame) {
   Tensor a = leaf(3) * 1.0;
   Tensor y;
@@ -111,6 +116,7 @@ TEST(SavedTensorHooks, TheVersionIsCheckedAllTheSame) {
   EXPECT_THROW(y.backward(), autograd::VersionError);
 }
 
+// Item 105.
 TEST(SavedTensor, ReturnsInputsThemselvesAndAliasesOfResults) {
   struct Probe : autograd::Node {
     const char* name() const override { return "Probe"; }
@@ -133,6 +139,7 @@ TEST(SavedTensor, ReturnsInputsThemselvesAndAliasesOfResults) {
   EXPECT_FALSE(nothing.unpack(*node).defined());
 }
 
+// Item 165.
 TEST(SavedTensor, ResultsThatAreSavedKeepNoGraphAlive) {
   WeakTensor weak;
   {

@@ -1,0 +1,103 @@
+#include "horovodpp/autograd/autocast.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/ops.h"
+
+namespace hvd {
+namespace autograd {
+
+struct CachedCast {
+  WeakTensor original;
+  std::uint32_t version = 0;
+  Tensor cast;
+};
+using CastCache = absl::flat_hash_map<const TensorImpl*, CachedCast>;
+
+struct AutocastState {
+  DType dtype = DType::kBF16;
+  bool enabled = true;
+  bool cache_enabled = true;
+  // The outermost scope's.
+  std::shared_ptr<CastCache> cache;
+};
+
+namespace {
+
+bool is_half(DType dtype) {
+  return dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
+Tensor cached_cast(const Tensor& x, AutocastState& state) {
+  const bool cacheable = state.cache_enabled && is_grad_enabled() &&
+                         x.requires_grad() && x.is_leaf();
+  if (!cacheable) return to(x, state.dtype);
+  CachedCast& cached = (*state.cache)[x.impl()];
+  const bool fresh =
+      cached.cast.defined() && cached.original.lock().is_same(x) &&
+      cached.version == x.version() && cached.cast.dtype() == state.dtype;
+  if (!fresh) cached = {WeakTensor(x), x.version(), to(x, state.dtype)};
+  return cached.cast;
+}
+
+}  // namespace
+
+Tensor autocast_lower(const Tensor& x) {
+  AutocastState* state = thread_state.autocast;
+  if (state == nullptr || !state->enabled || !x.defined()) return x;
+  if (is_half(x.dtype())) return to(x, state->dtype);
+  return x.dtype() == DType::kF32 ? cached_cast(x, *state) : x;
+}
+
+AutocastSetting current_autocast() {
+  const AutocastState* state = thread_state.autocast;
+  if (state == nullptr) return {};
+  return {.dtype = state->dtype, .enabled = state->enabled};
+}
+
+bool autocast_widens(const Tensor& x) {
+  return is_autocast_active() && thread_state.autocast->enabled &&
+         x.defined() && is_half(x.dtype());
+}
+
+Tensor autocast_wider(const Tensor& x) {
+  return autocast_widens(x) ? to(x, DType::kF32) : x;
+}
+
+bool autocast_promotes(const Tensor& a, const Tensor& b) {
+  return is_autocast_active() && thread_state.autocast->enabled &&
+         a.defined() && b.defined() && a.dtype() != b.dtype() &&
+         is_floating_point(a.dtype()) && is_floating_point(b.dtype());
+}
+
+void autocast_promote(Tensor& a, Tensor& b) {
+  const bool double_wanted =
+      a.dtype() == DType::kF64 || b.dtype() == DType::kF64;
+  const DType wider = double_wanted ? DType::kF64 : DType::kF32;
+  a = to(a, wider);
+  b = to(b, wider);
+}
+
+}  // namespace autograd
+
+Autocast::Autocast(DType dtype, const AutocastOptions& options)
+    : state_(std::make_unique<autograd::AutocastState>()),
+      outer_(autograd::thread_state.autocast) {
+  if (options.enabled && !autograd::is_half(dtype)) {
+    throw InvalidArgument(absl::StrCat(
+        "Autocast: computes in bfloat16 or float16, not in ", name_of(dtype)));
+  }
+  state_->dtype = dtype;
+  state_->enabled = options.enabled;
+  state_->cache_enabled = options.cache_enabled;
+  state_->cache = outer_ != nullptr ? outer_->cache
+                                    : std::make_shared<autograd::CastCache>();
+  autograd::thread_state.autocast = state_.get();
+}
+
+Autocast::~Autocast() { autograd::thread_state.autocast = outer_; }
+
+}  // namespace hvd

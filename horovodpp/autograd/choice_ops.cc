@@ -1,0 +1,141 @@
+#include <functional>
+
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+template <typename F>
+Tensor compare(const Tensor& a, const Tensor& b, const char* operation, F f) {
+  check_same_dtype(a, b, operation);
+  Tensor out = empty(broadcast(a.sizes(), b.sizes(), operation),
+                     {.dtype = DType::kBool});
+  visit(a.dtype(),
+        [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
+  return out;
+}
+
+template <typename F>
+Tensor compare(const Tensor& a, double b, const char* operation, F f) {
+  check_defined(a, operation);
+  Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
+  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+    // In double, since an integer need not hold b.
+    map<bool, T>(out, a,
+                 [f, b](auto v) { return f(static_cast<double>(v), b); });
+  });
+  return out;
+}
+
+// y = c ? a : b:  da = dy where c, else 0;  db = dy where not c, else 0
+struct WhereBackward : Node {
+  const char* name() const override { return "WhereBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor c = condition.unpack(*this);
+    if (wants(0)) results[0] = where(c, grads[0], 0.0);
+    if (wants(1)) results[1] = where(logical_not(c), grads[0], 0.0);
+  }
+  void release_saved() override { condition.release(); }
+  SavedTensor condition;
+};
+
+template <typename T>
+void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
+            const Tensor& b) {
+  const Dims& sizes = out.sizes();
+  const Walk<4> walk(
+      sizes, {out.strides(), broadcast_strides(condition, sizes),
+              broadcast_strides(a, sizes), broadcast_strides(b, sizes)});
+  const auto [so, sc, sa, sb] = walk.row_steps();
+  const std::int64_t n = walk.row_size();
+  walk.for_each_row([&, so = so, sc = sc, sa = sa, sb = sb](const auto& at) {
+    T* o = out.data<T>() + at[0];
+    const bool* c = condition.data<bool>() + at[1];
+    const T* x = a.data<T>() + at[2];
+    const T* y = b.data<T>() + at[3];
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] = c[i * sc] ? x[i * sa] : y[i * sb];
+    }
+  });
+}
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::compare;
+
+Tensor eq(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "eq", std::equal_to<>());
+}
+Tensor ne(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "ne", std::not_equal_to<>());
+}
+Tensor lt(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "lt", std::less<>());
+}
+Tensor le(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "le", std::less_equal<>());
+}
+Tensor gt(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "gt", std::greater<>());
+}
+Tensor ge(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "ge", std::greater_equal<>());
+}
+Tensor eq(const Tensor& a, double b) {
+  return compare(a, b, "eq", std::equal_to<>());
+}
+Tensor ne(const Tensor& a, double b) {
+  return compare(a, b, "ne", std::not_equal_to<>());
+}
+Tensor lt(const Tensor& a, double b) {
+  return compare(a, b, "lt", std::less<>());
+}
+Tensor le(const Tensor& a, double b) {
+  return compare(a, b, "le", std::less_equal<>());
+}
+Tensor gt(const Tensor& a, double b) {
+  return compare(a, b, "gt", std::greater<>());
+}
+Tensor ge(const Tensor& a, double b) {
+  return compare(a, b, "ge", std::greater_equal<>());
+}
+
+Tensor logical_not(const Tensor& x) { return eq(x, 0.0); }
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  autograd::check_defined(condition, "where");
+  autograd::check_same_dtype(a, b, "where");
+  if (condition.dtype() != DType::kBool) {
+    autograd::throw_bad_dtype(condition.dtype(), "where: its condition",
+                              "bool");
+  }
+  Tensor out = empty(
+      autograd::broadcast(autograd::broadcast(a.sizes(), b.sizes(), "where"),
+                          condition.sizes(), "where"),
+      {.dtype = a.dtype()});
+  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+    autograd::choose<T>(out, condition, a, b);
+  });
+  if (autograd::needs_grad(a, b)) {
+    auto node = autograd::make_node<autograd::WhereBackward>(a, b);
+    node->condition.save(condition);
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  autograd::check_defined(a, "where");
+  return where(condition, a, full({}, b, {.dtype = a.dtype()}));
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  return where(logical_not(mask), x, value);
+}
+
+}  // namespace hvd

@@ -1,0 +1,206 @@
+#include "horovodpp/autograd/function.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/function_node.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd::autograd {
+namespace {
+
+// Its place in `tensors`, or their number.
+std::size_t index_in(const std::vector<Tensor>& tensors, const Tensor& tensor) {
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& other) {
+        return other.defined() && other.is_same(tensor);
+      });
+  return static_cast<std::size_t>(found - tensors.begin());
+}
+
+bool contains(const std::vector<Tensor>& tensors, const Tensor& tensor) {
+  return index_in(tensors, tensor) < tensors.size();
+}
+
+bool is_view(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor.impl()->meta.get();
+  return meta != nullptr && meta->base.defined();
+}
+
+}  // namespace
+
+std::string backward_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  std::string name = status == 0 ? demangled.get() : type.name();
+  if (const auto colon = name.rfind(':'); colon != std::string::npos) {
+    name.erase(0, colon + 1);
+  }
+  return name + "Backward";
+}
+
+void FunctionContext::save_for_backward(std::vector<Tensor> tensors) {
+  to_save_ = std::move(tensors);
+}
+
+void FunctionContext::mark_dirty(const std::vector<Tensor>& arguments) {
+  const bool recorded =
+      grad_enabled_ && std::find(needs_grad_.begin(), needs_grad_.end(),
+                                 true) != needs_grad_.end();
+  for (const Tensor& argument : arguments) {
+    check_defined(argument, "mark_dirty");
+    if (!contains(arguments_, argument)) {
+      throw InvalidArgument(absl::StrCat(
+          "mark_dirty: a ", argument.describe(),
+          " is none of the arguments; nothing else needs to be marked"));
+    }
+    SetGradEnabled mode(grad_enabled_);
+    check_inplace(argument, recorded, "mark_dirty");
+    dirty_.push_back(argument);
+  }
+}
+
+void FunctionContext::mark_non_differentiable(std::vector<Tensor> results) {
+  non_differentiable_ = std::move(results);
+}
+
+bool FunctionContext::needs_input_grad(std::size_t index) const {
+  return index < needs_grad_.size() && needs_grad_[index];
+}
+
+std::vector<Tensor> FunctionContext::saved_tensors() {
+  if (node_ == nullptr) {
+    throw AutogradError("saved_tensors: there are none before backward");
+  }
+  std::vector<Tensor> result;
+  for (SavedTensor& saved : saved_) result.push_back(saved.unpack(*node_));
+  return result;
+}
+
+FunctionCall::FunctionCall(const FunctionTraits& traits)
+    : node_(Ref<FunctionNode>::adopt(new FunctionNode(traits))) {
+  node_->context.grad_enabled_ = is_grad_enabled();
+}
+
+FunctionCall::~FunctionCall() = default;
+
+void FunctionCall::add(const Tensor& argument) {
+  FunctionContext& context = node_->context;
+  const bool needs = argument.defined() && needs_grad(argument);
+  recorded_ |= needs;
+  context.needs_grad_.push_back(needs);
+  context.is_tensor_.push_back(argument.defined());
+  context.arguments_.push_back(argument);
+  node_->add_edge(needs ? gradient_edge(argument) : Edge());
+}
+
+void FunctionCall::add(const std::vector<Tensor>& arguments) {
+  for (const Tensor& argument : arguments) add(argument);
+}
+
+FunctionContext& FunctionCall::begin() { return node_->context; }
+
+std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
+  FunctionContext& context = node_->context;
+  for (const Tensor& dirty : context.dirty_) {
+    if (!contains(results, dirty)) {
+      throw AutogradError(absl::StrCat(
+          node_->name(), ": a ", dirty.describe(),
+          " was marked as dirty and is not among the results; arguments that "
+          "are modified in place must be returned"));
+    }
+  }
+  std::vector<Tensor> finished;
+  while (finished.size() < results.size()) {
+    finished.push_back(finish_one(results, finished));
+  }
+  if (recorded_) save(results, finished);
+  context.arguments_.clear();
+  context.to_save_.clear();
+  context.dirty_.clear();
+  context.non_differentiable_.clear();
+  return finished;
+}
+
+Tensor FunctionCall::finish_one(const std::vector<Tensor>& results,
+                                const std::vector<Tensor>& finished) {
+  const FunctionContext& context = node_->context;
+  const Tensor& result = results[finished.size()];
+  if (!result.defined()) {
+    node_->add_input(InputMetadata());
+    return result;
+  }
+  // Returned twice, it is one tensor with two gradients, which add up.
+  const std::size_t first = index_in(results, result);
+  if (first < finished.size()) {
+    node_->add_input(result);
+    return finished[first];
+  }
+  if (contains(context.dirty_, result)) {
+    return finish_written(result, results.size());
+  }
+  const bool foreign = contains(context.arguments_, result) ||
+                       is_view(result) || result.requires_grad();
+  Tensor own = foreign ? result.detach() : result;
+  const bool differentiable = is_floating_point(own.dtype()) &&
+                              !contains(context.non_differentiable_, result);
+  if (!recorded_ || !differentiable) {
+    node_->add_input(own);
+    return own;
+  }
+  const bool shares =
+      !own.impl()->storage->unique() &&
+      (foreign || own.impl()->view_origin != ViewOrigin::kRecorded);
+  own.impl()->view_origin =
+      shares ? ViewOrigin::kCustomFunction : ViewOrigin::kRecorded;
+  set_history(own, node_);
+  return own;
+}
+
+Tensor FunctionCall::finish_written(const Tensor& result, std::size_t count) {
+  if (!recorded_ || contains(node_->context.non_differentiable_, result)) {
+    node_->add_input(result);
+    result.bump_version();
+    return result;
+  }
+  if (is_view(result) && count > 1) {
+    throw AutogradError(absl::StrCat(
+        node_->name(), ": a ", result.describe(),
+        " that is a view was modified in place, and there are ", count,
+        " results; only a function of one result can rewrite a view"));
+  }
+  finish_inplace(result, node_, index_in(node_->context.arguments_, result));
+  return result;
+}
+
+void FunctionCall::save(const std::vector<Tensor>& results,
+                        const std::vector<Tensor>& finished) {
+  FunctionContext& context = node_->context;
+  context.node_ = node_.get();
+  context.saved_ = std::vector<SavedTensor>(context.to_save_.size());
+  for (std::size_t i = 0; i < context.to_save_.size(); ++i) {
+    const Tensor& tensor = context.to_save_[i];
+    if (!tensor.defined()) continue;
+    const std::size_t result = index_in(results, tensor);
+    const bool is_argument = contains(context.arguments_, tensor) &&
+                             !contains(context.dirty_, tensor);
+    if (result == results.size() || is_argument) {
+      context.saved_[i].save(tensor);
+    } else if (finished[result].requires_grad()) {
+      context.saved_[i].save_output(finished[result]);
+    } else {
+      context.saved_[i].save(finished[result]);
+    }
+  }
+}
+
+}  // namespace hvd::autograd

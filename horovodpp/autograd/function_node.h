@@ -1,0 +1,27 @@
+// The node of a custom Function: calls its backward() with what the engine
+// brings, and checks what it returns.
+#pragma once
+
+#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/node.h"
+
+namespace hvd::autograd {
+
+class FunctionNode : public Node {
+ public:
+  explicit FunctionNode(const FunctionTraits& traits) : traits_(traits) {}
+
+  const char* name() const override { return traits_.name.c_str(); }
+  void apply(std::span<Tensor> gradients, std::span<Tensor> results) override;
+  void release_saved() override;
+
+  FunctionContext context;
+
+ private:
+  std::vector<Tensor> materialized(std::span<Tensor> gradients) const;
+  void check(const std::vector<Tensor>& returned) const;
+
+  const FunctionTraits& traits_;
+};
+
+}  // namespace hvd::autograd

@@ -1,0 +1,152 @@
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// x with dimension `dim` last, contiguous, as [rows, n].
+Tensor as_rows(const Tensor& x, std::int64_t dim) {
+  const Tensor moved = clone(transpose(x, dim, -1));
+  const std::int64_t n = moved.size(-1);
+  return view(moved, {n == 0 ? 0 : moved.num_elements() / n, n});
+}
+
+// The element that `indices`, of `dim` 1, names along `dim`; and back: a tensor
+// of `sizes` with `values` there and 0 elsewhere.
+Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim);
+Tensor take_backward(const Tensor& values, const Tensor& indices,
+                     const Dims& sizes, std::int64_t dim);
+
+struct SavesIndices : Node {
+  void release_saved() override { indices.release(); }
+  SavedTensor indices;
+  std::int64_t dim = 0;
+};
+
+// y = take(x):  dx = take_backward(dy)
+struct MaxBackward : SavesIndices {
+  const char* name() const override { return "MaxBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = take_backward(grads[0], indices.unpack(*this), sizes, dim);
+  }
+  Dims sizes;
+};
+
+// dx = take_backward(dy):  ddy = take(ddx)
+struct MaxBackwardBackward : SavesIndices {
+  const char* name() const override { return "MaxBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = take(grads[0], indices.unpack(*this), dim);
+  }
+};
+
+// Calls f(place in the tensor of `strides`, place in the contiguous `indices`).
+template <typename F>
+void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
+  const std::int64_t step = strides[dim];
+  strides[dim] = 0;
+  const auto* index = indices.data<std::int64_t>();
+  const Walk<2> walk(indices.sizes(), {strides, indices.strides()});
+  walk.for_each_row([&](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      const std::int64_t other = at[1] + i * walk.row_steps()[1];
+      f(at[0] + i * walk.row_steps()[0] + index[other] * step, other);
+    }
+  });
+}
+
+Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim) {
+  Tensor out = empty(indices.sizes(), {.dtype = x.dtype()});
+  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = out.data<T>();
+    const T* from = x.data<T>();
+    for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
+                   [&](auto at, auto other) { to[other] = from[at]; });
+  });
+  if (needs_grad(x)) {
+    auto node = make_node<MaxBackward>(x);
+    node->indices.save(indices);
+    node->dim = dim;
+    node->sizes = x.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor take_backward(const Tensor& values, const Tensor& indices,
+                     const Dims& sizes, std::int64_t dim) {
+  Tensor out = zeros(sizes, {.dtype = values.dtype()});
+  const Tensor from_rows = clone(values.detach());
+  visit(values.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = out.data<T>();
+    const T* from = from_rows.data<T>();
+    for_each_taken(indices, out.strides(), static_cast<std::size_t>(dim),
+                   [&](auto at, auto other) { to[at] = from[other]; });
+  });
+  if (needs_grad(values)) {
+    auto node = make_node<MaxBackwardBackward>(values);
+    node->indices.save(indices);
+    node->dim = dim;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+template <typename T>
+std::int64_t largest_of(const T* row, std::int64_t n) {
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < n; ++i) {
+    const auto value = loaded(row[i]);
+    const auto found = loaded(row[best]);
+    const bool is_nan = value != value;
+    const bool found_nan = found != found;
+    if (!found_nan && (is_nan || value > found)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+}  // namespace autograd
+
+MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim) {
+  autograd::check_defined(x, "max");
+  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "max");
+  if (x.sizes()[d] == 0) {
+    throw InvalidArgument(absl::StrCat("max: dimension ", d, " of shape ",
+                                       x.shape().to_string(),
+                                       " has no element"));
+  }
+  const auto along = static_cast<std::int64_t>(d);
+  autograd::Dims sizes = x.sizes();
+  sizes[d] = 1;
+  autograd::Dims moved = transpose(x.detach(), along, -1).sizes();
+  moved[moved.size() - 1] = 1;
+  Tensor found = empty(moved, {.dtype = DType::kI64});
+  {
+    NoGrad no_grad;
+    const Tensor rows = autograd::as_rows(x, along);
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      for (std::int64_t r = 0; r < rows.size(0); ++r) {
+        found.data<std::int64_t>()[r] = autograd::largest_of(
+            rows.data<T>() + r * rows.size(1), rows.size(1));
+      }
+    });
+    found = clone(transpose(found, along, -1));
+  }
+  Tensor values = autograd::take(x, found, along);
+  if (keepdim) return {values, found};
+  return {squeeze(values, along), squeeze(found, along).detach()};
+}
+
+Tensor max(const Tensor& x) {
+  autograd::check_defined(x, "max");
+  return max(reshape(x, {-1}), 0).values;
+}
+
+}  // namespace hvd

@@ -1,0 +1,44 @@
+// A hook on several tensors at once. It runs once per backward: of the two kinds,
+//   multi: when the gradients of all those tensors are known that the backward
+//          computes (the others are undefined),
+//   any:   when the first of them is known.
+//
+//   auto handle = register_multi_grad_hook({q, k, v},
+//       [](const std::vector<Tensor>& gradients) { … });
+//
+// Several backward calls at once have a firing each. The tensors are not kept
+// alive.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd::autograd {
+
+class MultiGradHandle {
+ public:
+  void remove() {
+    for (HookHandle& handle : handles_) handle.remove();
+  }
+
+ private:
+  friend MultiGradHandle register_multi_grad_hook(
+      const std::vector<Tensor>&,
+      std::function<void(const std::vector<Tensor>&)>);
+  friend MultiGradHandle register_any_grad_hook(
+      const std::vector<Tensor>&, std::function<void(const Tensor&)>);
+  std::vector<HookHandle> handles_;
+};
+
+//   HookError  a tensor does not require grad
+MultiGradHandle register_multi_grad_hook(
+    const std::vector<Tensor>& tensors,
+    std::function<void(const std::vector<Tensor>& gradients)> hook);
+MultiGradHandle register_any_grad_hook(
+    const std::vector<Tensor>& tensors,
+    std::function<void(const Tensor& gradient)> hook);
+
+}  // namespace hvd::autograd

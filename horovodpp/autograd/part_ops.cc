@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// Parts side by side along a dimension:  dx = their gradients side by side, 0
+// where a part has none
+struct SplitBackward : Node {
+  const char* name() const override { return "SplitBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = cat(defined(grads), dim);
+  }
+  std::vector<Tensor> defined(std::span<Tensor> grads) const {
+    std::vector<Tensor> all(grads.begin(), grads.end());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].defined()) continue;
+      all[i] = zeros(inputs()[i].sizes, {.dtype = inputs()[i].dtype});
+    }
+    return all;
+  }
+  std::int64_t dim = 0;
+};
+
+// The elements of a dimension:  dx = their gradients stacked
+struct UnbindBackward : SplitBackward {
+  const char* name() const override { return "UnbindBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = stack(defined(grads), dim);
+  }
+};
+
+// Tensors one after the other:  each gets its part of dy
+struct CatBackward : Node {
+  const char* name() const override { return "CatBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (wants(i)) results[i] = narrow(grads[0], dim, start, lengths[i]);
+      start += lengths[i];
+    }
+  }
+  std::int64_t dim = 0;
+  std::vector<std::int64_t> lengths;
+};
+
+// `part`, a fresh alias of a part of x, as one of several views of it.
+Tensor one_of_several(const Tensor& x, const Dims& sizes, const Dims& strides,
+                      std::int64_t offset, const Ref<Node>& node) {
+  Tensor part = make_view(x, sizes, strides, offset);
+  if (!is_unrecorded(part.impl()->view_origin)) {
+    part.impl()->view_origin = ViewOrigin::kOneOfSeveral;
+  }
+  if (node) set_history(part, node);
+  return part;
+}
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::check_defined;
+using autograd::checked_dim;
+using autograd::Dims;
+using autograd::Ref;
+
+std::vector<Tensor> split(const Tensor& x,
+                          const std::vector<std::int64_t>& lengths,
+                          std::int64_t dim) {
+  check_defined(x, "split");
+  const std::size_t d = checked_dim(dim, x.sizes().size(), "split");
+  const bool negative = std::any_of(lengths.begin(), lengths.end(),
+                                    [](std::int64_t n) { return n < 0; });
+  if (negative || std::accumulate(lengths.begin(), lengths.end(),
+                                  std::int64_t{0}) != x.sizes()[d]) {
+    throw InvalidArgument(
+        absl::StrCat("split: the sizes do not add up to dimension ", d,
+                     " of shape ", x.shape().to_string()));
+  }
+  Ref<autograd::SplitBackward> node;
+  if (autograd::needs_grad(x)) {
+    node = autograd::make_node<autograd::SplitBackward>(x);
+    node->dim = static_cast<std::int64_t>(d);
+  }
+  std::vector<Tensor> parts;
+  std::int64_t offset = x.storage_offset();
+  Dims sizes = x.sizes();
+  for (std::int64_t length : lengths) {
+    sizes[d] = length;
+    parts.push_back(
+        autograd::one_of_several(x, sizes, x.strides(), offset, node));
+    offset += length * x.strides()[d];
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size,
+                          std::int64_t dim) {
+  check_defined(x, "split");
+  const std::int64_t whole = x.size(dim);
+  if (size <= 0) {
+    throw InvalidArgument(
+        absl::StrCat("split: parts of size ", size, " never end"));
+  }
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t start = 0; start < whole; start += size) {
+    lengths.push_back(std::min(size, whole - start));
+  }
+  if (lengths.empty()) lengths.push_back(0);
+  return split(x, lengths, dim);
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
+                          std::int64_t dim) {
+  check_defined(x, "chunk");
+  if (chunks <= 0) {
+    throw InvalidArgument(absl::StrCat("chunk: ", chunks, " parts are none"));
+  }
+  const std::int64_t size = (x.size(dim) + chunks - 1) / chunks;
+  return split(x, std::max<std::int64_t>(size, 1), dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
+  check_defined(x, "unbind");
+  const std::size_t d = checked_dim(dim, x.sizes().size(), "unbind");
+  Ref<autograd::UnbindBackward> node;
+  if (autograd::needs_grad(x)) {
+    node = autograd::make_node<autograd::UnbindBackward>(x);
+    node->dim = static_cast<std::int64_t>(d);
+  }
+  Dims sizes = x.sizes();
+  Dims strides = x.strides();
+  sizes.erase(d);
+  strides.erase(d);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < x.sizes()[d]; ++i) {
+    parts.push_back(autograd::one_of_several(
+        x, sizes, strides, x.storage_offset() + i * x.strides()[d], node));
+  }
+  return parts;
+}
+
+Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  if (tensors.empty()) throw InvalidArgument("cat: there are no tensors");
+  for (const Tensor& tensor : tensors) {
+    autograd::check_same_dtype(tensors[0], tensor, "cat");
+  }
+  const std::size_t d = checked_dim(dim, tensors[0].sizes().size(), "cat");
+  Dims sizes = tensors[0].sizes();
+  sizes[d] = 0;
+  bool recorded = false;
+  for (const Tensor& tensor : tensors) {
+    Dims same = tensor.sizes();
+    if (same.size() == sizes.size()) same[d] = sizes[d];
+    if (same != sizes) {
+      throw InvalidArgument(absl::StrCat(
+          "cat: shapes ", tensors[0].shape().to_string(), " and ",
+          tensor.shape().to_string(), " differ in more than dimension ", d));
+    }
+    sizes[d] += tensor.sizes()[d];
+    recorded |= autograd::needs_grad(tensor);
+  }
+  Tensor out = empty(sizes, {.dtype = tensors[0].dtype()});
+  Ref<autograd::CatBackward> node;
+  if (recorded) node = autograd::make_node<autograd::CatBackward>();
+  std::int64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    autograd::convert_into(
+        autograd::alias(out, tensor.sizes(), out.strides(), offset), tensor);
+    offset += tensor.sizes()[d] * out.strides()[d];
+    if (!node) continue;
+    node->add_edge(autograd::gradient_edge(tensor));
+    node->lengths.push_back(tensor.sizes()[d]);
+  }
+  if (node) {
+    node->dim = static_cast<std::int64_t>(d);
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  std::vector<Tensor> rows;
+  for (const Tensor& tensor : tensors) rows.push_back(unsqueeze(tensor, dim));
+  return cat(rows, dim);
+}
+
+}  // namespace hvd

@@ -1,0 +1,126 @@
+#include "horovodpp/autograd/reentrant_checkpoint.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/engine.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/generator.h"
+#include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/autograd/warning.h"
+
+namespace hvd::autograd {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+// What the function is run in.
+struct Region {
+  CheckpointedFunction function;
+  AutocastSetting autocast;
+  std::optional<Generator::State> random;
+};
+
+// A generator put back for the time of the object.
+class ReplayRandom {
+ public:
+  explicit ReplayRandom(const std::optional<Generator::State>& state)
+      : before_(default_generator().state()), replayed_(state.has_value()) {
+    if (replayed_) default_generator().set_state(*state);
+  }
+  ~ReplayRandom() {
+    if (replayed_) default_generator().set_state(before_);
+  }
+  ReplayRandom(const ReplayRandom&) = delete;
+  ReplayRandom& operator=(const ReplayRandom&) = delete;
+
+ private:
+  Generator::State before_;
+  bool replayed_;
+};
+
+Tensors recompute(const Region& region, const Tensors& inputs) {
+  ReplayRandom random(region.random);
+  Autocast autocast(region.autocast.dtype,
+                    {.enabled = region.autocast.enabled});
+  EnableGrad enable_grad;
+  return region.function(inputs);
+}
+
+void backward_through(const Tensors& results, const Tensors& gradients) {
+  Tensors roots, root_gradients;
+  for (std::size_t i = 0; i < results.size() && i < gradients.size(); ++i) {
+    if (!results[i].defined() || !results[i].requires_grad()) continue;
+    roots.push_back(results[i]);
+    root_gradients.push_back(gradients[i]);
+  }
+  if (roots.empty()) {
+    throw CheckpointError(
+        "none of output has requires_grad=True, this checkpoint() is not "
+        "necessary");
+  }
+  backward(roots, root_gradients);
+}
+
+struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
+  static constexpr bool kOnceDifferentiable = true;
+
+  static Tensors forward(FunctionContext& context, const Region& region,
+                         const Tensors& inputs) {
+    context.save_for_backward(inputs);
+    context.saved_data["region"] = region;
+    return region.function(inputs);
+  }
+
+  static Tensors backward(FunctionContext& context, const Tensors& gradients) {
+    if (thread_state.graph_task->is_restricted()) {
+      throw CheckpointError(
+          "a reentrant checkpoint is incompatible with .grad() or with inputs "
+          "of backward(); use backward() of everything");
+    }
+    const auto& region =
+        std::any_cast<const Region&>(context.saved_data.find("region")->second);
+    const Tensors inputs = detach_all(context.saved_tensors());
+    backward_through(recompute(region, inputs), gradients);
+    Tensors result(1);
+    for (const Tensor& input : inputs) {
+      result.push_back(input.defined() ? input.grad() : Tensor());
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+std::vector<Tensor> detach_all(const std::vector<Tensor>& tensors) {
+  Tensors result;
+  for (const Tensor& tensor : tensors) {
+    Tensor detached;
+    if (tensor.defined()) {
+      detached = tensor.detach();
+      if (tensor.requires_grad()) detached.set_requires_grad(true);
+    }
+    result.push_back(std::move(detached));
+  }
+  return result;
+}
+
+std::vector<Tensor> checkpoint_reentrant(
+    const CheckpointedFunction& function, const std::vector<Tensor>& inputs,
+    const ReentrantCheckpointOptions& options) {
+  const bool any = std::any_of(
+      inputs.begin(), inputs.end(),
+      [](const Tensor& x) { return x.defined() && x.requires_grad(); });
+  if (is_grad_enabled() && !any) {
+    warn(
+        "checkpoint_reentrant: None of the inputs have requires_grad=True. "
+        "Gradients will be None");
+  }
+  Region region{function, current_autocast(), std::nullopt};
+  if (options.preserve_rng_state) region.random = default_generator().state();
+  return ReentrantCheckpoint::apply(region, inputs);
+}
+
+}  // namespace hvd::autograd

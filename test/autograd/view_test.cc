@@ -1,0 +1,241 @@
+// Views, their parts, and what may be written through them: sections 1B and 1D
+// of the contract.
+#include "horovodpp/autograd/index.h"
+#include "horovodpp/autograd/record.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+using autograd::LeafInplaceError;
+using autograd::VersionError;
+using autograd::ViewInplaceError;
+using testing::Each;
+using testing::ElementsAre;
+using Tensors = std::vector<Tensor>;
+
+Tensor numbers(const Dims& sizes) {
+  return arange(0, static_cast<double>(sizes.product()), 1,
+                {.dtype = DType::kF64})
+      .view(sizes);
+}
+
+// Item 29.
+TEST(Chunk, OneUsedPartLeavesTheRestZero) {
+  Tensor x = randn64({10, 2});
+  (x.chunk(5)[2] * 4.0).sum().backward();
+  const std::vector<double> g = values(x.grad());
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    EXPECT_EQ(g[i], i / 4 == 2 ? 4 : 0);
+  }
+}
+
+// Item 30.
+TEST(Unbind, EachElementHasItsOwnGradient) {
+  Tensor x = leaf({1, 2, 3}, {3});
+  const Tensors parts = x.unbind();
+  EXPECT_EQ(parts[0].dim(), 0);
+  parts[0].backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 0));
+  parts[2].backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 1));
+  EXPECT_EQ(parts[1].grad_fn(), parts[2].grad_fn());
+}
+
+// Item 72.
+TEST(Inplace, OneOfSeveralViewsIsNotWritten) {
+  Tensor x = randn64({4, 2});
+  const Tensor y = x * 1.0;
+  for (const Tensor& part : {y.split(2)[0], y.chunk(2, 1)[1], y.unbind(0)[3],
+                             y.unbind(1)[0].narrow(0, 0, 2)}) {
+    EXPECT_ERROR(ViewInplaceError, "returns multiple views", part.mul_(2.0));
+    NoGrad no_grad;
+    part.mul_(2.0);
+  }
+  // The whole may be written, and the parts see it.
+  const Tensors parts = y.unbind(1);
+  y.mul_(3.0);
+  parts[1].sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 3, 0, 3, 0, 3, 0, 3));
+  // Of a tensor without gradient, parts may be written.
+  Tensor plain = ones64({4});
+  plain.split(2)[1].add_(1.0);
+  EXPECT_THAT(values(plain), ElementsAre(1, 1, 2, 2));
+}
+
+TEST(Split, PartsHaveTheSizesAskedFor) {
+  const Tensor x = numbers({2, 5});
+  const Tensors parts = split(x, std::vector<std::int64_t>{1, 0, 4}, 1);
+  EXPECT_EQ(parts[2].sizes(), Dims({2, 4}));
+  EXPECT_EQ(parts[2].raw_data(), x.data<double>() + 1);
+  EXPECT_EQ(x.chunk(3, 1).size(), 3u);
+  EXPECT_EQ(x.chunk(4, 1).size(), 3u);
+  EXPECT_ERROR(InvalidArgument, "do not add up",
+               split(x, std::vector<std::int64_t>{1, 1}, 1));
+  EXPECT_THROW(x.split(0), InvalidArgument);
+  EXPECT_THROW(x.chunk(0), InvalidArgument);
+}
+
+TEST(Index, NumbersAndSlicesMakeViews) {
+  const Tensor x = numbers({2, 3, 4});
+  EXPECT_EQ(x.index({1, 2, 3}).item<double>(), 23);
+  EXPECT_EQ(x.index({-1, kEllipsis, 0}).sizes(), Dims({3}));
+  EXPECT_THAT(values(x.index({-1, kEllipsis, 0})), ElementsAre(12, 16, 20));
+  EXPECT_THAT(values(x.index({0, Slice(1), Slice(0, -1, 2)})),
+              ElementsAre(4, 6, 8, 10));
+  EXPECT_EQ(x.index({kNewAxis, 0, Slice(), kNewAxis}).sizes(),
+            Dims({1, 3, 1, 4}));
+  EXPECT_EQ(x.index({1}).raw_data(), x.data<double>() + 12);
+  EXPECT_THROW(x.index({2}), InvalidArgument);
+  EXPECT_THROW(x.index({0, 0, 0, 0}), InvalidArgument);
+}
+
+TEST(Index, TensorsPickElements) {
+  const Tensor x = numbers({2, 3, 4});
+  const auto i64 = [](const std::vector<std::int64_t>& v, const Dims& sizes) {
+    return from_vector<std::int64_t>(v, sizes);
+  };
+  EXPECT_THAT(values(x.index({0, i64({2, -3}, {2}), 1})), ElementsAre(9, 1));
+  const Tensor columns = x.index({Slice(), Slice(), i64({3, 0, 3}, {3})});
+  EXPECT_EQ(columns.sizes(), Dims({2, 3, 3}));
+  EXPECT_EQ(columns.index({1, 2, 0}).item<double>(), 23);
+  const Tensor apart = x.index({i64({1, 0}, {2}), Slice(), i64({0, 1}, {2})});
+  EXPECT_EQ(apart.sizes(), Dims({2, 3}));
+  EXPECT_THAT(values(apart), ElementsAre(12, 16, 20, 1, 5, 9));
+  const Tensor mask = gt(x, 20.0);
+  EXPECT_THAT(values(x.index({mask})), ElementsAre(21, 22, 23));
+  EXPECT_EQ(x.index({eq(x.index({Slice(), 0, 0}), 0.0)}).sizes(),
+            Dims({1, 3, 4}));
+  EXPECT_ERROR(InvalidArgument, "3 is not within dimension 1",
+               x.index({Slice(), i64({3}, {1})}));
+  EXPECT_ERROR(InvalidArgument, "does not cover",
+               x.index({zeros({3}, {.dtype = DType::kBool})}));
+  EXPECT_ERROR(InvalidArgument, "picks nothing", x.index({ones({2})}));
+}
+
+// Item 69.
+TEST(Setitem, PassesGradientsToTheRestAndToTheValue) {
+  for (bool masked : {false, true}) {
+    Tensor x = leaf({1, 2, 3, 4}, {4});
+    const autograd::Index at =
+        masked ? autograd::Index(gt(x, 3.0)) : autograd::Index(-1);
+    Tensor y = x + 2.0;
+    const auto version = y.version();
+    y.index_put_({at}, 2.0);
+    EXPECT_GT(y.version(), version);
+    y.sum().backward();
+    EXPECT_THAT(values(x.grad()), ElementsAre(1, 1, 1, 0));
+    Tensor value = leaf({5}, {1});
+    Tensor z = x + 2.0;
+    z.index_put_({Slice(0, 2)}, value);
+    z.index_put_({at}, value);
+    z.sum().backward();
+    EXPECT_THAT(values(value.grad()), ElementsAre(3));
+  }
+}
+
+// Item 62.
+TEST(Setitem, OfALeafIsRefusedAtOnce) {
+  Tensor a = leaf({1, 2}, {2});
+  EXPECT_ERROR(LeafInplaceError, "a view of a leaf Variable that requires grad",
+               a.index_put_({Slice()}, 0.0));
+  EXPECT_ERROR(LeafInplaceError, "a leaf Variable that requires grad",
+               a.index_put_({gt(a, 1.0)}, 0.0));
+  EXPECT_THAT(values(a), ElementsAre(1, 2));
+}
+
+// Item 78.
+TEST(Index, SavesItsIndicesOnly) {
+  Tensor x = randn64({5});
+  Tensor y = x * 1.0;
+  const Tensor mask = gt(y, 0.0);
+  y.index_put_({mask}, y.index({mask}));
+  y.sum().backward();
+  EXPECT_THAT(values(x.grad()), Each(1));
+}
+
+// Item 76.
+TEST(Detach, InPlaceTurnsATensorIntoALeaf) {
+  Tensor x = leaf(1), y = leaf(1);
+  Tensor a = x * 2.0;
+  (y + a).backward({}, {.retain_graph = true});
+  a.detach_();
+  EXPECT_TRUE(a.is_leaf());
+  EXPECT_FALSE(a.requires_grad());
+  (y + a).backward();
+  EXPECT_EQ(value(x.grad()), 2);
+  EXPECT_EQ(value(y.grad()), 2);
+  Tensor base = leaf({1, 2}, {2}) * 1.0;
+  EXPECT_ERROR(autograd::AutogradError, "Can't detach views in-place",
+               base.narrow(0, 0, 1).detach_());
+}
+
+// Item 76.
+TEST(Detach, InPlaceOfASavedInputIsNoticed) {
+  Tensor x = leaf(3);
+  Tensor a = x * 2.0;
+  Tensor y = a * a;
+  a.detach_();
+  EXPECT_ERROR(autograd::AutogradError, "detached in place", y.backward());
+  Tensor z = exp(x);
+  Tensor loss = z * 1.0;
+  z.detach_();  // Saved as a result, by the node that made it.
+  loss.backward();
+  EXPECT_NEAR(value(x.grad()), 20.0855, 1e-4);
+}
+
+// Item 77.
+TEST(Detach, InPlaceOfABaseLeavesItsViews) {
+  Tensor x = leaf({1, 2}, {2});
+  Tensor base = x * 2.0;
+  Tensor part = base.narrow(0, 0, 1);
+  base.detach_();
+  EXPECT_FALSE(base.requires_grad());
+  EXPECT_TRUE(part.requires_grad());
+  part.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(2, 0));
+}
+
+// Item 79.
+TEST(GradAt, AnEdgeIsTheTensorAsItWas) {
+  Tensor leaf_x = leaf(3);
+  Tensor x = leaf_x * 1.0;
+  const autograd::Edge before = autograd::gradient_edge(x);
+  x.mul_(2.0);
+  const Tensors g =
+      autograd::grad_at({x.sum()}, {before, autograd::gradient_edge(x)});
+  EXPECT_EQ(value(g[0]), 2);
+  EXPECT_EQ(value(g[1]), 1);
+}
+
+// Item 68.
+TEST(Inplace, ExpChangesTheVersionAndWhatNeedsTheOldValue) {
+  Tensor x = leaf(1), y = leaf(2);
+  Tensor z = x * 1.0;
+  Tensor q = z * y;
+  Tensor r = z + y;
+  z.exp_();
+  r.backward();
+  EXPECT_EQ(value(x.grad()), 1);
+  EXPECT_ERROR(VersionError, "modified by an inplace operation", q.backward());
+  z.backward();
+  EXPECT_NEAR(value(x.grad()), 1 + 2.71828, 1e-4);
+}
+
+// Item 58.
+TEST(Version, SetitemCountsAndExpMakesANewTensor) {
+  Tensor a = leaf({1, 3}, {2});
+  Tensor b = a + 2.0;
+  EXPECT_EQ(b.version(), 0u);
+  const auto* impl = b.impl();
+  b.index_put_({0}, 1000.0);
+  EXPECT_EQ(b.version(), 1u);
+  EXPECT_EQ(b.impl(), impl);
+  const auto* before = a.impl();
+  a = exp(a);
+  EXPECT_NE(a.impl(), before);
+}
+
+}  // namespace
+}  // namespace hvd
