@@ -110,6 +110,11 @@ class Coordinator {
   // Whether the batch being executed has to be given up: a rank will never take
   // part in it. What it holds is then in flight as before.
   bool should_abandon() const { return negotiator_.should_abandon(); }
+  // How many submissions of this rank there have to be before they can matter,
+  // unless somebody waits for one: 1, or what the next batch of a cycle lacks.
+  std::size_t submissions_to_next() const {
+    return negotiator_.submissions_to_next();
+  }
   void abandoned() { negotiator_.abandoned(); }
 
   std::vector<Outgoing> take_outgoing();

@@ -34,7 +34,9 @@ class Cycle {
   const std::vector<std::uint32_t>& head() const {
     return batches_[position_].ids;
   }
-  bool head_is_ready() const { return batches_[position_].missing == 0; }
+  bool head_is_ready() const { return missing() == 0; }
+  // How many of it this rank has still to submit.
+  std::size_t missing() const { return batches_[position_].missing; }
   // Goes on to the batch after it.
   void enter_head();
   // Batches entered so far, all rounds together.

@@ -61,6 +61,8 @@ class Negotiator {
   absl::StatusOr<std::optional<Batch>> next_batch();
   void finished();
   bool should_abandon() const;
+  // See Coordinator.
+  std::size_t submissions_to_next() const;
   void abandoned();
 
   // Whether the root should go on with the schedule: this rank has read all of

@@ -98,6 +98,11 @@ bool Negotiator::should_abandon() const {
          records.front().value < cycle_->entered();
 }
 
+std::size_t Negotiator::submissions_to_next() const {
+  const bool in_step = cycle_ && halted_ != run_ && !has_said_stop_;
+  return in_step ? std::max<std::size_t>(cycle_->missing(), 1) : 1;
+}
+
 void Negotiator::abandoned() {
   executing_ = false;
   for (const std::uint32_t id : executing_ids_) {

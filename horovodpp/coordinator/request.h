@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "horovodpp/coordinator/wire.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
@@ -77,6 +78,9 @@ struct TensorSpec {
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
+// One, mostly.
+using TensorSpecs = absl::InlinedVector<TensorSpec, 1>;
+
 // A shape with more is not sent.
 inline constexpr std::size_t kMaxDimensions = 64;
 
@@ -85,7 +89,7 @@ struct Request {
   Key key;
   // One; several of a group, which arrives as a whole or not at all; none of a
   // barrier, a join, a change of process sets.
-  std::vector<TensorSpec> tensors = {};
+  TensorSpecs tensors = {};
   Device device = {};
   ReduceOp op = ReduceOp::kAverage;  // allreduce, reducescatter
   double prescale = 1.0;             // allreduce, reducescatter

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/request.h"
 #include "horovodpp/core/buffer.h"
@@ -23,16 +25,23 @@ struct Results {
   std::int64_t number = 0;
 };
 
+using Inputs = absl::InlinedVector<ConstTensorView, 1>;
+using Outputs = absl::InlinedVector<TensorView, 1>;
+
 struct Submission {
   Request request = {};
   // One for each tensor of the request.
-  std::vector<ConstTensorView> inputs = {};
+  Inputs inputs = {};
   // Where the results go; empty where the runtime allocates them.
-  std::vector<TensorView> outputs = {};
+  Outputs outputs = {};
   // alltoall: rows of the first dimension for each rank of the set.
   std::vector<std::int64_t> splits = {};
   // Called once with the outcome.
   std::function<void(absl::StatusOr<Results>)> done = {};
 };
+
+// Shared by those who wait for it to be executed and those who are told of its
+// request.
+using SubmissionPtr = std::shared_ptr<Submission>;
 
 }  // namespace hvd::coordinator

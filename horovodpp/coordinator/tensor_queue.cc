@@ -6,27 +6,32 @@
 
 namespace hvd::coordinator {
 
-absl::Status TensorQueue::push(Submission&& submission) {
+absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
-  const Key& key = submission.request.key;
-  const auto [place, is_new] = in_flight_.try_emplace(key);
+  const auto [place, is_new] = in_flight_.insert(submission);
   if (!is_new) {
     return absl::AlreadyExistsError(
-        absl::StrCat("a tensor named ", key.to_string(),
+        absl::StrCat("a tensor named ", submission->request.key.to_string(),
                      " is in flight on this rank; wait for it or give this "
                      "one another name"));
   }
-  unsent_.push_back(submission.request);
+  unsent_.push_back(std::move(submission));
   has_news_.store(true, std::memory_order_release);
-  place->second = std::move(submission);
-  return absl::OkStatus();
+  return unsent_.size() >= wake_at_;
 }
 
-std::vector<Request> TensorQueue::take_requests() {
+void TensorQueue::wake_at(std::size_t unsent) {
+  MutexLock lock(mutex_);
+  wake_at_ = unsent;
+}
+
+void TensorQueue::take_unsent(std::vector<SubmissionPtr>& unsent) {
+  unsent.clear();
   MutexLock lock(mutex_);
   has_news_.store(!waited_for_.empty(), std::memory_order_release);
-  return std::exchange(unsent_, {});
+  unsent.swap(unsent_);
+  wake_at_ = 1;
 }
 
 void TensorQueue::wait_for(const Key& key) {
@@ -47,43 +52,40 @@ std::vector<Key> TensorQueue::take_waited_for() {
   return keys;
 }
 
-absl::StatusOr<std::vector<Submission>> TensorQueue::take(
-    const std::vector<Key>& keys) {
-  std::vector<Submission> taken;
+absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
+    std::span<const Key* const> keys) {
+  std::vector<SubmissionPtr> taken;
   taken.reserve(keys.size());
   MutexLock lock(mutex_);
-  for (const Key& key : keys) {
-    const auto found = in_flight_.find(key);
+  for (const Key* const key : keys) {
+    const auto found = in_flight_.find(*key);
     if (found == in_flight_.end()) {
       return closed_.ok()
                  ? absl::NotFoundError(absl::StrCat(
-                       key.to_string(), " is not in flight on this rank"))
+                       key->to_string(), " is not in flight on this rank"))
                  : closed_;
     }
-    taken.push_back(std::move(found->second));
+    taken.push_back(*found);
     in_flight_.erase(found);
   }
   return taken;
 }
 
-void TensorQueue::put_back(std::vector<Submission> submissions) {
+void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
   absl::Status closed;
   {
     MutexLock lock(mutex_);
     closed = closed_;
-    for (Submission& submission : submissions) {
-      if (!closed.ok()) break;
-      Key key = submission.request.key;
-      in_flight_.emplace(std::move(key), std::move(submission));
-    }
+    if (closed.ok()) in_flight_.insert(submissions.begin(), submissions.end());
   }
   if (closed.ok()) return;
-  for (Submission& submission : submissions) submission.done(closed);
+  for (const SubmissionPtr& submission : submissions) submission->done(closed);
 }
 
 void TensorQueue::fail(const Key& key, const absl::Status& why) {
-  auto failed = take({key});
-  if (failed.ok()) failed->front().done(why);
+  const Key* const one = &key;
+  auto failed = take({&one, 1});
+  if (failed.ok()) failed->front()->done(why);
 }
 
 void TensorQueue::close(const absl::Status& reason) {
@@ -97,7 +99,7 @@ void TensorQueue::close(const absl::Status& reason) {
     waited_for_.clear();
     orphans.swap(in_flight_);
   }
-  for (auto& [key, orphan] : orphans) orphan.done(first);
+  for (const SubmissionPtr& orphan : orphans) orphan->done(first);
 }
 
 }  // namespace hvd::coordinator

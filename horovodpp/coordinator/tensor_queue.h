@@ -7,10 +7,12 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/submission.h"
@@ -22,11 +24,17 @@ class TensorQueue {
  public:
   //   AlreadyExists    its name is in flight on this rank
   //   (as close() said)  the queue is closed
-  // `submission` is left as it was if it is refused.
-  absl::Status push(Submission&& submission);
+  // Otherwise: whether the thread that drives is to be woken for it. From now on
+  // nobody changes its request.
+  absl::StatusOr<bool> push(SubmissionPtr submission);
 
-  // The requests pushed since the last call, in order.
-  std::vector<Request> take_requests();
+  // That thread is about to sleep, and need not be woken before so many are
+  // unsent. Holds until the next take_unsent().
+  void wake_at(std::size_t unsent);
+
+  // What was pushed since the last call, in order: to be told to the peers. What
+  // has failed meanwhile is among it.
+  void take_unsent(std::vector<SubmissionPtr>& unsent);
 
   // Somebody blocks until the submission `key` has an outcome.
   void wait_for(const Key& key);
@@ -37,10 +45,11 @@ class TensorQueue {
   bool has_news() const { return has_news_.load(std::memory_order_acquire); }
 
   // Takes the submissions of these keys out. NotFound if one is not in flight.
-  absl::StatusOr<std::vector<Submission>> take(const std::vector<Key>& keys);
+  absl::StatusOr<std::vector<SubmissionPtr>> take(
+      std::span<const Key* const> keys);
 
   // What was taken is in flight again, or fails if the queue is closed.
-  void put_back(std::vector<Submission> submissions);
+  void put_back(std::vector<SubmissionPtr> submissions);
 
   // Fails the submission `key`, if it is in flight.
   void fail(const Key& key, const absl::Status& why);
@@ -50,12 +59,32 @@ class TensorQueue {
   void close(const absl::Status& reason);
 
  private:
-  using InFlight = absl::flat_hash_map<Key, Submission>;
+  // By their keys.
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const {
+      return absl::Hash<Key>()(key);
+    }
+    std::size_t operator()(const SubmissionPtr& submission) const {
+      return (*this)(submission->request.key);
+    }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    static const Key& key_of(const Key& key) { return key; }
+    static const Key& key_of(const SubmissionPtr& s) { return s->request.key; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) == key_of(b);
+    }
+  };
+  using InFlight = absl::flat_hash_set<SubmissionPtr, KeyHash, KeyEqual>;
 
   std::atomic<bool> has_news_{false};
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Request> unsent_ ABSL_GUARDED_BY(mutex_);
+  std::vector<SubmissionPtr> unsent_ ABSL_GUARDED_BY(mutex_);
+  std::size_t wake_at_ ABSL_GUARDED_BY(mutex_) = 1;
   std::vector<Key> waited_for_ ABSL_GUARDED_BY(mutex_);
   InFlight in_flight_ ABSL_GUARDED_BY(mutex_);
 };

@@ -76,6 +76,17 @@ class FutureState {
     for (Callback& callback : callbacks) callback(peek());
   }
 
+  // The promises that can still set it, but for those that are gone: the end of
+  // the last one is the outcome of whoever waits.
+  void add_promise() { promises_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_promise() {
+    if (promises_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set()) {
+      return;
+    }
+    set(absl::CancelledError(
+        "the operation was dropped before it had an outcome"));
+  }
+
   bool ready() {
     if (is_set()) return true;
     OnWait on_wait;
@@ -140,6 +151,7 @@ class FutureState {
   static constexpr int kPollsOfAWaiter = 3;
 
   std::atomic<bool> is_set_{false};
+  std::atomic<int> promises_{0};
   Mutex mutex_;
   CondVar ready_;
   std::optional<Outcome<T>> outcome_ ABSL_GUARDED_BY(mutex_);
@@ -213,29 +225,30 @@ class Promise {
   // several times. It may use the thread until `ready`, if it is given that. It
   // is gone once the outcome is there, unless it is being called.
   explicit Promise(OnWait on_wait)
-      : keeper_(std::make_shared<Keeper>(std::move(on_wait))) {}
+      : state_(std::make_shared<internal::FutureState<T>>(std::move(on_wait))) {
+    state_->add_promise();
+  }
+  Promise(const Promise& other) : state_(other.state_) {
+    if (state_) state_->add_promise();
+  }
+  Promise(Promise&& other) noexcept = default;
+  Promise& operator=(Promise other) noexcept {
+    state_.swap(other.state_);
+    return *this;
+  }
+  ~Promise() {
+    if (state_) state_->drop_promise();
+  }
 
-  Future<T> future() const { return Future<T>(keeper_->state); }
+  Future<T> future() const { return Future<T>(state_); }
   // Whoever waits may destroy this promise as soon as the outcome is there.
   void set(Outcome<T> outcome) const {
-    const std::shared_ptr<internal::FutureState<T>> state = keeper_->state;
+    const std::shared_ptr<internal::FutureState<T>> state = state_;
     state->set(std::move(outcome));
   }
 
  private:
-  // Shared by the copies of a promise, not by its futures: its end is the end
-  // of all who could still set the outcome.
-  struct Keeper {
-    std::shared_ptr<internal::FutureState<T>> state;
-    explicit Keeper(OnWait on_wait)
-        : state(
-              std::make_shared<internal::FutureState<T>>(std::move(on_wait))) {}
-    ~Keeper() {
-      state->set(absl::CancelledError(
-          "the operation was dropped before it had an outcome"));
-    }
-  };
-  std::shared_ptr<Keeper> keeper_;
+  std::shared_ptr<internal::FutureState<T>> state_;  // nullptr: moved away.
 };
 
 }  // namespace hvd

@@ -1,5 +1,6 @@
 #include "horovodpp/core/shape.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -7,15 +8,28 @@
 
 namespace hvd {
 
+Shape::Shape(std::span<const std::int64_t> dims) : rank_(dims.size()) {
+  if (rank_ <= kFew) {
+    std::copy(dims.begin(), dims.end(), few_.begin());
+  } else {
+    many_.assign(dims.begin(), dims.end());
+  }
+}
+
+bool operator==(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dims(), b.dims());
+}
+
 std::int64_t Shape::num_elements() const {
   std::uint64_t product = 1;  // Unsigned: wraps instead of being undefined.
-  for (std::int64_t dim : dims_) product *= static_cast<std::uint64_t>(dim);
+  for (const std::int64_t dim : dims())
+    product *= static_cast<std::uint64_t>(dim);
   return static_cast<std::int64_t>(product);
 }
 
 absl::Status Shape::checked(std::size_t element_bytes) const {
   bool empty = false;
-  for (std::int64_t dim : dims_) {
+  for (const std::int64_t dim : dims()) {
     if (dim < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("shape ", to_string(), " has a negative dimension"));
@@ -26,7 +40,7 @@ absl::Status Shape::checked(std::size_t element_bytes) const {
   std::int64_t room =
       std::numeric_limits<std::int64_t>::max() /
       static_cast<std::int64_t>(element_bytes == 0 ? 1 : element_bytes);
-  for (std::int64_t dim : dims_) room /= dim;
+  for (const std::int64_t dim : dims()) room /= dim;
   if (room == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("shape ", to_string(), " has more than 2^63 bytes"));
@@ -35,12 +49,12 @@ absl::Status Shape::checked(std::size_t element_bytes) const {
 }
 
 Shape Shape::tail() const {
-  if (dims_.empty()) return Shape();
-  return Shape(std::vector<std::int64_t>(dims_.begin() + 1, dims_.end()));
+  if (rank() == 0) return Shape();
+  return Shape(dims().subspan(1));
 }
 
 std::string Shape::to_string() const {
-  return absl::StrCat("[", absl::StrJoin(dims_, ","), "]");
+  return absl::StrCat("[", absl::StrJoin(dims(), ","), "]");
 }
 
 }  // namespace hvd

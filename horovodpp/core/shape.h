@@ -2,9 +2,11 @@
 // element; a dimension of 0 is legal and means no elements.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,12 +17,15 @@ namespace hvd {
 class Shape {
  public:
   Shape() = default;
-  Shape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
-  explicit Shape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
+  Shape(std::initializer_list<std::int64_t> dims)
+      : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const std::int64_t> dims);
 
-  std::size_t rank() const { return dims_.size(); }
-  std::int64_t operator[](std::size_t i) const { return dims_[i]; }
-  const std::vector<std::int64_t>& dims() const { return dims_; }
+  std::size_t rank() const { return dims().size(); }
+  std::int64_t operator[](std::size_t i) const { return dims()[i]; }
+  std::span<const std::int64_t> dims() const {
+    return rank_ <= kFew ? std::span(few_).first(rank_) : std::span(many_);
+  }
 
   // The product of the dimensions. Of a shape that checked() refuses:
   // unspecified.
@@ -36,10 +41,15 @@ class Shape {
   // "[128,10]"; "[]" for a scalar.
   std::string to_string() const;
 
-  friend bool operator==(const Shape&, const Shape&) = default;
+  friend bool operator==(const Shape& a, const Shape& b);
 
  private:
-  std::vector<std::int64_t> dims_;
+  // Most tensors have no more: then a shape needs no memory of its own.
+  static constexpr std::size_t kFew = 4;
+
+  std::size_t rank_ = 0;
+  std::array<std::int64_t, kFew> few_ = {};
+  std::vector<std::int64_t> many_;  // All of them, if there are more.
 };
 
 }  // namespace hvd

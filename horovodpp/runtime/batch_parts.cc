@@ -6,7 +6,7 @@ namespace hvd::runtime {
 
 absl::StatusOr<std::vector<BatchPart>> parts_of(
     const coordinator::Batch& batch,
-    const std::vector<coordinator::Submission>& submissions) {
+    const std::vector<coordinator::SubmissionPtr>& submissions) {
   std::vector<BatchPart> parts;
   parts.reserve(batch.entries.size());
   std::size_t next = 0;
@@ -17,7 +17,7 @@ absl::StatusOr<std::vector<BatchPart>> parts_of(
       break;
     }
     parts.push_back({.agreed = *entry.agreed,
-                     .mine = mine ? &submissions[next++] : nullptr});
+                     .mine = mine ? submissions[next++].get() : nullptr});
   }
   if (next == submissions.size() && !parts.empty()) return parts;
   return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),

@@ -24,6 +24,6 @@ struct BatchPart {
 //   Internal  there are more or fewer
 absl::StatusOr<std::vector<BatchPart>> parts_of(
     const coordinator::Batch& batch,
-    const std::vector<coordinator::Submission>& submissions);
+    const std::vector<coordinator::SubmissionPtr>& submissions);
 
 }  // namespace hvd::runtime

@@ -7,14 +7,14 @@ namespace {
 std::vector<Buffer> add_outputs(Desk::Built& built) {
   std::vector<Buffer> outputs;
   if (!built.ok()) return outputs;
-  for (const ConstTensorView& input : built->inputs) {
+  for (const ConstTensorView& input : (*built)->inputs) {
     absl::StatusOr<Buffer> output =
         Buffer::allocate(input.dtype(), input.shape());
     if (!output.ok()) {
       built = output.status();
       return {};
     }
-    built->outputs.push_back(output->view());
+    (*built)->outputs.push_back(output->view());
     outputs.push_back(*std::move(output));
   }
   return outputs;
@@ -54,21 +54,25 @@ Desk::Desk(SetTable& sets, Counter counter)
 
 Desk::~Desk() { line_->cut(); }
 
-OnWait Desk::waiter_for(const coordinator::Key& key) const {
-  return
-      [line = line_, key](const Ready& ready) { line->wait_for(key, ready); };
-}
-
-std::function<void(bool)> Desk::joiner_of(const coordinator::Request& request) {
-  if (request.kind != coordinator::RequestKind::kJoin) return nullptr;
-  // Of the table alone: a join may end after the Desk.
-  return [&sets = sets_, id = request.key.process_set](bool all_have_joined) {
-    sets.join_ended(id, all_have_joined);
+// What is there no more needs nobody's help.
+OnWait Desk::waiter_for(const coordinator::SubmissionPtr& submission) const {
+  return [line = line_, mine = std::weak_ptr(submission)](const Ready& ready) {
+    const coordinator::SubmissionPtr awaited = mine.lock();
+    if (awaited) line->wait_for(awaited->request.key, ready);
   };
 }
 
-Future<void> Desk::in_place(Built built, std::vector<TensorView> outputs) {
-  if (built.ok()) built->outputs = std::move(outputs);
+Desk::Joiner Desk::joiner_of(const coordinator::Request& request) const {
+  const bool joins = request.kind == coordinator::RequestKind::kJoin;
+  return {joins ? &sets_ : nullptr, request.key.process_set};
+}
+
+void Desk::Joiner::operator()(bool all_have_joined) const {
+  if (sets != nullptr) sets->join_ended(set, all_have_joined);
+}
+
+Future<void> Desk::in_place(Built built, coordinator::Outputs outputs) {
+  if (built.ok()) (*built)->outputs = std::move(outputs);
   return submit<void>(std::move(built), [](const coordinator::Results&) {
     return absl::OkStatus();
   });

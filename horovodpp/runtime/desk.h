@@ -25,7 +25,7 @@ class Desk {
   // What a submission is handed on to.
   struct Counter {
     // Queues it. Its `done` is called once, at once if it cannot be queued.
-    std::function<void(coordinator::Submission)> submit;
+    std::function<void(coordinator::SubmissionPtr)> submit;
     // Somebody blocks until the submission of this key has its outcome. May use
     // the thread until `ready`, unless that is nullptr.
     std::function<void(const coordinator::Key&, const Ready& ready)> wait_for;
@@ -39,34 +39,35 @@ class Desk {
   Desk& operator=(const Desk&) = delete;
 
   // What was built is submitted, or its error is the outcome.
-  using Built = absl::StatusOr<coordinator::Submission>;
+  using Built = absl::StatusOr<coordinator::SubmissionPtr>;
 
   // With results in the callers' memory, one view for each input.
-  Future<void> in_place(Built built, std::vector<TensorView> outputs);
+  Future<void> in_place(Built built, coordinator::Outputs outputs);
   // With results like the inputs, in memory of their own; of one input the
   // first.
   Future<std::vector<Buffer>> into_buffers(Built built);
   Future<Buffer> into_buffer(Built built);
 
   // `take` makes the outcome of the results.
-  template <typename T>
-  Future<T> submit(Built built,
-                   std::function<Outcome<T>(coordinator::Results)> take) {
+  template <typename T, typename Take>
+  Future<T> submit(Built built, Take take) {
     if (built.ok()) {
-      const absl::Status admitted = sets_.admit(built->request);
+      const absl::Status admitted = sets_.admit((*built)->request);
       if (!admitted.ok()) built = admitted;
     }
     if (!built.ok()) return Future<T>::ready(built.status());
-    Promise<T> promise(waiter_for(built->request.key));
-    built->done = [promise, take = std::move(take),
-                   ended = joiner_of(built->request)](
-                      absl::StatusOr<coordinator::Results> outcome) {
-      if (ended) ended(outcome.ok());
-      promise.set(outcome.ok() ? take(*std::move(outcome))
+    const coordinator::SubmissionPtr& submission = *built;
+    Promise<T> promise(waiter_for(submission));
+    Future<T> future = promise.future();
+    submission->done = [promise = std::move(promise), take = std::move(take),
+                        ended = joiner_of(submission->request)](
+                           absl::StatusOr<coordinator::Results> outcome) {
+      ended(outcome.ok());
+      promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
                                : Outcome<T>(outcome.status()));
     };
     counter_.submit(*std::move(built));
-    return promise.future();
+    return future;
   }
 
  private:
@@ -86,10 +87,16 @@ class Desk {
     int inside_ ABSL_GUARDED_BY(mutex_) = 0;
   };
 
-  OnWait waiter_for(const coordinator::Key& key) const;
-  // What is to be called when a join is over, with whether it succeeded; nothing
-  // for other requests.
-  std::function<void(bool)> joiner_of(const coordinator::Request& request);
+  // Is called when a request is over, and tells the table if that was a join. It
+  // may be so after the Desk.
+  struct Joiner {
+    SetTable* sets;  // nullptr: it was none.
+    coordinator::ProcessSetId set;
+    void operator()(bool all_have_joined) const;
+  };
+
+  OnWait waiter_for(const coordinator::SubmissionPtr& submission) const;
+  Joiner joiner_of(const coordinator::Request& request) const;
 
   SetTable& sets_;
   const Counter counter_;

@@ -80,7 +80,8 @@ absl::StatusOr<Shape> stacked(const BatchPart& part, const TensorSpec& tensor,
                               const Numbers& rows) {
   const std::string what = absl::StrCat(name_of(part.agreed.kind), " of ",
                                         part.agreed.key.to_string());
-  std::vector<std::int64_t> dims = tensor.shape.dims();
+  std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
+                                 tensor.shape.dims().end());
   dims[0] = 0;
   for (const std::int64_t r : rows) {
     if (r > std::numeric_limits<std::int64_t>::max() - dims[0]) {
@@ -170,7 +171,7 @@ absl::Status execute_allgather(PlaneCalls& calls,
   HVD_ASSIGN_OR_RETURN(const Table rows, tell(calls, mine));
   std::size_t first = 0;
   for (BatchPart& part : parts) {
-    const std::vector<TensorSpec>& tensors = part.agreed.tensors;
+    const coordinator::TensorSpecs& tensors = part.agreed.tensors;
     bool all_fit = true;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       all_fit = all_fit && fits(part, tensors[i], rows.column(first + i));

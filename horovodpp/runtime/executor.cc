@@ -14,10 +14,10 @@ namespace hvd::runtime {
 
 using coordinator::Batch;
 using coordinator::RequestKind;
-using coordinator::Submission;
+using coordinator::SubmissionPtr;
 
 absl::Status Executor::run(const Batch& batch,
-                           std::vector<Submission>& submissions) {
+                           std::vector<SubmissionPtr>& submissions) {
   HVD_ASSIGN_OR_RETURN(std::vector<BatchPart> parts,
                        parts_of(batch, submissions));
   HVD_RETURN_IF_ERROR(execute(batch, parts));
@@ -25,7 +25,7 @@ absl::Status Executor::run(const Batch& batch,
   for (BatchPart& part : parts) {
     if (part.mine == nullptr) continue;
     if (part.outcome.ok()) part.outcome->number = batch.result;
-    submissions[next++].done(std::move(part.outcome));
+    submissions[next++]->done(std::move(part.outcome));
   }
   return absl::OkStatus();
 }

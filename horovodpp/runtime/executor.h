@@ -28,7 +28,7 @@ class Executor {
   //   (errors)   break the job: the peers have executed what this rank could
   //              not. The submissions are then failed by whoever reports it
   absl::Status run(const coordinator::Batch& batch,
-                   std::vector<coordinator::Submission>& submissions);
+                   std::vector<coordinator::SubmissionPtr>& submissions);
 
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.

@@ -224,11 +224,13 @@ Job::Done Job::guarded(Done done) {
   };
 }
 
-void Job::submit(coordinator::Submission submission) {
-  submission.done = guarded(std::move(submission.done));
-  const absl::Status queued = queue_.push(std::move(submission));
-  if (!queued.ok()) return submission.done(queued);
-  if (!WaitsAtOnce::here()) segment_->doorbell(segment_->local_rank()).ring();
+void Job::submit(coordinator::SubmissionPtr submission) {
+  submission->done = guarded(std::move(submission->done));
+  const absl::StatusOr<bool> wake = queue_.push(submission);
+  if (!wake.ok()) return submission->done(wake.status());
+  if (*wake && !WaitsAtOnce::here()) {
+    segment_->doorbell(segment_->local_rank()).ring();
+  }
 }
 
 void Job::wait_for(const coordinator::Key& key, const Ready& ready) {

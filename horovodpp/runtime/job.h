@@ -59,7 +59,7 @@ class Job {
 
   // Queues a submission. Its `done` is called once, at once if it cannot be
   // queued.
-  void submit(coordinator::Submission submission);
+  void submit(coordinator::SubmissionPtr submission);
   // Somebody blocks until the submission of this key has its outcome. Drives the
   // job on this thread until `ready`, unless that is nullptr or somebody else
   // does.

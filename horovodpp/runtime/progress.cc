@@ -17,6 +17,9 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyNap(100);
 constexpr std::chrono::milliseconds kIdleNap(50);
 
+// How long submissions that cannot matter yet lie unseen at most.
+constexpr std::chrono::milliseconds kUnseen(10);
+
 constexpr int kBeatsPerDeadline = 4;
 
 constexpr int kAttemptsToDrive = 64;
@@ -75,7 +78,10 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
     parts_.queue.wait_for(key);
     announced = true;
   }
-  if (resting_) bell().listen(Listener::kRester);
+  if (resting_) {
+    parts_.queue.wake_at(submissions_to_wake_at());
+    bell().listen(Listener::kRester);
+  }
   const bool hand_over = bell().missed() ? look_again() : needs_driver();
   driver_.store(std::thread::id());
   driving_.unlock();
@@ -185,9 +191,11 @@ absl::StatusOr<bool> Progress::take_in() {
   }
   if (parts_.queue.has_news()) {
     moved = true;
-    for (const coordinator::Request& request : parts_.queue.take_requests()) {
-      parts_.coordinator.submit(request);
+    parts_.queue.take_unsent(unsent_);
+    for (const coordinator::SubmissionPtr& submission : unsent_) {
+      parts_.coordinator.submit(submission->request);
     }
+    unsent_.clear();
     for (const coordinator::Key& key : parts_.queue.take_waited_for()) {
       parts_.coordinator.wait_for(key);
     }
@@ -257,11 +265,11 @@ absl::StatusOr<bool> Progress::execute() {
 }
 
 absl::Status Progress::carry_out(const coordinator::Batch& batch) {
-  std::vector<coordinator::Key> keys;
+  std::vector<const coordinator::Key*> keys;
   for (const coordinator::Batch::Entry& entry : batch.entries) {
-    if (entry.submitted_here) keys.push_back(entry.agreed->key);
+    if (entry.submitted_here) keys.push_back(&entry.agreed->key);
   }
-  HVD_ASSIGN_OR_RETURN(std::vector<coordinator::Submission> submissions,
+  HVD_ASSIGN_OR_RETURN(std::vector<coordinator::SubmissionPtr> submissions,
                        parts_.queue.take(keys));
   const absl::Status status = parts_.executor.run(batch, submissions);
   if (status.ok()) {
@@ -274,12 +282,18 @@ absl::Status Progress::carry_out(const coordinator::Batch& batch) {
     return absl::OkStatus();
   }
   const absl::Status reason = settle(status);
-  for (auto& submission : submissions) submission.done(reason);
+  for (const auto& submission : submissions) submission->done(reason);
   return reason;
 }
 
 bool Progress::busy() const {
   return parts_.coordinator.has_in_flight() || leaving_;
+}
+
+// What a step begins with is always looked at: an idle rank would not notice that
+// nothing follows.
+std::size_t Progress::submissions_to_wake_at() const {
+  return busy() ? parts_.coordinator.submissions_to_next() : 1;
 }
 
 std::chrono::nanoseconds Progress::patience(bool is_busy) const {
@@ -289,6 +303,7 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     patience = patience.count() < 0 ? limit : std::min(patience, limit);
   };
   if (parts_.mailroom.is_sending()) at_most(kBusyNap);
+  if (submissions_to_wake_at() > 1) at_most(kUnseen);
   if (several_nodes_) {
     const bool leader = parts_.segment.local_rank() == 0;
     if (is_busy) {
@@ -307,11 +322,14 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
 absl::StatusOr<bool> Progress::lie_down(Listener as, std::optional<Nap>& nap) {
   const bool is_busy = busy();
   const auto now = steady_clock::now();
-  if (is_busy && now - active_at_ < waiting_.spin) return false;
+  const std::size_t wake_at = submissions_to_wake_at();
+  // While this rank's program has to go on first there is nothing to spin for.
+  if (is_busy && wake_at == 1 && now - active_at_ < waiting_.spin) return false;
   const std::uint32_t ticket = bell().listen(as);
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !ended()) {
+    parts_.queue.wake_at(wake_at);
     nap = {.ticket = ticket, .began = now, .patience = patience(is_busy)};
   } else {
     bell().leave(as);

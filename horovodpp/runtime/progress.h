@@ -104,6 +104,7 @@ class Progress {
   bool try_to_drive() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, driving_);
   transport::Doorbell& bell() const;
   std::chrono::nanoseconds patience(bool busy) const;
+  std::size_t submissions_to_wake_at() const;
   bool ended() const;
   bool busy() const;
   void ring(coordinator::Bells bells);
@@ -125,6 +126,7 @@ class Progress {
   // the rings, and leaves the bell for it.
   std::optional<Nap> resting_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
+  std::vector<coordinator::SubmissionPtr> unsent_;  // Empty between turns.
   std::chrono::steady_clock::time_point active_at_;
 };
 

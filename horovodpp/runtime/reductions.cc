@@ -118,7 +118,8 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
   if (part.mine != nullptr && !part.mine->outputs.empty()) {
     piece.output = part.mine->outputs[index].data();
   } else {
-    std::vector<std::int64_t> dims = tensor.shape.dims();
+    std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
+                                   tensor.shape.dims().end());
     dims[0] = scattered_rows(dims[0], calls.ranks(), calls.position());
     HVD_ASSIGN_OR_RETURN(
         part.outcome->tensors[index],

@@ -18,7 +18,8 @@ using coordinator::Submission;
 
 namespace {
 
-runtime::Inputs inputs_of(const std::vector<TensorView>& tensors) {
+template <typename View>
+coordinator::Inputs inputs_of(const std::vector<View>& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
@@ -62,7 +63,7 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
           sets_,
           runtime::Desk::Counter{
               .submit =
-                  [this](Submission submission) {
+                  [this](coordinator::SubmissionPtr submission) {
                     job_->submit(std::move(submission));
                   },
               .wait_for =
@@ -90,7 +91,7 @@ Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
                                                AllreduceOptions options) {
   auto built =
       runtime::allreduce_submission(sets_, inputs_of(tensors), options);
-  return desk_->in_place(std::move(built), std::move(tensors));
+  return desk_->in_place(std::move(built), {tensors.begin(), tensors.end()});
 }
 
 Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
@@ -102,7 +103,7 @@ Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
 Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
     const std::vector<ConstTensorView>& tensors, AllreduceOptions options) {
   return desk_->into_buffers(
-      runtime::allreduce_submission(sets_, tensors, options));
+      runtime::allreduce_submission(sets_, inputs_of(tensors), options));
 }
 
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
@@ -114,7 +115,8 @@ Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
 Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
     const std::vector<ConstTensorView>& tensors, AllgatherOptions options) {
   return desk_->submit<std::vector<Buffer>>(
-      runtime::allgather_submission(sets_, tensors, options), take_all);
+      runtime::allgather_submission(sets_, inputs_of(tensors), options),
+      take_all);
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
@@ -150,7 +152,8 @@ Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
 Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
     const std::vector<ConstTensorView>& tensors, ReducescatterOptions options) {
   return desk_->submit<std::vector<Buffer>>(
-      runtime::reducescatter_submission(sets_, tensors, options), take_all);
+      runtime::reducescatter_submission(sets_, inputs_of(tensors), options),
+      take_all);
 }
 
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
@@ -169,7 +172,7 @@ Future<int> Runtime::join_async(const ProcessSet& set) {
 Future<ProcessSet> Runtime::add_process_set_async(std::vector<int> ranks) {
   auto built = runtime::add_set_submission(sets_, std::move(ranks));
   ProcessSet::Ranks members = std::make_shared<const std::vector<int>>(
-      built.ok() ? built->request.ranks : std::vector<int>());
+      built.ok() ? (*built)->request.ranks : std::vector<int>());
   return desk_->submit<ProcessSet>(
       std::move(built),
       [members](const Results& results) -> Outcome<ProcessSet> {

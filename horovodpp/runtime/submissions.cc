@@ -54,7 +54,8 @@ bool needs_rows(RequestKind kind) {
 }
 
 // What is wrong with tensor `index` of a submission, without its name.
-absl::Status check_member(const Submission& submission, std::size_t index) {
+absl::Status check_member(const coordinator::Submission& submission,
+                          std::size_t index) {
   const Request& request = submission.request;
   const ConstTensorView& tensor = submission.inputs[index];
   const ConstTensorView& first = submission.inputs.front();
@@ -81,7 +82,7 @@ absl::Status check_member(const Submission& submission, std::size_t index) {
              : collective::check_scattered(reduction);
 }
 
-absl::Status check_tensors(const Submission& submission) {
+absl::Status check_tensors(const coordinator::Submission& submission) {
   const Request& request = submission.request;
   const std::size_t count = submission.inputs.size();
   if (count == 0) {
@@ -102,10 +103,9 @@ absl::Status check_tensors(const Submission& submission) {
 // What all operations on tensors have in common; checks follow when it is
 // complete.
 template <typename Options>
-Submission begin(RequestKind kind, const Inputs& inputs,
-                 const Options& options) {
-  Submission submission;
-  Request& request = submission.request;
+SubmissionPtr begin(RequestKind kind, Inputs inputs, const Options& options) {
+  auto submission = std::make_shared<coordinator::Submission>();
+  Request& request = submission->request;
   request.kind = kind;
   request.key = {.process_set = options.process_set.id(), .name = options.name};
   for (const ConstTensorView& tensor : inputs) {
@@ -113,22 +113,21 @@ Submission begin(RequestKind kind, const Inputs& inputs,
         {.dtype = tensor.dtype(), .shape = tensor.shape()});
   }
   if (!inputs.empty()) request.device = inputs.front().device();
-  submission.inputs = inputs;
+  submission->inputs = std::move(inputs);
   return submission;
 }
 
 template <typename Options>
-absl::StatusOr<Submission> reduction(const SetTable& sets, RequestKind kind,
-                                     const Inputs& inputs,
-                                     const Options& options) {
-  Submission submission = begin(kind, inputs, options);
-  Request& request = submission.request;
+absl::StatusOr<SubmissionPtr> reduction(const SetTable& sets, RequestKind kind,
+                                        Inputs inputs, const Options& options) {
+  const SubmissionPtr submission = begin(kind, std::move(inputs), options);
+  Request& request = submission->request;
   request.op = options.op;
   request.prescale = options.prescale_factor;
   request.postscale = options.postscale_factor;
   request.average_of_participants = options.average_of_participants;
   HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
-  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  HVD_RETURN_IF_ERROR(check_tensors(*submission));
   return submission;
 }
 
@@ -172,39 +171,39 @@ absl::Status check_splits(const Request& request,
 
 }  // namespace
 
-absl::StatusOr<Submission> allreduce_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const AllreduceOptions& options) {
-  return reduction(sets, RequestKind::kAllreduce, inputs, options);
+absl::StatusOr<SubmissionPtr> allreduce_submission(
+    const SetTable& sets, Inputs inputs, const AllreduceOptions& options) {
+  return reduction(sets, RequestKind::kAllreduce, std::move(inputs), options);
 }
 
-absl::StatusOr<Submission> reducescatter_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const ReducescatterOptions& options) {
-  return reduction(sets, RequestKind::kReducescatter, inputs, options);
+absl::StatusOr<SubmissionPtr> reducescatter_submission(
+    const SetTable& sets, Inputs inputs, const ReducescatterOptions& options) {
+  return reduction(sets, RequestKind::kReducescatter, std::move(inputs),
+                   options);
 }
 
-absl::StatusOr<Submission> allgather_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const AllgatherOptions& options) {
-  Submission submission = begin(RequestKind::kAllgather, inputs, options);
+absl::StatusOr<SubmissionPtr> allgather_submission(
+    const SetTable& sets, Inputs inputs, const AllgatherOptions& options) {
+  const SubmissionPtr submission =
+      begin(RequestKind::kAllgather, std::move(inputs), options);
   HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
-  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  HVD_RETURN_IF_ERROR(check_tensors(*submission));
   return submission;
 }
 
-absl::StatusOr<Submission> broadcast_submission(
+absl::StatusOr<SubmissionPtr> broadcast_submission(
     const SetTable& sets, const ConstTensorView& input, int root,
     const BroadcastOptions& options) {
-  Submission submission = begin(RequestKind::kBroadcast, {input}, options);
-  submission.request.root = root;
+  const SubmissionPtr submission =
+      begin(RequestKind::kBroadcast, {input}, options);
+  submission->request.root = root;
   HVD_ASSIGN_OR_RETURN(const SetPlace place,
                        sets.place_in(options.process_set));
-  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  HVD_RETURN_IF_ERROR(check_tensors(*submission));
   const std::vector<int>& ranks = place.set.ranks();
   if (!std::binary_search(ranks.begin(), ranks.end(), root)) {
     return refuse(
-        submission.request,
+        submission->request,
         place.set.is_global()
             ? absl::StrCat("there is no rank ", root, " in a job of ",
                            place.size())
@@ -214,55 +213,56 @@ absl::StatusOr<Submission> broadcast_submission(
   return submission;
 }
 
-absl::StatusOr<Submission> alltoall_submission(const SetTable& sets,
-                                               const ConstTensorView& input,
-                                               const AlltoallOptions& options) {
-  Submission submission = begin(RequestKind::kAlltoall, {input}, options);
+absl::StatusOr<SubmissionPtr> alltoall_submission(
+    const SetTable& sets, const ConstTensorView& input,
+    const AlltoallOptions& options) {
+  const SubmissionPtr submission =
+      begin(RequestKind::kAlltoall, {input}, options);
   HVD_ASSIGN_OR_RETURN(const SetPlace place,
                        sets.place_in(options.process_set));
-  HVD_RETURN_IF_ERROR(check_tensors(submission));
+  HVD_RETURN_IF_ERROR(check_tensors(*submission));
   const std::size_t ranks = place.set.ranks().size();
   if (options.splits.empty()) {
-    HVD_ASSIGN_OR_RETURN(submission.splits,
-                         equal_splits(submission.request, ranks));
+    HVD_ASSIGN_OR_RETURN(submission->splits,
+                         equal_splits(submission->request, ranks));
     return submission;
   }
-  HVD_RETURN_IF_ERROR(check_splits(submission.request, options.splits, ranks));
-  submission.splits = options.splits;
+  HVD_RETURN_IF_ERROR(check_splits(submission->request, options.splits, ranks));
+  submission->splits = options.splits;
   return submission;
 }
 
-absl::StatusOr<Submission> bare_submission(const SetTable& sets,
-                                           RequestKind kind,
-                                           const ProcessSet& set) {
+absl::StatusOr<SubmissionPtr> bare_submission(const SetTable& sets,
+                                              RequestKind kind,
+                                              const ProcessSet& set) {
   HVD_RETURN_IF_ERROR(sets.place_in(set).status());
-  Submission submission;
-  submission.request.kind = kind;
-  submission.request.key.process_set = set.id();
+  auto submission = std::make_shared<coordinator::Submission>();
+  submission->request.kind = kind;
+  submission->request.key.process_set = set.id();
   return submission;
 }
 
-absl::StatusOr<Submission> add_set_submission(const SetTable& sets,
-                                              std::vector<int> ranks) {
+absl::StatusOr<SubmissionPtr> add_set_submission(const SetTable& sets,
+                                                 std::vector<int> ranks) {
   HVD_ASSIGN_OR_RETURN(
-      Submission submission,
+      const SubmissionPtr submission,
       bare_submission(sets, RequestKind::kAddProcessSet, ProcessSet::global()));
   std::sort(ranks.begin(), ranks.end());
-  submission.request.ranks = std::move(ranks);
+  submission->request.ranks = std::move(ranks);
   return submission;
 }
 
-absl::StatusOr<Submission> remove_set_submission(const SetTable& sets,
-                                                 const ProcessSet& set) {
+absl::StatusOr<SubmissionPtr> remove_set_submission(const SetTable& sets,
+                                                    const ProcessSet& set) {
   if (set.is_global()) {
     return absl::InvalidArgumentError(
         "the global process set cannot be removed; it ends with the job");
   }
   HVD_RETURN_IF_ERROR(sets.find(set).status());
-  HVD_ASSIGN_OR_RETURN(Submission submission,
+  HVD_ASSIGN_OR_RETURN(const SubmissionPtr submission,
                        bare_submission(sets, RequestKind::kRemoveProcessSet,
                                        ProcessSet::global()));
-  submission.request.subject = set.id();
+  submission->request.subject = set.id();
   return submission;
 }
 

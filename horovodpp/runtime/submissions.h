@@ -21,40 +21,37 @@
 
 namespace hvd::runtime {
 
-using coordinator::Submission;
-using Inputs = std::vector<ConstTensorView>;
+using coordinator::Inputs;
+using coordinator::SubmissionPtr;
 
 // A group, where there are several `inputs`.
-absl::StatusOr<Submission> allreduce_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const AllreduceOptions& options);
-absl::StatusOr<Submission> allgather_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const AllgatherOptions& options);
-absl::StatusOr<Submission> reducescatter_submission(
-    const SetTable& sets, const Inputs& inputs,
-    const ReducescatterOptions& options);
+absl::StatusOr<SubmissionPtr> allreduce_submission(
+    const SetTable& sets, Inputs inputs, const AllreduceOptions& options);
+absl::StatusOr<SubmissionPtr> allgather_submission(
+    const SetTable& sets, Inputs inputs, const AllgatherOptions& options);
+absl::StatusOr<SubmissionPtr> reducescatter_submission(
+    const SetTable& sets, Inputs inputs, const ReducescatterOptions& options);
 
 // `root` is a rank of the job.
-absl::StatusOr<Submission> broadcast_submission(
+absl::StatusOr<SubmissionPtr> broadcast_submission(
     const SetTable& sets, const ConstTensorView& input, int root,
     const BroadcastOptions& options);
 
 // Its splits are filled in where none are given.
-absl::StatusOr<Submission> alltoall_submission(const SetTable& sets,
-                                               const ConstTensorView& input,
-                                               const AlltoallOptions& options);
+absl::StatusOr<SubmissionPtr> alltoall_submission(
+    const SetTable& sets, const ConstTensorView& input,
+    const AlltoallOptions& options);
 
 // kBarrier, kJoin: what needs no tensor.
-absl::StatusOr<Submission> bare_submission(const SetTable& sets,
-                                           coordinator::RequestKind kind,
-                                           const ProcessSet& set);
+absl::StatusOr<SubmissionPtr> bare_submission(const SetTable& sets,
+                                              coordinator::RequestKind kind,
+                                              const ProcessSet& set);
 
 // `ranks` in any order. Whether there is such a set already is decided when it
 // is added.
-absl::StatusOr<Submission> add_set_submission(const SetTable& sets,
-                                              std::vector<int> ranks);
-absl::StatusOr<Submission> remove_set_submission(const SetTable& sets,
-                                                 const ProcessSet& set);
+absl::StatusOr<SubmissionPtr> add_set_submission(const SetTable& sets,
+                                                 std::vector<int> ranks);
+absl::StatusOr<SubmissionPtr> remove_set_submission(const SetTable& sets,
+                                                    const ProcessSet& set);
 
 }  // namespace hvd::runtime

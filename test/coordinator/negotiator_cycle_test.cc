@@ -40,6 +40,22 @@ TEST_F(NegotiatorCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
   EXPECT_EQ(leader_.next_completed(), std::nullopt);
 }
 
+TEST_F(NegotiatorCycle, TellsHowManySubmissionsItsNextBatchLacks) {
+  EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+  schedule_cycle(1, {0, 1}, true);
+  EXPECT_THAT(execute(), IsEmpty());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(negotiator_->submissions_to_next(), 2u);
+    submit_names({"b"});
+    EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+    submit_names({"a"});
+    EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  }
+  // What stops it is to be seen, too.
+  submit_names({"c"});
+  EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+}
+
 TEST_F(NegotiatorCycle, HasAnEpochAndASequenceOfItsOwn) {
   submit_names({"c"});
   schedule_run(2);

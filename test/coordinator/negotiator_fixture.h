@@ -83,15 +83,17 @@ class NegotiatorTest : public ::testing::Test {
   }
   void schedule_run(std::uint32_t id) { schedule(RecordKind::kRun, id); }
   // The cycle of these ids, a batch each.
-  void schedule_cycle(std::uint32_t run,
-                      const std::vector<std::uint32_t>& ids) {
+  // A batch of each id, or one of all.
+  void schedule_cycle(std::uint32_t run, const std::vector<std::uint32_t>& ids,
+                      bool fused = false) {
     Cycle cycle;
     std::vector<Record> records;
     for (const std::uint32_t id : ids) {
-      cycle.add(id, true);
+      const bool ends = !fused || id == ids.back();
+      cycle.add(id, ends);
       records.push_back({.kind = RecordKind::kCycle,
                          .id = id,
-                         .value = 1,
+                         .value = ends,
                          .ends_batch = false});
     }
     records.push_back(

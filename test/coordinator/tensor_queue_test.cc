@@ -19,16 +19,31 @@ class TensorQueueTest : public ::testing::Test {
   static Key key(const std::string& name, ProcessSetId set = kGlobalSet) {
     return {.process_set = set, .name = name};
   }
-  Submission submission(const Key& key) {
-    Submission s;
-    s.request.key = key;
-    s.done = [this, key](const absl::StatusOr<Results>& outcome) {
+  SubmissionPtr submission(const Key& key) {
+    auto s = std::make_shared<Submission>();
+    s->request.key = key;
+    s->done = [this, key](const absl::StatusOr<Results>& outcome) {
       EXPECT_TRUE(outcomes_.emplace(key, outcome.status()).second);
     };
     return s;
   }
   absl::Status push(const std::string& name, ProcessSetId set = kGlobalSet) {
-    return queue_.push(submission(key(name, set)));
+    return queue_.push(submission(key(name, set))).status();
+  }
+  absl::StatusOr<std::vector<SubmissionPtr>> take(
+      const std::vector<std::string>& names) {
+    std::vector<Key> keys;
+    for (const std::string& name : names) keys.push_back(key(name));
+    std::vector<const Key*> places;
+    for (const Key& key : keys) places.push_back(&key);
+    return queue_.take(places);
+  }
+  std::vector<std::string> take_unsent() {
+    std::vector<SubmissionPtr> unsent = {nullptr};
+    queue_.take_unsent(unsent);
+    std::vector<std::string> names;
+    for (const auto& s : unsent) names.push_back(s->request.key.name);
+    return names;
   }
   absl::Status outcome_of(const std::string& name) {
     const auto found = outcomes_.find(key(name));
@@ -42,26 +57,36 @@ class TensorQueueTest : public ::testing::Test {
 
 TEST_F(TensorQueueTest, HandsRequestsOutOnceAndInOrder) {
   for (const char* name : {"b", "a", "c"}) ASSERT_TRUE(push(name).ok());
-  const std::vector<Request> requests = queue_.take_requests();
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0].key.name, "b");
-  EXPECT_EQ(requests[1].key.name, "a");
-  EXPECT_EQ(requests[2].key.name, "c");
-  EXPECT_TRUE(queue_.take_requests().empty());
+  EXPECT_THAT(take_unsent(), ElementsAre("b", "a", "c"));
+  EXPECT_TRUE(take_unsent().empty());
 }
 
 TEST_F(TensorQueueTest, RefusesANameInFlightAndLeavesTheSubmissionAsItWas) {
   ASSERT_TRUE(push("a").ok());
-  queue_.take_requests();
-  Submission again = submission(key("a"));
-  again.request.tensors.resize(3);
-  const absl::Status refused = queue_.push(std::move(again));
+  take_unsent();
+  const SubmissionPtr again = submission(key("a"));
+  again->request.tensors.resize(3);
+  const absl::Status refused = queue_.push(again).status();
   EXPECT_TRUE(absl::IsAlreadyExists(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("'a' is in flight"));
-  EXPECT_TRUE(queue_.take_requests().empty());
-  EXPECT_EQ(again.request.tensors.size(), 3u);
-  again.done(absl::CancelledError("by the test"));
+  EXPECT_TRUE(take_unsent().empty());
+  EXPECT_EQ(again->request.tensors.size(), 3u);
+  again->done(absl::CancelledError("by the test"));
   EXPECT_EQ(outcome_of("a").message(), "by the test");
+}
+
+TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
+  const auto wakes = [&](const std::string& name) {
+    return *queue_.push(submission(key(name)));
+  };
+  EXPECT_TRUE(wakes("a"));
+  EXPECT_TRUE(wakes("b"));
+  queue_.wake_at(4);
+  EXPECT_FALSE(wakes("c"));
+  EXPECT_TRUE(wakes("d"));
+  EXPECT_TRUE(wakes("e"));
+  EXPECT_EQ(take_unsent().size(), 5u);
+  EXPECT_TRUE(wakes("f"));
 }
 
 TEST_F(TensorQueueTest, EqualNamesOfDifferentProcessSetsAreTwoNames) {
@@ -70,24 +95,24 @@ TEST_F(TensorQueueTest, EqualNamesOfDifferentProcessSetsAreTwoNames) {
   const absl::Status refused = push("a", 2);
   EXPECT_TRUE(absl::IsAlreadyExists(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("process set 2"));
-  EXPECT_EQ(queue_.take_requests().size(), 2u);
+  EXPECT_EQ(take_unsent().size(), 2u);
 }
 
 TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsTaken) {
   ASSERT_TRUE(push("a").ok());
-  ASSERT_EQ(queue_.take({key("a")})->size(), 1u);
-  EXPECT_TRUE(absl::IsNotFound(queue_.take({key("a")}).status()));
+  ASSERT_EQ(take({"a"})->size(), 1u);
+  EXPECT_TRUE(absl::IsNotFound(take({"a"}).status()));
   EXPECT_TRUE(push("a").ok());
 }
 
 TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(push(name).ok());
-  const auto taken = queue_.take({key("c"), key("a")});
+  const auto taken = take({"c", "a"});
   ASSERT_TRUE(taken.ok());
   ASSERT_EQ(taken->size(), 2u);
-  EXPECT_EQ((*taken)[0].request.key.name, "c");
-  EXPECT_EQ((*taken)[1].request.key.name, "a");
-  EXPECT_TRUE(queue_.take({key("b")}).ok());
+  EXPECT_EQ((*taken)[0]->request.key.name, "c");
+  EXPECT_EQ((*taken)[1]->request.key.name, "a");
+  EXPECT_TRUE(take({"b"}).ok());
 }
 
 TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
@@ -96,7 +121,7 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
   queue_.wait_for(key("b"));
   queue_.wait_for(key("a"));
   queue_.wait_for(key("unknown"));
-  ASSERT_TRUE(queue_.take({key("b")}).ok());
+  ASSERT_TRUE(take({"b"}).ok());
   EXPECT_THAT(queue_.take_waited_for(), ElementsAre(key("a")));
   EXPECT_TRUE(queue_.take_waited_for().empty());
 }
@@ -119,16 +144,16 @@ TEST_F(TensorQueueTest, ClosingFailsAllPendingAndLaterWithTheFirstReason) {
   EXPECT_EQ(outcome_of("a").message(), "rank 1 died");
   EXPECT_EQ(outcome_of("b").message(), "rank 1 died");
   EXPECT_EQ(push("c").message(), "rank 1 died");
-  EXPECT_EQ(queue_.take({key("a")}).status().message(), "rank 1 died");
-  EXPECT_TRUE(queue_.take_requests().empty());
+  EXPECT_EQ(take({"a"}).status().message(), "rank 1 died");
+  EXPECT_TRUE(take_unsent().empty());
   EXPECT_TRUE(queue_.take_waited_for().empty());
 }
 
 TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
-  Submission s = submission(key("a"));
+  const SubmissionPtr s = submission(key("a"));
   absl::Status again;
-  s.done = [&](const absl::StatusOr<Results>&) { again = push("a"); };
-  ASSERT_TRUE(queue_.push(std::move(s)).ok());
+  s->done = [&](const absl::StatusOr<Results>&) { again = push("a"); };
+  ASSERT_TRUE(queue_.push(s).ok());
   queue_.fail(key("a"), absl::InternalError("x"));
   EXPECT_TRUE(again.ok());
 }
@@ -140,21 +165,18 @@ TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   std::atomic<int> done{0};
   const auto push_many = [&](int first) {
     for (int i = first; i < first + kEach; ++i) {
-      Submission s;
-      s.request.key.name = std::to_string(i);
-      s.done = [&](const absl::StatusOr<Results>&) { ++done; };
-      Submission refused = s;
-      if (!queue_.push(std::move(s)).ok()) {
-        refused.done(absl::CancelledError(""));
-      }
+      const auto s = std::make_shared<Submission>();
+      s->request.key.name = std::to_string(i);
+      s->done = [&](const absl::StatusOr<Results>&) { ++done; };
+      if (!queue_.push(s).ok()) s->done(absl::CancelledError(""));
     }
   };
   std::thread first([&] { push_many(0); });
   std::thread second([&] { push_many(kEach); });
   for (int seen = 0; seen < kEach;) {
-    for (const Request& request : queue_.take_requests()) {
+    for (const std::string& name : take_unsent()) {
       ++seen;
-      taken += queue_.take({request.key}).ok() ? 1 : 0;
+      taken += take({name}).ok() ? 1 : 0;
     }
   }
   queue_.close(absl::CancelledError("closed"));

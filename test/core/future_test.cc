@@ -115,6 +115,23 @@ TEST(Future, OutlivesAnyButTheLastCopyOfItsPromise) {
   EXPECT_EQ(*future.wait(), 1);
 }
 
+TEST(Future, IsDroppedByTheLastPromiseHoweverTheyWereCopiedAndMoved) {
+  Promise<int> one;
+  const Future<int> first = one.future();
+  Promise<int> other = one;
+  Promise<int> moved = std::move(one);
+  one = other;
+  other = Promise<int>();
+  const Future<int> second = other.future();
+  moved = other;
+  EXPECT_FALSE(first.poll());
+  one = std::move(moved);
+  EXPECT_TRUE(absl::IsCancelled(first.wait().status()));
+  EXPECT_FALSE(second.poll());
+  one.set(7);
+  EXPECT_EQ(*second.wait(), 7);
+}
+
 TEST(Future, KeepsItsOutcomeAfterThePromiseIsGone) {
   Future<int> future;
   {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace hvd {
 namespace {
@@ -54,6 +57,23 @@ TEST(Shape, EqualsWhatHasTheSameDimensions) {
   EXPECT_EQ(Shape({2, 3}), Shape(std::vector<std::int64_t>{2, 3}));
   EXPECT_FALSE(Shape({2, 3}) == Shape({3, 2}));
   EXPECT_FALSE(Shape({1}) == Shape());
+}
+
+TEST(Shape, HasAnyNumberOfDimensions) {
+  std::vector<std::int64_t> dims;
+  for (std::int64_t rank = 0; rank < 9; ++rank) {
+    const Shape shape(dims);
+    ASSERT_EQ(shape.rank(), static_cast<std::size_t>(rank));
+    EXPECT_TRUE(std::ranges::equal(shape.dims(), dims));
+    Shape copy = shape;
+    EXPECT_EQ(copy, shape);
+    const Shape moved = std::move(copy);
+    EXPECT_EQ(moved, shape);
+    dims.push_back(rank + 2);
+    EXPECT_FALSE(Shape(dims) == shape);
+    EXPECT_EQ(Shape(dims).tail().rank(), static_cast<std::size_t>(rank));
+    EXPECT_EQ(Shape(dims)[static_cast<std::size_t>(rank)], rank + 2);
+  }
 }
 
 }  // namespace

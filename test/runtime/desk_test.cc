@@ -19,24 +19,24 @@ using ::testing::ElementsAre;
 
 class DeskTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Submission> built(const std::string& name = "x") {
+  absl::StatusOr<SubmissionPtr> built(const std::string& name = "x") {
     return allreduce_submission(sets_, {ConstTensorView::of(x_, {2})},
                                 {.name = name});
   }
 
   float x_[2] = {1, 2};
   SetTable sets_{0, 2};
-  std::vector<Submission> submitted_;
+  std::vector<SubmissionPtr> submitted_;
   std::vector<std::string> waited_for_;
   std::unique_ptr<Desk> desk_ = std::make_unique<Desk>(
       sets_,
       Desk::Counter{
           .submit =
-              [this](Submission s) { submitted_.push_back(std::move(s)); },
+              [this](SubmissionPtr s) { submitted_.push_back(std::move(s)); },
           .wait_for =
               [this](const coordinator::Key& key, const Ready&) {
                 waited_for_.push_back(key.name);
-                submitted_.front().done(Results());
+                submitted_.front()->done(Results());
               }});
 };
 
@@ -44,9 +44,9 @@ TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
   const Future<void> fine = desk_->in_place(built(), {TensorView::of(x_, {2})});
   const Future<void> bad = desk_->in_place(built("y"), {});
   ASSERT_EQ(submitted_.size(), 2u);
-  EXPECT_EQ(submitted_[0].outputs.size(), 1u);
-  submitted_[0].done(Results());
-  submitted_[1].done(absl::AbortedError("no"));
+  EXPECT_EQ(submitted_[0]->outputs.size(), 1u);
+  submitted_[0]->done(Results());
+  submitted_[1]->done(absl::AbortedError("no"));
   EXPECT_EQ(fine.wait(), absl::OkStatus());
   EXPECT_EQ(bad.wait().message(), "no");
 }
@@ -54,9 +54,9 @@ TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
 TEST_F(DeskTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
   const Future<Buffer> one = desk_->into_buffer(built());
   const Future<std::vector<Buffer>> all = desk_->into_buffers(built("y"));
-  for (Submission& s : submitted_) {
-    *static_cast<float*>(s.outputs.at(0).data()) = 7;
-    s.done(Results());
+  for (const SubmissionPtr& s : submitted_) {
+    *static_cast<float*>(s->outputs.at(0).data()) = 7;
+    s->done(Results());
   }
   EXPECT_EQ(one.wait()->data<float>()[0], 7);
   EXPECT_EQ(all.wait()->at(0).data<float>()[0], 7);
@@ -84,7 +84,7 @@ TEST_F(DeskTest, FuturesThatOutliveTheDeskMayBeWaitedFor) {
   desk_.reset();
   EXPECT_FALSE(done.wait_for(std::chrono::milliseconds(1)));
   EXPECT_TRUE(waited_for_.empty());
-  submitted_[0].done(absl::CancelledError("gone"));
+  submitted_[0]->done(absl::CancelledError("gone"));
   EXPECT_TRUE(absl::IsCancelled(done.wait()));
 }
 
@@ -104,12 +104,12 @@ TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
                ? absl::InternalError("was refused")
                : absl::OkStatus();
   });
-  submitted_[0].done(Results{.number = 1});
+  submitted_[0]->done(Results{.number = 1});
   EXPECT_EQ(*first.wait(), 1);
   EXPECT_EQ(next, absl::OkStatus());
   // Also if it fails.
   const Future<int> second = join();
-  submitted_.back().done(absl::CancelledError("no"));
+  submitted_.back()->done(absl::CancelledError("no"));
   EXPECT_FALSE(second.wait().ok());
   EXPECT_FALSE(join().poll());
 }
@@ -118,15 +118,16 @@ TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
 // is gone.
 TEST_F(DeskTest, WaitingRacesWithTheEnd) {
   for (int round = 0; round < 200; ++round) {
-    std::vector<Submission> handed_in;
+    std::vector<SubmissionPtr> handed_in;
     auto desk = std::make_unique<Desk>(
         sets_,
         Desk::Counter{
-            .submit = [&](Submission s) { handed_in.push_back(std::move(s)); },
+            .submit =
+                [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
             .wait_for = [](const coordinator::Key&, const Ready&) {}});
     const Future<void> done = desk->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
-    handed_in[0].done(absl::CancelledError("the end"));
+    handed_in[0]->done(absl::CancelledError("the end"));
     desk.reset();
     waiter.join();
   }

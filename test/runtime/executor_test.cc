@@ -42,7 +42,7 @@ class ExecutorTest : public ::testing::Test {
 
   // A request of the set of three.
   static Request request(RequestKind kind, const std::string& name,
-                         std::vector<coordinator::TensorSpec> tensors = {}) {
+                         coordinator::TensorSpecs tensors = {}) {
     Request r;
     r.kind = kind;
     r.key = {.process_set = kSome, .name = name};
@@ -58,20 +58,20 @@ class ExecutorTest : public ::testing::Test {
   // starts as zeros; outputs are the inputs, if there are to be any.
   Submission& submit(const Request& agreed, bool in_place) {
     add_entry(agreed, true);
-    Submission s;
-    s.request = agreed;
+    auto s = std::make_shared<Submission>();
+    s->request = agreed;
     for (const auto& tensor : agreed.tensors) {
       memory_.push_back(*Buffer::allocate(tensor.dtype, tensor.shape));
       std::fill_n(static_cast<char*>(memory_.back().view().data()),
                   memory_.back().bytes(), '\0');
-      s.inputs.push_back(memory_.back().view());
-      if (in_place) s.outputs.push_back(memory_.back().view());
+      s->inputs.push_back(memory_.back().view());
+      if (in_place) s->outputs.push_back(memory_.back().view());
     }
-    s.done = [this, key = agreed.key](absl::StatusOr<Results> outcome) {
+    s->done = [this, key = agreed.key](absl::StatusOr<Results> outcome) {
       outcomes_.emplace_back(key.name, std::move(outcome));
     };
     submissions_.push_back(std::move(s));
-    return submissions_.back();
+    return *submissions_.back();
   }
   absl::Status run() { return executor_.run(batch_, submissions_); }
 
@@ -93,7 +93,7 @@ class ExecutorTest : public ::testing::Test {
                  }};
   Executor executor_{planes_, sets_, watch_};
   Batch batch_{.epoch = 7, .sequence = 5, .certain = true, .participants = 3};
-  std::vector<Submission> submissions_;
+  std::vector<coordinator::SubmissionPtr> submissions_;
   std::vector<Buffer> memory_;
   std::vector<std::pair<std::string, absl::StatusOr<Results>>> outcomes_;
 };

@@ -25,12 +25,12 @@ class SubmissionsTest : public ::testing::Test {
     return ConstTensorView(memory_, DType::kF32, std::move(shape));
   }
   // The text with which a submission is refused for its arguments.
-  static std::string refusal(const absl::StatusOr<Submission>& built) {
+  static std::string refusal(const absl::StatusOr<SubmissionPtr>& built) {
     EXPECT_TRUE(absl::IsInvalidArgument(built.status())) << built.status();
     return std::string(built.status().message());
   }
-  absl::StatusOr<Submission> alltoall(Shape shape,
-                                      std::vector<std::int64_t> splits) const {
+  absl::StatusOr<SubmissionPtr> alltoall(
+      Shape shape, std::vector<std::int64_t> splits) const {
     return alltoall_submission(sets_, floats(std::move(shape)),
                                {.name = "x", .splits = std::move(splits)});
   }
@@ -52,7 +52,7 @@ TEST_F(SubmissionsTest, SayWhatTheCallerAskedFor) {
                                            .average_of_participants = true,
                                            .process_set = mine_});
   ASSERT_EQ(built.status(), absl::OkStatus());
-  const coordinator::Request& request = built->request;
+  const coordinator::Request& request = (*built)->request;
   EXPECT_EQ(request.kind, RequestKind::kAllreduce);
   EXPECT_EQ(request.key.name, "g");
   EXPECT_EQ(request.key.process_set, 1u);
@@ -62,8 +62,8 @@ TEST_F(SubmissionsTest, SayWhatTheCallerAskedFor) {
   EXPECT_EQ(request.prescale, 2);
   EXPECT_EQ(request.postscale, 3);
   EXPECT_TRUE(request.average_of_participants);
-  EXPECT_EQ(built->inputs.size(), 2u);
-  EXPECT_TRUE(built->outputs.empty());
+  EXPECT_EQ((*built)->inputs.size(), 2u);
+  EXPECT_TRUE((*built)->outputs.empty());
 }
 
 TEST_F(SubmissionsTest, RefuseAGroupForOneBadMemberAndNameItsIndex) {
@@ -145,18 +145,19 @@ TEST_F(SubmissionsTest, RefuseRootsThatAreNotThere) {
   EXPECT_THAT(refusal(broadcast_submission(
                   sets_, floats({1}), 2, {.name = "x", .process_set = mine_})),
               HasSubstr("rank 2, is not a member of process set 1 [0, 1]"));
-  EXPECT_EQ(broadcast_submission(sets_, floats({1}), 2, {})->request.root, 2);
+  EXPECT_EQ((*broadcast_submission(sets_, floats({1}), 2, {}))->request.root,
+            2);
 }
 
 TEST_F(SubmissionsTest, SplitAnAlltoallEquallyWhereNothingElseIsSaid) {
-  EXPECT_THAT(alltoall({6}, {})->splits, ElementsAre(2, 2, 2));
-  EXPECT_THAT(alltoall({0, 5}, {})->splits, ElementsAre(0, 0, 0));
+  EXPECT_THAT((*alltoall({6}, {}))->splits, ElementsAre(2, 2, 2));
+  EXPECT_THAT((*alltoall({0, 5}, {}))->splits, ElementsAre(0, 0, 0));
   EXPECT_THAT(refusal(alltoall({7}, {})),
               HasSubstr("first dimension 7 cannot be shared equally by 3"));
 }
 
 TEST_F(SubmissionsTest, RefuseSplitsThatDoNotFit) {
-  EXPECT_THAT(alltoall({6}, {0, 1, 4})->splits, ElementsAre(0, 1, 4));
+  EXPECT_THAT((*alltoall({6}, {0, 1, 4}))->splits, ElementsAre(0, 1, 4));
   EXPECT_THAT(refusal(alltoall({6}, {3, 3})),
               HasSubstr("there are 2 splits for 3 ranks"));
   EXPECT_THAT(refusal(alltoall({6}, {3, -1, 3})), HasSubstr("a split is -1"));
@@ -171,10 +172,10 @@ TEST_F(SubmissionsTest, RefuseSplitsThatDoNotFit) {
 TEST_F(SubmissionsTest, ChangeProcessSetsOnTheGlobalOne) {
   const auto add = add_set_submission(sets_, {2, 0});
   ASSERT_EQ(add.status(), absl::OkStatus());
-  EXPECT_THAT(add->request.ranks, ElementsAre(0, 2));
-  EXPECT_EQ(add->request.key.process_set, 0u);
+  EXPECT_THAT((*add)->request.ranks, ElementsAre(0, 2));
+  EXPECT_EQ((*add)->request.key.process_set, 0u);
   // Members or not: every rank takes part.
-  EXPECT_EQ(remove_set_submission(sets_, others_)->request.subject, 2u);
+  EXPECT_EQ((*remove_set_submission(sets_, others_))->request.subject, 2u);
   EXPECT_THAT(refusal(remove_set_submission(sets_, ProcessSet::global())),
               HasSubstr("cannot be removed"));
   sets_.remove(2);

@@ -30,7 +30,7 @@ bool may_be_a_group(RequestKind kind) {
 }
 
 Shape with_rows(const Shape& shape, std::int64_t rows) {
-  std::vector<std::int64_t> dims = shape.dims();
+  std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
   dims.front() = rows;
   return Shape(std::move(dims));
 }
@@ -64,7 +64,8 @@ Request with_other_shape(Random& random, Request request) {
     return request;
   }
   TensorSpec& tensor = request.tensors.front();
-  std::vector<std::int64_t> dims = tensor.shape.dims();
+  std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
+                                 tensor.shape.dims().end());
   dims.back() += random.between(1, 3);
   tensor.shape = Shape(std::move(dims));
   return request;
