@@ -22,22 +22,34 @@ std::vector<Buffer> add_outputs(Desk::Built& built) {
 
 }  // namespace
 
+const Desk::Counter* Desk::Line::enter() {
+  MutexLock lock(mutex_);
+  if (counter_ != nullptr) ++inside_;
+  return counter_;
+}
+
+void Desk::Line::leave() {
+  MutexLock lock(mutex_);
+  if (--inside_ == 0) left_.notify_all();
+}
+
+// Not under the lock: it may take as long as the operation does.
 void Desk::Line::wait_for(const coordinator::Key& key, const Ready& ready) {
-  const Counter* counter = nullptr;
-  {
-    MutexLock lock(mutex_);
-    if (counter_ == nullptr) return;
-    counter = counter_;
-    ++inside_;
-  }
-  // Not under the lock: it may take as long as the operation does.
+  const Counter* const counter = enter();
+  if (counter == nullptr) return;
   if (ready) {
     counter->wait_for(key, [&] { return ready() || is_cut_.load(); });
   } else {
     counter->wait_for(key, nullptr);
   }
-  MutexLock lock(mutex_);
-  if (--inside_ == 0) left_.notify_all();
+  leave();
+}
+
+void Desk::Line::thrown(const std::string& what) {
+  const Counter* const counter = enter();
+  if (counter == nullptr) return;
+  counter->thrown(what);
+  leave();
 }
 
 void Desk::Line::cut() {

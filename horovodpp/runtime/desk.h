@@ -5,8 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,8 @@ class Desk {
     // Somebody blocks until the submission of this key has its outcome. May use
     // the thread until `ready`, unless that is nullptr.
     std::function<void(const coordinator::Key&, const Ready& ready)> wait_for;
+    // A callback of a future has thrown, against its contract.
+    std::function<void(const std::string& what)> thrown;
   };
 
   // `sets` outlives this.
@@ -60,11 +64,17 @@ class Desk {
     Promise<T> promise(waiter_for(submission));
     Future<T> future = promise.future();
     submission->done = [promise = std::move(promise), take = std::move(take),
-                        ended = joiner_of(submission->request)](
+                        ended = joiner_of(submission->request), line = line_](
                            absl::StatusOr<coordinator::Results> outcome) {
       ended(outcome.ok());
-      promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
-                               : Outcome<T>(outcome.status()));
+      try {
+        promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
+                                 : Outcome<T>(outcome.status()));
+      } catch (const std::exception& e) {
+        line->thrown(e.what());
+      } catch (...) {
+        line->thrown("not a std::exception");
+      }
     };
     counter_.submit(*std::move(built));
     return future;
@@ -76,10 +86,15 @@ class Desk {
    public:
     explicit Line(const Counter* counter) : counter_(counter) {}
     void wait_for(const coordinator::Key& key, const Ready& ready);
+    void thrown(const std::string& what);
     // Returns once nobody is at the counter any more.
     void cut();
 
    private:
+    // nullptr: it is cut. Who gets one leaves it.
+    const Counter* enter();
+    void leave();
+
     std::atomic<bool> is_cut_{false};
     Mutex mutex_;
     CondVar left_;

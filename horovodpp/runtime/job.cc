@@ -211,21 +211,7 @@ void Job::abort(const std::string& why) {
   health_.report(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
-Job::Done Job::guarded(Done done) {
-  return [this, done = std::move(done)](
-             absl::StatusOr<coordinator::Results> outcome) {
-    try {
-      done(std::move(outcome));
-    } catch (const std::exception& e) {
-      abort(absl::StrCat("threw in a callback of a future: ", e.what()));
-    } catch (...) {
-      abort("threw in a callback of a future");
-    }
-  };
-}
-
 void Job::submit(coordinator::SubmissionPtr submission) {
-  submission->done = guarded(std::move(submission->done));
   const absl::StatusOr<bool> wake = queue_.push(submission);
   if (!wake.ok()) return submission->done(wake.status());
   if (*wake && !WaitsAtOnce::here()) {

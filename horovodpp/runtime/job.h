@@ -73,8 +73,6 @@ class Job {
   transport::Communicator& wires() { return *wires_; }
 
  private:
-  using Done = std::function<void(absl::StatusOr<coordinator::Results>)>;
-
   // Where this rank is: as users count nodes, and as memory is shared.
   struct Places {
     Topology topology;
@@ -97,9 +95,6 @@ class Job {
       std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
-  // `done`, but what a user's callback throws breaks the job and not the
-  // process.
-  Done guarded(Done done);
 
   // What later members refer to comes first, and goes last.
   const Topology topology_;

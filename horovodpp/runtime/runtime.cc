@@ -69,6 +69,10 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
               .wait_for =
                   [this](const coordinator::Key& key, const Ready& ready) {
                     job_->wait_for(key, ready);
+                  },
+              .thrown =
+                  [this](const std::string& what) {
+                    job_->abort("threw in a callback of a future: " + what);
                   }})) {}
 
 // Who waits for a future may be driving the job; its end ends that.
@@ -84,58 +88,61 @@ absl::Status Runtime::status() const { return job_->status(); }
 Future<void> Runtime::allreduce_async_(TensorView tensor,
                                        AllreduceOptions options) {
   return desk_->in_place(
-      runtime::allreduce_submission(sets_, {tensor}, options), {tensor});
+      runtime::allreduce_submission(sets_, {tensor}, std::move(options)),
+      {tensor});
 }
 
 Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
                                                AllreduceOptions options) {
-  auto built =
-      runtime::allreduce_submission(sets_, inputs_of(tensors), options);
+  auto built = runtime::allreduce_submission(sets_, inputs_of(tensors),
+                                             std::move(options));
   return desk_->in_place(std::move(built), {tensors.begin(), tensors.end()});
 }
 
 Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
                                         AllreduceOptions options) {
   return desk_->into_buffer(
-      runtime::allreduce_submission(sets_, {tensor}, options));
+      runtime::allreduce_submission(sets_, {tensor}, std::move(options)));
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
     const std::vector<ConstTensorView>& tensors, AllreduceOptions options) {
-  return desk_->into_buffers(
-      runtime::allreduce_submission(sets_, inputs_of(tensors), options));
+  return desk_->into_buffers(runtime::allreduce_submission(
+      sets_, inputs_of(tensors), std::move(options)));
 }
 
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
                                         AllgatherOptions options) {
   return desk_->submit<Buffer>(
-      runtime::allgather_submission(sets_, {tensor}, options), take_one);
+      runtime::allgather_submission(sets_, {tensor}, std::move(options)),
+      take_one);
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
     const std::vector<ConstTensorView>& tensors, AllgatherOptions options) {
   return desk_->submit<std::vector<Buffer>>(
-      runtime::allgather_submission(sets_, inputs_of(tensors), options),
+      runtime::allgather_submission(sets_, inputs_of(tensors),
+                                    std::move(options)),
       take_all);
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
                                        BroadcastOptions options) {
-  return desk_->in_place(
-      runtime::broadcast_submission(sets_, tensor, root_rank, options),
-      {tensor});
+  return desk_->in_place(runtime::broadcast_submission(sets_, tensor, root_rank,
+                                                       std::move(options)),
+                         {tensor});
 }
 
 Future<Buffer> Runtime::broadcast_async(ConstTensorView tensor, int root_rank,
                                         BroadcastOptions options) {
-  return desk_->into_buffer(
-      runtime::broadcast_submission(sets_, tensor, root_rank, options));
+  return desk_->into_buffer(runtime::broadcast_submission(
+      sets_, tensor, root_rank, std::move(options)));
 }
 
 Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
                                                AlltoallOptions options) {
   return desk_->submit<AlltoallResult>(
-      runtime::alltoall_submission(sets_, tensor, options),
+      runtime::alltoall_submission(sets_, tensor, std::move(options)),
       [](Results results) -> Outcome<AlltoallResult> {
         return AlltoallResult{
             .tensor = std::move(results.tensors.front()),
@@ -146,13 +153,15 @@ Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
 Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
                                             ReducescatterOptions options) {
   return desk_->submit<Buffer>(
-      runtime::reducescatter_submission(sets_, {tensor}, options), take_one);
+      runtime::reducescatter_submission(sets_, {tensor}, std::move(options)),
+      take_one);
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
     const std::vector<ConstTensorView>& tensors, ReducescatterOptions options) {
   return desk_->submit<std::vector<Buffer>>(
-      runtime::reducescatter_submission(sets_, inputs_of(tensors), options),
+      runtime::reducescatter_submission(sets_, inputs_of(tensors),
+                                        std::move(options)),
       take_all);
 }
 

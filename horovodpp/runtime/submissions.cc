@@ -103,11 +103,12 @@ absl::Status check_tensors(const coordinator::Submission& submission) {
 // What all operations on tensors have in common; checks follow when it is
 // complete.
 template <typename Options>
-SubmissionPtr begin(RequestKind kind, Inputs inputs, const Options& options) {
+SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
   auto submission = std::make_shared<coordinator::Submission>();
   Request& request = submission->request;
   request.kind = kind;
-  request.key = {.process_set = options.process_set.id(), .name = options.name};
+  request.key = {.process_set = options.process_set.id(),
+                 .name = std::move(options.name)};
   for (const ConstTensorView& tensor : inputs) {
     request.tensors.push_back(
         {.dtype = tensor.dtype(), .shape = tensor.shape()});
@@ -119,7 +120,7 @@ SubmissionPtr begin(RequestKind kind, Inputs inputs, const Options& options) {
 
 template <typename Options>
 absl::StatusOr<SubmissionPtr> reduction(const SetTable& sets, RequestKind kind,
-                                        Inputs inputs, const Options& options) {
+                                        Inputs inputs, Options& options) {
   const SubmissionPtr submission = begin(kind, std::move(inputs), options);
   Request& request = submission->request;
   request.op = options.op;
@@ -171,19 +172,21 @@ absl::Status check_splits(const Request& request,
 
 }  // namespace
 
-absl::StatusOr<SubmissionPtr> allreduce_submission(
-    const SetTable& sets, Inputs inputs, const AllreduceOptions& options) {
+absl::StatusOr<SubmissionPtr> allreduce_submission(const SetTable& sets,
+                                                   Inputs inputs,
+                                                   AllreduceOptions options) {
   return reduction(sets, RequestKind::kAllreduce, std::move(inputs), options);
 }
 
 absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    const SetTable& sets, Inputs inputs, const ReducescatterOptions& options) {
+    const SetTable& sets, Inputs inputs, ReducescatterOptions options) {
   return reduction(sets, RequestKind::kReducescatter, std::move(inputs),
                    options);
 }
 
-absl::StatusOr<SubmissionPtr> allgather_submission(
-    const SetTable& sets, Inputs inputs, const AllgatherOptions& options) {
+absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
+                                                   Inputs inputs,
+                                                   AllgatherOptions options) {
   const SubmissionPtr submission =
       begin(RequestKind::kAllgather, std::move(inputs), options);
   HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
@@ -191,9 +194,10 @@ absl::StatusOr<SubmissionPtr> allgather_submission(
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> broadcast_submission(
-    const SetTable& sets, const ConstTensorView& input, int root,
-    const BroadcastOptions& options) {
+absl::StatusOr<SubmissionPtr> broadcast_submission(const SetTable& sets,
+                                                   const ConstTensorView& input,
+                                                   int root,
+                                                   BroadcastOptions options) {
   const SubmissionPtr submission =
       begin(RequestKind::kBroadcast, {input}, options);
   submission->request.root = root;
@@ -213,9 +217,9 @@ absl::StatusOr<SubmissionPtr> broadcast_submission(
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> alltoall_submission(
-    const SetTable& sets, const ConstTensorView& input,
-    const AlltoallOptions& options) {
+absl::StatusOr<SubmissionPtr> alltoall_submission(const SetTable& sets,
+                                                  const ConstTensorView& input,
+                                                  AlltoallOptions options) {
   const SubmissionPtr submission =
       begin(RequestKind::kAlltoall, {input}, options);
   HVD_ASSIGN_OR_RETURN(const SetPlace place,

@@ -25,22 +25,25 @@ using coordinator::Inputs;
 using coordinator::SubmissionPtr;
 
 // A group, where there are several `inputs`.
-absl::StatusOr<SubmissionPtr> allreduce_submission(
-    const SetTable& sets, Inputs inputs, const AllreduceOptions& options);
-absl::StatusOr<SubmissionPtr> allgather_submission(
-    const SetTable& sets, Inputs inputs, const AllgatherOptions& options);
+absl::StatusOr<SubmissionPtr> allreduce_submission(const SetTable& sets,
+                                                   Inputs inputs,
+                                                   AllreduceOptions options);
+absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
+                                                   Inputs inputs,
+                                                   AllgatherOptions options);
 absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    const SetTable& sets, Inputs inputs, const ReducescatterOptions& options);
+    const SetTable& sets, Inputs inputs, ReducescatterOptions options);
 
 // `root` is a rank of the job.
-absl::StatusOr<SubmissionPtr> broadcast_submission(
-    const SetTable& sets, const ConstTensorView& input, int root,
-    const BroadcastOptions& options);
+absl::StatusOr<SubmissionPtr> broadcast_submission(const SetTable& sets,
+                                                   const ConstTensorView& input,
+                                                   int root,
+                                                   BroadcastOptions options);
 
 // Its splits are filled in where none are given.
-absl::StatusOr<SubmissionPtr> alltoall_submission(
-    const SetTable& sets, const ConstTensorView& input,
-    const AlltoallOptions& options);
+absl::StatusOr<SubmissionPtr> alltoall_submission(const SetTable& sets,
+                                                  const ConstTensorView& input,
+                                                  AlltoallOptions options);
 
 // kBarrier, kJoin: what needs no tensor.
 absl::StatusOr<SubmissionPtr> bare_submission(const SetTable& sets,

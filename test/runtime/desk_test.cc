@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +29,7 @@ class DeskTest : public ::testing::Test {
   SetTable sets_{0, 2};
   std::vector<SubmissionPtr> submitted_;
   std::vector<std::string> waited_for_;
+  std::string thrown_;
   std::unique_ptr<Desk> desk_ = std::make_unique<Desk>(
       sets_,
       Desk::Counter{
@@ -37,7 +39,8 @@ class DeskTest : public ::testing::Test {
               [this](const coordinator::Key& key, const Ready&) {
                 waited_for_.push_back(key.name);
                 submitted_.front()->done(Results());
-              }});
+              },
+          .thrown = [this](const std::string& what) { thrown_ = what; }});
 };
 
 TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
@@ -114,6 +117,24 @@ TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
   EXPECT_FALSE(join().poll());
 }
 
+TEST_F(DeskTest, WhatACallbackThrowsIsReportedAndGoesNoFurther) {
+  desk_->in_place(built(), {}).then([](const absl::Status&) {
+    throw std::runtime_error("the disk is full");
+  });
+  desk_->in_place(built("y"), {}).then([](const absl::Status&) { throw 7; });
+  submitted_[0]->done(Results());
+  EXPECT_EQ(thrown_, "the disk is full");
+  submitted_[1]->done(Results());
+  EXPECT_EQ(thrown_, "not a std::exception");
+}
+
+TEST_F(DeskTest, WhatACallbackThrowsAfterTheDeskIsLost) {
+  desk_->in_place(built(), {}).then([](const absl::Status&) { throw 7; });
+  desk_.reset();
+  submitted_[0]->done(Results());
+  EXPECT_EQ(thrown_, "");
+}
+
 // Whoever waits while the job ends is neither lost nor does it call into what
 // is gone.
 TEST_F(DeskTest, WaitingRacesWithTheEnd) {
@@ -124,7 +145,8 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
         Desk::Counter{
             .submit =
                 [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
-            .wait_for = [](const coordinator::Key&, const Ready&) {}});
+            .wait_for = [](const coordinator::Key&, const Ready&) {},
+            .thrown = [](const std::string&) {}});
     const Future<void> done = desk->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
     handed_in[0]->done(absl::CancelledError("the end"));
