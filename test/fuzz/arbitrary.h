@@ -113,8 +113,10 @@ class Arbitrary {
     fill(record.value);
     record.ends_batch = data_.ConsumeIntegralInRange(0, 3) != 0;
   }
+  // A vector.
   template <typename T>
-  void fill(std::vector<T>& values) {
+  requires requires(T& t) { t.emplace_back(); }
+  void fill(T& values) {
     for (int i = data_.ConsumeIntegralInRange(0, 3); i > 0; --i) {
       fill(values.emplace_back());
     }
