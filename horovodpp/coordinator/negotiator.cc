@@ -116,11 +116,11 @@ void Negotiator::wait_for(const Key& key) {
     drop_old_waits();
     waits_kept_ = std::max(kLeastWaitsKept, 2 * waited_for_.size());
   }
-  waited_for_.push_back(key);
+  waited_for_.insert(key);
 }
 
 void Negotiator::drop_old_waits() {
-  std::erase_if(waited_for_, [this](const Key& key) {
+  absl::erase_if(waited_for_, [this](const Key& key) {
     if (proposed_.contains(key)) return false;
     const auto id = id_of_.find(key);
     return !id || known_[*id].state == State::kIdle;

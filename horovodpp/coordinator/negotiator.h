@@ -177,7 +177,7 @@ class Negotiator {
   std::uint32_t halted_ = 0;  // The last run that Halt was heard of.
   bool has_said_stop_ = false;
   static constexpr std::size_t kLeastWaitsKept = 32;
-  std::vector<Key> waited_for_;
+  absl::flat_hash_set<Key> waited_for_;
   std::size_t waits_kept_ = kLeastWaitsKept;
 
   std::vector<Message> messages_;

@@ -9,7 +9,7 @@ namespace hvd::coordinator {
 absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
-  const auto [place, is_new] = in_flight_.insert(submission);
+  const auto [place, is_new] = in_flight_.insert({.submission = submission});
   if (!is_new) {
     return absl::AlreadyExistsError(
         absl::StrCat("a tensor named ", submission->request.key.to_string(),
@@ -17,37 +17,43 @@ absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
                      "one another name"));
   }
   unsent_.push_back(std::move(submission));
-  has_news_.store(true, std::memory_order_release);
+  has_news_.store(true);
   return unsent_.size() >= wake_at_;
 }
 
-void TensorQueue::wake_at(std::size_t unsent) {
+bool TensorQueue::wake_at(std::size_t unsent) {
   MutexLock lock(mutex_);
   wake_at_ = unsent;
+  return unsent_.size() >= unsent;
+}
+
+bool TensorQueue::is_pending(const Key& key) const {
+  const auto found = in_flight_.find(key);
+  return found != in_flight_.end() && !found->taken;
 }
 
 void TensorQueue::take_unsent(std::vector<SubmissionPtr>& unsent) {
   unsent.clear();
   MutexLock lock(mutex_);
-  has_news_.store(!waited_for_.empty(), std::memory_order_release);
+  has_news_.store(!waited_for_.empty());
   unsent.swap(unsent_);
   wake_at_ = 1;
 }
 
 void TensorQueue::wait_for(const Key& key) {
   MutexLock lock(mutex_);
-  if (!in_flight_.contains(key)) return;
+  if (!is_pending(key)) return;
   waited_for_.push_back(key);
-  has_news_.store(true, std::memory_order_release);
+  has_news_.store(true);
 }
 
 std::vector<Key> TensorQueue::take_waited_for() {
   MutexLock lock(mutex_);
   const std::vector<Key> asked = std::exchange(waited_for_, {});
-  has_news_.store(!unsent_.empty(), std::memory_order_release);
+  has_news_.store(!unsent_.empty());
   std::vector<Key> keys;
   for (const Key& key : asked) {
-    if (in_flight_.contains(key)) keys.push_back(key);
+    if (is_pending(key)) keys.push_back(key);
   }
   return keys;
 }
@@ -59,16 +65,23 @@ absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
   MutexLock lock(mutex_);
   for (const Key* const key : keys) {
     const auto found = in_flight_.find(*key);
-    if (found == in_flight_.end()) {
+    if (found == in_flight_.end() || found->taken) {
       return closed_.ok()
                  ? absl::NotFoundError(absl::StrCat(
                        key->to_string(), " is not in flight on this rank"))
                  : closed_;
     }
-    taken.push_back(*found);
-    in_flight_.erase(found);
+    found->taken = true;
+    taken.push_back(found->submission);
   }
   return taken;
+}
+
+void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
+  MutexLock lock(mutex_);
+  for (const SubmissionPtr& submission : submissions) {
+    in_flight_.erase(submission->request.key);
+  }
 }
 
 void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
@@ -76,20 +89,25 @@ void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
   {
     MutexLock lock(mutex_);
     closed = closed_;
-    if (closed.ok()) in_flight_.insert(submissions.begin(), submissions.end());
+    for (const SubmissionPtr& submission : submissions) {
+      in_flight_.find(submission->request.key)->taken = false;
+    }
   }
   if (closed.ok()) return;
+  release(submissions);
   for (const SubmissionPtr& submission : submissions) submission->done(closed);
 }
 
 void TensorQueue::fail(const Key& key, const absl::Status& why) {
   const Key* const one = &key;
   auto failed = take({&one, 1});
-  if (failed.ok()) failed->front()->done(why);
+  if (!failed.ok()) return;
+  release(*failed);
+  failed->front()->done(why);
 }
 
 void TensorQueue::close(const absl::Status& reason) {
-  InFlight orphans;
+  std::vector<SubmissionPtr> orphans;
   absl::Status first;
   {
     MutexLock lock(mutex_);
@@ -97,8 +115,11 @@ void TensorQueue::close(const absl::Status& reason) {
     first = closed_;
     unsent_.clear();
     waited_for_.clear();
-    orphans.swap(in_flight_);
+    for (const Entry& entry : in_flight_) {
+      if (!entry.taken) orphans.push_back(entry.submission);
+    }
   }
+  release(orphans);
   for (const SubmissionPtr& orphan : orphans) orphan->done(first);
 }
 

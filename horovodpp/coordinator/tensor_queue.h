@@ -29,8 +29,8 @@ class TensorQueue {
   absl::StatusOr<bool> push(SubmissionPtr submission);
 
   // That thread is about to sleep, and need not be woken before so many are
-  // unsent. Holds until the next take_unsent().
-  void wake_at(std::size_t unsent);
+  // unsent; whether they are already. Holds until the next take_unsent().
+  bool wake_at(std::size_t unsent);
 
   // What was pushed since the last call, in order: to be told to the peers. What
   // has failed meanwhile is among it.
@@ -42,11 +42,15 @@ class TensorQueue {
   std::vector<Key> take_waited_for();
 
   // Whether either has come up since it was last taken. Cheap.
-  bool has_news() const { return has_news_.load(std::memory_order_acquire); }
+  bool has_news() const { return has_news_.load(); }
 
-  // Takes the submissions of these keys out. NotFound if one is not in flight.
+  // Takes the submissions of these keys out, to be executed. Their names stay in
+  // flight until release(). NotFound if one is not in flight.
   absl::StatusOr<std::vector<SubmissionPtr>> take(
       std::span<const Key* const> keys);
+
+  // What was taken is about to be completed.
+  void release(const std::vector<SubmissionPtr>& submissions);
 
   // What was taken is in flight again, or fails if the queue is closed.
   void put_back(std::vector<SubmissionPtr> submissions);
@@ -59,27 +63,35 @@ class TensorQueue {
   void close(const absl::Status& reason);
 
  private:
-  // By their keys.
+  struct Entry {
+    SubmissionPtr submission;
+    mutable bool taken = false;  // Not part of its key.
+  };
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(const Key& key) const {
       return absl::Hash<Key>()(key);
     }
-    std::size_t operator()(const SubmissionPtr& submission) const {
-      return (*this)(submission->request.key);
+    std::size_t operator()(const Entry& entry) const {
+      return (*this)(entry.submission->request.key);
     }
   };
   struct KeyEqual {
     using is_transparent = void;
     static const Key& key_of(const Key& key) { return key; }
-    static const Key& key_of(const SubmissionPtr& s) { return s->request.key; }
+    static const Key& key_of(const Entry& entry) {
+      return entry.submission->request.key;
+    }
     template <typename A, typename B>
     bool operator()(const A& a, const B& b) const {
       return key_of(a) == key_of(b);
     }
   };
-  using InFlight = absl::flat_hash_set<SubmissionPtr, KeyHash, KeyEqual>;
+  using InFlight = absl::flat_hash_set<Entry, KeyHash, KeyEqual>;
 
+  bool is_pending(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // seq_cst, as the doorbell demands of what is looked at before a sleep.
   std::atomic<bool> has_news_{false};
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);

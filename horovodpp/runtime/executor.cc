@@ -17,10 +17,12 @@ using coordinator::RequestKind;
 using coordinator::SubmissionPtr;
 
 absl::Status Executor::run(const Batch& batch,
-                           std::vector<SubmissionPtr>& submissions) {
+                           std::vector<SubmissionPtr>& submissions,
+                           const std::function<void()>& executed) {
   HVD_ASSIGN_OR_RETURN(std::vector<BatchPart> parts,
                        parts_of(batch, submissions));
   HVD_RETURN_IF_ERROR(execute(batch, parts));
+  executed();
   std::size_t next = 0;
   for (BatchPart& part : parts) {
     if (part.mine == nullptr) continue;

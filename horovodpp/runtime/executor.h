@@ -3,6 +3,7 @@
 // time.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,14 +22,15 @@ class Executor {
   Executor(Planes& planes, SetTable& sets, transport::Watch& watch)
       : planes_(planes), sets_(sets), watch_(watch) {}
 
-  // Executes `batch` and completes its submissions; `submissions` are those of
-  // the entries that are submitted here, in order.
+  // Executes `batch`, says so, and completes its submissions; `submissions` are
+  // those of the entries that are submitted here, in order.
   //   Cancelled  the batch was abandoned: nothing was completed, and inputs and
   //              outputs are as they were; it may come again
   //   (errors)   break the job: the peers have executed what this rank could
   //              not. The submissions are then failed by whoever reports it
   absl::Status run(const coordinator::Batch& batch,
-                   std::vector<coordinator::SubmissionPtr>& submissions);
+                   std::vector<coordinator::SubmissionPtr>& submissions,
+                   const std::function<void()>& executed);
 
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.

@@ -19,6 +19,11 @@
 
 namespace hvd::runtime {
 
+// Calls of one batch have numbers next to each other, and those of two batches
+// differ.
+inline constexpr int kCallBits = 12;
+inline constexpr std::size_t kMaxCalls = std::size_t{1} << kCallBits;
+
 class PlaneCalls {
  public:
   // All three outlive this.
@@ -41,8 +46,11 @@ class PlaneCalls {
                     ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
-    const std::uint32_t sequence =
-        static_cast<std::uint32_t>(batch_.sequence << 4 | (made_ & 15));
+    if (made_ == kMaxCalls) {
+      return absl::InternalError("a batch needs too many calls");
+    }
+    const auto sequence =
+        static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
     const absl::Status status =
         f(*plane, collective::Call{{batch_.epoch, sequence}, watch_});
     // Whoever came back from the first call has seen every member enter it.

@@ -66,6 +66,7 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   if (is_driven_here() || !try_to_drive()) return false;
   driver_.store(std::this_thread::get_id());
   if (resting_) bell().leave(Listener::kRester);
+  awaited_ = &ready;
   bool announced = false;
   while (!ready() && !end_) {
     const std::optional<Nap> nap = go_on(Listener::kDriver);
@@ -78,11 +79,14 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
     parts_.queue.wait_for(key);
     announced = true;
   }
+  awaited_ = nullptr;
+  bool hand_over = false;
   if (resting_) {
-    parts_.queue.wake_at(submissions_to_wake_at());
+    hand_over = parts_.queue.wake_at(submissions_to_wake_at());
     bell().listen(Listener::kRester);
   }
-  const bool hand_over = bell().missed() ? look_again() : needs_driver();
+  if (bell().missed()) hand_over = look_again() || hand_over;
+  hand_over = needs_driver() || hand_over;
   driver_.store(std::thread::id());
   driving_.unlock();
   if (hand_over) bell().ring();
@@ -93,9 +97,10 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
 // done since. Whether that thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
-  const absl::StatusOr<bool> moved = turn();
+  absl::StatusOr<bool> moved = agree();
+  if (moved.ok() && !*moved) moved = read_schedule();
   if (!moved.ok()) break_down(moved.status());
-  return !moved.ok() || *moved || needs_driver();
+  return !moved.ok() || *moved || parts_.coordinator.wants_step();
 }
 
 bool Progress::is_driven_here() const {
@@ -147,6 +152,12 @@ bool Progress::ended() const {
 }
 
 absl::StatusOr<bool> Progress::turn() {
+  HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
+  HVD_ASSIGN_OR_RETURN(const bool done, execute());
+  return agreed || done;
+}
+
+absl::StatusOr<bool> Progress::agree() {
   // Before the verdict on a death: the mail may say that it was none.
   HVD_ASSIGN_OR_RETURN(const bool in, take_in());
   if (!parts_.coordinator.closed()) {
@@ -154,8 +165,7 @@ absl::StatusOr<bool> Progress::turn() {
   }
   HVD_RETURN_IF_ERROR(beat());
   HVD_ASSIGN_OR_RETURN(const bool out, give_out());
-  HVD_ASSIGN_OR_RETURN(const bool done, execute());
-  return in || out || done;
+  return in || out;
 }
 
 absl::Status Progress::attend() {
@@ -251,17 +261,27 @@ void Progress::ring(coordinator::Bells bells) {
 absl::StatusOr<bool> Progress::execute() {
   bool moved = false;
   while (true) {
-    HVD_ASSIGN_OR_RETURN(std::optional<coordinator::Batch> batch,
-                         parts_.coordinator.next_batch());
-    for (const coordinator::Failure& failure :
-         parts_.coordinator.take_failures()) {
-      moved = true;
-      parts_.queue.fail(failure.key, failure.why);
-    }
-    if (!batch) return moved || parts_.coordinator.wants_step();
+    HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
+    moved = moved || failed;
+    if (!next_) return moved || parts_.coordinator.wants_step();
     moved = true;
-    HVD_RETURN_IF_ERROR(carry_out(*batch));
+    // Who has what it waited for is not held up by others' batches: what it does
+    // next may be what another rank needs before it comes there.
+    if (awaited_ != nullptr && (*awaited_)()) return moved;
+    const coordinator::Batch batch = *std::exchange(next_, std::nullopt);
+    HVD_RETURN_IF_ERROR(carry_out(batch));
   }
+}
+
+absl::StatusOr<bool> Progress::read_schedule() {
+  if (next_) return false;
+  HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
+  const std::vector<coordinator::Failure> failures =
+      parts_.coordinator.take_failures();
+  for (const coordinator::Failure& failure : failures) {
+    parts_.queue.fail(failure.key, failure.why);
+  }
+  return !failures.empty();
 }
 
 absl::Status Progress::carry_out(const coordinator::Batch& batch) {
@@ -271,7 +291,8 @@ absl::Status Progress::carry_out(const coordinator::Batch& batch) {
   }
   HVD_ASSIGN_OR_RETURN(std::vector<coordinator::SubmissionPtr> submissions,
                        parts_.queue.take(keys));
-  const absl::Status status = parts_.executor.run(batch, submissions);
+  const auto release = [&] { parts_.queue.release(submissions); };
+  const absl::Status status = parts_.executor.run(batch, submissions, release);
   if (status.ok()) {
     parts_.coordinator.finished();
     return status;
@@ -282,12 +303,13 @@ absl::Status Progress::carry_out(const coordinator::Batch& batch) {
     return absl::OkStatus();
   }
   const absl::Status reason = settle(status);
+  release();
   for (const auto& submission : submissions) submission->done(reason);
   return reason;
 }
 
 bool Progress::busy() const {
-  return parts_.coordinator.has_in_flight() || leaving_;
+  return parts_.coordinator.has_in_flight() || leaving_ || next_;
 }
 
 // What a step begins with is always looked at: an idle rank would not notice that
@@ -329,11 +351,14 @@ absl::StatusOr<bool> Progress::lie_down(Listener as, std::optional<Nap>& nap) {
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !ended()) {
-    parts_.queue.wake_at(wake_at);
     nap = {.ticket = ticket, .began = now, .patience = patience(is_busy)};
-  } else {
-    bell().leave(as);
+    if (parts_.queue.wake_at(wake_at)) {
+      // Somebody submitted under an older idea of it, and did not ring.
+      nap.reset();
+      moved = true;
+    }
   }
+  if (!nap) bell().leave(as);
   return moved;
 }
 

@@ -77,9 +77,13 @@ class Progress {
  private:
   // Moves everything on that can move; whether anything did.
   absl::StatusOr<bool> turn();
+  // Everything but batches.
+  absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> give_out();
   absl::StatusOr<bool> execute();
+  // As far as the next batch; whether something failed.
+  absl::StatusOr<bool> read_schedule();
   absl::Status carry_out(const coordinator::Batch& batch);
   absl::Status beat();
   using Listener = transport::Doorbell::Listener;
@@ -126,6 +130,8 @@ class Progress {
   // the rings, and leaves the bell for it.
   std::optional<Nap> resting_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
+  std::optional<coordinator::Batch> next_;  // To be executed.
+  const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
   std::vector<coordinator::SubmissionPtr> unsent_;  // Empty between turns.
   std::chrono::steady_clock::time_point active_at_;
 };

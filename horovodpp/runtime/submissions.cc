@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/plane_calls.h"
 
 namespace hvd::runtime {
 
@@ -191,6 +192,14 @@ absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
       begin(RequestKind::kAllgather, std::move(inputs), options);
   HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
   HVD_RETURN_IF_ERROR(check_tensors(*submission));
+  // A call for each, after one that tells the ranks' rows.
+  const std::size_t count = submission->inputs.size();
+  if (count >= kMaxCalls) {
+    return refuse(
+        submission->request,
+        absl::StrCat("a group of ", count, " tensors; at most ", kMaxCalls - 1,
+                     " can be gathered at once, so split it"));
+  }
   return submission;
 }
 

@@ -34,7 +34,9 @@ class MpiTags {
     std::uint32_t bits = 1;
     bits = bits << generation_bits_ | low(generation, generation_bits_);
     bits = bits << epoch_bits | low(tag.epoch, epoch_bits);
-    bits = bits << sequence_bits | low(tag.sequence, sequence_bits);
+    // The low bits alone are 0 for most batches: they number the calls of one.
+    bits = bits << sequence_bits |
+           low(tag.sequence ^ tag.sequence >> 12, sequence_bits);
     return static_cast<int>(bits);
   }
 

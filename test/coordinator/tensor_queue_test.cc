@@ -81,7 +81,8 @@ TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
   };
   EXPECT_TRUE(wakes("a"));
   EXPECT_TRUE(wakes("b"));
-  queue_.wake_at(4);
+  EXPECT_TRUE(queue_.wake_at(2));
+  EXPECT_FALSE(queue_.wake_at(4));
   EXPECT_FALSE(wakes("c"));
   EXPECT_TRUE(wakes("d"));
   EXPECT_TRUE(wakes("e"));
@@ -98,11 +99,30 @@ TEST_F(TensorQueueTest, EqualNamesOfDifferentProcessSetsAreTwoNames) {
   EXPECT_EQ(take_unsent().size(), 2u);
 }
 
-TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsTaken) {
+TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsReleased) {
   ASSERT_TRUE(push("a").ok());
-  ASSERT_EQ(take({"a"})->size(), 1u);
+  const auto taken = take({"a"});
+  ASSERT_EQ(taken->size(), 1u);
   EXPECT_TRUE(absl::IsNotFound(take({"a"}).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
+  queue_.release(*taken);
   EXPECT_TRUE(push("a").ok());
+}
+
+TEST_F(TensorQueueTest, WhatIsPutBackIsInFlightAsBefore) {
+  ASSERT_TRUE(push("a").ok());
+  queue_.put_back(*take({"a"}));
+  EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
+  EXPECT_EQ(take({"a"})->size(), 1u);
+}
+
+TEST_F(TensorQueueTest, WhatIsPutBackAfterTheEndFails) {
+  ASSERT_TRUE(push("a").ok());
+  const auto taken = take({"a"});
+  queue_.close(absl::AbortedError("rank 1 died"));
+  EXPECT_TRUE(outcomes_.empty());
+  queue_.put_back(*taken);
+  EXPECT_EQ(outcome_of("a").message(), "rank 1 died");
 }
 
 TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
@@ -176,7 +196,10 @@ TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   for (int seen = 0; seen < kEach;) {
     for (const std::string& name : take_unsent()) {
       ++seen;
-      taken += take({name}).ok() ? 1 : 0;
+      const auto mine = take({name});
+      if (!mine.ok()) continue;
+      queue_.release(*mine);
+      ++taken;
     }
   }
   queue_.close(absl::CancelledError("closed"));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "horovodpp/runtime/plane_calls.h"
 #include "horovodpp/runtime/reductions.h"
 #include "test/runtime/fake_plane.h"
 
@@ -73,7 +74,13 @@ class ExecutorTest : public ::testing::Test {
     submissions_.push_back(std::move(s));
     return *submissions_.back();
   }
-  absl::Status run() { return executor_.run(batch_, submissions_); }
+  absl::Status run() {
+    const std::size_t completed = outcomes_.size();
+    return executor_.run(batch_, submissions_, [this, completed] {
+      EXPECT_EQ(outcomes_.size(), completed);
+      ++executed_;
+    });
+  }
 
   // Answers an allgather of numbers with these.
   void answer(std::vector<std::int64_t> numbers) {
@@ -95,6 +102,7 @@ class ExecutorTest : public ::testing::Test {
   Batch batch_{.epoch = 7, .sequence = 5, .certain = true, .participants = 3};
   std::vector<coordinator::SubmissionPtr> submissions_;
   std::vector<Buffer> memory_;
+  int executed_ = 0;  // Times that run() has said so.
   std::vector<std::pair<std::string, absl::StatusOr<Results>>> outcomes_;
 };
 
@@ -105,6 +113,7 @@ TEST_F(ExecutorTest, ReducesAFusedBatchWithOneCallForEachDtype) {
   submit(request(RequestKind::kAllreduce, "b", {{DType::kF32, Shape({5})}}),
          true);
   ASSERT_EQ(run(), absl::OkStatus());
+  EXPECT_EQ(executed_, 1);
   ASSERT_EQ(calls_.made.size(), 2u);
   EXPECT_EQ(calls_.made[0].reduction.dtype, DType::kF32);
   ASSERT_EQ(calls_.made[0].pieces.size(), 2u);
@@ -123,8 +132,8 @@ TEST_F(ExecutorTest, NumbersItsCallsWithinTheBatch) {
          true);
   ASSERT_EQ(run(), absl::OkStatus());
   EXPECT_EQ(calls_.made[0].tag.epoch, 7u);
-  EXPECT_EQ(calls_.made[0].tag.sequence, 5u << 4);
-  EXPECT_EQ(calls_.made[1].tag.sequence, (5u << 4) + 1);
+  EXPECT_EQ(calls_.made[0].tag.sequence, 5u << kCallBits);
+  EXPECT_EQ(calls_.made[1].tag.sequence, (5u << kCallBits) + 1);
 }
 
 TEST_F(ExecutorTest, ContributesWhatChangesNothingWhereItHasJoined) {

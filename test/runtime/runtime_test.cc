@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <latch>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "horovodpp/runtime/global_collectives.h"
@@ -410,6 +412,31 @@ TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
         job.allreduce_async_(TensorView::of(&value, {}), {.name = name}).wait();
     EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
     EXPECT_THAT(suite::text_of(status), HasSubstr("the disk is full"));
+  });
+}
+
+// Rank 1 submits "y" only after what rank 0 does once it has "x": that must not
+// be held up in the collective of "y", which another call of rank 0 waits for.
+TEST(Runtime, WhoWaitsIsNotHeldUpByBatchesItDoesNotWaitFor) {
+  std::atomic<int> told = -1;
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    for (int step = 0; step < 40; ++step) {
+      float x = 1;
+      float y = 1;
+      const auto reduce = [&](float& value, const std::string& name) {
+        return job.allreduce_async_(TensorView::of(&value, {}), {.name = name});
+      };
+      if (job.topology().rank() == 0) {
+        const Future<void> later = reduce(y, "y");
+        EXPECT_EQ(reduce(x, "x").wait(), absl::OkStatus());
+        told.store(step);
+        EXPECT_EQ(later.wait(), absl::OkStatus());
+      } else {
+        EXPECT_EQ(reduce(x, "x").wait(), absl::OkStatus());
+        while (told.load() < step) std::this_thread::yield();
+        EXPECT_EQ(reduce(y, "y").wait(), absl::OkStatus());
+      }
+    }
   });
 }
 

@@ -75,6 +75,14 @@ TEST_F(SubmissionsTest, RefuseAGroupForOneBadMemberAndNameItsIndex) {
   EXPECT_THAT(text, HasSubstr("bool"));
 }
 
+TEST_F(SubmissionsTest, RefuseToGatherAGroupThatIsTooLarge) {
+  const auto gathered = [&](std::size_t count) {
+    return allgather_submission(sets_, Inputs(count, floats({1})), {});
+  };
+  EXPECT_TRUE(gathered(4095).ok());
+  EXPECT_THAT(refusal(gathered(4096)), HasSubstr("at most 4095"));
+}
+
 TEST_F(SubmissionsTest, RefuseAGroupOnSeveralDevices) {
   const ConstTensorView elsewhere(memory_, DType::kF32, Shape({1}),
                                   Device::cuda(0));
