@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "horovodpp/collective/stream_copy.h"
-
 namespace hvd::collective {
 namespace {
 
@@ -58,11 +56,12 @@ struct Pack {
   }
 };
 
-struct StreamPack {
+struct PackBy {
+  SlotWriter& writer;
   std::byte* to;
   static const void* place(const Piece& piece) { return piece.input; }
   void operator()(const Piece& run, std::size_t bytes) {
-    stream_copy(to, static_cast<const std::byte*>(run.input), bytes);
+    writer.copy(to, static_cast<const std::byte*>(run.input), bytes);
     to += bytes;
   }
 };
@@ -149,8 +148,8 @@ void PieceStream::pack(std::byte* to, std::int64_t count) {
   move(count, Pack{to});
 }
 
-void PieceStream::stream_pack(std::byte* to, std::int64_t count) {
-  move(count, StreamPack{to});
+void PieceStream::pack(SlotWriter& writer, std::byte* to, std::int64_t count) {
+  move(count, PackBy{writer, to});
 }
 
 void PieceStream::unpack(const std::byte* from, std::int64_t count) {

@@ -18,6 +18,7 @@
 #include <span>
 
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/slot_writer.h"
 
 namespace hvd::collective {
 
@@ -40,8 +41,8 @@ class PieceStream {
   // into the outputs, and moves past them. No more than there are.
   void pack(std::byte* to, std::int64_t count);
   void unpack(const std::byte* from, std::int64_t count);
-  // As pack(), to memory that others have read: see stream_copy.h.
-  void stream_pack(std::byte* to, std::int64_t count);
+  // As pack(), to memory that others have read.
+  void pack(SlotWriter& writer, std::byte* to, std::int64_t count);
   // Moves past the next `count` elements.
   void skip(std::int64_t count) { seek(begin_ + offset_ + count); }
 

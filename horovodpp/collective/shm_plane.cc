@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm_steps.h"
-#include "horovodpp/collective/stream_copy.h"
 
 namespace hvd::collective {
 namespace {
@@ -68,8 +67,9 @@ absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     const std::size_t length = length_at(gather.mine.size(), i);
     if (length == 0) return;
-    stream_copy(slot, gather.mine.data() + i * chunk(), length);
-    finish_streams();
+    writer_.begin_step();
+    writer_.copy(slot, gather.mine.data() + i * chunk(), length);
+    writer_.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     std::byte* to = gather.output;
@@ -97,8 +97,9 @@ absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
   };
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     if (!sends) return;
-    stream_copy(slot, broadcast.input + i * chunk(), length_at(i));
-    finish_streams();
+    writer_.begin_step();
+    writer_.copy(slot, broadcast.input + i * chunk(), length_at(i));
+    writer_.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     if (sends) return absl::OkStatus();

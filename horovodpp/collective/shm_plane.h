@@ -30,6 +30,7 @@
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/shm_board.h"
+#include "horovodpp/collective/slot_writer.h"
 
 namespace hvd::collective {
 
@@ -133,6 +134,7 @@ class ShmPlane : public HostPlane {
   ArenaMap* const arenas_;  // nullptr: none that a table has room for.
   const std::vector<int> members_;
   std::vector<const void*> inputs_;  // Of reduce(), one for each rank.
+  SlotWriter writer_;
 };
 
 }  // namespace hvd::collective

@@ -3,7 +3,6 @@
 
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/shm_steps.h"
-#include "horovodpp/collective/stream_copy.h"
 
 namespace hvd::collective {
 
@@ -57,8 +56,8 @@ void ShmPlane::reduce_runs_of(PieceStream& mine, const Slice& slice,
     const std::size_t bytes =
         static_cast<std::size_t>(run.count) * element_bytes;
     reduce(step, at, run.output, run.count, kernel, run.input);
-    stream_copy(board_.slot(board_.rank(), step) + at,
-                static_cast<const std::byte*>(run.output), bytes);
+    writer_.copy(board_.slot(board_.rank(), step) + at,
+                 static_cast<const std::byte*>(run.output), bytes);
     at += bytes;
     left -= run.count;
   }
@@ -115,17 +114,18 @@ absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     const Slice slice = slice_of(rank(), count_of(i), element_bytes);
     const std::int64_t end = slice.begin + slice.count;
-    inputs.stream_pack(slot, slice.begin);
+    writer_.begin_step();
+    inputs.pack(writer_, slot, slice.begin);
     inputs.skip(slice.count);
-    inputs.stream_pack(slot + static_cast<std::size_t>(end) * element_bytes,
-                       count_of(i) - end);
-    finish_streams();
+    inputs.pack(writer_, slot + static_cast<std::size_t>(end) * element_bytes,
+                count_of(i) - end);
+    writer_.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     const Slice slice = slice_of(rank(), count_of(i), element_bytes);
     mine.seek(static_cast<std::int64_t>(i) * per_chunk + slice.begin);
     reduce_runs_of(mine, slice, step, kernel);
-    finish_streams();
+    writer_.finish();
     board_.finish(step);
     // One step behind: by then the others are through with theirs.
     if (i > 0) HVD_RETURN_IF_ERROR(copy_out(i - 1, step - 1));
@@ -216,10 +216,12 @@ absl::Status ShmPlane::scatter_in_chunks(const std::vector<Share>& shares,
   };
   const auto self = static_cast<std::size_t>(rank());
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    writer_.begin_step();
     for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (r != self) streams[r].stream_pack(slot + place_of(r), count_of(r, i));
+      if (r != self)
+        streams[r].pack(writer_, slot + place_of(r), count_of(r, i));
     }
-    finish_streams();
+    writer_.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     std::size_t at = place_of(self);

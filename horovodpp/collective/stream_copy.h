@@ -1,9 +1,6 @@
-// Copies around the caches.
-//
-// A store to memory that another core has just read costs 30 to 100 ns per
-// cache line, because that core's copy is to be called back first; a store that
-// goes around the caches costs a tenth of it. So this is how a rank fills memory
-// that others have read and will read: its slots.
+// Copies around the caches: for memory that is not to be found there, or that is
+// better fetched back from memory than out of another core's cache. See
+// slot_writer.h.
 //
 //   stream_copy(slot, gradient, bytes);
 //   ...

@@ -146,11 +146,12 @@ TEST(PieceStream, CountsBeyondThirtyTwoBits) {
   EXPECT_EQ(stream.take(huge - 5).count, huge - 5);
 }
 
-TEST(PieceStream, StreamsAndSkipsLikeItPacks) {
+TEST(PieceStream, WritesToSlotsAndSkipsLikeItPacks) {
   for (const auto& counts : kCuts) {
     for (const std::int64_t step : {1, 3, 1000}) {
       Fixture fixture(counts);
       PieceStream in = fixture.stream();
+      SlotWriter writer;
       const auto total = static_cast<std::int64_t>(fixture.input.size());
       bool skips = false;
       for (std::int64_t at = 0; at < total; at += step, skips = !skips) {
@@ -160,7 +161,7 @@ TEST(PieceStream, StreamsAndSkipsLikeItPacks) {
           continue;
         }
         std::vector<std::int32_t> packed(static_cast<std::size_t>(count));
-        in.stream_pack(reinterpret_cast<std::byte*>(packed.data()), count);
+        in.pack(writer, reinterpret_cast<std::byte*>(packed.data()), count);
         for (std::int64_t i = 0; i < count; ++i) {
           ASSERT_EQ(packed[static_cast<std::size_t>(i)], at + i);
         }
