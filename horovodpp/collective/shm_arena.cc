@@ -7,10 +7,6 @@
 namespace hvd::collective {
 namespace {
 
-// Calls that touch more than that go around the caches: nothing of them would
-// be found there again.
-constexpr std::size_t kStreamedBytes = std::size_t{64} << 20;
-
 // Calls f(run, skipped, count) for what of the elements [begin, end) of all
 // runs lies in each.
 template <typename F>
@@ -81,9 +77,6 @@ void ShmPlane::reduce_runs(const ArenaTable::Runs& runs,
   const auto self = static_cast<std::size_t>(rank());
   const std::size_t element_bytes = kernel.element_bytes();
   const Slice mine = slice_of(rank(), runs.total, element_bytes);
-  const std::size_t touched =
-      static_cast<std::size_t>(runs.total) * element_bytes * members;
-  const ReduceKernel::Extras extras = {.streaming = touched > kStreamedBytes};
   std::vector<const void*> inputs(members);
   std::vector<void*> outputs(arenas_->read_only() ? 1 : members);
   const auto reduce_part = [&](std::size_t run, std::int64_t skipped,
@@ -96,7 +89,7 @@ void ShmPlane::reduce_runs(const ArenaTable::Runs& runs,
       const std::size_t m = arenas_->read_only() ? self : i;
       outputs[i] = runs.outputs[run * members + m] + skip;
     }
-    kernel.reduce(inputs, outputs, count, extras);
+    kernel.reduce(inputs, outputs, count, {});
   };
   for_each_run(runs, mine.begin, mine.begin + mine.count, reduce_part);
 }
