@@ -221,6 +221,40 @@ TEST(Engine, A150000NodesDeepGraphIsBuiltRunAndFreed) {
   for (int i = 0; i < 150000; ++i) never_run = never_run * x;
 }
 
+// Ten thousand training steps, with all that a step may leave behind: graphs,
+// hooks, views, writes in place, gradients that are set free.
+TEST(Engine, MemoryDoesNotGrowWithTheSteps) {
+  Tensor w = randn({8, 8}, {.requires_grad = true});
+  Tensor b = zeros({8}, {.requires_grad = true});
+  int heard = 0;
+  const auto step = [&] {
+    autograd::HookHandle hook = w.register_hook([&](const Tensor&) {
+      ++heard;
+      return Tensor();
+    });
+    Tensor y = matmul(ones({4, 8}), w) + b;
+    y = y.clone();
+    y.select(0, 1).mul_(0.5);
+    relu(y).mean().backward();
+    hook.remove();
+    const NoGrad no_grad;
+    for (Tensor* parameter : {&w, &b}) {
+      parameter->add_(parameter->grad(), -0.01);
+      parameter->set_grad(Tensor());
+    }
+  };
+  autograd::Allocator& allocator = autograd::cpu_allocator();
+  for (int i = 0; i < 10; ++i) step();
+  const std::int64_t used = allocator.stats().current_bytes;
+  allocator.reset_peak();
+  step();
+  const std::int64_t peak = allocator.stats().peak_bytes;
+  for (int i = 0; i < 10'000; ++i) step();
+  EXPECT_EQ(allocator.stats().current_bytes, used);
+  EXPECT_EQ(allocator.stats().peak_bytes, peak);
+  EXPECT_EQ(heard, 10'011);
+}
+
 void on_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
