@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -94,15 +95,6 @@ struct AbsBackward : SavesInput {
         where(gt(x, 0.0), grads[0], where(lt(x, 0.0), neg(grads[0]), 0.0));
   }
 };
-
-template <typename F>
-Tensor floating(const Tensor& x, const char* operation, F f) {
-  check_defined(x, operation);
-  Tensor out = empty_like(x);
-  visit_any_floating(x.dtype(), operation,
-                     [&]<typename T>(TypeTag<T>) { map<T, T>(out, x, f); });
-  return out;
-}
 
 // y = f(x), whose node saves x.
 template <typename N, typename F>

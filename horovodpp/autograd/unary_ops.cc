@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -10,15 +11,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-template <typename F>
-Tensor floating(const Tensor& x, const char* operation, F f) {
-  check_defined(x, operation);
-  Tensor out = empty_like(x);
-  visit_any_floating(x.dtype(), operation,
-                     [&]<typename T>(TypeTag<T>) { map<T, T>(out, x, f); });
-  return out;
-}
 
 // y = -x:  dx = -dy
 struct NegBackward : Node {

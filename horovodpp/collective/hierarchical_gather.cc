@@ -1,6 +1,6 @@
 // The HierarchicalPlane's allgather.
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include "horovodpp/collective/hierarchical_plane.h"
 #include "horovodpp/collective/hierarchical_steps.h"
@@ -19,21 +19,13 @@ int HierarchicalPlane::contributor(int node, int lane) const {
 absl::Status HierarchicalPlane::move(const Gather& gather, const Call& call) {
   if (!options_.allgather) return RingPlane::move(gather, call);
   return run_agreed(call, [&](const HierarchicalSeat& seat) -> absl::Status {
-    std::vector<std::byte*> places;
-    std::byte* next = gather.output;
-    for (const std::size_t bytes : gather.bytes_of_rank) {
-      places.push_back(next);
-      next += bytes;
-    }
-    std::byte* const own = places[static_cast<std::size_t>(rank())];
-    if (!gather.mine.empty() && own != gather.mine.data()) {
-      std::memcpy(own, gather.mine.data(), gather.mine.size());
-    }
+    const std::vector<std::byte*> places = gather.place_mine(rank());
     HVD_RETURN_IF_ERROR(circulate_parts(gather, places, seat));
     const ShmBoard::Label label = {
         .tag = call.tag,
         .kind = 'g',
-        .bytes = static_cast<std::uint64_t>(next - gather.output)};
+        .bytes = std::accumulate(gather.bytes_of_rank.begin(),
+                                 gather.bytes_of_rank.end(), std::size_t{0})};
     return on_board(label, [&] { return spread_parts(gather, places, seat); });
   });
 }

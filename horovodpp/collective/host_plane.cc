@@ -118,4 +118,18 @@ absl::Status HostPlane::barrier(Call call) {
   return noted(meet(call));
 }
 
+std::vector<std::byte*> HostPlane::Gather::place_mine(int rank) const {
+  std::vector<std::byte*> places;
+  std::byte* next = output;
+  for (const std::size_t bytes : bytes_of_rank) {
+    places.push_back(next);
+    next += bytes;
+  }
+  std::byte* const own = places[static_cast<std::size_t>(rank)];
+  if (!mine.empty() && own != mine.data()) {
+    std::memcpy(own, mine.data(), mine.size());
+  }
+  return places;
+}
+
 }  // namespace hvd::collective

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/data_plane.h"
@@ -45,6 +46,10 @@ class HostPlane : public DataPlane {
     std::span<const std::byte> mine;
     std::span<const std::size_t> bytes_of_rank;
     std::byte* output;
+
+    // Where each rank's part belongs in the output. That of `rank`, which is
+    // `mine`, is put there.
+    std::vector<std::byte*> place_mine(int rank) const;
   };
   struct Broadcast {
     const std::byte* input;

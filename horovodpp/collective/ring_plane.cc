@@ -1,7 +1,6 @@
 #include "horovodpp/collective/ring_plane.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -98,16 +97,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
 absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     HVD_RETURN_IF_ERROR(disseminate(link));
-    std::vector<std::byte*> places;
-    std::byte* next = gather.output;
-    for (const std::size_t bytes : gather.bytes_of_rank) {
-      places.push_back(next);
-      next += bytes;
-    }
-    std::byte* const own = places[static_cast<std::size_t>(rank())];
-    if (!gather.mine.empty() && own != gather.mine.data()) {
-      std::memcpy(own, gather.mine.data(), gather.mine.size());
-    }
+    const std::vector<std::byte*> places = gather.place_mine(rank());
     AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, places);
     return circulate(seat(), flow, link);
   });

@@ -218,8 +218,8 @@ absl::Status ShmPlane::scatter_in_chunks(const std::vector<Share>& shares,
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     writer_.begin_step();
     for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (r != self)
-        streams[r].pack(writer_, slot + place_of(r), count_of(r, i));
+      if (r == self) continue;
+      streams[r].pack(writer_, slot + place_of(r), count_of(r, i));
     }
     writer_.finish();
   };
