@@ -13,7 +13,7 @@ using namespace integers;
 // An output that is an input is written once that block of it has been read.
 template <typename T, typename A, typename Op>
 void reduce(std::span<const void* const> inputs, std::span<void* const> outputs,
-            std::int64_t count, const Scales& scales, bool /*streaming*/) {
+            std::int64_t count, const Scales& scales) {
   for_blocks(count, [&](std::int64_t at, auto length) {
     alignas(64) A acc[kBlock];
     load_block(static_cast<const T*>(inputs[0]) + at, acc, length, scales);

@@ -46,7 +46,7 @@ class ReduceKernel::Blocks {
         static_cast<std::int64_t>(Loops::kBlockBytes / loops_.element_bytes);
     for (std::int64_t at = 0; at < count; at += most) {
       const std::int64_t length = std::min(most, count - at);
-      loops_.reduce(inputs_, {&block, 1}, length, scales, false);
+      loops_.reduce(inputs_, {&block, 1}, length, scales);
       if (examines_) examine(length);
       if (extras_.update != nullptr) (*extras_.update)(block_, length, at);
       put(static_cast<std::size_t>(length) * loops_.element_bytes);
@@ -73,11 +73,7 @@ class ReduceKernel::Blocks {
       input = static_cast<const std::byte*>(input) + bytes;
     }
     for (void*& output : outputs_) {
-      if (extras_.streaming) {
-        copy_streaming(block_, output, bytes);
-      } else {
-        std::memcpy(output, block_, bytes);
-      }
+      std::memcpy(output, block_, bytes);
       output = static_cast<std::byte*>(output) + bytes;
     }
   }
@@ -107,7 +103,7 @@ std::size_t ReduceKernel::accumulator_bytes() const {
 
 void ReduceKernel::reduce(std::span<const void* const> inputs, void* output,
                           std::int64_t count) const {
-  loops_->reduce(inputs, {&output, 1}, count, scales_, false);
+  loops_->reduce(inputs, {&output, 1}, count, scales_);
 }
 
 void ReduceKernel::reduce(std::span<const void* const> inputs,
@@ -116,9 +112,8 @@ void ReduceKernel::reduce(std::span<const void* const> inputs,
   if (extras.findings != nullptr || extras.update != nullptr) {
     Blocks(inputs, outputs, *loops_, extras).run(count, scales_);
   } else {
-    loops_->reduce(inputs, outputs, count, scales_, extras.streaming);
+    loops_->reduce(inputs, outputs, count, scales_);
   }
-  if (extras.streaming) finish_streaming();
 }
 
 void ReduceKernel::load(const void* input, void* accumulators,

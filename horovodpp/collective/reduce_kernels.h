@@ -42,10 +42,8 @@ using Update = std::function<void(void* elements, std::int64_t count,
 
 class ReduceKernel {
  public:
-  // What a reduction does besides. A sum in place that is larger than the last
-  // cache is faster with `streaming`, stores that go around the caches.
+  // What a reduction does besides.
   struct Extras {
-    bool streaming = false;
     Findings* findings = nullptr;    // Of floating-point types, before `update`
     const Update* update = nullptr;  // has changed them; others are not looked
   };                                 // at.
@@ -66,8 +64,7 @@ class ReduceKernel {
               std::int64_t count) const;
 
   // As above, in the same single pass, into each of `outputs` (one or more).
-  // Any output may be one of the inputs; no others overlap. Whoever has seen
-  // that the call is over sees the results, `streaming` or not.
+  // Any output may be one of the inputs; no others overlap.
   void reduce(std::span<const void* const> inputs,
               std::span<void* const> outputs, std::int64_t count,
               const Extras& extras) const;

@@ -29,7 +29,7 @@ struct ReduceKernel::Loops {
   std::size_t accumulator_bytes;
   void (*reduce)(std::span<const void* const> inputs,
                  std::span<void* const> outputs, std::int64_t count,
-                 const Scales& scales, bool streaming);
+                 const Scales& scales);
   void (*load)(const void* input, void* accumulators, std::int64_t count,
                const Scales& scales);
   void (*combine)(void* accumulators, const void* input, std::int64_t count,
@@ -54,11 +54,5 @@ const ReduceKernel::Loops* vector_integer_loops(DType dtype, ReduceOp op);
 // Of an integer type. `exact`: sums and products must not wrap, since they are
 // divided or scaled at the end.
 const ReduceKernel::Loops& integer_loops(DType dtype, ReduceOp op, bool exact);
-
-// Copies with stores that go around the caches, where `to` allows it.
-void copy_streaming(const void* from, void* to, std::size_t bytes);
-
-// Orders such stores before whatever follows.
-void finish_streaming();
 
 }  // namespace hvd::collective

@@ -78,13 +78,12 @@ struct BrainHalves : Pairs<BrainHalves> {
 
   template <class D>
   static HWY_INLINE void store_pair(D d, hn::Vec<D> even, hn::Vec<D> odd,
-                                    std::uint16_t* to, bool streaming) {
+                                    std::uint16_t* to) {
     if constexpr (HWY_TARGET == HWY_SCALAR) {
-      Pairs<BrainHalves>::store_pair(d, even, odd, to, streaming);
+      Pairs<BrainHalves>::store_pair(d, even, odd, to);
     } else {
       const Whole<D> whole;
-      store_vector(whole, hn::BitCast(whole, merged(d, even, odd)), to,
-                   streaming);
+      hn::StoreU(hn::BitCast(whole, merged(d, even, odd)), whole, to);
     }
   }
 

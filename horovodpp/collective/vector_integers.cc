@@ -112,31 +112,17 @@ const ReduceKernel::Loops* find_integer_loops(DType dtype, ReduceOp op) {
   }
 }
 
-void stream_bytes(const void* from, void* to, std::size_t bytes) {
-  reduce<Numbers<std::uint8_t>, Max, Unscaled>(
-      {&from, 1}, {&to, 1}, static_cast<std::int64_t>(bytes), {}, true);
-}
-
 }  // namespace hvd::collective::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <hwy/cache_control.h>
-
 namespace hvd::collective {
 
 HWY_EXPORT(find_integer_loops);
-HWY_EXPORT(stream_bytes);
 
 const ReduceKernel::Loops* vector_integer_loops(DType dtype, ReduceOp op) {
   return HWY_DYNAMIC_DISPATCH(find_integer_loops)(dtype, op);
 }
-
-void copy_streaming(const void* from, void* to, std::size_t bytes) {
-  HWY_DYNAMIC_DISPATCH(stream_bytes)(from, to, bytes);
-}
-
-void finish_streaming() { hwy::FlushStream(); }
 
 }  // namespace hvd::collective
 #endif  // HWY_ONCE

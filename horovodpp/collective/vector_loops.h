@@ -27,19 +27,6 @@ namespace hvd::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Scales = ReduceKernel::Scales;
 
-// Stores a vector, or, where it is aligned to one, around the caches. There are
-// no such stores of less than 16 bytes.
-template <class D>
-HWY_INLINE void store_vector(D d, hn::Vec<D> vector, hn::TFromD<D>* to,
-                             bool streaming) {
-  constexpr std::size_t kBytes = hn::MaxLanes(D()) * sizeof(hn::TFromD<D>);
-  if (kBytes >= 16 && streaming) {
-    hn::Stream(vector, d, to);
-  } else {
-    hn::StoreU(vector, d, to);
-  }
-}
-
 // What two vectors of lanes are in memory, if it is two vectors as well.
 template <class E>
 struct Pairs {
@@ -51,11 +38,11 @@ struct Pairs {
     b = E::decode(d, hn::LoadU(storage, from + hn::Lanes(d)));
   }
   template <class D, typename Stored>
-  static HWY_INLINE void store_pair(D d, hn::Vec<D> a, hn::Vec<D> b, Stored* to,
-                                    bool streaming) {
+  static HWY_INLINE void store_pair(D d, hn::Vec<D> a, hn::Vec<D> b,
+                                    Stored* to) {
     const typename E::template Storage<D> storage;
-    store_vector(storage, E::encode(d, a), to, streaming);
-    store_vector(storage, E::encode(d, b), to + hn::Lanes(d), streaming);
+    hn::StoreU(E::encode(d, a), storage, to);
+    hn::StoreU(E::encode(d, b), storage, to + hn::Lanes(d));
   }
 };
 
@@ -127,7 +114,6 @@ struct ReduceStep {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   Scaling scaling;
-  bool streaming;
 
   template <class D>
   HWY_INLINE hn::Vec<D> load(D d, std::size_t input, std::size_t at) const {
@@ -173,8 +159,8 @@ struct ReduceStep {
     e = scaling.finish(d, e);
     for (void* output : outputs) {
       auto* to = static_cast<Stored*>(output);
-      E::store_pair(d, a, b, to + at, streaming);
-      E::store_pair(d, c, e, to + second, streaming);
+      E::store_pair(d, a, b, to + at);
+      E::store_pair(d, c, e, to + second);
     }
   }
 };
@@ -221,41 +207,15 @@ struct StoreStep {
   }
 };
 
-// How many elements go before all outputs are aligned for streaming; `count` if
-// they never are at once.
-inline std::size_t head_before_streaming(std::span<void* const> outputs,
-                                         std::size_t element_bytes,
-                                         std::size_t count) {
-  constexpr std::size_t kLine = 64;
-  const auto place = [](const void* output) {
-    return reinterpret_cast<std::uintptr_t>(output) % kLine;
-  };
-  const std::size_t first = place(outputs[0]);
-  for (const void* output : outputs) {
-    if (place(output) != first) return count;
-  }
-  if (first % element_bytes != 0) return count;
-  return (kLine - first) % kLine / element_bytes;
-}
-
 template <class E, class Op, class Scaling>
 void reduce(std::span<const void* const> inputs, std::span<void* const> outputs,
-            std::int64_t count, const Scales& scales, bool streaming) {
+            std::int64_t count, const Scales& scales) {
   using Lane = typename E::Lane;
   const hn::ScalableTag<Lane> d;
   const std::size_t group = 4 * hn::Lanes(d);
   const auto end = static_cast<std::size_t>(count);
-  ReduceStep<E, Op, Scaling> step = {inputs, outputs, Scaling(scales), false};
+  ReduceStep<E, Op, Scaling> step = {inputs, outputs, Scaling(scales)};
   std::size_t at = 0;
-  if (streaming) {
-    const std::size_t head =
-        head_before_streaming(outputs, sizeof(typename E::Stored), end);
-    if (head < end) {
-      for_lanes<Lane>(0, head, step);
-      at = head;
-      step.streaming = true;
-    }
-  }
   for (; end - at >= group; at += group) step.four(d, at);
   for_lanes<Lane>(at, end, step);
 }

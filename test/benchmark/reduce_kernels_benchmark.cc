@@ -24,7 +24,6 @@ struct Subject {
   std::string name;
   Reduction reduction;
   bool in_place = false;
-  bool streaming = false;
   bool finds = false;
 };
 
@@ -49,8 +48,7 @@ void reduce(benchmark::State& state, const Subject& subject) {
   Findings findings;
   const auto work = [&] {
     kernel.reduce(inputs, outputs, count,
-                  {.streaming = subject.streaming,
-                   .findings = subject.finds ? &findings : nullptr});
+                  {.findings = subject.finds ? &findings : nullptr});
   };
   const std::size_t moved = (ranks + written) * each;
   measure_beside_memcpy(state, moved, work, Copied(moved / 2, 1, 1));
@@ -81,9 +79,6 @@ void register_all() {
         .name = absl::StrCat(name_of(dtype), "/average in place"),
         .reduction = {.dtype = dtype, .op = ReduceOp::kAverage},
         .in_place = true};
-    Subject streaming = in_place;
-    streaming.name += " streaming";
-    streaming.streaming = true;
     Subject finds = in_place;
     finds.name += " with findings";
     finds.finds = true;
@@ -94,7 +89,7 @@ void register_all() {
     scaled.name += " scaled";
     scaled.reduction.prescale = 0.5;
     scaled.reduction.postscale = 3;
-    for (const Subject& s : {in_place, streaming, finds, thirds, scaled}) {
+    for (const Subject& s : {in_place, finds, thirds, scaled}) {
       measure(s);
     }
   }

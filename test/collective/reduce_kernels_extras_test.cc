@@ -146,28 +146,24 @@ TEST(Update, SeesEveryElementOnceAndInOrderAndItsChangesAreStored) {
             put(dtype, elements, i, was + 1);
           }
         };
-        for (const bool streaming : {false, true}) {
-          std::vector<T> first(kCount);
-          std::vector<T> second = input;
-          const void* const inputs[] = {input.data(), second.data()};
-          void* const outputs[] = {first.data(), second.data()};
-          Findings findings;
-          seen = 0;
-          ReduceKernel({.dtype = dtype}, 2)
-              .reduce(inputs, outputs, kCount,
-                      {.streaming = streaming,
-                       .findings = &findings,
-                       .update = &update});
-          EXPECT_EQ(seen, kCount);
-          for (std::int64_t i = 0; i < kCount; ++i) {
-            const auto wanted = static_cast<double>(2 * (i % 5) + 1);
-            ASSERT_EQ(get(dtype, first.data(), i), wanted) << name_of(dtype);
-            ASSERT_EQ(get(dtype, second.data(), i), wanted);
-          }
-          // Found before they were changed: squares of 0, 2, 4, 6, 8.
-          if (is_floating_point(dtype)) {
-            EXPECT_EQ(findings.squared_norm, 1800 * 120 + 0);
-          }
+        std::vector<T> first(kCount);
+        std::vector<T> second = input;
+        const void* const inputs[] = {input.data(), second.data()};
+        void* const outputs[] = {first.data(), second.data()};
+        Findings findings;
+        seen = 0;
+        ReduceKernel({.dtype = dtype}, 2)
+            .reduce(inputs, outputs, kCount,
+                    {.findings = &findings, .update = &update});
+        EXPECT_EQ(seen, kCount);
+        for (std::int64_t i = 0; i < kCount; ++i) {
+          const auto wanted = static_cast<double>(2 * (i % 5) + 1);
+          ASSERT_EQ(get(dtype, first.data(), i), wanted) << name_of(dtype);
+          ASSERT_EQ(get(dtype, second.data(), i), wanted);
+        }
+        // Found before they were changed: squares of 0, 2, 4, 6, 8.
+        if (is_floating_point(dtype)) {
+          EXPECT_EQ(findings.squared_norm, 1800 * 120 + 0);
         }
       }
     });
