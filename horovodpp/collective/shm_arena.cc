@@ -29,7 +29,7 @@ absl::Status ShmPlane::allreduce_where_it_lies(std::span<const Piece> pieces,
                                                const ReduceKernel& kernel,
                                                const Call& call) {
   const std::size_t element_bytes = kernel.element_bytes();
-  ArenaTable::write({board_.mine(), chunk()}, *arenas_, pieces, element_bytes);
+  ArenaTable::write({board_.mine(), slot_bytes()}, *arenas_, pieces, element_bytes);
   board_.arrive();
   const absl::Status arrived = board_.wait_for_arrivals(0, call.watch);
   if (!arrived.ok()) {
@@ -38,7 +38,7 @@ absl::Status ShmPlane::allreduce_where_it_lies(std::span<const Piece> pieces,
   }
   std::vector<std::span<const std::byte>> slots;
   for (int peer = 0; peer < ranks(); ++peer) {
-    slots.emplace_back(slot(peer, 0), chunk());
+    slots.emplace_back(slot(peer, 0), slot_bytes());
   }
   const ArenaTable::Sorted sorted =
       ArenaTable::sort({.map = *arenas_,

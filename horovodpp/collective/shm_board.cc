@@ -83,6 +83,8 @@ ShmBoard::ShmBoard(transport::NodeSegment& segment, std::span<std::byte> region,
     : segment_(segment),
       region_(region),
       options_(sound(options, segment.local_size())),
+      crossovers_{.small_bytes = options_.small_bytes,
+                  .step_bytes = options_.chunk_bytes},
       waiting_(waiting) {
   const std::size_t needed = bytes_needed(ranks(), options_);
   const auto address = reinterpret_cast<std::uintptr_t>(region.data());

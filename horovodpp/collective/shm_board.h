@@ -63,6 +63,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/shm_crossovers.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_segment.h"
 #include "horovodpp/transport/waiting.h"
@@ -73,7 +74,8 @@ struct ShmOptions {
   // Of one rank's slot; made a multiple of 128 that has room for one element of
   // any type for each rank. The region takes four of them for each rank.
   std::size_t chunk_bytes = std::size_t{256} << 10;
-  // Tensors up to this size (and to a chunk's) are reduced by everyone.
+  // Tensors up to this size (and to a chunk's) are reduced by everyone, until
+  // something else turns out to be faster.
   std::size_t small_bytes = std::size_t{8} << 10;
 };
 
@@ -101,6 +103,12 @@ class ShmBoard {
   int rank() const { return segment_.local_rank(); }
   int ranks() const { return segment_.local_size(); }
   const ShmOptions& options() const { return options_; }
+
+  // By which ways calls go: at first the options' small_bytes, and whole slots.
+  // To be changed between calls, to the same on all ranks; both at most a slot,
+  // and steps as a slot.
+  const ShmCrossovers& crossovers() const { return crossovers_; }
+  void set_crossovers(const ShmCrossovers& values) { crossovers_ = values; }
 
   // Begins a call between `members`, local ranks, this one among them; they are
   // borrowed until it is over. Sequence numbers may wrap: a tag may come again
@@ -190,6 +198,7 @@ class ShmBoard {
   transport::NodeSegment& segment_;
   const std::span<std::byte> region_;
   const ShmOptions options_;
+  ShmCrossovers crossovers_;
   const transport::WaitPolicy waiting_;
   absl::Status failure_;
 

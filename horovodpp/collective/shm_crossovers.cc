@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -15,14 +16,17 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kKiB = 1024;
-constexpr std::array kSmallSizes = {2 * kKiB,  4 * kKiB,  8 * kKiB,
-                                    16 * kKiB, 32 * kKiB, 64 * kKiB};
+// Below the first of them, everyone reduces everything.
+constexpr std::size_t kLeastSmall = 2 * kKiB;
+constexpr std::array kSmallSizes = {4 * kKiB, 8 * kKiB, 16 * kKiB, 32 * kKiB,
+                                    64 * kKiB};
 // Larger than the nearest caches, smaller than the last one.
 constexpr std::size_t kLargeSize = 2048 * kKiB;
 constexpr std::size_t kLeastStep = 64 * kKiB;
 
 double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size()) / 2;
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size()) / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
@@ -37,19 +41,19 @@ class Trial {
         plane_(board, arenas),
         tag_{.epoch = options.epoch},
         watch_(watch),
-        decides_(board.rank() == 0),
         deadline_(steady_clock::now() + options.patience),
         memory_(kLargeSize / sizeof(float)) {}
   ~Trial() { board_.set_crossovers(before_); }
 
-  // Which of `ways`, two or more, is the fastest for `bytes`; one that is not
-  // faster than the first by a tenth loses to it. `ways.size()`: it was not
-  // found out in time.
-  absl::StatusOr<std::size_t> fastest(std::span<const ShmCrossovers> ways,
-                                      std::size_t bytes) {
+  // The seconds that `bytes` take by each of `ways`, as local rank 0 has seen
+  // them; none, on all ranks, if there was no time to find out.
+  absl::StatusOr<std::vector<double>> measure(
+      std::span<const ShmCrossovers> ways, std::size_t bytes) {
     constexpr std::size_t kRounds = 15;
     std::vector<std::vector<double>> times(ways.size());
-    for (bool again = true; again;) {
+    bool in_time = steady_clock::now() < deadline_;
+    HVD_RETURN_IF_ERROR(tell(in_time));
+    for (std::size_t round = 0; in_time && round < kRounds; ++round) {
       for (std::size_t way = 0; way < ways.size(); ++way) {
         board_.set_crossovers(ways[way]);
         const auto start = steady_clock::now();
@@ -57,29 +61,13 @@ class Trial {
         times[way].push_back(
             std::chrono::duration<double>(steady_clock::now() - start).count());
       }
-      again = times[0].size() < kRounds && steady_clock::now() < deadline_;
-      HVD_RETURN_IF_ERROR(tell(again));
+      in_time = steady_clock::now() < deadline_;
+      HVD_RETURN_IF_ERROR(tell(in_time));
     }
-    std::size_t best = ways.size();
-    if (times[0].size() >= kRounds / 2) {
-      constexpr double kClearly = 0.9;
-      double least = median(times[best = 0]);
-      for (std::size_t way = 1; way < ways.size(); ++way) {
-        const double time = median(times[way]);
-        if (time >= least * (best == 0 ? kClearly : 1.0)) continue;
-        best = way;
-        least = time;
-      }
-    }
-    HVD_RETURN_IF_ERROR(tell(best));
-    return best;
-  }
-
- private:
-  absl::Status reduce(std::size_t bytes) {
-    const Piece piece = {memory_.data(), memory_.data(),
-                         static_cast<std::int64_t>(bytes / sizeof(float))};
-    return plane_.allreduce({&piece, 1}, {.op = ReduceOp::kMax}, next());
+    if (!in_time) return std::vector<double>();
+    std::vector<double> medians;
+    for (std::vector<double>& of_way : times) medians.push_back(median(of_way));
+    return medians;
   }
 
   // Makes what local rank 0 holds everybody's.
@@ -87,6 +75,13 @@ class Trial {
   absl::Status tell(T& value) {
     auto* const bytes = reinterpret_cast<std::byte*>(&value);
     return plane_.broadcast(bytes, bytes, sizeof(value), 0, next());
+  }
+
+ private:
+  absl::Status reduce(std::size_t bytes) {
+    const Piece piece = {memory_.data(), memory_.data(),
+                         static_cast<std::int64_t>(bytes / sizeof(float))};
+    return plane_.allreduce({&piece, 1}, {.op = ReduceOp::kMax}, next());
   }
 
   Call next() {
@@ -99,38 +94,57 @@ class Trial {
   ShmPlane plane_;
   transport::DataTag tag_;
   transport::Watch& watch_;
-  const bool decides_;
   const steady_clock::time_point deadline_;
   std::vector<float> memory_;
 };
 
-// Up to which size it is faster that everyone reduces everything.
-absl::Status measure_small(Trial& trial, std::size_t slot_bytes,
-                           ShmCrossovers& found) {
-  std::size_t last = 0;
+// Up to which size everyone had better reduce everything. Of all that might be
+// the limit it takes the one with the least loss over all sizes, so that one bad
+// measurement does not decide. What lies in arenas takes less time by slices
+// than the tensors measured here.
+absl::Status measure_small(Trial& trial, ShmCrossovers& found) {
+  constexpr double kInFavourOfSlices = 1.1;
+  double loss = 0;  // Of the limit at hand, over having none.
+  double least = 0;
+  std::size_t best = kLeastSmall;
   for (const std::size_t bytes : kSmallSizes) {
-    if (bytes > slot_bytes) break;
     const std::array ways = {ShmCrossovers{bytes, found.step_bytes},
                              ShmCrossovers{0, found.step_bytes}};
-    HVD_ASSIGN_OR_RETURN(const std::size_t best, trial.fastest(ways, bytes));
-    if (best == ways.size()) return absl::OkStatus();
-    if (best != 0) break;
-    last = bytes;
+    HVD_ASSIGN_OR_RETURN(const auto times, trial.measure(ways, bytes));
+    if (times.empty()) return absl::OkStatus();
+    loss += std::log(times[0] * kInFavourOfSlices / times[1]);
+    if (loss >= least) continue;
+    least = loss;
+    best = bytes;
   }
-  found.small_bytes = last;
+  HVD_RETURN_IF_ERROR(trial.tell(best));
+  found.small_bytes = best;
   return absl::OkStatus();
 }
 
+// Shorter steps than a slot have to be faster by a tenth.
 absl::Status measure_step(Trial& trial, std::size_t slot_bytes,
                           ShmCrossovers& found) {
+  constexpr double kInFavourOfWholeSlots = 0.9;
   std::vector<ShmCrossovers> ways;
   for (std::size_t step = slot_bytes; step >= kLeastStep; step /= 2) {
     ways.push_back({found.small_bytes, step});
   }
-  if (ways.size() < 2) return absl::OkStatus();
-  HVD_ASSIGN_OR_RETURN(const std::size_t best, trial.fastest(ways, kLargeSize));
-  if (best < ways.size()) found.step_bytes = ways[best].step_bytes;
+  HVD_ASSIGN_OR_RETURN(auto times, trial.measure(ways, kLargeSize));
+  if (times.empty()) return absl::OkStatus();
+  times[0] *= kInFavourOfWholeSlots;
+  auto best = static_cast<std::size_t>(
+      std::min_element(times.begin(), times.end()) - times.begin());
+  HVD_RETURN_IF_ERROR(trial.tell(best));
+  found.step_bytes = ways[best].step_bytes;
   return absl::OkStatus();
+}
+
+bool fit(const ShmCrossovers& values, std::size_t slot_bytes) {
+  const std::size_t step = values.step_bytes;
+  return values.small_bytes <= slot_bytes &&
+         (step == slot_bytes || (step >= kLeastStep && step < slot_bytes &&
+                                 step % ShmBoard::kAlignment == 0));
 }
 
 }  // namespace
@@ -142,9 +156,21 @@ absl::StatusOr<ShmCrossovers> measure_crossovers(ShmBoard& board,
   ShmCrossovers found = board.crossovers();
   const std::size_t slot_bytes = board.options().chunk_bytes;
   Trial trial(board, arenas, options, watch);
+  if (slot_bytes < kSmallSizes.back()) return found;
   HVD_RETURN_IF_ERROR(measure_step(trial, slot_bytes, found));
-  HVD_RETURN_IF_ERROR(measure_small(trial, slot_bytes, found));
+  HVD_RETURN_IF_ERROR(measure_small(trial, found));
   return found;
+}
+
+absl::StatusOr<ShmCrossovers> share_crossovers(ShmBoard& board,
+                                               const ShmCrossovers& known,
+                                               std::uint32_t epoch,
+                                               transport::Watch& watch) {
+  ShmCrossovers values = known;
+  auto* const bytes = reinterpret_cast<std::byte*>(&values);
+  HVD_RETURN_IF_ERROR(ShmPlane(board).broadcast(bytes, bytes, sizeof(values), 0,
+                                                {{.epoch = epoch}, watch}));
+  return fit(values, board.options().chunk_bytes) ? values : ShmCrossovers{};
 }
 
 }  // namespace hvd::collective

@@ -128,7 +128,8 @@ class ShmPlane : public HostPlane {
   const std::byte* slot(int position, std::uint64_t step) const {
     return board_.slot(members_[static_cast<std::size_t>(position)], step);
   }
-  std::size_t chunk() const { return board_.options().chunk_bytes; }
+  std::size_t chunk() const { return board_.crossovers().step_bytes; }
+  std::size_t slot_bytes() const { return board_.options().chunk_bytes; }
 
   ShmBoard& board_;
   ArenaMap* const arenas_;  // nullptr: none that a table has room for.

@@ -34,7 +34,7 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
       static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes();
   const ShmBoard::Label label = {.tag = call.tag, .kind = 'r', .bytes = bytes};
   return on_board(label, [&] {
-    if (bytes <= board_.options().small_bytes) {
+    if (bytes <= board_.crossovers().small_bytes) {
       return allreduce_at_once(pieces, kernel, call);
     }
     return arenas_ == nullptr ? allreduce_in_chunks(pieces, kernel, call)

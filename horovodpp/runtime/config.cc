@@ -114,6 +114,15 @@ absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
   return unreadable(name, variable(name).value_or(""), "a number above 0");
 }
 
+std::string cache_directory() {
+  if (const auto named = variable("HOROVODPP_CACHE_DIR")) return *named;
+  if (const auto caches = variable("XDG_CACHE_HOME")) {
+    return *caches + "/horovodpp";
+  }
+  if (const auto home = variable("HOME")) return *home + "/.cache/horovodpp";
+  return "";
+}
+
 bool is_launched(int expected_size) {
   return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
          variable("PMIX_RANK") || variable("PMI_SIZE");
@@ -152,6 +161,10 @@ absl::StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_LOG_HIDE_TIME", config.log.hide_time));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVODPP_RANKS_PER_NODE", config.ranks_per_node));
+  config.measure_crossovers = true;
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_MEASURE_CROSSOVERS", config.measure_crossovers));
+  config.cache_dir = cache_directory();
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   return config;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -88,6 +89,17 @@ struct Config {
   // each, to exercise the paths between nodes; 0: the real nodes. Equal on all
   // ranks.
   int ranks_per_node = 0;
+
+  // HOROVODPP_MEASURE_CROSSOVERS: whether ranks that share a node measure, when
+  // the job starts, from which size on which way through its memory is the
+  // faster one (in less than 0.1 s); if not, built-in values hold. From the
+  // environment: on. Equal on all ranks.
+  bool measure_crossovers = false;
+
+  // HOROVODPP_CACHE_DIR: where jobs leave what they have measured of a machine,
+  // so that the next one need not. Empty: nowhere. From the environment, where
+  // it is not set: horovodpp in $XDG_CACHE_HOME, or else in ~/.cache.
+  std::string cache_dir = {};
 
   // HOROVODPP_ARENA_READ_ONLY: ranks only read each other's arenas, and copy
   // results, so that a rank that writes past its tensors ends itself. Slower, to

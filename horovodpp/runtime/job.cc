@@ -6,11 +6,14 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/shm_crossovers.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/waits_at_once.h"
@@ -18,6 +21,7 @@
 namespace hvd::runtime {
 namespace {
 
+constexpr std::uint32_t kStartEpoch = 0;  // Before there is a loop.
 constexpr std::uint32_t kFirstEpoch = 1;
 
 std::size_t whole_pages(std::size_t bytes) {
@@ -61,6 +65,28 @@ std::chrono::steady_clock::time_point deadline_after(
              ? steady_clock::time_point::max()
              : now + patience;
 }
+
+// Whether waiting makes sense where there is no loop yet that finds out more.
+class StartWatch : public transport::Watch {
+ public:
+  StartWatch(Health& health, std::chrono::steady_clock::time_point deadline)
+      : health_(health), deadline_(deadline) {}
+  absl::Status check() override {
+    if (std::chrono::steady_clock::now() < deadline_) return health_.judge();
+    return absl::DeadlineExceededError(
+        "the other ranks of this node did not come to measure its memory with "
+        "this one; HOROVOD_START_TIMEOUT allows them more time");
+  }
+  std::optional<std::chrono::steady_clock::time_point> verdict_due()
+      const override {
+    const auto loss = health_.loss_due();
+    return loss ? std::min(*loss, deadline_) : deadline_;
+  }
+
+ private:
+  Health& health_;
+  const std::chrono::steady_clock::time_point deadline_;
+};
 
 }  // namespace
 
@@ -164,26 +190,61 @@ absl::Status Job::add_first_sets(const Config& config) {
 
 absl::Status Job::launch(const Config& config) {
   HVD_RETURN_IF_ERROR(add_first_sets(config));
+  wires_->on_peer_lost([this](int rank, const std::string& how) {
+    health_.peer_lost(rank, how);
+  });
   MutexLock lock(stop_mutex_);
-  std::promise<absl::Status> pinned;
-  thread_ = std::thread([this, &config, &pinned] {
+  std::promise<absl::Status> prepared;
+  thread_ = std::thread([this, &config, &prepared] {
     block_signals();
-    const absl::Status ready = pin_thread(config, topology_);
-    pinned.set_value(ready);
+    const absl::Status ready = prepare(config);
     if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
+    prepared.set_value(ready);
     loop_result_ = progress_.run();
     has_left_.store(loop_result_.ok());
     if (!loop_result_.ok()) {
       log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
     }
   });
-  HVD_RETURN_IF_ERROR(pinned.get_future().get());
-  wires_->on_peer_lost([this](int rank, const std::string& how) {
-    health_.peer_lost(rank, how);
-  });
+  HVD_RETURN_IF_ERROR(prepared.get_future().get());
   log_.info(absl::StrCat(topology_.describe(topology_.rank()),
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));
+  return absl::OkStatus();
+}
+
+absl::Status Job::prepare(const Config& config) {
+  HVD_RETURN_IF_ERROR(pin_thread(config, topology_));
+  if (!config.measure_crossovers || sharing_.local_size() == 1) {
+    return absl::OkStatus();
+  }
+  return learn_crossovers(config);
+}
+
+absl::Status Job::learn_crossovers(const Config& config) {
+  StartWatch watch(health_, deadline_after(config.start_timeout));
+  const CrossoverCache cache(
+      sharing_.local_rank() == 0 ? config.cache_dir : "",
+      {.ranks = sharing_.local_size(),
+       .slot_bytes = plane_board_.options().chunk_bytes});
+  HVD_ASSIGN_OR_RETURN(
+      collective::ShmCrossovers values,
+      collective::share_crossovers(
+          plane_board_, cache.load().value_or(collective::ShmCrossovers{}),
+          kStartEpoch, watch));
+  const bool known = values != collective::ShmCrossovers{};
+  if (!known) {
+    HVD_ASSIGN_OR_RETURN(
+        values, collective::measure_crossovers(plane_board_, &arenas_,
+                                               {.epoch = kStartEpoch}, watch));
+    const absl::Status stored = cache.store(values);
+    if (!stored.ok()) log_.info(std::string(stored.message()));
+  }
+  plane_board_.set_crossovers(values);
+  log_.debug(absl::StrCat(
+      known ? "remembered" : "measured", ": tensors up to ", values.small_bytes,
+      " bytes are reduced by every rank, larger ones in steps of ",
+      values.step_bytes));
   return absl::OkStatus();
 }
 

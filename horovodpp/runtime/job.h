@@ -95,6 +95,9 @@ class Job {
       std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
+  // What comes before the loop, on its thread.
+  absl::Status prepare(const Config& config);
+  absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
   const Topology topology_;

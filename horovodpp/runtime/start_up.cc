@@ -59,6 +59,8 @@ std::vector<std::string> common_settings(const Config& config) {
       absl::StrCat("HOROVOD_HIERARCHICAL_ALLGATHER=",
                    config.hierarchical_allgather ? 1 : 0),
       absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node),
+      absl::StrCat("HOROVODPP_MEASURE_CROSSOVERS=",
+                   config.measure_crossovers ? 1 : 0),
       absl::StrCat("HOROVODPP_ARENA_READ_ONLY=",
                    config.arena_read_only ? 1 : 0)};
 }

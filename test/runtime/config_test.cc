@@ -33,6 +33,9 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_STEPS_BEFORE_SCHEDULE",
                            "HOROVODPP_RANKS_PER_NODE",
                            "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVODPP_MEASURE_CROSSOVERS",
+                           "HOROVODPP_CACHE_DIR",
+                           "XDG_CACHE_HOME",
                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
                            "HOROVOD_HIERARCHICAL_ALLGATHER",
                            "OMPI_COMM_WORLD_SIZE",
@@ -72,6 +75,23 @@ TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
   ASSERT_EQ(by_rings.status(), absl::OkStatus());
   EXPECT_FALSE(by_rings->hierarchical_allreduce);
   EXPECT_TRUE(by_rings->hierarchical_allgather);
+}
+
+TEST(Config, MeasuresUnlessToldOtherwiseAndRemembersBesideOtherCaches) {
+  ASSERT_EQ(setenv("HOME", "/home/ada", 1), 0);
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_TRUE(config->measure_crossovers);
+  EXPECT_EQ(config->cache_dir, "/home/ada/.cache/horovodpp");
+  EXPECT_EQ(read({{"XDG_CACHE_HOME", "/caches"}})->cache_dir,
+            "/caches/horovodpp");
+  const auto named = read({{"HOROVODPP_CACHE_DIR", "/here"},
+                           {"HOROVODPP_MEASURE_CROSSOVERS", "0"}});
+  ASSERT_EQ(named.status(), absl::OkStatus());
+  EXPECT_EQ(named->cache_dir, "/here");
+  EXPECT_FALSE(named->measure_crossovers);
+  unsetenv("HOME");
+  EXPECT_EQ(read({})->cache_dir, "");
 }
 
 TEST(Config, ReadsEveryVariable) {

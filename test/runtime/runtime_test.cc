@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <latch>
 #include <map>
@@ -192,6 +194,8 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
       {"HOROVOD_HIERARCHICAL_ALLGATHER=0",
        [](Config& c) { c.hierarchical_allgather = false; }},
       {"HOROVODPP_RANKS_PER_NODE=1", [](Config& c) { c.ranks_per_node = 1; }},
+      {"HOROVODPP_MEASURE_CROSSOVERS=1",
+       [](Config& c) { c.measure_crossovers = true; }},
       {"HOROVODPP_ARENA_READ_ONLY=1",
        [](Config& c) { c.arena_read_only = true; }}};
   for (const auto& [text, change] : changes) {
@@ -202,6 +206,38 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
       EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 has " + text));
     }
   }
+}
+
+TEST(Runtime, MeasuresItsNodesOnceAndRemembers) {
+  const std::string directory =
+      testing::TempDir() + "/measured." + std::to_string(::getpid());
+  Config config;
+  config.measure_crossovers = true;
+  config.cache_dir = directory;
+  std::filesystem::file_time_type written;
+  for (int start = 0; start < 2; ++start) {
+    // Two nodes of two, and one of one.
+    run_world({.size = 5, .ranks_per_node = 2, .config = config},
+              [](Runtime& job, transport::LoopbackWorld&) {
+                std::vector<float> values(30'000, 1.0f);
+                ASSERT_EQ(job.allreduce_async_(
+                                 TensorView::of(values.data(), {30'000}),
+                                 {.op = ReduceOp::kSum})
+                              .wait(),
+                          absl::OkStatus());
+                EXPECT_EQ(values.front(), 5.0f);
+                EXPECT_EQ(values.back(), 5.0f);
+              });
+    const std::filesystem::directory_iterator files(directory);
+    ASSERT_EQ(std::distance(begin(files), end(files)), 1);
+    const auto now =
+        std::filesystem::directory_iterator(directory)->last_write_time();
+    if (start == 1) {
+      EXPECT_EQ(now, written);
+    }
+    written = now;
+  }
+  std::filesystem::remove_all(directory);
 }
 
 TEST(Runtime, ProcessSetsOfTheStartThatCannotBeEndItOnEveryRank) {

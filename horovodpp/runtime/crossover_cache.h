@@ -1,0 +1,46 @@
+// The CrossoverCache remembers between jobs what was measured of this machine's
+// shared memory: a small file for each kind of processor, number of cores and
+// number of ranks.
+//
+//   const CrossoverCache cache(config.cache_dir, {.ranks = 2, .slot_bytes = n});
+//   auto known = cache.load();                  // nullopt: to be measured
+//   cache.store(found);
+//
+// Several processes may use one directory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/shm_crossovers.h"
+
+namespace hvd::runtime {
+
+class CrossoverCache {
+ public:
+  struct Place {
+    int ranks = 0;               // That share the memory.
+    std::size_t slot_bytes = 0;  // Of each.
+  };
+  // `directory` is made when something is stored; "": nothing is remembered.
+  CrossoverCache(std::string directory, const Place& place);
+
+  // What was stored last of such a place; nullopt if nothing was, or it cannot
+  // be read.
+  std::optional<collective::ShmCrossovers> load() const;
+
+  // Replaces it as a whole.
+  //   Unavailable  it cannot be written; names the file and the reason
+  absl::Status store(const collective::ShmCrossovers& values) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string directory_;
+  std::string key_;   // Processor, cores, ranks, slots: what the values are of.
+  std::string path_;  // "": nothing is remembered.
+};
+
+}  // namespace hvd::runtime
