@@ -35,6 +35,8 @@ void Negotiator::submit(const Request& request, Clock::TimePoint now) {
   const Key& key = request.key;
   last_name_ = key.name;
   last_submission_ = now;
+  // Whoever waited under this name has what it waited for.
+  if (!waited_for_.empty()) waited_for_.erase(key);
   if (in_flight_++ == 0 && options_.stall_warning.count() > 0) {
     next_look_ = now + std::min(options_.stall_warning, kCyclePatience);
   }

@@ -11,6 +11,10 @@ namespace {
 constexpr int kMostSteps = 256;
 constexpr std::uint64_t kUseful = 10;
 
+// An order that was never followed may have met a program's one odd step: it is
+// waited for so many times longer, and given up only then.
+constexpr int kSecondChance = 8;
+
 }  // namespace
 
 void StepDetector::ran(std::uint32_t id) {
@@ -52,7 +56,9 @@ std::vector<std::uint32_t> StepDetector::repeated() const {
 
 void StepDetector::followed(std::uint64_t steps) {
   if (steps == 0) {
-    hopeless_ = in_last_;
+    if (failed_once_ == in_last_) hopeless_ = in_last_;
+    failed_once_ = in_last_;
+    needed_ = std::min(kMostSteps, kSecondChance * needed_);
   } else if (steps >= kUseful * static_cast<std::uint64_t>(needed_)) {
     needed_ = steps_;
   } else {

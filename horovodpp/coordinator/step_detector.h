@@ -4,7 +4,8 @@
 //
 // Programs that repeat themselves and then do not (a validation now and then)
 // are waited for longer each time, unless the fixed order was of use. Where it
-// could not even be followed once, it is not tried again for these operations.
+// could not even be followed once, it is tried one more time, much later, for
+// these operations.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ class StepDetector {
   std::vector<std::uint32_t> current_;
   absl::flat_hash_set<std::uint32_t> in_last_;
   absl::flat_hash_set<std::uint32_t> in_current_;
+  absl::flat_hash_set<std::uint32_t> failed_once_;
   absl::flat_hash_set<std::uint32_t> hopeless_;
 };
 

@@ -32,14 +32,6 @@ bool TensorQueue::is_pending(const Key& key) const {
   return found != in_flight_.end() && !found->taken;
 }
 
-void TensorQueue::take_unsent(std::vector<SubmissionPtr>& unsent) {
-  unsent.clear();
-  MutexLock lock(mutex_);
-  has_news_.store(!waited_for_.empty());
-  unsent.swap(unsent_);
-  wake_at_ = 1;
-}
-
 void TensorQueue::wait_for(const Key& key) {
   MutexLock lock(mutex_);
   if (!is_pending(key)) return;
@@ -47,15 +39,16 @@ void TensorQueue::wait_for(const Key& key) {
   has_news_.store(true);
 }
 
-std::vector<Key> TensorQueue::take_waited_for() {
+void TensorQueue::take_news(News& news) {
+  news.unsent.clear();
+  news.waited_for.clear();
   MutexLock lock(mutex_);
-  const std::vector<Key> asked = std::exchange(waited_for_, {});
-  has_news_.store(!unsent_.empty());
-  std::vector<Key> keys;
-  for (const Key& key : asked) {
-    if (is_pending(key)) keys.push_back(key);
-  }
-  return keys;
+  has_news_.store(false);
+  wake_at_ = 1;
+  news.unsent.swap(unsent_);
+  news.waited_for.swap(waited_for_);
+  std::erase_if(news.waited_for,
+                [&](const Key& key) { return !is_pending(key); });
 }
 
 absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(

@@ -29,19 +29,24 @@ class TensorQueue {
   absl::StatusOr<bool> push(SubmissionPtr submission);
 
   // That thread is about to sleep, and need not be woken before so many are
-  // unsent; whether they are already. Holds until the next take_unsent().
+  // unsent; whether they are already. Holds until the next take_news().
   bool wake_at(std::size_t unsent);
-
-  // What was pushed since the last call, in order: to be told to the peers. What
-  // has failed meanwhile is among it.
-  void take_unsent(std::vector<SubmissionPtr>& unsent);
 
   // Somebody blocks until the submission `key` has an outcome.
   void wait_for(const Key& key);
-  // The keys of wait_for() since the last call that are still in flight.
-  std::vector<Key> take_waited_for();
 
-  // Whether either has come up since it was last taken. Cheap.
+  struct News {
+    // What was pushed, in order: to be told to the peers. What has failed
+    // meanwhile is among it.
+    std::vector<SubmissionPtr> unsent = {};
+    // Of wait_for(), as far as still in flight. Whatever was pushed before is
+    // not later news: who knows of the wait knows of that, too.
+    std::vector<Key> waited_for = {};
+  };
+  // Replaces `news` by what has come up since the last call.
+  void take_news(News& news);
+
+  // Whether there is any. Cheap.
   bool has_news() const { return has_news_.load(); }
 
   // Takes the submissions of these keys out, to be executed. Their names stay in

@@ -201,12 +201,12 @@ absl::StatusOr<bool> Progress::take_in() {
   }
   if (parts_.queue.has_news()) {
     moved = true;
-    parts_.queue.take_unsent(unsent_);
-    for (const coordinator::SubmissionPtr& submission : unsent_) {
+    parts_.queue.take_news(news_);
+    for (const coordinator::SubmissionPtr& submission : news_.unsent) {
       parts_.coordinator.submit(submission->request);
     }
-    unsent_.clear();
-    for (const coordinator::Key& key : parts_.queue.take_waited_for()) {
+    news_.unsent.clear();
+    for (const coordinator::Key& key : news_.waited_for) {
       parts_.coordinator.wait_for(key);
     }
   }

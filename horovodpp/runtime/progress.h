@@ -132,7 +132,7 @@ class Progress {
   bool leaving_ = false;
   std::optional<coordinator::Batch> next_;  // To be executed.
   const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
-  std::vector<coordinator::SubmissionPtr> unsent_;  // Empty between turns.
+  coordinator::TensorQueue::News news_;  // Its memory is used again.
   std::chrono::steady_clock::time_point active_at_;
 };
 

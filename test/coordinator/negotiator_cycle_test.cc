@@ -227,6 +227,20 @@ TEST_F(NegotiatorCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
+TEST_F(NegotiatorCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
+  submit_names({"a", "b"});
+  negotiator_->wait_for(key("a"));
+  negotiator_->wait_for(key("b"));
+  schedule_run(0);
+  schedule_run(1);
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  submit_names({"b"});
+  begin_cycle();
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  EXPECT_THAT(said(), IsEmpty());
+}
+
 TEST_F(NegotiatorCycle, ADifferentRequestUnderANameOfItIsProposed) {
   begin_cycle();
   Request changed = allreduce("a");

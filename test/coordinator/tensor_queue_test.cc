@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -39,11 +40,16 @@ class TensorQueueTest : public ::testing::Test {
     return queue_.take(places);
   }
   std::vector<std::string> take_unsent() {
-    std::vector<SubmissionPtr> unsent = {nullptr};
-    queue_.take_unsent(unsent);
     std::vector<std::string> names;
-    for (const auto& s : unsent) names.push_back(s->request.key.name);
+    for (const auto& s : take_news().unsent) {
+      names.push_back(s->request.key.name);
+    }
     return names;
+  }
+  TensorQueue::News take_news() {
+    TensorQueue::News news = {.unsent = {nullptr}, .waited_for = {key("old")}};
+    queue_.take_news(news);
+    return news;
   }
   absl::Status outcome_of(const std::string& name) {
     const auto found = outcomes_.find(key(name));
@@ -142,8 +148,8 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
   queue_.wait_for(key("a"));
   queue_.wait_for(key("unknown"));
   ASSERT_TRUE(take({"b"}).ok());
-  EXPECT_THAT(queue_.take_waited_for(), ElementsAre(key("a")));
-  EXPECT_TRUE(queue_.take_waited_for().empty());
+  EXPECT_THAT(take_news().waited_for, ElementsAre(key("a")));
+  EXPECT_TRUE(take_news().waited_for.empty());
 }
 
 TEST_F(TensorQueueTest, FailsOneSubmission) {
@@ -165,8 +171,9 @@ TEST_F(TensorQueueTest, ClosingFailsAllPendingAndLaterWithTheFirstReason) {
   EXPECT_EQ(outcome_of("b").message(), "rank 1 died");
   EXPECT_EQ(push("c").message(), "rank 1 died");
   EXPECT_EQ(take({"a"}).status().message(), "rank 1 died");
-  EXPECT_TRUE(take_unsent().empty());
-  EXPECT_TRUE(queue_.take_waited_for().empty());
+  const TensorQueue::News news = take_news();
+  EXPECT_TRUE(news.unsent.empty());
+  EXPECT_TRUE(news.waited_for.empty());
 }
 
 TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
@@ -176,6 +183,30 @@ TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
   ASSERT_TRUE(queue_.push(s).ok());
   queue_.fail(key("a"), absl::InternalError("x"));
   EXPECT_TRUE(again.ok());
+}
+
+// Else a wait would look like one for what the program has yet to submit.
+TEST_F(TensorQueueTest, WhoHearsOfAWaitHasHeardOfWhatWasPushedBefore) {
+  constexpr int kSteps = 300;
+  std::thread program([&] {
+    for (int step = 0; step < kSteps; ++step) {
+      for (const char* part : {"/a", "/b"}) {
+        ASSERT_TRUE(push(std::to_string(step) + part).ok());
+      }
+      queue_.wait_for(key(std::to_string(step) + "/a"));
+    }
+  });
+  int waits = 0;
+  std::set<Key> heard_of;
+  while (waits < kSteps) {
+    const TensorQueue::News news = take_news();
+    for (const auto& s : news.unsent) heard_of.insert(s->request.key);
+    for (const Key& of : news.waited_for) {
+      EXPECT_TRUE(heard_of.contains(key(std::to_string(waits++) + "/b")));
+      EXPECT_TRUE(heard_of.contains(of));
+    }
+  }
+  program.join();
 }
 
 // Each submission has exactly one outcome, whoever is first.
