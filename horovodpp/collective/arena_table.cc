@@ -122,6 +122,21 @@ bool ArenaTable::fits(std::size_t slot_bytes, std::size_t ranks) {
   return room(slot_bytes, ranks) > 0;
 }
 
+std::size_t ArenaTable::bytes_needed(std::size_t pieces, std::size_t ranks) {
+  return entries_at(ranks) + pieces * sizeof(Entry);
+}
+
+bool ArenaTable::tells_of_foreign(std::span<const std::byte> slot,
+                                  std::size_t pieces, std::size_t ranks) {
+  const std::byte* at = slot.data() + entries_at(ranks);
+  for (std::size_t i = 0; i < pieces; ++i, at += sizeof(Entry)) {
+    Entry entry;
+    std::memcpy(&entry, at, sizeof(Entry));
+    if (entry.input == kElsewhere || entry.output == kElsewhere) return true;
+  }
+  return false;
+}
+
 void ArenaTable::write(std::span<std::byte> slot, ArenaMap& map,
                        std::span<const Piece> pieces,
                        std::size_t element_bytes) {

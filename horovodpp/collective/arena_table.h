@@ -26,9 +26,17 @@ class ArenaTable {
   // no room in it counts as lying elsewhere.
   static bool fits(std::size_t slot_bytes, std::size_t ranks);
 
+  // What a table of so many pieces takes of a slot that has room for it.
+  static std::size_t bytes_needed(std::size_t pieces, std::size_t ranks);
+
   // Also lists and maps what is new in the arenas.
   static void write(std::span<std::byte> slot, ArenaMap& map,
                     std::span<const Piece> pieces, std::size_t element_bytes);
+
+  // Whether any of the `pieces` that a table in `slot`, with room for all, tells
+  // of lies outside of its rank's arena.
+  static bool tells_of_foreign(std::span<const std::byte> slot,
+                               std::size_t pieces, std::size_t ranks);
 
   struct Reading {
     const ArenaMap& map;

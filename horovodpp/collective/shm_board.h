@@ -77,6 +77,9 @@ struct ShmOptions {
   // Tensors up to this size (and to a chunk's) are reduced by everyone, until
   // something else turns out to be faster.
   std::size_t small_bytes = std::size_t{8} << 10;
+  // Up to this size, too, where there are arenas: what is so short is copied
+  // faster than it is found out that it lies there.
+  std::size_t unlisted_bytes = std::size_t{4} << 10;
 };
 
 class ShmBoard {

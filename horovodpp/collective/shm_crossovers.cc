@@ -100,23 +100,28 @@ class Trial {
 
 // Up to which size everyone had better reduce everything. Of all that might be
 // the limit it takes the one with the least loss over all sizes, so that one bad
-// measurement does not decide. What lies in arenas takes less time by slices
-// than the tensors measured here.
+// measurement does not decide, and only if it is clearly better than the one
+// there was. Slices lose more where cores share no cache, and where ranks run
+// may change: they have to be clearly faster.
 absl::Status measure_small(Trial& trial, ShmCrossovers& found) {
-  constexpr double kInFavourOfSlices = 1.1;
-  double loss = 0;  // Of the limit at hand, over having none.
+  constexpr double kAgainstSlices = 1.1;
+  constexpr double kClearly = 0.2;  // The logarithm of a ratio.
+  double loss = 0;                  // Of the limit at hand, over having none.
   double least = 0;
+  double before = 0;  // Of the one there was.
   std::size_t best = kLeastSmall;
   for (const std::size_t bytes : kSmallSizes) {
     const std::array ways = {ShmCrossovers{bytes, found.step_bytes},
                              ShmCrossovers{0, found.step_bytes}};
     HVD_ASSIGN_OR_RETURN(const auto times, trial.measure(ways, bytes));
     if (times.empty()) return absl::OkStatus();
-    loss += std::log(times[0] * kInFavourOfSlices / times[1]);
+    loss += std::log(times[0] / times[1] / kAgainstSlices);
+    if (bytes <= found.small_bytes) before = loss;
     if (loss >= least) continue;
     least = loss;
     best = bytes;
   }
+  if (before - least < kClearly) best = found.small_bytes;
   HVD_RETURN_IF_ERROR(trial.tell(best));
   found.small_bytes = best;
   return absl::OkStatus();

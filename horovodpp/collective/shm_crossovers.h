@@ -20,8 +20,8 @@ class ArenaMap;
 class ShmBoard;
 
 struct ShmCrossovers {
-  // Tensors up to this size are reduced by everyone in one step, larger ones by
-  // each rank a slice.
+  // Tensors up to this size are reduced by everyone in one step, unless they lie
+  // in the arenas; larger ones by each rank a slice.
   std::size_t small_bytes = 0;
   // What a rank shows of a large one in a step; at most a slot.
   std::size_t step_bytes = 0;

@@ -89,6 +89,8 @@ class ShmPlane : public HostPlane {
   absl::Status allreduce_where_it_lies(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call);
+  std::size_t place_of_shown(std::span<const Piece> pieces,
+                             std::size_t element_bytes) const;
   absl::Status allreduce_runs(const ArenaTable::Runs& runs,
                               const ReduceKernel& kernel, const Call& call);
   absl::Status collect_runs(const ArenaTable::Runs& runs,
@@ -114,6 +116,9 @@ class ShmPlane : public HostPlane {
               std::int64_t count, const ReduceKernel& kernel,
               const void* own = nullptr);
 
+  // Combines what all show from `place` on in step 0.
+  void reduce_shown(std::span<const Piece> pieces, std::size_t place,
+                    const ReduceKernel& kernel);
   void reduce_runs_of(PieceStream& mine, const Slice& slice, std::uint64_t step,
                       const ReduceKernel& kernel);
 

@@ -5,7 +5,6 @@
 #include "horovodpp/collective/shm_steps.h"
 
 namespace hvd::collective {
-
 // Whole lines, so that no two ranks write to the same one.
 ShmPlane::Slice ShmPlane::slice_of(int position, std::int64_t count,
                                    std::size_t element_bytes) const {
@@ -34,11 +33,14 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
       static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes();
   const ShmBoard::Label label = {.tag = call.tag, .kind = 'r', .bytes = bytes};
   return on_board(label, [&] {
-    if (bytes <= board_.crossovers().small_bytes) {
-      return allreduce_at_once(pieces, kernel, call);
+    const std::size_t small = board_.crossovers().small_bytes;
+    if (arenas_ == nullptr) {
+      return bytes <= small ? allreduce_at_once(pieces, kernel, call)
+                            : allreduce_in_chunks(pieces, kernel, call);
     }
-    return arenas_ == nullptr ? allreduce_in_chunks(pieces, kernel, call)
-                              : allreduce_where_it_lies(pieces, kernel, call);
+    return bytes <= std::min(small, board_.options().unlisted_bytes)
+               ? allreduce_at_once(pieces, kernel, call)
+               : allreduce_where_it_lies(pieces, kernel, call);
   });
 }
 
@@ -69,15 +71,19 @@ absl::Status ShmPlane::allreduce_at_once(std::span<const Piece> pieces,
   const auto fill = [&](std::uint64_t, std::byte* slot) {
     PieceStream(pieces, kernel.element_bytes()).pack(slot, total_count(pieces));
   };
-  const auto drain = [&](std::uint64_t, std::uint64_t step) {
-    std::size_t at = 0;
-    for (const Piece& piece : pieces) {
-      reduce(step, at, piece.output, piece.count, kernel);
-      at += static_cast<std::size_t>(piece.count) * kernel.element_bytes();
-    }
+  const auto drain = [&](std::uint64_t, std::uint64_t) {
+    reduce_shown(pieces, 0, kernel);
     return absl::OkStatus();
   };
   return step_through(1, call, fill, drain);
+}
+
+void ShmPlane::reduce_shown(std::span<const Piece> pieces, std::size_t place,
+                            const ReduceKernel& kernel) {
+  for (const Piece& piece : pieces) {
+    reduce(0, place, piece.output, piece.count, kernel);
+    place += static_cast<std::size_t>(piece.count) * kernel.element_bytes();
+  }
 }
 
 absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
