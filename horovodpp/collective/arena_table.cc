@@ -44,47 +44,41 @@ Entry entry_of(const Arena& arena, const Piece& piece, std::size_t bytes) {
   return {input, packed(arena.find(piece.output, bytes))};
 }
 
-// What the tables say of one call.
-class Tables {
- public:
-  explicit Tables(const ArenaTable::Reading& reading)
-      : reading_(reading), usable_(reading.members.size()) {
-    for (std::size_t m = 0; m < usable_.size(); ++m) {
-      const auto rank = static_cast<std::size_t>(reading.members[m]);
-      Reach least = std::numeric_limits<Reach>::max();
-      for (const std::span<const std::byte> slot : reading.slots) {
-        Reach reach = 0;
-        std::memcpy(&reach, slot.data() + rank * sizeof(Reach), sizeof(Reach));
-        least = std::min(least, reach);
-      }
-      usable_[m] = least;
+// Extents of each member that all reach.
+std::vector<Reach> usable(const ArenaTable::Reading& reading) {
+  std::vector<Reach> usable(reading.members.size());
+  for (std::size_t m = 0; m < usable.size(); ++m) {
+    const auto rank = static_cast<std::size_t>(reading.members[m]);
+    Reach least = std::numeric_limits<Reach>::max();
+    for (const std::span<const std::byte> slot : reading.slots) {
+      Reach reach = 0;
+      std::memcpy(&reach, slot.data() + rank * sizeof(Reach), sizeof(Reach));
+      least = std::min(least, reach);
     }
+    usable[m] = least;
   }
+  return usable;
+}
 
-  // Where the m-th member has a piece, if all members reach that.
-  bool look_up(std::size_t m, std::size_t piece, std::size_t bytes,
-               std::byte*& input, std::byte*& output) const {
-    Entry entry;
-    const std::size_t head = entries_at(reading_.ranks);
-    std::memcpy(&entry, reading_.slots[m].data() + head + piece * sizeof(Entry),
-                sizeof(Entry));
-    input = address(m, entry.input, bytes);
-    output =
-        entry.output == entry.input ? input : address(m, entry.output, bytes);
-    return input != nullptr && output != nullptr;
-  }
+// What the m-th member tells of a piece.
+Entry entry_at(const ArenaTable::Reading& reading, std::size_t m,
+               std::size_t piece) {
+  Entry entry;
+  std::memcpy(&entry,
+              reading.slots[m].data() + entries_at(reading.ranks) +
+                  piece * sizeof(Entry),
+              sizeof(Entry));
+  return entry;
+}
 
- private:
-  std::byte* address(std::size_t m, std::uint64_t word,
-                     std::size_t bytes) const {
-    const Arena::Place place = unpacked(word);
-    if (word == kElsewhere || place.extent >= usable_[m]) return nullptr;
-    return reading_.map.address(reading_.members[m], place, bytes);
-  }
-
-  const ArenaTable::Reading& reading_;
-  std::vector<Reach> usable_;  // Extents of each member that all reach.
-};
+// Where that is, if all members reach it; else nullptr.
+std::byte* address(const ArenaTable::Reading& reading,
+                   const std::vector<Reach>& usable, std::size_t m,
+                   std::uint64_t word, std::size_t bytes) {
+  const Arena::Place place = unpacked(word);
+  if (word == kElsewhere || place.extent >= usable[m]) return nullptr;
+  return reading.map.address(reading.members[m], place, bytes);
+}
 
 // Whether the run that begins at `next` goes on where that at `last`, `bytes`
 // long, ends; for all members.
@@ -158,13 +152,29 @@ void ArenaTable::write(std::span<std::byte> slot, ArenaMap& map,
   }
 }
 
+ArenaTable::Inputs::Inputs(const Reading& reading, std::size_t pieces)
+    : reading_(reading),
+      told_(std::min(pieces, room(reading.slots[0].size(), reading.ranks))),
+      usable_(usable(reading)) {}
+
+bool ArenaTable::Inputs::find(std::size_t piece, std::size_t bytes,
+                              std::span<const void*> addresses) const {
+  if (piece >= told_) return false;
+  for (std::size_t m = 0; m < addresses.size(); ++m) {
+    addresses[m] = address(reading_, usable_, m,
+                           entry_at(reading_, m, piece).input, bytes);
+    if (addresses[m] == nullptr) return false;
+  }
+  return true;
+}
+
 ArenaTable::Sorted ArenaTable::sort(const Reading& reading,
                                     std::span<const Piece> pieces,
                                     std::size_t element_bytes) {
   const std::size_t members = reading.members.size();
   const std::size_t told =
       std::min(pieces.size(), room(reading.slots[0].size(), reading.ranks));
-  const Tables tables(reading);
+  const std::vector<Reach> reached = usable(reading);
   Sorted sorted;
   Runs& runs = sorted.runs;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -176,8 +186,14 @@ ArenaTable::Sorted ArenaTable::sort(const Reading& reading,
     runs.outputs.resize(before + members);
     bool everywhere = i < told;
     for (std::size_t m = 0; everywhere && m < members; ++m) {
-      everywhere = tables.look_up(m, i, bytes, runs.inputs[before + m],
-                                  runs.outputs[before + m]);
+      const Entry entry = entry_at(reading, m, i);
+      std::byte*& input = runs.inputs[before + m];
+      std::byte*& output = runs.outputs[before + m];
+      input = address(reading, reached, m, entry.input, bytes);
+      output = entry.output == entry.input
+                   ? input
+                   : address(reading, reached, m, entry.output, bytes);
+      everywhere = input != nullptr && output != nullptr;
     }
     if (everywhere) {
       add_run(runs, piece.count, members, element_bytes);

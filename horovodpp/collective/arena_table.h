@@ -45,6 +45,23 @@ class ArenaTable {
     std::span<const std::span<const std::byte>> slots;
     std::size_t ranks;  // In the map.
   };
+  // Of a call whose outputs the others do not reach: where its inputs lie.
+  class Inputs {
+   public:
+    // `reading` outlives it; the tables tell of `pieces`, each as input and
+    // output alike.
+    Inputs(const Reading& reading, std::size_t pieces);
+    // Puts where each member has the input of a piece, `bytes` long, into
+    // `addresses`; false, on all members, if that is not in the arenas of all.
+    bool find(std::size_t piece, std::size_t bytes,
+              std::span<const void*> addresses) const;
+
+   private:
+    const Reading& reading_;
+    const std::size_t told_;
+    const std::vector<std::uint32_t> usable_;
+  };
+
   // Elements that lie together in the memory of every member.
   struct Runs {
     std::int64_t total = 0;

@@ -26,60 +26,58 @@ void for_each_run(const ArenaTable::Runs& runs, std::int64_t begin,
 // Step 0 tells where everything lies, and shows at once what is short and does
 // not lie in the arena. Nobody has written anything before all have arrived
 // there, so it can be given up like any other call.
+absl::Status ShmPlane::list(std::span<const Piece> pieces,
+                            std::size_t element_bytes, std::size_t most_shown,
+                            const Call& call, Listing& listing) {
+  const auto all = static_cast<std::size_t>(board_.ranks());
+  const std::span<std::byte> mine(board_.mine(), slot_bytes());
+  const std::size_t bytes =
+      static_cast<std::size_t>(total_count(pieces)) * element_bytes;
+  listing.shown_at = ArenaTable::bytes_needed(pieces.size(), all);
+  listing.all_show =
+      bytes <= most_shown && listing.shown_at + bytes <= slot_bytes();
+  ArenaTable::write(mine, *arenas_, pieces, element_bytes);
+  if (listing.all_show &&
+      ArenaTable::tells_of_foreign(mine, pieces.size(), all)) {
+    writer_.begin_step();
+    PieceStream(pieces, element_bytes)
+        .pack(writer_, mine.data() + listing.shown_at, total_count(pieces));
+    writer_.finish();
+  }
+  board_.arrive();
+  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(0, call.watch));
+  for (int peer = 0; peer < ranks(); ++peer) {
+    listing.slots.emplace_back(slot(peer, 0), slot_bytes());
+    listing.all_show =
+        listing.all_show &&
+        ArenaTable::tells_of_foreign(listing.slots.back(), pieces.size(), all);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ShmPlane::allreduce_where_it_lies(std::span<const Piece> pieces,
                                                const ReduceKernel& kernel,
                                                const Call& call) {
   const std::size_t element_bytes = kernel.element_bytes();
-  const auto all = static_cast<std::size_t>(board_.ranks());
-  const std::span<std::byte> mine(board_.mine(), slot_bytes());
-  const std::size_t shown_at = place_of_shown(pieces, element_bytes);
-  const bool is_short = shown_at < slot_bytes();
-  ArenaTable::write(mine, *arenas_, pieces, element_bytes);
-  if (is_short && ArenaTable::tells_of_foreign(mine, pieces.size(), all)) {
-    writer_.begin_step();
-    PieceStream(pieces, element_bytes)
-        .pack(writer_, mine.data() + shown_at, total_count(pieces));
-    writer_.finish();
+  Listing listing;
+  const absl::Status listed = list(
+      pieces, element_bytes, board_.crossovers().small_bytes, call, listing);
+  if (!listed.ok()) {
+    if (!absl::IsCancelled(listed)) board_.withdraw(0);
+    return listed;
   }
-  board_.arrive();
-  const absl::Status arrived = board_.wait_for_arrivals(0, call.watch);
-  if (!arrived.ok()) {
-    if (!absl::IsCancelled(arrived)) board_.withdraw(0);
-    return arrived;
-  }
-  std::vector<std::span<const std::byte>> slots;
-  bool all_show = is_short;
-  for (int peer = 0; peer < ranks(); ++peer) {
-    slots.emplace_back(slot(peer, 0), slot_bytes());
-    all_show = all_show &&
-               ArenaTable::tells_of_foreign(slots.back(), pieces.size(), all);
-  }
-  if (all_show) {
-    reduce_shown(pieces, shown_at, kernel);
+  if (listing.all_show) {
+    reduce_shown(pieces, listing.shown_at, kernel);
     return absl::OkStatus();
   }
-  const ArenaTable::Sorted sorted = ArenaTable::sort(
-      {.map = *arenas_, .members = members_, .slots = slots, .ranks = all},
-      pieces, element_bytes);
+  const ArenaTable::Sorted sorted =
+      ArenaTable::sort(reading_of(listing), pieces, element_bytes);
   if (sorted.runs.total > 0) {
     HVD_RETURN_IF_ERROR(allreduce_runs(sorted.runs, kernel, call));
   }
   return sorted.foreign.empty()
              ? absl::OkStatus()
              : allreduce_in_chunks(sorted.foreign, kernel, call);
-}
-
-// In a slot, behind the table; slot_bytes() if they are too many for that, or
-// too many for everyone to reduce.
-std::size_t ShmPlane::place_of_shown(std::span<const Piece> pieces,
-                                     std::size_t element_bytes) const {
-  const std::size_t bytes =
-      static_cast<std::size_t>(total_count(pieces)) * element_bytes;
-  const std::size_t table = ArenaTable::bytes_needed(
-      pieces.size(), static_cast<std::size_t>(board_.ranks()));
-  const bool fits =
-      bytes <= board_.crossovers().small_bytes && table + bytes <= slot_bytes();
-  return fits ? table : slot_bytes();
 }
 
 absl::Status ShmPlane::allreduce_runs(const ArenaTable::Runs& runs,

@@ -63,6 +63,13 @@ class ShmPlane : public HostPlane {
     std::int64_t count = 0;
   };
 
+  // What all tell of where their pieces lie.
+  struct Listing {
+    std::vector<std::span<const std::byte>> slots = {};
+    bool all_show = false;     // All of their pieces, in their slots,
+    std::size_t shown_at = 0;  // from here on.
+  };
+
   absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
                     const Call& call) override;
   absl::Status move(std::span<const Piece> pieces,
@@ -86,11 +93,19 @@ class ShmPlane : public HostPlane {
 
   absl::Status allreduce_at_once(std::span<const Piece> pieces,
                                  const ReduceKernel& kernel, const Call& call);
+  // Step 0 of a call whose pieces may lie in the arenas. They are shown if they
+  // do not, and are at most `most_shown` bytes.
+  absl::Status list(std::span<const Piece> pieces, std::size_t element_bytes,
+                    std::size_t most_shown, const Call& call, Listing& listing);
+  ArenaTable::Reading reading_of(const Listing& listing) const {
+    return {.map = *arenas_,
+            .members = members_,
+            .slots = listing.slots,
+            .ranks = static_cast<std::size_t>(board_.ranks())};
+  }
   absl::Status allreduce_where_it_lies(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call);
-  std::size_t place_of_shown(std::span<const Piece> pieces,
-                             std::size_t element_bytes) const;
   absl::Status allreduce_runs(const ArenaTable::Runs& runs,
                               const ReduceKernel& kernel, const Call& call);
   absl::Status collect_runs(const ArenaTable::Runs& runs,
@@ -99,10 +114,20 @@ class ShmPlane : public HostPlane {
   absl::Status allreduce_in_chunks(std::span<const Piece> pieces,
                                    const ReduceKernel& kernel,
                                    const Call& call);
+  absl::Status scatter_where_it_lies(std::span<const Piece> pieces,
+                                     std::span<const std::int64_t> counts,
+                                     const ReduceKernel& kernel,
+                                     const Call& call);
+  void reduce_part(void* output, std::span<const std::int64_t> counts,
+                   const ReduceKernel& kernel);
+  void scatter_shown(std::span<const Piece> pieces,
+                     std::span<const std::int64_t> counts, std::size_t place,
+                     const ReduceKernel& kernel);
   absl::Status scatter_at_once(std::span<const Piece> pieces,
                                std::span<const std::int64_t> counts,
                                const ReduceKernel& kernel, const Call& call);
-  absl::Status scatter_in_chunks(const std::vector<Share>& shares,
+  absl::Status scatter_in_chunks(std::span<const Piece> pieces,
+                                 std::span<const std::int64_t> counts,
                                  const ReduceKernel& kernel, const Call& call);
   std::vector<Share> share_out(std::span<const Piece> pieces,
                                std::span<const std::int64_t> counts,

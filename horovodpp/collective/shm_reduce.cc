@@ -1,4 +1,4 @@
-// The ShmPlane's calls that reduce.
+// The ShmPlane's allreduce.
 #include <algorithm>
 
 #include "horovodpp/collective/piece_stream.h"
@@ -137,109 +137,6 @@ absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
     if (i > 0) HVD_RETURN_IF_ERROR(copy_out(i - 1, step - 1));
     return i + 1 < steps ? absl::OkStatus() : copy_out(i, step);
   };
-  return step_through(steps, call, fill, drain);
-}
-
-absl::Status ShmPlane::move(std::span<const Piece> pieces,
-                            std::span<const std::int64_t> counts,
-                            const ReduceKernel& kernel, const Call& call) {
-  const std::size_t bytes =
-      static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes();
-  const ShmBoard::Label label = {.tag = call.tag, .kind = 's', .bytes = bytes};
-  return on_board(label, [&] {
-    return bytes <= chunk()
-               ? scatter_at_once(pieces, counts, kernel, call)
-               : scatter_in_chunks(
-                     share_out(pieces, counts, kernel.element_bytes()), kernel,
-                     call);
-  });
-}
-
-absl::Status ShmPlane::scatter_at_once(std::span<const Piece> pieces,
-                                       std::span<const std::int64_t> counts,
-                                       const ReduceKernel& kernel,
-                                       const Call& call) {
-  const auto fill = [&](std::uint64_t, std::byte* slot) {
-    PieceStream(pieces, kernel.element_bytes()).pack(slot, total_count(pieces));
-  };
-  const auto drain = [&](std::uint64_t, std::uint64_t step) {
-    std::int64_t at = 0;  // In the whole: all parts of all pieces in order.
-    const auto parts = static_cast<std::size_t>(ranks());
-    for (std::size_t part = 0; part < counts.size(); ++part) {
-      if (part % parts == static_cast<std::size_t>(rank())) {
-        reduce(step, static_cast<std::size_t>(at) * kernel.element_bytes(),
-               pieces[part / parts].output, counts[part], kernel);
-      }
-      at += counts[part];
-    }
-    return absl::OkStatus();
-  };
-  return step_through(1, call, fill, drain);
-}
-
-std::vector<ShmPlane::Share> ShmPlane::share_out(
-    std::span<const Piece> pieces, std::span<const std::int64_t> counts,
-    std::size_t element_bytes) const {
-  const auto parts = static_cast<std::size_t>(ranks());
-  std::vector<Share> shares(parts);
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const auto* input = static_cast<const std::byte*>(pieces[p].input);
-    for (std::size_t r = 0; r < parts; ++r) {
-      const std::int64_t count = counts[p * parts + r];
-      if (count == 0) continue;
-      const bool mine = r == static_cast<std::size_t>(rank());
-      shares[r].pieces.push_back(
-          {input, mine ? pieces[p].output : nullptr, count});
-      shares[r].count += count;
-      input += static_cast<std::size_t>(count) * element_bytes;
-    }
-  }
-  return shares;
-}
-
-// Every chunk holds a portion of each rank's share, so that all reduce all the
-// time; a rank's own portion needs no copy.
-absl::Status ShmPlane::scatter_in_chunks(const std::vector<Share>& shares,
-                                         const ReduceKernel& kernel,
-                                         const Call& call) {
-  constexpr std::int64_t kWholeLines = 128;
-  const std::size_t element_bytes = kernel.element_bytes();
-  auto portion = static_cast<std::int64_t>(chunk() / element_bytes) / ranks();
-  if (portion > kWholeLines) portion -= portion % kWholeLines;
-  std::int64_t most = 0;
-  std::vector<PieceStream> streams;
-  for (const Share& share : shares) {
-    most = std::max(most, share.count);
-    streams.emplace_back(share.pieces, element_bytes);
-  }
-  const auto count_of = [&](std::size_t r, std::uint64_t i) {
-    const std::int64_t left =
-        shares[r].count - static_cast<std::int64_t>(i) * portion;
-    return std::clamp(left, std::int64_t{0}, portion);
-  };
-  const auto place_of = [&](std::size_t r) {
-    return r * static_cast<std::size_t>(portion) * element_bytes;
-  };
-  const auto self = static_cast<std::size_t>(rank());
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    writer_.begin_step();
-    for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (r == self) continue;
-      streams[r].pack(writer_, slot + place_of(r), count_of(r, i));
-    }
-    writer_.finish();
-  };
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    std::size_t at = place_of(self);
-    for (std::int64_t left = count_of(self, i); left > 0;) {
-      const Piece run = streams[self].take(left);
-      reduce(step, at, run.output, run.count, kernel, run.input);
-      at += static_cast<std::size_t>(run.count) * element_bytes;
-      left -= run.count;
-    }
-    return absl::OkStatus();
-  };
-  const auto steps = static_cast<std::uint64_t>((most - 1) / portion + 1);
   return step_through(steps, call, fill, drain);
 }
 

@@ -62,6 +62,19 @@ class ArenaTableTest : public ::testing::Test {
     return sorted;
   }
 
+  // Writes and reads them: all members' slots.
+  std::vector<std::vector<std::byte>> tables(
+      const std::vector<int>& members,
+      const std::vector<std::vector<Piece>>& pieces) {
+    exchange(members, pieces);
+    std::vector<std::vector<std::byte>> slots(
+        members.size(), std::vector<std::byte>(kSlotBytes));
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      ArenaTable::write(slots[m], map(members[m]), pieces[m], sizeof(float));
+    }
+    return slots;
+  }
+
   ArenaMap& map(int rank) { return *maps_[static_cast<std::size_t>(rank)]; }
 
   static constexpr int kRanks = 3;
@@ -109,6 +122,45 @@ TEST_F(ArenaTableTest, WhatOneRankHasElsewhereIsForeignToAll) {
     ASSERT_EQ(sorted[rank].foreign.size(), 1u);
     EXPECT_EQ(sorted[rank].foreign[0].input, pieces[rank][1].input);
   }
+}
+
+TEST_F(ArenaTableTest, InputsAreFoundPieceByPieceWhereAllHaveThem) {
+  float elsewhere[32] = {};
+  std::vector<std::vector<Piece>> pieces(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    float* const base = in_arena(rank, 64);
+    float* const second = rank == 2 ? elsewhere : base + 32;
+    pieces[static_cast<std::size_t>(rank)] = {in_place(base, 32),
+                                              in_place(second, 32)};
+  }
+  const std::vector<int> members = {0, 1, 2};
+  const auto slots = tables(members, pieces);
+  const std::vector<std::span<const std::byte>> views(slots.begin(),
+                                                      slots.end());
+  for (int rank = 0; rank < 3; ++rank) {
+    const ArenaTable::Reading reading = {
+        .map = map(rank), .members = members, .slots = views, .ranks = kRanks};
+    const ArenaTable::Inputs inputs(reading, 2);
+    std::vector<const void*> found(3);
+    ASSERT_TRUE(inputs.find(0, 128, found));
+    for (std::size_t m = 0; m < 3; ++m) {
+      EXPECT_EQ(found[m], pieces[m][0].input);
+    }
+    EXPECT_FALSE(inputs.find(1, 128, found));
+    EXPECT_FALSE(inputs.find(2, 128, found));  // Nobody told of it.
+  }
+}
+
+TEST_F(ArenaTableTest, SaysWhoHasSomethingElsewhere) {
+  float elsewhere[32] = {};
+  float* const base = in_arena(0, 32);
+  const std::vector<std::vector<Piece>> pieces = {
+      {in_place(base, 32), in_place(base, 8)},
+      {in_place(in_arena(1, 32), 32), in_place(elsewhere, 8)}};
+  const auto slots = tables({0, 1}, pieces);
+  EXPECT_FALSE(ArenaTable::tells_of_foreign(slots[0], 2, kRanks));
+  EXPECT_FALSE(ArenaTable::tells_of_foreign(slots[1], 1, kRanks));
+  EXPECT_TRUE(ArenaTable::tells_of_foreign(slots[1], 2, kRanks));
 }
 
 TEST_F(ArenaTableTest, NeighboursBecomeOneRunIfTheyAreOnEveryRank) {
