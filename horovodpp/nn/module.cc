@@ -3,10 +3,44 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/nn/module_hooks.h"
 
 namespace hvd::nn {
+namespace {
+
+// Gives every handle on `tensor` elements of another dtype.
+void convert(const NamedTensor& named, DType dtype) {
+  const auto& [name, tensor] = named;
+  if (!is_floating_point(tensor.dtype()) || tensor.dtype() == dtype) return;
+  autograd::TensorImpl& impl = *tensor.impl();
+  if (impl.meta != nullptr && impl.meta->base.defined()) {
+    throw InvalidArgument(absl::StrCat(
+        "'", name, "' cannot be converted in place: it is a view"));
+  }
+  if (autograd::existing_grad_accumulator(tensor)) {
+    throw Error(absl::FailedPreconditionError(
+        absl::StrCat("'", name,
+                     "' cannot be converted: a graph that "
+                     "depends on it is alive")));
+  }
+  const Tensor grad = tensor.grad();
+  const Tensor converted = tensor.detach().to(dtype);
+  impl.storage = converted.impl()->storage;
+  impl.offset = converted.impl()->offset;
+  impl.strides = converted.impl()->strides;
+  impl.contiguous = converted.impl()->contiguous;
+  impl.dtype = dtype;
+  if (grad.defined()) tensor.set_grad(grad.detach().to(dtype));
+}
+
+}  // namespace
+
+Module::Module() = default;
+Module::~Module() = default;
 
 void Module::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) {
@@ -42,8 +76,11 @@ Tensor Module::register_parameter(const std::string& name, Tensor tensor) {
   return add_tensor(parameters_, name, std::move(tensor));
 }
 
-Tensor Module::register_buffer(const std::string& name, Tensor tensor) {
-  return add_tensor(buffers_, name, std::move(tensor));
+Tensor Module::register_buffer(const std::string& name, Tensor tensor,
+                               bool persistent) {
+  Tensor added = add_tensor(buffers_, name, std::move(tensor));
+  if (!persistent) transient_.push_back(name);
+  return added;
 }
 
 void Module::add_module(const std::string& name,
@@ -85,6 +122,57 @@ std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> result;
   for (auto& [name, tensor] : named_parameters()) result.push_back(tensor);
   return result;
+}
+
+std::vector<std::shared_ptr<Module>> Module::children() const {
+  std::vector<std::shared_ptr<Module>> result;
+  for (const auto& [name, module] : modules_) {
+    if (std::find(result.begin(), result.end(), module) == result.end()) {
+      result.push_back(module);
+    }
+  }
+  return result;
+}
+
+void Module::collect_modules(
+    const std::string& name,
+    std::vector<std::pair<std::string, Module*>>& out) {
+  const bool listed = std::any_of(
+      out.begin(), out.end(), [&](const auto& m) { return m.second == this; });
+  if (listed) return;
+  out.emplace_back(name, this);
+  for (const auto& [part, module] : modules_) {
+    module->collect_modules(name.empty() ? part : absl::StrCat(name, ".", part),
+                            out);
+  }
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  std::vector<std::pair<std::string, Module*>> result;
+  collect_modules("", result);
+  return result;
+}
+
+Module& Module::apply(const std::function<void(Module&)>& visit) {
+  for (const auto& module : children()) module->apply(visit);
+  visit(*this);
+  return *this;
+}
+
+Module& Module::requires_grad_(bool value) {
+  for (Tensor& tensor : parameters()) tensor.set_requires_grad(value);
+  return *this;
+}
+
+Module& Module::to(DType dtype) {
+  if (!is_floating_point(dtype)) {
+    throw InvalidArgument(absl::StrCat(
+        "a module converts to floating point, not to ", name_of(dtype)));
+  }
+  NoGrad no_grad;
+  for (const NamedTensor& named : named_parameters()) convert(named, dtype);
+  for (const NamedTensor& named : named_buffers()) convert(named, dtype);
+  return *this;
 }
 
 void Module::train(bool training) {

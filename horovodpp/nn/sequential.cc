@@ -14,7 +14,7 @@ Sequential::Sequential(std::vector<std::shared_ptr<Module>> modules)
 
 Tensor Sequential::forward(const Tensor& input) {
   Tensor output = input;
-  for (const auto& module : modules_) output = module->forward(output);
+  for (const auto& module : modules_) output = (*module)(output);
   return output;
 }
 

@@ -1,0 +1,133 @@
+#include "horovodpp/nn/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::nn {
+namespace {
+
+absl::StatusCode code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return absl::StatusCode::kResourceExhausted;
+    case EWOULDBLOCK:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+std::string directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Whether `path` still is the open file.
+bool is_still(const std::string& path, int fd) {
+  struct stat open {};
+  struct stat named {};
+  return fstat(fd, &open) == 0 && stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+absl::Status file_error(int error, const std::string& context) {
+  return absl::Status(code_of(error),
+                      absl::StrCat(context, ": ", std::strerror(error)));
+}
+
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path), partial_(path + ".partial") {
+  // Whoever held the lock may have given the file its final name meanwhile.
+  do {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    open_partial();
+  } while (!is_still(partial_, fd_));
+  if (ftruncate(fd_, 0) != 0) {
+    const int error = errno;
+    ::close(std::exchange(fd_, -1));
+    errno = error;
+    fail("cannot be written");
+  }
+}
+
+void AtomicFile::open_partial() {
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail("cannot be written");
+  // Some file systems have no locks: there, two writers are the user's care.
+  if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(std::exchange(fd_, -1));
+    throw Error(absl::UnavailableError(
+        absl::StrCat("'", path_,
+                     "' is being written by somebody else; of several ranks, "
+                     "let one write it")));
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::unlink(partial_.c_str());
+  ::close(fd_);
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  // Linux writes no more at once.
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(fd_, next, std::min(bytes, kMost));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written");
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  if (fsync(fd_) != 0) fail("cannot be brought to the disk");
+  if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
+    fail("cannot take its place");
+  }
+  ::close(std::exchange(fd_, -1));
+  const int directory =
+      ::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // Some file systems cannot do that for a directory, and need not.
+  const bool failed =
+      directory < 0 || (fsync(directory) != 0 && errno != EINVAL);
+  const int error = errno;
+  if (directory >= 0) ::close(directory);
+  if (failed) {
+    throw Error(
+        file_error(error, absl::StrCat("'", path_,
+                                       "' was written, but a crash may bring "
+                                       "the old one back: its directory")));
+  }
+}
+
+void AtomicFile::fail(const char* what) const {
+  throw Error(file_error(errno, absl::StrCat("'", path_, "' ", what)));
+}
+
+}  // namespace hvd::nn

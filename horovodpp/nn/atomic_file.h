@@ -1,0 +1,49 @@
+// An AtomicFile is written beside the file of its name and takes its place in
+// one step, when it is whole and on the disk. Whatever ends the program before
+// that, the old file stands.
+//
+//   AtomicFile file("model.safetensors");
+//   file.write(header.data(), header.size());
+//   file.commit();                        // else the destructor discards it
+//
+// Until then it is "<name>.partial", which the next one of the same name
+// overwrites, should a program be killed meanwhile. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace hvd::nn {
+
+class AtomicFile {
+ public:
+  //   hvd::Error  the directory is missing (NotFound) or must not be written
+  //               (PermissionDenied); somebody else is writing the same file
+  //               (Unavailable). Names the file, as all below.
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  //   hvd::Error  the disk is full (ResourceExhausted), or does not work
+  void write(const void* data, std::size_t bytes);
+
+  // Returns once the file is on the disk under its name.
+  //   hvd::Error  as write; the old file stands, unless it says otherwise
+  void commit();
+
+ private:
+  void open_partial();
+  [[noreturn]] void fail(const char* what) const;
+
+  const std::string path_;
+  const std::string partial_;
+  int fd_ = -1;
+};
+
+// "<context>: <text of error>" with the code that suits `error`, an errno.
+absl::Status file_error(int error, const std::string& context);
+
+}  // namespace hvd::nn

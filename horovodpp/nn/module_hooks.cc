@@ -1,0 +1,117 @@
+#include "horovodpp/nn/module_hooks.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/mutex.h"
+
+namespace hvd::nn {
+namespace {
+
+// A view of its argument, with a place of its own in the graph: gradients that
+// arrive there came by way of this call of the module only.
+struct ModuleBoundary : autograd::Function<ModuleBoundary> {
+  static Tensor forward(autograd::FunctionContext&, const Tensor& x) {
+    return x;
+  }
+  static std::vector<Tensor> backward(autograd::FunctionContext&,
+                                      const std::vector<Tensor>& gradients) {
+    return gradients;
+  }
+};
+
+// What the hooks of one call tell each other during a backward.
+class BackwardCall {
+ public:
+  BackwardCall(Module& module, const std::shared_ptr<ModuleHooks>& hooks)
+      : module_(module), hooks_(hooks) {}
+
+  void set_grad_output(const Tensor& gradient) {
+    MutexLock lock(mutex_);
+    grad_output_ = gradient;
+  }
+
+  // The replacement of grad_input; undefined if there is none.
+  Tensor run(const Tensor& grad_input) {
+    // The module owns the hooks: as long as they live, so does it.
+    const std::shared_ptr<ModuleHooks> hooks = hooks_.lock();
+    if (hooks == nullptr) return Tensor();
+    Tensor grad_output;
+    {
+      MutexLock lock(mutex_);
+      grad_output = std::exchange(grad_output_, Tensor());
+    }
+    Tensor current = grad_input;
+    Tensor replacement;
+    hooks->backward.for_each([&](const auto& hook) {
+      const Tensor result = hook(module_, current, grad_output);
+      if (result.defined()) current = replacement = result;
+    });
+    return grad_input.defined() ? replacement : Tensor();
+  }
+
+ private:
+  Module& module_;
+  const std::weak_ptr<ModuleHooks> hooks_;
+  Mutex mutex_;
+  Tensor grad_output_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Tensor ModuleHooks::call(const std::shared_ptr<ModuleHooks>& self,
+                         const Tensor& given) {
+  Module& module = self->module_;
+  Tensor input = given;
+  self->before.for_each([&](const auto& hook) {
+    const Tensor result = hook(module, input);
+    if (result.defined()) input = result;
+  });
+  const bool watched = !self->backward.empty() && is_grad_enabled();
+  const bool has_grad_input =
+      watched && input.defined() && input.requires_grad();
+  if (has_grad_input) input = ModuleBoundary::apply(input);
+  Tensor output = module.forward(input);
+  self->after.for_each([&](const auto& hook) {
+    const Tensor result = hook(module, input, output);
+    if (result.defined()) output = result;
+  });
+  if (!watched || !output.defined() || !output.requires_grad()) return output;
+  const auto call = std::make_shared<BackwardCall>(module, self);
+  output = ModuleBoundary::apply(output);
+  output.register_hook([call, has_grad_input](const Tensor& gradient) {
+    call->set_grad_output(gradient);
+    if (!has_grad_input) call->run(Tensor());
+  });
+  if (has_grad_input) {
+    input.register_hook(
+        [call](const Tensor& gradient) { return call->run(gradient); });
+  }
+  return output;
+}
+
+Tensor Module::call_with_hooks(const Tensor& input) {
+  return ModuleHooks::call(hooks_, input);
+}
+
+ModuleHooks& Module::make_hooks() {
+  if (hooks_ == nullptr) hooks_ = std::make_shared<ModuleHooks>(*this);
+  return *hooks_;
+}
+
+autograd::HookHandle Module::add_forward_pre_hook(ModuleHooks::PreHook hook) {
+  return make_hooks().before.add(std::move(hook));
+}
+
+autograd::HookHandle Module::add_forward_hook(ModuleHooks::Hook hook) {
+  return make_hooks().after.add(std::move(hook));
+}
+
+autograd::HookHandle Module::add_full_backward_hook(ModuleHooks::Hook hook) {
+  return make_hooks().backward.add(std::move(hook));
+}
+
+}  // namespace hvd::nn
