@@ -150,15 +150,15 @@ absl::Status check_size(const SafetensorsEntry& entry) {
 }
 
 absl::Status check_places(const std::vector<SafetensorsEntry>& entries,
-                          std::uint64_t data_bytes) {
+                          std::optional<std::uint64_t> data_bytes) {
   std::uint64_t end = 0;
   std::string before = "the header";
   for (const SafetensorsEntry& entry : entries) {
     HVD_RETURN_IF_ERROR(check_size(entry));
-    if (entry.end > data_bytes) {
+    if (data_bytes && entry.end > *data_bytes) {
       return damaged("it is truncated: tensor '", entry.name, "' ends at byte ",
                      entry.end, " of the data, of which there are ",
-                     data_bytes);
+                     *data_bytes);
     }
     if (entry.begin != end) {
       return damaged("tensor '", entry.name, "' begins at byte ", entry.begin,
@@ -168,8 +168,8 @@ absl::Status check_places(const std::vector<SafetensorsEntry>& entries,
     end = entry.end;
     before = absl::StrCat("'", entry.name, "'");
   }
-  if (end != data_bytes) {
-    return damaged("it has ", data_bytes - end, " bytes beyond its tensors");
+  if (data_bytes && end != *data_bytes) {
+    return damaged("it has ", *data_bytes - end, " bytes beyond its tensors");
   }
   return absl::OkStatus();
 }
@@ -210,7 +210,7 @@ absl::StatusOr<std::uint64_t> safetensors_header_length(
 }
 
 absl::StatusOr<SafetensorsHeader> parse_safetensors_header(
-    std::string_view json, std::uint64_t data_bytes) {
+    std::string_view json, std::optional<std::uint64_t> data_bytes) {
   HVD_ASSIGN_OR_RETURN(const Json object, parse_object(json));
   SafetensorsHeader header;
   for (const auto& [name, value] : object.items()) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,13 +45,14 @@ absl::StatusOr<std::uint64_t> safetensors_header_length(
     const std::array<std::uint8_t, SafetensorsHeader::kPrefixBytes>& prefix,
     std::uint64_t file_bytes);
 
-// Reads the JSON of a file with `data_bytes` bytes behind the header.
+// Reads the JSON of a file with `data_bytes` bytes behind the header; without
+// that number, as many as it says.
 //   DataLoss       no JSON, or not of the form above; a key twice; places that
 //                  overlap, leave gaps, lie outside of the file or are not as
 //                  large as type and shape say. Names the tensor.
 //   Unimplemented  a type of elements that there is no DType for
 absl::StatusOr<SafetensorsHeader> parse_safetensors_header(
-    std::string_view json, std::uint64_t data_bytes);
+    std::string_view json, std::optional<std::uint64_t> data_bytes);
 
 // Length and JSON, padded so that the data that follow are aligned to 8 bytes.
 //   InvalidArgument  a name or a text is not UTF-8, or a name is

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
 #include "horovodpp/runtime/global.h"
 
@@ -31,6 +32,30 @@ const std::vector<nn::NamedTensor>& parameters_of(
         "DistributedOptimizer was given no optimizer to wrap"));
   }
   return wrapped->parameters();
+}
+
+// What a file of `state` would begin with: all names, types and shapes.
+nn::SafetensorsHeader header_of(const nn::StateDict& state) {
+  nn::SafetensorsHeader header;
+  std::uint64_t end = 0;
+  for (const auto& [name, tensor] : state) {
+    const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
+    header.entries.push_back(
+        {name, tensor.dtype(), tensor.shape(), begin, end});
+  }
+  return header;
+}
+
+// Tensors to receive what such a header tells of.
+nn::StateDict empty_state(const std::string& text) {
+  const std::string json = text.substr(nn::SafetensorsHeader::kPrefixBytes);
+  nn::StateDict state;
+  const auto header =
+      value_or_throw(nn::parse_safetensors_header(json, std::nullopt));
+  for (const nn::SafetensorsEntry& entry : header.entries) {
+    state.push_back({entry.name, empty(entry.shape, {.dtype = entry.dtype})});
+  }
+  return state;
 }
 
 }  // namespace
@@ -171,6 +196,41 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
   replica::broadcast(runtime_of(options.runtime), views, root_rank,
                      {.name = "broadcast", .process_set = options.process_set});
   for (const auto& [name, tensor] : tensors) tensor.bump_version();
+}
+
+void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
+                               const BroadcastParametersOptions& options) {
+  Runtime& runtime = runtime_of(options.runtime);
+  const bool is_root = runtime.topology().rank() == root_rank;
+  nn::StateDict state;
+  std::string header;
+  if (is_root) {
+    state = optimizer.state_dict();
+    header = value_or_throw(nn::format_safetensors_header(header_of(state)));
+  }
+  const auto broadcast = [&](const std::string& name, TensorView view) {
+    replica::broadcast(
+        runtime, {{name, view}}, root_rank,
+        {.name = "optimizer", .process_set = options.process_set});
+  };
+  auto bytes = static_cast<std::int64_t>(header.size());
+  broadcast("header size", TensorView::of(&bytes, {1}));
+  header.resize(static_cast<std::size_t>(bytes));
+  broadcast(
+      "header",
+      TensorView::of(reinterpret_cast<std::uint8_t*>(header.data()), {bytes}));
+  if (!is_root) state = empty_state(header);
+  std::vector<replica::NamedView> views;
+  for (auto& [name, tensor] : state) {
+    tensor = tensor.contiguous();
+    views.push_back({name, tensor.tensor_view()});
+  }
+  replica::broadcast(runtime, views, root_rank,
+                     {.name = "optimizer", .process_set = options.process_set});
+  if (!is_root) {
+    optimizer.load_state_dict(
+        state, {.source = absl::StrCat("the state of rank ", root_rank)});
+  }
 }
 
 }  // namespace hvd::optim

@@ -104,9 +104,16 @@ class DistributedOptimizer : public Optimizer {
   std::vector<nn::NamedTensor> state() const override {
     return wrapped_->state();
   }
-  double learning_rate() const override { return wrapped_->learning_rate(); }
-  void set_learning_rate(double value) override {
-    wrapped_->set_learning_rate(value);
+  nn::StateDict state_dict() const override { return wrapped_->state_dict(); }
+  void load_state_dict(const nn::StateDict& state,
+                       const nn::LoadOptions& options = {}) override {
+    wrapped_->load_state_dict(state, options);
+  }
+  std::vector<double> learning_rates() const override {
+    return wrapped_->learning_rates();
+  }
+  void set_learning_rates(const std::vector<double>& rates) override {
+    wrapped_->set_learning_rates(rates);
   }
 
  private:
@@ -134,9 +141,18 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
                           const BroadcastParametersOptions& options = {});
 
+// Replaces state and options of `optimizer` by those of the one on rank
+// `root_rank`, for instance after that rank alone has loaded a checkpoint. The
+// optimizers are made alike: parameters of the same names and shapes, in the
+// same groups. What they remember so far may differ.
+//   hvd::Error  as broadcast_parameters
+void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
+                               const BroadcastParametersOptions& options = {});
+
 }  // namespace hvd::optim
 
 namespace hvd {
+using optim::broadcast_optimizer_state;
 using optim::broadcast_parameters;
 using optim::DistributedOptimizer;
 }  // namespace hvd

@@ -8,7 +8,6 @@
 #include "horovodpp/autograd/error.h"
 
 namespace hvd::optim {
-namespace {
 
 std::vector<nn::NamedTensor> numbered(const std::vector<Tensor>& tensors) {
   std::vector<nn::NamedTensor> result;
@@ -17,8 +16,6 @@ std::vector<nn::NamedTensor> numbered(const std::vector<Tensor>& tensors) {
   }
   return result;
 }
-
-}  // namespace
 
 Optimizer::Optimizer(std::vector<nn::NamedTensor> parameters)
     : parameters_(std::move(parameters)) {
@@ -40,9 +37,6 @@ Optimizer::Optimizer(std::vector<nn::NamedTensor> parameters)
     }
   }
 }
-
-Optimizer::Optimizer(const std::vector<Tensor>& parameters)
-    : Optimizer(numbered(parameters)) {}
 
 void Optimizer::zero_grad(bool set_to_none) {
   nn::zero_grad(parameters_, set_to_none);

@@ -11,6 +11,7 @@
 // Not thread-safe. Shares the parameters with the model.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "horovodpp/nn/module.h"
@@ -34,19 +35,42 @@ class Optimizer {
 
   // What it remembers between steps, named "<parameter>.<what>". Writing to
   // these tensors changes what it remembers.
-  virtual std::vector<nn::NamedTensor> state() const { return {}; }
+  virtual std::vector<nn::NamedTensor> state() const = 0;
 
-  virtual double learning_rate() const = 0;
-  virtual void set_learning_rate(double value) = 0;
+  // All that it takes to go on exactly from here: the state, named
+  // "state.<parameter>.<what>", and the options of each group of parameters,
+  // named "groups.<number>.<option>". Parameters are not part of it.
+  virtual nn::StateDict state_dict() const = 0;
+
+  // Takes a copy of it over; on failure nothing changes.
+  //   InvalidArgument  says what, expected and found: keys are missing or
+  //                    unknown, a shape or dtype differs, an option means
+  //                    nothing. (options.strict must be true.)
+  virtual void load_state_dict(const nn::StateDict& state,
+                               const nn::LoadOptions& options = {}) = 0;
+
+  // Of the groups of parameters, in order (see ParameterGroup); there is at
+  // least one.
+  virtual std::vector<double> learning_rates() const = 0;
+  //   InvalidArgument  not as many as groups, or one is negative
+  virtual void set_learning_rates(const std::vector<double>& rates) = 0;
+
+  // Of the first group; of all groups alike.
+  double learning_rate() const { return learning_rates()[0]; }
+  void set_learning_rate(double value) {
+    set_learning_rates(std::vector<double>(learning_rates().size(), value));
+  }
 
  protected:
   //   InvalidArgument  there are none; one is undefined, no leaf, or listed
   //                    twice; or two have one name
   explicit Optimizer(std::vector<nn::NamedTensor> parameters);
-  explicit Optimizer(const std::vector<Tensor>& parameters);
 
  private:
   std::vector<nn::NamedTensor> parameters_;
 };
+
+// The parameters with their places in the list as names.
+std::vector<nn::NamedTensor> numbered(const std::vector<Tensor>& tensors);
 
 }  // namespace hvd::optim

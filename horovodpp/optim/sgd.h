@@ -1,7 +1,7 @@
 // Stochastic gradient descent, with the formulas of PyTorch:
 //
-//   g = gradient + weight_decay p
-//   b = momentum b + (1 - dampening) g        (first step: b = g)
+//   g = gradient + weight_decay p               (maximize: -gradient)
+//   b = momentum b + (1 - dampening) g          (first step: b = g)
 //   p = p - learning_rate (nesterov ? g + momentum b : b)
 //
 // Without momentum: p = p - learning_rate g.
@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/optim/grouped_optimizer.h"
 
 namespace hvd::optim {
 
@@ -19,9 +19,21 @@ struct SGDOptions {
   double dampening = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;  // Wants momentum and no dampening.
+  bool maximize = false;
+
+  void check() const;
+  template <typename F>
+  void visit(F f) {
+    f("learning_rate", learning_rate);
+    f("momentum", momentum);
+    f("dampening", dampening);
+    f("weight_decay", weight_decay);
+    f("nesterov", nesterov);
+    f("maximize", maximize);
+  }
 };
 
-class SGD : public Optimizer {
+class SGD : public GroupedOptimizer<SGDOptions> {
  public:
   //   InvalidArgument  an option is negative, or nesterov lacks its momentum;
   //                    and as of Optimizer
@@ -29,21 +41,14 @@ class SGD : public Optimizer {
                const SGDOptions& options = {});
   explicit SGD(const std::vector<Tensor>& parameters,
                const SGDOptions& options = {});
+  explicit SGD(std::vector<ParameterGroup<SGDOptions>> groups);
 
+  // Remembers "momentum_buffer" of every parameter that has moved.
   void step() override;
 
-  // "<parameter>.momentum_buffer" of every parameter that has moved.
-  std::vector<nn::NamedTensor> state() const override;
-
-  double learning_rate() const override { return options_.learning_rate; }
-  void set_learning_rate(double value) override;
-  const SGDOptions& options() const { return options_; }
-
  private:
-  void move(const Tensor& parameter, Tensor& momentum_buffer);
-
-  SGDOptions options_;
-  std::vector<Tensor> momentum_buffers_;  // Undefined until the first step.
+  void move(const Tensor& parameter, const SGDOptions& options,
+            Tensor& momentum_buffer);
 };
 
 }  // namespace hvd::optim

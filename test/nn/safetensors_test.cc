@@ -77,6 +77,24 @@ TEST_F(Safetensors, GivesBackWhatWasSavedOfEveryType) {
   }
 }
 
+// Written by the format's own library: see test/fixtures.
+TEST_F(Safetensors, ReadsWhatPythonWrote) {
+  const SafetensorsFile file =
+      load_safetensors(HVD_FIXTURES "/python.safetensors");
+  EXPECT_EQ(file.metadata.at("made by"), "safetensors");
+  EXPECT_EQ(file.tensors.size(), std::size(kAllDTypes) + 2);
+  for (const auto& [name, tensor] : file.tensors) {
+    const Tensor wanted = name == "scalar" ? full({}, 2.5)
+                          : name == "nothing"
+                              ? zeros({0, 3})
+                              : arange(0, 6).reshape({2, 3}).to(tensor.dtype());
+    if (tensor.dim() == 2 && tensor.num_elements() > 0) {
+      EXPECT_EQ(name, name_of(tensor.dtype()));
+    }
+    EXPECT_EQ(tensor.to_string(), wanted.to_string()) << name;
+  }
+}
+
 TEST_F(Safetensors, WritesTensorsRowByRowWhateverTheirStrides) {
   const Tensor x = arange(0, 6).reshape({2, 3});
   save_safetensors(path("f"), {{"t", x.t()}, {"part", x.narrow(1, 1, 2)}});

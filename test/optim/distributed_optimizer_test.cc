@@ -10,6 +10,9 @@
 
 #include "horovodpp/autograd/autograd.h"
 #include "horovodpp/nn/nn.h"
+#include "horovodpp/optim/adam.h"
+#include "horovodpp/optim/clip_grad.h"
+#include "horovodpp/optim/lr_schedule.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/world.h"
@@ -49,6 +52,71 @@ TEST(DistributedOptimizer, StepsAlongTheMeanOfAllRanksGradients) {
       EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({1, 1}));
       EXPECT_EQ(w.b.item<float>(), 3.0f - static_cast<float>(step));
     }
+  });
+}
+
+// One rank has moved already, as after loading a checkpoint: all go on from
+// there, with a schedule and clipped gradients, and stay equal.
+TEST(DistributedOptimizer, GoesOnFromTheStateOfOneRank) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    DistributedOptimizer optimizer(
+        std::make_unique<AdamW>(std::vector<ParameterGroup<AdamWOptions>>{
+            {.parameters = {{"a", w.a}}, .options = {.learning_rate = 0.5}},
+            {.parameters = {{"b", w.b}}, .options = {.amsgrad = true}}}),
+        {.runtime = &job});
+    if (job.topology().rank() == 1) {
+      Weights other;
+      AdamW alone(std::vector<ParameterGroup<AdamWOptions>>{
+          {.parameters = {{"a", other.a}}, .options = {.learning_rate = 0.25}},
+          {.parameters = {{"b", other.b}}, .options = {.amsgrad = true}}});
+      other.loss(2).backward();
+      alone.step();
+      NoGrad no_grad;
+      w.a.copy_(other.a);
+      w.b.copy_(other.b);
+      optimizer.load_state_dict(alone.state_dict());
+    }
+    broadcast_parameters(w.named(), 1, {.runtime = &job});
+    broadcast_optimizer_state(optimizer, 1, {.runtime = &job});
+    EXPECT_EQ(optimizer.learning_rates(), (std::vector<double>{0.25, 1e-3}));
+    ASSERT_EQ(optimizer.state().size(), 7u);
+    LRScheduler scheduler(optimizer, step_lr({.gamma = 0.5}));
+    scheduler.step();
+    EXPECT_EQ(optimizer.learning_rate(), 0.125);
+    optimizer.zero_grad();
+    w.loss(job.topology().rank()).backward();
+    optimizer.synchronize();
+    clip_grad_norm_({w.a, w.b}, 1.0);
+    {
+      auto skip = optimizer.skip_synchronize();
+      optimizer.step();
+    }
+    Tensor all = cat({w.a.detach(), w.b.detach()});
+    const Tensor mine = all.clone();
+    ASSERT_TRUE(job.allreduce_async_(all.tensor_view(),
+                                     {.name = "all", .op = ReduceOp::kMax})
+                    .wait()
+                    .ok());
+    EXPECT_EQ(all.to_vector<float>(), mine.to_vector<float>());
+    EXPECT_LT(w.a.to_vector<float>()[0], 0.75f);
+  });
+}
+
+TEST(DistributedOptimizer, SharesAStateThatHasNothingYet) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    if (job.topology().rank() == 1) {
+      w.loss(1).backward();
+      optimizer->set_learning_rate(0.5);
+    } else {
+      w.loss(1).backward();
+    }
+    optimizer->step();
+    broadcast_optimizer_state(*optimizer, 0, {.runtime = &job});
+    EXPECT_EQ(optimizer->learning_rate(), 1.0);
+    EXPECT_TRUE(optimizer->state().empty());
   });
 }
 

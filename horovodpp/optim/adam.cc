@@ -1,0 +1,125 @@
+#include "horovodpp/optim/adam.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/optim/vector_updates.h"
+
+namespace hvd::optim {
+namespace {
+
+enum : std::size_t { kStep, kAverage, kAverageSquare, kMaxSquare };
+
+AdamOptions decoupled(const AdamWOptions& options) {
+  return {.learning_rate = options.learning_rate,
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .eps = options.eps,
+          .weight_decay = options.weight_decay,
+          .amsgrad = options.amsgrad,
+          .maximize = options.maximize,
+          .decoupled = true};
+}
+
+std::vector<ParameterGroup<AdamOptions>> decoupled(
+    const std::vector<ParameterGroup<AdamWOptions>>& groups) {
+  std::vector<ParameterGroup<AdamOptions>> result;
+  for (const auto& [parameters, options] : groups) {
+    result.push_back({parameters, decoupled(options)});
+  }
+  return result;
+}
+
+}  // namespace
+
+void AdamOptions::check() const {
+  // Written so that NaN fails too.
+  const bool valid = learning_rate >= 0 && eps >= 0 && weight_decay >= 0;
+  if (!valid) {
+    throw InvalidArgument(absl::StrCat("Adam: learning_rate ", learning_rate,
+                                       ", eps ", eps, " and weight_decay ",
+                                       weight_decay, " must not be negative"));
+  }
+  const bool in_range = beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1;
+  if (!in_range) {
+    throw InvalidArgument(absl::StrCat("Adam: beta1 ", beta1, " and beta2 ",
+                                       beta2, " must be in [0, 1)"));
+  }
+}
+
+Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
+    : GroupedOptimizer(std::move(groups),
+                       {{.name = "step", .is_count = true},
+                        {.name = "exp_avg"},
+                        {.name = "exp_avg_sq"},
+                        {.name = "max_exp_avg_sq", .may_lack = true}}) {}
+
+Adam::Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options)
+    : Adam(std::vector<ParameterGroup<AdamOptions>>{
+          {std::move(parameters), options}}) {}
+
+Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options)
+    : Adam(numbered(parameters), options) {}
+
+void Adam::step() {
+  NoGrad no_grad;
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    move(parameters()[i].tensor, options_of(i), slots(i));
+  }
+}
+
+void Adam::move(const Tensor& parameter, const AdamOptions& options,
+                Slots& state) {
+  const Tensor grad = parameter.grad();
+  if (!grad.defined()) return;
+  const UpdateTarget target(parameter);
+  const Tensor gradient = target.alike(grad);
+  if (!state[kStep].defined()) {
+    state[kStep] = nn::count_tensor(0);
+    state[kAverage] = target.zeros();
+    state[kAverageSquare] = target.zeros();
+  }
+  if (options.amsgrad && !state[kMaxSquare].defined()) {
+    state[kMaxSquare] = target.zeros();
+  }
+  const auto steps = static_cast<double>(++*state[kStep].data<std::int64_t>());
+  const double decay = options.weight_decay;
+  autograd::visit_any_floating(
+      parameter.dtype(), "Adam", [&]<typename T>(TypeTag<T>) {
+        update(AdamUpdate<T>{
+            .parameter = target.elements().data<T>(),
+            .gradient = gradient.data<T>(),
+            .average = state[kAverage].data<T>(),
+            .average_square = state[kAverageSquare].data<T>(),
+            .max_square =
+                options.amsgrad ? state[kMaxSquare].data<T>() : nullptr,
+            .count = parameter.num_elements(),
+            .shrink =
+                options.decoupled ? 1.0 - options.learning_rate * decay : 1.0,
+            .decay = options.decoupled ? 0.0 : decay,
+            .beta1 = options.beta1,
+            .beta2 = options.beta2,
+            .step_size =
+                options.learning_rate / (1.0 - std::pow(options.beta1, steps)),
+            .root_correction = std::sqrt(1.0 - std::pow(options.beta2, steps)),
+            .eps = options.eps,
+            .maximize = options.maximize});
+      });
+  target.finish();
+}
+
+AdamW::AdamW(std::vector<nn::NamedTensor> parameters,
+             const AdamWOptions& options)
+    : Adam(std::move(parameters), decoupled(options)) {}
+
+AdamW::AdamW(const std::vector<Tensor>& parameters, const AdamWOptions& options)
+    : Adam(parameters, decoupled(options)) {}
+
+AdamW::AdamW(const std::vector<ParameterGroup<AdamWOptions>>& groups)
+    : Adam(decoupled(groups)) {}
+
+}  // namespace hvd::optim

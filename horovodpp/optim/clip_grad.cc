@@ -1,0 +1,152 @@
+#include "horovodpp/optim/clip_grad.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/optim/vector_updates.h"
+
+namespace hvd::optim {
+namespace {
+
+// The gradients there are; each once, though parameters may share one.
+std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> result;
+  for (const Tensor& parameter : parameters) {
+    const Tensor grad = parameter.grad();
+    if (grad.defined()) result.push_back(grad);
+  }
+  std::sort(result.begin(), result.end(), [](const Tensor& a, const Tensor& b) {
+    return std::less<const void*>()(a.impl(), b.impl());
+  });
+  result.erase(std::unique(result.begin(), result.end(),
+                           [](const Tensor& a, const Tensor& b) {
+                             return a.is_same(b);
+                           }),
+               result.end());
+  return result;
+}
+
+// NaN wins.
+template <typename T>
+double largest(const T* elements, std::int64_t count) {
+  double result = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto size =
+        static_cast<double>(std::abs(autograd::loaded(elements[i])));
+    if (!(size <= result)) result = size;
+    if (std::isnan(result)) break;
+  }
+  return result;
+}
+
+template <typename T>
+double sum_of_powers(const T* elements, std::int64_t count, double exponent) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(autograd::loaded(elements[i]));
+    sum += std::pow(std::abs(value), exponent);
+  }
+  return sum;
+}
+
+// Of one gradient: the sum of powers, or the largest element.
+double contribution(const Tensor& gradient, double norm_type) {
+  const UpdateTarget target(gradient);
+  double result = 0.0;
+  autograd::visit_any_floating(
+      gradient.dtype(), "clip_grad_norm_", [&]<typename T>(TypeTag<T>) {
+        const T* elements = target.elements().data<T>();
+        const std::int64_t count = gradient.num_elements();
+        if (norm_type == 2.0) {
+          result = sum_of_squares(elements, count);
+        } else if (std::isinf(norm_type)) {
+          result = largest(elements, count);
+        } else {
+          result = sum_of_powers(elements, count, norm_type);
+        }
+      });
+  return result;
+}
+
+double total_norm(const std::vector<Tensor>& gradients, double norm_type) {
+  double total = 0.0;
+  for (const Tensor& gradient : gradients) {
+    const double part = contribution(gradient, norm_type);
+    if (!std::isinf(norm_type)) {
+      total += part;
+    } else if (!(part <= total)) {
+      total = std::isnan(total) ? total : part;
+    }
+  }
+  return std::isinf(norm_type) ? total : std::pow(total, 1.0 / norm_type);
+}
+
+// Calls change(elements, count) with all elements of `gradient` in one row.
+template <typename Change>
+void for_elements(const Tensor& gradient, const char* operation,
+                  Change change) {
+  const UpdateTarget target(gradient);
+  autograd::visit_any_floating(
+      gradient.dtype(), operation, [&]<typename T>(TypeTag<T>) {
+        change(target.elements().data<T>(), gradient.num_elements());
+      });
+  target.finish();
+}
+
+}  // namespace
+
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
+                       const ClipOptions& options) {
+  if (!(max_norm >= 0) || !(options.norm_type > 0)) {
+    throw InvalidArgument(absl::StrCat(
+        "clip_grad_norm_: max_norm ", max_norm, " must not be negative and ",
+        "norm_type ", options.norm_type, " must be positive"));
+  }
+  NoGrad no_grad;
+  const std::vector<Tensor> gradients = gradients_of(parameters);
+  const double norm = total_norm(gradients, options.norm_type);
+  if (options.error_if_nonfinite && !std::isfinite(norm)) {
+    throw Error(absl::OutOfRangeError(absl::StrCat(
+        "the norm of the gradients is ", norm, ", so they cannot be clipped")));
+  }
+  const double factor = max_norm / (norm + 1e-6);
+  // Not std::min, which would hide NaN.
+  if (factor >= 1.0) return norm;
+  for (const Tensor& gradient : gradients) {
+    for_elements(gradient, "clip_grad_norm_",
+                 [&](auto* elements, std::int64_t count) {
+                   scale(elements, count, factor);
+                 });
+  }
+  return norm;
+}
+
+void clip_grad_value_(const std::vector<Tensor>& parameters, double bound) {
+  if (!(bound >= 0)) {
+    throw InvalidArgument(absl::StrCat("clip_grad_value_: the bound ", bound,
+                                       " must not be negative"));
+  }
+  NoGrad no_grad;
+  for (const Tensor& gradient : gradients_of(parameters)) {
+    for_elements(gradient, "clip_grad_value_",
+                 [&]<typename T>(T* elements, std::int64_t count) {
+                   using Value = autograd::Loaded<T>;
+                   const auto most = static_cast<Value>(bound);
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     const Value value = autograd::loaded(elements[i]);
+                     // Comparisons with NaN are false, which keeps it.
+                     const Value low = value < -most ? -most : value;
+                     elements[i] = autograd::stored<T>(low > most ? most : low);
+                   }
+                 });
+  }
+}
+
+}  // namespace hvd::optim

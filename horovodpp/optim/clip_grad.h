@@ -1,0 +1,40 @@
+// Bounds on gradients, between backward and step:
+//
+//   loss.backward();
+//   hvd::optim::clip_grad_norm_(model.parameters(), 1.0);
+//   optimizer.step();
+//
+// Under a DistributedOptimizer they bound the reduced ones: see its example.
+// Gradients are changed in place; parameters without one do not count.
+#pragma once
+
+#include <vector>
+
+#include "horovodpp/autograd/tensor.h"
+
+namespace hvd::optim {
+
+struct ClipOptions {
+  double norm_type = 2.0;  // p of the p-norm; infinity: the largest element.
+  bool error_if_nonfinite = false;
+};
+
+// Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), where `norm`,
+// which is returned, is that of all of them as one vector. It is computed in
+// double.
+//   InvalidArgument  max_norm or norm_type means nothing
+//   hvd::Error (OutOfRange)  the norm is not finite, if that is to be an error;
+//                            gradients are as they were
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
+                       const ClipOptions& options = {});
+
+// Clamps every element to [-bound, bound]; NaN stays.
+//   InvalidArgument  the bound is negative
+void clip_grad_value_(const std::vector<Tensor>& parameters, double bound);
+
+}  // namespace hvd::optim
+
+namespace hvd {
+using optim::clip_grad_norm_;
+using optim::clip_grad_value_;
+}  // namespace hvd

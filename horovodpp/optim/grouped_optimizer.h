@@ -1,0 +1,176 @@
+// What optimizers have in common: parameters in groups with options of their
+// own, and tensors that they remember of each parameter.
+//
+//   hvd::optim::AdamW optimizer(
+//       {{.parameters = matrices, .options = {.weight_decay = 0.1}},
+//        {.parameters = the_rest, .options = {.weight_decay = 0.0}}});
+//   optimizer.options(1);      // Of the second group.
+//
+// An Options type is an aggregate with check(), which throws InvalidArgument,
+// and visit(f), which calls f(name, field) for each field.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/optim/optimizer.h"
+
+namespace hvd::optim {
+
+template <typename Options>
+struct ParameterGroup {
+  std::vector<nn::NamedTensor> parameters;
+  Options options = {};
+};
+
+// One tensor that is remembered of each parameter: an int64[] that counts, or
+// one of the parameter's type and sizes.
+struct StateSlot {
+  std::string name;
+  bool is_count = false;
+  bool may_lack = false;  // Of a parameter whose other slots are there.
+};
+
+class StatefulOptimizer : public Optimizer {
+ public:
+  std::vector<nn::NamedTensor> state() const override;
+  nn::StateDict state_dict() const override;
+  void load_state_dict(const nn::StateDict& state,
+                       const nn::LoadOptions& options = {}) override;
+
+ protected:
+  // Of one group: option by option, flags as 0 and 1.
+  using OptionValues = std::vector<std::pair<std::string, double>>;
+  using Slots = std::vector<Tensor>;  // Undefined: nothing to remember yet.
+
+  StatefulOptimizer(std::vector<nn::NamedTensor> parameters,
+                    std::vector<StateSlot> slots);
+
+  virtual std::vector<OptionValues> option_values() const = 0;
+  // All of them or, if one means nothing (InvalidArgument), none.
+  virtual void set_option_values(const std::vector<OptionValues>& values) = 0;
+
+  Slots& slots(std::size_t parameter) { return state_[parameter]; }
+
+ private:
+  struct Loading;
+  void load_slot(const std::string& key, const Tensor& tensor,
+                 Loading& loading) const;
+  void load_option(const std::string& key, const nn::NamedTensor& entry,
+                   Loading& loading) const;
+  void check_complete(const Loading& loading) const;
+
+  const std::vector<StateSlot> slot_kinds_;
+  std::vector<Slots> state_;  // By parameter.
+};
+
+// Throws InvalidArgument unless there are as many rates as groups.
+void check_group_count(std::size_t rates, std::size_t groups);
+
+template <typename Options>
+class GroupedOptimizer : public StatefulOptimizer {
+ public:
+  std::size_t num_groups() const { return options_.size(); }
+  const Options& options(std::size_t group = 0) const {
+    return options_.at(group);
+  }
+  //   InvalidArgument  they mean nothing
+  void set_options(std::size_t group, const Options& options) {
+    options.check();
+    options_.at(group) = options;
+  }
+
+  std::vector<double> learning_rates() const override {
+    std::vector<double> result;
+    for (const Options& options : options_) {
+      result.push_back(options.learning_rate);
+    }
+    return result;
+  }
+  void set_learning_rates(const std::vector<double>& rates) override {
+    check_group_count(rates.size(), options_.size());
+    std::vector<Options> changed = options_;
+    for (std::size_t g = 0; g < rates.size(); ++g) {
+      changed[g].learning_rate = rates[g];
+      changed[g].check();
+    }
+    options_ = std::move(changed);
+  }
+
+ protected:
+  GroupedOptimizer(std::vector<ParameterGroup<Options>> groups,
+                   std::vector<StateSlot> slots)
+      : StatefulOptimizer(all_of(groups), std::move(slots)) {
+    for (const auto& [parameters, options] : groups) {
+      options.check();
+      group_of_.insert(group_of_.end(), parameters.size(), options_.size());
+      options_.push_back(options);
+    }
+  }
+
+  const Options& options_of(std::size_t parameter) const {
+    return options_[group_of_[parameter]];
+  }
+
+  std::vector<OptionValues> option_values() const override {
+    std::vector<OptionValues> result;
+    for (Options options : options_) {
+      OptionValues& values = result.emplace_back();
+      options.visit([&](const char* name, auto& field) {
+        values.emplace_back(name, static_cast<double>(field));
+      });
+    }
+    return result;
+  }
+  void set_option_values(const std::vector<OptionValues>& values) override {
+    std::vector<Options> changed = options_;
+    for (std::size_t g = 0; g < changed.size(); ++g) {
+      auto next = values[g].begin();
+      changed[g].visit([&](const char*, auto& field) {
+        set_field(field, (next++)->second);
+      });
+      changed[g].check();
+    }
+    options_ = std::move(changed);
+  }
+
+ private:
+  static void set_field(double& field, double value) { field = value; }
+  static void set_field(bool& field, double value) { field = value != 0.0; }
+  static std::vector<nn::NamedTensor> all_of(
+      const std::vector<ParameterGroup<Options>>& groups) {
+    std::vector<nn::NamedTensor> result;
+    for (const auto& group : groups) {
+      result.insert(result.end(), group.parameters.begin(),
+                    group.parameters.end());
+    }
+    return result;
+  }
+
+  std::vector<Options> options_;       // By group.
+  std::vector<std::size_t> group_of_;  // By parameter.
+};
+
+// Where the elements of a parameter are updated, and in which order they lie
+// there: the parameter itself, or a copy by rows if it has gaps in memory.
+class UpdateTarget {
+ public:
+  explicit UpdateTarget(const Tensor& parameter);
+  // Says that the parameter changed; brings it what it got.
+  void finish() const;
+
+  const Tensor& elements() const { return elements_; }
+  // `tensor` with its elements in the same order.
+  Tensor alike(const Tensor& tensor) const;
+  // Zeros, in the same order.
+  Tensor zeros() const;
+
+ private:
+  const Tensor& parameter_;
+  const bool dense_;
+  const Tensor elements_;
+};
+
+}  // namespace hvd::optim

@@ -1,0 +1,99 @@
+// Learning rates that change with the steps, as PyTorch's schedulers of the same
+// names compute them. A Schedule is a formula: the rate at a step, given the
+// rate to begin with. An LRScheduler follows one for an optimizer:
+//
+//   LRScheduler scheduler(
+//       optimizer, sequential_lr({linear_lr({.start_factor = 0.01,
+//                                            .total_steps = 500}),
+//                                 cosine_annealing_lr({.max_steps = 9500})},
+//                                {500}));
+//   for (...) { …; optimizer.step(); scheduler.step(); }
+//
+// Rates depend on nothing but the number of the step, so that a schedule that is
+// resumed goes on exactly. A step is whatever the program counts: batches or
+// epochs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "horovodpp/optim/optimizer.h"
+
+namespace hvd::optim {
+
+// The rate at `step`, from 0, of a group whose rate was `base` at first.
+using Schedule = std::function<double(double base, std::int64_t step)>;
+
+// The functions below throw InvalidArgument if an option means nothing.
+
+struct StepOptions {
+  std::int64_t step_size = 1;
+  double gamma = 0.1;
+};
+// base gamma^(step / step_size), the quotient rounded down.
+Schedule step_lr(const StepOptions& options);
+
+struct MultiStepOptions {
+  std::vector<std::int64_t> milestones = {};  // In ascending order.
+  double gamma = 0.1;
+};
+// base gamma^(milestones that are not after step).
+Schedule multi_step_lr(const MultiStepOptions& options);
+
+struct CosineAnnealingOptions {
+  std::int64_t max_steps = 1;  // PyTorch's T_max.
+  double min_rate = 0.0;       // eta_min
+};
+// min + (base - min) (1 + cos(pi step / max_steps)) / 2; beyond max_steps it
+// rises again.
+Schedule cosine_annealing_lr(const CosineAnnealingOptions& options);
+
+struct LinearOptions {
+  double start_factor = 1.0 / 3;
+  double end_factor = 1.0;
+  std::int64_t total_steps = 5;
+};
+// base times a factor that goes from start to end along a line, and stays.
+Schedule linear_lr(const LinearOptions& options);
+
+// base factor(step).
+Schedule lambda_lr(std::function<double(std::int64_t step)> factor);
+
+// schedules[i] from milestone i - 1 on, where its steps begin with 0. There is
+// one milestone less than schedules, in ascending order.
+Schedule sequential_lr(std::vector<Schedule> schedules,
+                       std::vector<std::int64_t> milestones);
+
+// Not thread-safe. The optimizer outlives it.
+class LRScheduler {
+ public:
+  // Sets the rates of step 0; those that the optimizer has are the bases.
+  LRScheduler(Optimizer& optimizer, Schedule schedule);
+  LRScheduler(const LRScheduler&) = delete;
+  LRScheduler& operator=(const LRScheduler&) = delete;
+
+  // Sets the rates of the next step.
+  void step();
+
+  std::int64_t num_steps() const { return steps_; }
+
+  // The number of the step and the bases: "step", "base_rates". The formula is
+  // for the program to make again.
+  nn::StateDict state_dict() const;
+  // Goes on from there: sets the rates.
+  //   InvalidArgument  keys are missing or unknown, the step is negative, or
+  //                    there are not as many bases as groups
+  void load_state_dict(const nn::StateDict& state,
+                       const nn::LoadOptions& options = {});
+
+ private:
+  void set_rates();
+
+  Optimizer& optimizer_;
+  const Schedule schedule_;
+  std::vector<double> bases_;  // By group.
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace hvd::optim
