@@ -19,7 +19,7 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
 # A shared library brings what only it needs; whoever links the static one names
 # it. (MPI and BLAS have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
-set(pc_private_requires "spdlog, libhwy")
+set(pc_private_requires "spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
 if(HVD_WITH_MPI)
   list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})

@@ -6,6 +6,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/data/data.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"

@@ -5,17 +5,17 @@
 #include <random>
 #include <stdexcept>
 
-#include "idx_reader.h"
-
 namespace {
 
 // Of the 60,000 training images, as fractions of white.
 constexpr float kMean = 0.2860f;
 constexpr float kDeviation = 0.3530f;
 
-IdxArray read(const std::string& path) {
+hvd::Tensor read(const std::string& path) {
   try {
-    return read_idx(path);
+    const hvd::Tensor bytes = hvd::data::read_idx(path);
+    if (bytes.dtype() == hvd::DType::kU8) return bytes;
+    throw std::runtime_error("'" + path + "' is no IDX file of unsigned bytes");
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(std::string(error.what()) +
                              "; Debian's package dataset-fashion-mnist has it, "
@@ -28,20 +28,20 @@ IdxArray read(const std::string& path) {
 FashionMnist::FashionMnist(const std::string& directory,
                            const std::string& split, std::int64_t limit) {
   const std::string base = directory + "/" + split;
-  IdxArray images = read(base + "-images-idx3-ubyte.gz");
-  IdxArray labels = read(base + "-labels-idx1-ubyte.gz");
-  if (images.dims.size() != 3 || images.dims[1] * images.dims[2] != kPixels ||
-      labels.dims.size() != 1 || labels.dims[0] != images.dims[0]) {
+  const hvd::Tensor images = read(base + "-images-idx3-ubyte.gz");
+  const hvd::Tensor labels = read(base + "-labels-idx1-ubyte.gz");
+  if (images.dim() != 3 || images.size(1) * images.size(2) != kPixels ||
+      labels.dim() != 1 || labels.size(0) != images.size(0)) {
     throw std::runtime_error("'" + base +
                              "-*' are not 28x28 images with a label each");
   }
-  if (std::any_of(labels.bytes.begin(), labels.bytes.end(),
+  images_ = images.to_vector<std::uint8_t>();
+  labels_ = labels.to_vector<std::uint8_t>();
+  if (std::any_of(labels_.begin(), labels_.end(),
                   [](std::uint8_t label) { return label > 9; })) {
     throw std::runtime_error("'" + base +
                              "-labels-idx1-ubyte.gz' has a label above 9");
   }
-  images_ = std::move(images.bytes);
-  labels_ = std::move(labels.bytes);
   if (limit > 0 && limit < size()) {
     labels_.resize(static_cast<std::size_t>(limit));
     images_.resize(static_cast<std::size_t>(limit * kPixels));

@@ -12,30 +12,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::nn {
 namespace {
-
-absl::StatusCode code_of(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return absl::StatusCode::kNotFound;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::StatusCode::kPermissionDenied;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return absl::StatusCode::kResourceExhausted;
-    case EWOULDBLOCK:
-      return absl::StatusCode::kUnavailable;
-    default:
-      return absl::StatusCode::kInternal;
-  }
-}
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -52,11 +33,6 @@ bool is_still(const std::string& path, int fd) {
 }
 
 }  // namespace
-
-absl::Status file_error(int error, const std::string& context) {
-  return absl::Status(code_of(error),
-                      absl::StrCat(context, ": ", std::strerror(error)));
-}
 
 AtomicFile::AtomicFile(const std::string& path)
     : path_(path), partial_(path + ".partial") {

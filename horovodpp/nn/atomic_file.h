@@ -13,8 +13,6 @@
 #include <cstddef>
 #include <string>
 
-#include "absl/status/status.h"
-
 namespace hvd::nn {
 
 class AtomicFile {
@@ -42,8 +40,5 @@ class AtomicFile {
   const std::string partial_;
   int fd_ = -1;
 };
-
-// "<context>: <text of error>" with the code that suits `error`, an errno.
-absl::Status file_error(int error, const std::string& context);
 
 }  // namespace hvd::nn

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
+#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/atomic_file.h"
 #include "horovodpp/nn/safetensors_header.h"

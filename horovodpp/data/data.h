@@ -1,0 +1,8 @@
+// Where training data come from.
+#pragma once
+
+#include "horovodpp/data/byte_text.h"            // IWYU pragma: export
+#include "horovodpp/data/data_loader.h"          // IWYU pragma: export
+#include "horovodpp/data/dataset.h"              // IWYU pragma: export
+#include "horovodpp/data/distributed_sampler.h"  // IWYU pragma: export
+#include "horovodpp/data/idx_reader.h"           // IWYU pragma: export

@@ -1,0 +1,96 @@
+#include "horovodpp/data/distributed_sampler.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/generator.h"
+
+namespace hvd::data {
+
+DistributedSampler::DistributedSampler(std::int64_t dataset_size,
+                                       const SamplerOptions& options)
+    : dataset_size_(dataset_size), options_(options) {
+  if (dataset_size <= 0) {
+    throw InvalidArgument(
+        absl::StrCat("a sampler of a data set of ", dataset_size, " items"));
+  }
+  if (options.num_replicas < 1 || options.rank < 0 ||
+      options.rank >= options.num_replicas) {
+    throw InvalidArgument(absl::StrCat("rank ", options.rank, " of ",
+                                       options.num_replicas, " replicas"));
+  }
+  const std::int64_t replicas = options.num_replicas;
+  num_samples_ = options.drop_last ? dataset_size / replicas
+                                   : (dataset_size + replicas - 1) / replicas;
+  if (num_samples_ == 0) {
+    throw InvalidArgument(
+        absl::StrCat(dataset_size, " items are fewer than ", replicas,
+                     " replicas, and drop_last leaves each of them none"));
+  }
+}
+
+std::vector<std::int64_t> DistributedSampler::indices() const {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(dataset_size_));
+  if (options_.shuffle) {
+    // Apart from each other, so that seed 1 of epoch 0 is not seed 0 of epoch 1.
+    autograd::Generator base(options_.seed);
+    autograd::Generator generator(base.fork().state().seed +
+                                  static_cast<std::uint64_t>(epoch_));
+    generator.permutation(order);
+  } else {
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+  }
+  std::vector<std::int64_t> mine;
+  for (std::int64_t i = position_; i < num_samples_; ++i) {
+    const std::int64_t place = i * options_.num_replicas + options_.rank;
+    mine.push_back(order[static_cast<std::size_t>(place % dataset_size_)]);
+  }
+  return mine;
+}
+
+void DistributedSampler::set_epoch(std::int64_t epoch) {
+  if (epoch < 0) {
+    throw InvalidArgument(absl::StrCat("epoch ", epoch, " is negative"));
+  }
+  if (epoch == epoch_) return;
+  epoch_ = epoch;
+  position_ = 0;
+}
+
+void DistributedSampler::set_position(std::int64_t position) {
+  if (position < 0 || position > num_samples_) {
+    throw InvalidArgument(absl::StrCat(
+        "position ", position, " in an epoch of ", num_samples_, " items"));
+  }
+  position_ = position;
+}
+
+Tensor DistributedSampler::state() const {
+  const bool at_end = position_ == num_samples_;
+  return from_vector<std::int64_t>(
+      {at_end ? epoch_ + 1 : epoch_, at_end ? 0 : position_,
+       static_cast<std::int64_t>(options_.seed)},
+      {3});
+}
+
+void DistributedSampler::load_state(const Tensor& state) {
+  if (!state.defined() || state.dtype() != DType::kI64 ||
+      state.sizes() != autograd::Dims{3}) {
+    throw InvalidArgument(
+        absl::StrCat("the state of a sampler should be int64[3], but is ",
+                     state.defined() ? state.describe() : "undefined"));
+  }
+  const auto values = state.to_vector<std::int64_t>();
+  if (values[0] < 0 || values[2] != static_cast<std::int64_t>(options_.seed)) {
+    throw InvalidArgument(absl::StrCat("the state of a sampler is of epoch ",
+                                       values[0], " with seed ",
+                                       static_cast<std::uint64_t>(values[2]),
+                                       "; this one has seed ", options_.seed));
+  }
+  set_position(values[1]);
+  epoch_ = values[0];
+}
+
+}  // namespace hvd::data
