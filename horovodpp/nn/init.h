@@ -1,4 +1,10 @@
 // How parameters begin, and the seed that decides it.
+//
+//   hvd::manual_seed(1);
+//   hvd::nn::init::kaiming_normal_(conv->weight(), {.mode = FanMode::kFanOut});
+//
+// Values are drawn from this thread's generator; they have the distributions of
+// PyTorch's functions of the same names, not the same random numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,4 +26,60 @@ Tensor uniform(const autograd::Dims& sizes, double bound,
 // 1 / sqrt(fan_in).
 double kaiming_uniform_bound(std::int64_t fan_in);
 
+// Each fills `tensor`, of a floating-point type, in place and unrecorded, and
+// returns it. InvalidArgument for another type, or a range or deviation that
+// means nothing.
+namespace init {
+
+const Tensor& constant_(const Tensor& tensor, double value);
+const Tensor& zeros_(const Tensor& tensor);
+const Tensor& ones_(const Tensor& tensor);
+// Uniform in [from, to).
+const Tensor& uniform_(const Tensor& tensor, double from = 0.0,
+                       double to = 1.0);
+const Tensor& normal_(const Tensor& tensor, double mean = 0.0,
+                      double deviation = 1.0);
+
+struct TruncNormalOptions {
+  double mean = 0.0;
+  double deviation = 1.0;
+  double low = -2.0;  // In units of the values, not of the deviation.
+  double high = 2.0;
+};
+// Normal, but for the values outside of [low, high], which are drawn again.
+const Tensor& trunc_normal_(const Tensor& tensor,
+                            const TruncNormalOptions& options = {});
+
+// How many inputs an output depends on, and outputs on an input, of a weight
+// [out, in, ...] of a linear map or a convolution.
+//   InvalidArgument  it has fewer than two dimensions
+struct Fans {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+Fans fans_of(const Tensor& weight);
+
+enum class FanMode { kFanIn, kFanOut };
+enum class Nonlinearity { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kSelu };
+
+// By how much the weights before a nonlinearity have to be larger for it to
+// keep the variance. `negative_slope` is that of a leaky ReLU.
+double calculate_gain(Nonlinearity nonlinearity, double negative_slope = 0.01);
+
+// Glorot and Bengio 2010: the deviation is gain sqrt(2 / (fan in + fan out)).
+const Tensor& xavier_uniform_(const Tensor& weight, double gain = 1.0);
+const Tensor& xavier_normal_(const Tensor& weight, double gain = 1.0);
+
+struct KaimingOptions {
+  double negative_slope = 0.0;  // Of the leaky ReLU; PyTorch's `a`.
+  FanMode mode = FanMode::kFanIn;
+  Nonlinearity nonlinearity = Nonlinearity::kLeakyRelu;
+};
+// He et al. 2015: the deviation is gain / sqrt(fan).
+const Tensor& kaiming_uniform_(const Tensor& weight,
+                               const KaimingOptions& options = {});
+const Tensor& kaiming_normal_(const Tensor& weight,
+                              const KaimingOptions& options = {});
+
+}  // namespace init
 }  // namespace hvd::nn

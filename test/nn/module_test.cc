@@ -86,5 +86,58 @@ TEST(Module, ForgetsGradientsOrZeroesThem) {
   EXPECT_FALSE(net.scale.grad().requires_grad());
 }
 
+TEST(Module, ListsTheModulesWithin) {
+  Net net;
+  std::vector<std::string> all;
+  for (const auto& [name, module] : net.named_modules()) all.push_back(name);
+  EXPECT_THAT(all, ElementsAre("", "body", "body.0", "body.1", "body.2"));
+  EXPECT_EQ(net.named_modules()[0].second, &net);
+  ASSERT_EQ(net.children().size(), 1u);
+  EXPECT_EQ(net.children()[0], net.body);
+  EXPECT_EQ(net.named_children()[0].first, "body");
+  const auto shared = std::make_shared<ReLU>();
+  Sequential twice(shared, shared);
+  EXPECT_EQ(twice.children().size(), 1u);
+  EXPECT_EQ(twice.named_modules().size(), 2u);
+}
+
+TEST(Module, AppliesAFunctionToAllWithin) {
+  Net net;
+  std::vector<Module*> seen;
+  net.apply([&](Module& module) { seen.push_back(&module); });
+  ASSERT_EQ(seen.size(), 5u);
+  EXPECT_EQ(seen[3], net.body.get());
+  EXPECT_EQ(seen[4], &net);
+}
+
+TEST(Module, FreezesItsParameters) {
+  Net net;
+  net.requires_grad_(false);
+  EXPECT_FALSE(net(ones({1, 2})).requires_grad());
+  net.requires_grad_();
+  EXPECT_TRUE(net(ones({1, 2})).requires_grad());
+}
+
+TEST(Module, ConvertsInPlace) {
+  Net net;
+  const Tensor weight = net.named_parameters()[1].tensor;
+  net(ones({1, 2})).sum().backward();
+  const auto before = weight.to_vector<float>();
+  net.to(DType::kF64);
+  EXPECT_EQ(weight.dtype(), DType::kF64);  // Handles see it,
+  EXPECT_TRUE(weight.requires_grad());
+  EXPECT_EQ(weight.grad().dtype(), DType::kF64);
+  EXPECT_EQ(net.count.dtype(), DType::kF64);
+  const auto after = weight.to_vector<double>();
+  EXPECT_EQ(before, std::vector<float>(after.begin(), after.end()));
+  const Tensor x = ones({1, 2}, {.dtype = DType::kF64});
+  net.zero_grad();
+  net(x).sum().backward();  // and so do the modules.
+  EXPECT_EQ(weight.grad().dtype(), DType::kF64);
+  EXPECT_THROW(net.to(DType::kI32), InvalidArgument);
+  const Tensor y = net(x);
+  EXPECT_THROW(net.to(DType::kF32), Error);  // A graph is alive.
+}
+
 }  // namespace
 }  // namespace hvd::nn
