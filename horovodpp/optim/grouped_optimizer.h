@@ -1,9 +1,10 @@
 // What optimizers have in common: parameters in groups with options of their
 // own, and tensors that they remember of each parameter.
 //
-//   hvd::optim::AdamW optimizer(
-//       {{.parameters = matrices, .options = {.weight_decay = 0.1}},
-//        {.parameters = the_rest, .options = {.weight_decay = 0.0}}});
+//   const std::vector<ParameterGroup<AdamWOptions>> groups = {
+//       {.parameters = matrices, .options = {.weight_decay = 0.1}},
+//       {.parameters = the_rest, .options = {.weight_decay = 0.0}}};
+//   AdamW optimizer(groups);
 //   optimizer.options(1);      // Of the second group.
 //
 // An Options type is an aggregate with check(), which throws InvalidArgument,
