@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
@@ -246,6 +248,28 @@ TEST(AtomicFile, OverwritesWhatAKilledOneLeft) {
   file.commit();
   EXPECT_EQ(read_bytes(folder.path("f")), "new");
   EXPECT_FALSE(std::filesystem::exists(folder.path("f.partial")));
+}
+
+TEST(AtomicFile, LeavesTheOldFileIfTheProgramIsKilled) {
+  TemporaryFolder folder;
+  save_safetensors(folder.path("f"), {{"a", full({2}, 1.0)}});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFile file(folder.path("f"));
+    file.write("half", 4);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const auto value = [&] {
+    const auto file = load_safetensors(folder.path("f"));
+    return file.tensors[0].tensor.to_vector<float>()[0];
+  };
+  EXPECT_EQ(value(), 1.0f);
+  save_safetensors(folder.path("f"), {{"a", full({2}, 2.0)}});
+  EXPECT_EQ(value(), 2.0f);
 }
 
 TEST(AtomicFile, RefusesASecondWriter) {
