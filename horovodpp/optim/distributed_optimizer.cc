@@ -203,23 +203,32 @@ void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
   Runtime& runtime = runtime_of(options.runtime);
   const bool is_root = runtime.topology().rank() == root_rank;
   nn::StateDict state;
-  std::string header;
+  absl::StatusOr<std::string> header = std::string();
   if (is_root) {
     state = optimizer.state_dict();
-    header = value_or_throw(nn::format_safetensors_header(header_of(state)));
+    header = nn::format_safetensors_header(header_of(state));
   }
   const auto broadcast = [&](const std::string& name, TensorView view) {
     replica::broadcast(
         runtime, {{name, view}}, root_rank,
         {.name = "optimizer", .process_set = options.process_set});
   };
-  auto bytes = static_cast<std::int64_t>(header.size());
+  // The others wait for a header: that there is none has to be told as well.
+  auto bytes = header.ok() ? static_cast<std::int64_t>(header->size())
+                           : std::int64_t{-1};
   broadcast("header size", TensorView::of(&bytes, {1}));
-  header.resize(static_cast<std::size_t>(bytes));
+  throw_if_error(header.status());
+  if (bytes < 0) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("the optimizer of rank ", root_rank,
+                     " has a state that cannot be sent; "
+                     "see the error of that rank")));
+  }
+  header->resize(static_cast<std::size_t>(bytes));
   broadcast(
       "header",
-      TensorView::of(reinterpret_cast<std::uint8_t*>(header.data()), {bytes}));
-  if (!is_root) state = empty_state(header);
+      TensorView::of(reinterpret_cast<std::uint8_t*>(header->data()), {bytes}));
+  if (!is_root) state = empty_state(*header);
   std::vector<replica::NamedView> views;
   for (auto& [name, tensor] : state) {
     tensor = tensor.contiguous();

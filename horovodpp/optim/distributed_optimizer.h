@@ -145,7 +145,8 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 // `root_rank`, for instance after that rank alone has loaded a checkpoint. The
 // optimizers are made alike: parameters of the same names and shapes, in the
 // same groups. What they remember so far may differ.
-//   hvd::Error  as broadcast_parameters
+//   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
+//               is not UTF-8
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
 

@@ -120,6 +120,17 @@ TEST(DistributedOptimizer, SharesAStateThatHasNothingYet) {
   });
 }
 
+TEST(DistributedOptimizer, TellsAllRanksThatAStateCannotBeSent) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Tensor w = ones({1}, {.requires_grad = true});
+    Adam optimizer({{"\xff", w}});
+    w.set_grad(ones({1}));
+    optimizer.step();
+    EXPECT_THROW(broadcast_optimizer_state(optimizer, 0, {.runtime = &job}),
+                 Error);
+  });
+}
+
 TEST(DistributedOptimizer, StartsTheReductionDuringBackward) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
