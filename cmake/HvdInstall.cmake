@@ -17,12 +17,15 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
   ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir})
 
 # A shared library brings what only it needs; whoever links the static one names
-# it. (MPI and BLAS have no pkg-config name that is the same everywhere.)
+# it. (MPI, BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
 set(pc_private_requires "spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
 if(HVD_WITH_MPI)
   list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})
+endif()
+if(HVD_WITH_DNNL AND Dnnl_FOUND)
+  list(APPEND pc_private_libs ${Dnnl_LIBRARY})
 endif()
 list(JOIN pc_private_libs " " pc_private_libs)
 if(NOT BUILD_SHARED_LIBS)

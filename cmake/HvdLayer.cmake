@@ -5,7 +5,7 @@
 # #include to it. A file named <mechanism>_*.cc is compiled only if <mechanism>
 # is among BACKENDS; where it is not, no_<mechanism>.cc stands in for it.
 define_property(GLOBAL PROPERTY HVD_LAYERS BRIEF_DOCS "Names of all layers")
-set(HVD_MECHANISMS mpi nccl cuda)
+set(HVD_MECHANISMS mpi nccl cuda dnnl)
 
 function(hvd_layer name)
   cmake_parse_arguments(LAYER "" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})

@@ -15,7 +15,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/build/tools
 
 for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
-  libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libcli11-dev
+  libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev python3 dataset-fashion-mnist'
 for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy'
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/dims.h"
+#include "horovodpp/autograd/spatial_ops.h"
 #include "horovodpp/autograd/tensor.h"
 
 namespace hvd {

@@ -20,6 +20,7 @@ LEASHES = [
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(device/cuda_|collective/nccl_|autograd/cuda_)[^/]*"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"autograd/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
+    (r"(oneapi/dnnl/)?dnnl.*", r"autograd/dnnl_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]

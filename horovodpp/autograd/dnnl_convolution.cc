@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "horovodpp/autograd/conv_kernels.h"
+#include "horovodpp/autograd/dnnl_routine.h"
+
+namespace hvd::autograd {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using Argument = DnnlRoutine::Argument;
+using Layout = memory::format_tag;
+
+// The descriptions of a convolution's memory, as we give it.
+struct Given {
+  memory::desc x;
+  memory::desc weight;
+  memory::desc y;
+  memory::desc bias;  // Of no dimensions if there is none.
+};
+
+memory::dims dims(const Pair& pair) { return {pair.height, pair.width}; }
+
+Given describe(const ConvShape& s, memory::data_type type, bool has_bias) {
+  const std::int64_t groups = s.options.groups;
+  Given given;
+  given.x = memory::desc({s.n, s.in, s.height, s.width}, type, Layout::nhwc);
+  given.y =
+      memory::desc({s.n, s.out, s.out_height, s.out_width}, type, Layout::nhwc);
+  if (groups == 1) {
+    given.weight = memory::desc({s.out, s.in, s.kernel.height, s.kernel.width},
+                                type, Layout::oihw);
+  } else {
+    given.weight = memory::desc({groups, s.out / groups, s.in / groups,
+                                 s.kernel.height, s.kernel.width},
+                                type, Layout::goihw);
+  }
+  if (has_bias) given.bias = memory::desc({s.out}, type, Layout::x);
+  return given;
+}
+
+memory::desc in_any_layout(const memory::desc& given) {
+  return memory::desc(given.dims(), given.data_type(), Layout::any);
+}
+
+// How a convolution is made: by which algorithm, and with images that lie as
+// oneDNN likes best or as they are given.
+struct Way {
+  algorithm how;
+  bool any_layout;
+};
+
+class Maker {
+ public:
+  Maker(ConvPass pass, const ConvShape& shape, const Given& given,
+        const Way& way)
+      : pass_(pass),
+        s_(shape),
+        given_(given),
+        way_(way),
+        x_(way.any_layout ? in_any_layout(given.x) : given.x),
+        y_(way.any_layout ? in_any_layout(given.y) : given.y),
+        weight_(in_any_layout(given.weight)) {}
+
+  // Null if oneDNN has none but its reference implementation.
+  DnnlCache::Routine make() const {
+    try {
+      switch (pass_) {
+        case ConvPass::kForward:
+          return forward();
+        case ConvPass::kBackwardData:
+          return backward_data();
+        case ConvPass::kBackwardWeights:
+          return backward_weights();
+      }
+    } catch (const dnnl::error&) {
+    }
+    return nullptr;
+  }
+
+ private:
+  dnnl::convolution_forward::primitive_desc forward_description() const {
+    const auto kind = dnnl::prop_kind::forward_training;
+    const auto strides = dims(s_.options.stride), gaps = dilation();
+    const auto padding = dims(s_.options.padding);
+    using Forward = dnnl::convolution_forward;
+    const auto description =
+        given_.bias.dims().empty()
+            ? Forward::desc(kind, way_.how, x_, weight_, y_, strides, gaps,
+                            padding, padding)
+            : Forward::desc(kind, way_.how, x_, weight_, given_.bias, y_,
+                            strides, gaps, padding, padding);
+    return {description, dnnl_attributes(), dnnl_engine()};
+  }
+
+  DnnlCache::Routine forward() const {
+    const auto made = forward_description();
+    std::vector<Argument> arguments{
+        {DNNL_ARG_SRC, given_.x, made.src_desc()},
+        {DNNL_ARG_WEIGHTS, given_.weight, made.weights_desc()},
+        {DNNL_ARG_DST, given_.y, made.dst_desc(), true}};
+    if (!given_.bias.dims().empty()) {
+      arguments.push_back({DNNL_ARG_BIAS, given_.bias, given_.bias});
+    }
+    return routine(made, dnnl::convolution_forward(made), arguments);
+  }
+
+  DnnlCache::Routine backward_data() const {
+    using Backward = dnnl::convolution_backward_data;
+    const Backward::primitive_desc made(
+        Backward::desc(way_.how, x_, weight_, y_, dims(s_.options.stride),
+                       dilation(), dims(s_.options.padding),
+                       dims(s_.options.padding)),
+        dnnl_attributes(), dnnl_engine(), forward_description());
+    const std::array<Argument, 3> arguments{
+        {{DNNL_ARG_DIFF_SRC, given_.x, made.diff_src_desc(), true},
+         {DNNL_ARG_WEIGHTS, given_.weight, made.weights_desc()},
+         {DNNL_ARG_DIFF_DST, given_.y, made.diff_dst_desc()}}};
+    return routine(made, Backward(made), arguments);
+  }
+
+  DnnlCache::Routine backward_weights() const {
+    using Backward = dnnl::convolution_backward_weights;
+    const Backward::primitive_desc made(
+        Backward::desc(way_.how, x_, weight_, y_, dims(s_.options.stride),
+                       dilation(), dims(s_.options.padding),
+                       dims(s_.options.padding)),
+        dnnl_attributes(), dnnl_engine(), forward_description());
+    const std::array<Argument, 3> arguments{
+        {{DNNL_ARG_SRC, given_.x, made.src_desc()},
+         {DNNL_ARG_DIFF_WEIGHTS, given_.weight, made.diff_weights_desc(), true},
+         {DNNL_ARG_DIFF_DST, given_.y, made.diff_dst_desc()}}};
+    return routine(made, Backward(made), arguments);
+  }
+
+  template <typename Description>
+  static DnnlCache::Routine routine(const Description& made,
+                                    const dnnl::primitive& primitive,
+                                    std::span<const Argument> arguments) {
+    const std::string by = made.impl_info_str();
+    if (by.starts_with("ref")) return nullptr;
+    return std::make_shared<const DnnlRoutine>(
+        primitive, made.scratchpad_desc(), arguments);
+  }
+
+  memory::dims dilation() const {
+    return {s_.options.dilation.height - 1, s_.options.dilation.width - 1};
+  }
+
+  ConvPass pass_;
+  const ConvShape& s_;
+  const Given& given_;
+  Way way_;
+  memory::desc x_;
+  memory::desc y_;
+  memory::desc weight_;
+};
+
+// Where Winograd's algorithm wins in spite of the reorders around it: it wants
+// many channels, and works on tiles of 4 x 4.
+bool suits_winograd(const ConvShape& s, DType dtype) {
+  const Conv2dOptions& o = s.options;
+  return dtype == DType::kF32 && is_winograd_allowed() && s.kernel == Pair(3) &&
+         o.stride == Pair(1) && o.dilation == Pair(1) && o.groups == 1 &&
+         s.in >= 32 && s.out >= 32 && s.in % 16 == 0 && s.out % 16 == 0 &&
+         s.out_height >= 4 && s.out_width >= 4;
+}
+
+DnnlCache::Routine make(ConvPass pass, const ConvShape& shape,
+                        memory::data_type type, bool has_bias, bool winograd) {
+  const Given given = describe(shape, type, has_bias);
+  std::vector<Way> ways{{algorithm::convolution_direct, false},
+                        {algorithm::convolution_direct, true}};
+  if (winograd)
+    ways.insert(ways.begin(), {algorithm::convolution_winograd, true});
+  for (const Way& way : ways) {
+    if (auto made = Maker(pass, shape, given, way).make()) return made;
+  }
+  return nullptr;
+}
+
+// How many images to convolve at once: the temporary memory of few stays in the
+// cache. A divisor of n.
+std::int64_t images_at_once(ConvPass pass, const ConvShape& s, bool winograd) {
+  if (!winograd || pass == ConvPass::kBackwardWeights) return s.n;
+  constexpr std::int64_t kElements = 1 << 20;
+  const std::int64_t wanted = std::max<std::int64_t>(
+      1, kElements / std::max(s.in * s.height * s.width,
+                              s.out * s.out_height * s.out_width));
+  for (std::int64_t n = std::min(wanted, s.n); n > wanted / 2 && n > 0; --n) {
+    if (s.n % n == 0) return n;
+  }
+  return s.n;
+}
+
+DnnlCache::Key key_of(ConvPass pass, const ConvShape& s, DType dtype,
+                      bool has_bias, bool winograd) {
+  const Conv2dOptions& o = s.options;
+  return {static_cast<std::int64_t>(pass),
+          static_cast<std::int64_t>(dtype),
+          has_bias,
+          winograd,
+          s.n,
+          s.in,
+          s.height,
+          s.width,
+          s.out,
+          s.out_height,
+          s.out_width,
+          s.kernel.height,
+          s.kernel.width,
+          o.stride.height,
+          o.stride.width,
+          o.padding.height,
+          o.padding.width,
+          o.dilation.height,
+          o.dilation.width,
+          o.groups};
+}
+
+}  // namespace
+
+bool convolve_with_dnnl(ConvPass pass, const ConvShape& shape, DType dtype,
+                        const ConvBuffers& buffers) {
+  const auto type = dnnl_type(dtype);
+  if (!type) return false;
+  static auto& cache = *new DnnlCache;
+  const bool has_bias = buffers.bias != nullptr;
+  const bool winograd = suits_winograd(shape, dtype);
+  ConvShape part = shape;
+  part.n = images_at_once(pass, shape, winograd);
+  const auto routine =
+      cache.get(key_of(pass, part, dtype, has_bias, winograd),
+                [&] { return make(pass, part, *type, has_bias, winograd); });
+  if (routine == nullptr) return false;
+  const auto step = [&](std::int64_t image) {
+    return static_cast<std::size_t>(part.n * image) * size_of(dtype);
+  };
+  auto* x = static_cast<std::byte*>(buffers.x);
+  auto* y = static_cast<std::byte*>(buffers.y);
+  for (std::int64_t n = 0; n < shape.n; n += part.n) {
+    const std::array<void*, 4> memory{x, buffers.weight, y, buffers.bias};
+    routine->run(memory);
+    x += step(shape.in * shape.height * shape.width);
+    y += step(shape.out * shape.out_height * shape.out_width);
+  }
+  return true;
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,39 @@
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/spatial_ops.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+Dims channels_last_strides(const Dims& sizes) {
+  return {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+}
+
+}  // namespace
+
+bool is_channels_last(const Tensor& x) {
+  return x.dim() == 4 &&
+         same_layout(x.sizes(), x.strides(), channels_last_strides(x.sizes()));
+}
+
+Tensor empty_channels_last(const Dims& sizes, DType dtype) {
+  return empty_strided(sizes, channels_last_strides(sizes), dtype);
+}
+
+}  // namespace autograd
+
+Tensor channels_last(const Tensor& x) {
+  autograd::check_defined(x, "channels_last");
+  if (x.dim() != 4) {
+    throw InvalidArgument(absl::StrCat("channels_last: ", x.describe(),
+                                       " is not [n, channels, height, width]"));
+  }
+  if (autograd::is_channels_last(x)) return x;
+  return autograd::clone_with_strides(
+      x, autograd::channels_last_strides(x.sizes()));
+}
+
+}  // namespace hvd
