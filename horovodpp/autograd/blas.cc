@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/intra_op.h"
 
 namespace hvd::autograd::blas {
 namespace {
@@ -32,6 +33,7 @@ int narrow(std::int64_t value) { return static_cast<int>(value); }
 template <typename T, typename Function>
 void call(Function function, const GemmSize& size, Matrix<const T> a,
           Matrix<const T> b, Matrix<T> c) {
+  apply_threads_to_blas();
   check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
   function(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
            narrow(size.m), narrow(size.n), narrow(size.k), T(1), a.data,

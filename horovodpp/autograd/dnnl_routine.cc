@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/intra_op.h"
 
 namespace hvd::autograd {
 namespace {
@@ -109,6 +110,7 @@ void DnnlRoutine::execute(std::span<void* const> memory,
 }
 
 void DnnlRoutine::run(std::span<void* const> memory) const {
+  apply_threads_to_openmp();
   const Tensor arena =
       empty({static_cast<std::int64_t>(arena_bytes_)}, {.dtype = DType::kU8});
   try {

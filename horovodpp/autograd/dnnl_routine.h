@@ -15,8 +15,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "horovodpp/autograd/intra_op.h"
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/threads.h"
 
 namespace hvd::autograd {
 
@@ -75,9 +77,12 @@ class DnnlCache {
 
   // The routine of `key`, which `make()` makes if there is none yet.
   template <typename Make>
-  Routine get(const Key& key, Make make) {
+  Routine get(Key key, Make make) {
+    key.push_back(chosen_num_threads());
     if (auto found = find(key)) return *found;
-    // Not under the lock: it may take milliseconds.
+    // With as many threads as it will run with. Not under the lock: it may take
+    // milliseconds.
+    apply_threads_to_openmp();
     Routine made = make();
     keep(key, made);
     return made;

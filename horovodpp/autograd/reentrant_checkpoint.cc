@@ -46,6 +46,7 @@ Tensors recompute(const Region& region, const Tensors& inputs) {
   Autocast autocast(region.autocast.dtype,
                     {.enabled = region.autocast.enabled});
   EnableGrad enable_grad;
+  Recomputing recomputing;
   return region.function(inputs);
 }
 

@@ -36,6 +36,7 @@ struct ThreadState {
   const std::string* saved_tensor_hooks_forbidden = nullptr;
   AutocastState* autocast = nullptr;  // Kept alive by its scope,
   Warnings* warnings = nullptr;       // likewise.
+  bool recomputing = false;  // A checkpointed region, for its backward.
   bool detect_anomaly = false;
   bool check_nan = false;
   const Node* running_node = nullptr;  // Under detect_anomaly.
@@ -77,6 +78,28 @@ class Surroundings {
   // The part of it that a scope sets; not the engine's.
   ThreadState state_;
   Ref<SavedTensorHooks> saved_tensor_hooks_;
+};
+
+}  // namespace autograd
+
+namespace autograd {
+
+// Whether what runs on this thread ran before: a checkpointed region, which is
+// computed again for its backward. What has an effect has had it.
+inline bool is_recomputing() { return thread_state.recomputing; }
+
+// Says so for the life of the object. Scopes nest.
+class Recomputing {
+ public:
+  Recomputing() : before_(thread_state.recomputing) {
+    thread_state.recomputing = true;
+  }
+  ~Recomputing() { thread_state.recomputing = before_; }
+  Recomputing(const Recomputing&) = delete;
+  Recomputing& operator=(const Recomputing&) = delete;
+
+ private:
+  bool before_;
 };
 
 }  // namespace autograd

@@ -108,6 +108,14 @@ absl::Status read_stall_check(Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status read_num_threads(int& threads) {
+  // It may be a list, or beyond anything: that is for OpenMP to judge.
+  const auto text = variable("OMP_NUM_THREADS");
+  int number = 0;
+  if (text && absl::SimpleAtoi(*text, &number) && number > 0) threads = number;
+  return read_count("HOROVODPP_NUM_THREADS", threads, 4096);
+}
+
 absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
   HVD_RETURN_IF_ERROR(read_duration(name, std::chrono::seconds(1), value));
   if (value.count() > 0) return absl::OkStatus();
@@ -157,6 +165,7 @@ absl::StatusOr<Config> Config::from_env() {
                                 config.hierarchical_allgather));
   HVD_RETURN_IF_ERROR(
       read_cores("HOROVOD_THREAD_AFFINITY", config.thread_affinity));
+  HVD_RETURN_IF_ERROR(read_num_threads(config.num_threads));
   HVD_RETURN_IF_ERROR(read_log_level("HOROVOD_LOG_LEVEL", config.log.level));
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_LOG_HIDE_TIME", config.log.hide_time));
   HVD_RETURN_IF_ERROR(

@@ -81,6 +81,11 @@ struct Config {
   // the background threads are pinned; empty: not pinned.
   std::vector<int> thread_affinity = {};
 
+  // HOROVODPP_NUM_THREADS, or else OMP_NUM_THREADS if it is one number: how many
+  // threads an operation on tensors may use in itself, unless the program says
+  // so (core/threads.h); 0: its share of the cores of the node.
+  int num_threads = 0;
+
   // HOROVOD_LOG_LEVEL (trace, debug, info, warning, error, fatal) and
   // HOROVOD_LOG_HIDE_TIME.
   telemetry::Log::Options log = {};

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/shm_crossovers.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/threads.h"
 #include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
@@ -116,6 +117,9 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
       transport::NodeSegment::open(*wires, sharing, layout.total(), deadline));
+  set_default_num_threads(config.num_threads > 0
+                              ? config.num_threads
+                              : usable_cores() / topology.local_size());
   std::unique_ptr<Job> job(
       new Job(config, {std::move(topology), std::move(sharing)},
               std::move(wires), std::move(segment), std::move(arena)));

@@ -1,9 +1,8 @@
-#include <cmath>
-
 #include "horovodpp/autograd/conv_kernels.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spatial_ops.h"
+#include "test/autograd/near.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -76,19 +75,6 @@ std::vector<double> by_definition(const Tensor& x, const Tensor& w,
           y.push_back(sum);
         }
   return y;
-}
-
-void expect_near(const Tensor& found, const Tensor& wanted, double tolerance) {
-  ASSERT_EQ(found.sizes(), wanted.sizes());
-  const auto f = values(to(found, DType::kF64));
-  const auto w = values(wanted);
-  double largest = 0, off = 0;
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    largest = std::max(largest, std::abs(w[i]));
-    // Written so that NaN does not pass.
-    if (!(std::abs(f[i] - w[i]) <= off)) off = std::abs(f[i] - w[i]);
-  }
-  EXPECT_LE(off, tolerance * std::max(largest, 1e-30));
 }
 
 class Conv2d : public testing::TestWithParam<Case> {

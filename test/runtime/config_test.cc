@@ -38,6 +38,8 @@ absl::StatusOr<Config> read(
                            "XDG_CACHE_HOME",
                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
                            "HOROVOD_HIERARCHICAL_ALLGATHER",
+                           "HOROVODPP_NUM_THREADS",
+                           "OMP_NUM_THREADS",
                            "OMPI_COMM_WORLD_SIZE",
                            "PMIX_RANK",
                            "PMI_SIZE"}) {
@@ -63,6 +65,17 @@ TEST(Config, HasHorovodsDefaults) {
   EXPECT_EQ(config->steps_before_schedule, 3);
   EXPECT_EQ(config->heartbeat_deadline, std::chrono::seconds(4));
   EXPECT_TRUE(config->process_sets.empty());
+}
+
+TEST(Config, TakesTheNumberOfThreadsFromEither) {
+  EXPECT_EQ(read({})->num_threads, 0);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "3"}})->num_threads, 3);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "4,2"}})->num_threads, 0);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "3"}, {"HOROVODPP_NUM_THREADS", "2"}})
+                ->num_threads,
+            2);
+  EXPECT_EQ(read({{"HOROVODPP_NUM_THREADS", "all"}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
