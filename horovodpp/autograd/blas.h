@@ -1,10 +1,12 @@
-// The matrix products of whatever BLAS the library is linked with. The only
-// file that knows of cblas.h is blas.cc.
+// The matrix products of whatever BLAS the library is linked with, and of oneDNN
+// for what no BLAS has. The only file that knows of cblas.h is blas.cc.
 //
 // Thread-safe if the BLAS is, as all common ones are.
 #pragma once
 
 #include <cstdint>
+
+#include "horovodpp/core/half.h"
 
 namespace hvd::autograd::blas {
 
@@ -27,6 +29,11 @@ void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
           Matrix<float> c);
 void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c);
+
+// The same in bfloat16, adding up in float32 and rounding once, by oneDNN. False,
+// and nothing is done, if there is none or it would be slower than converting.
+bool gemm(const GemmSize& size, Matrix<const bf16> a, Matrix<const bf16> b,
+          Matrix<bf16> c);
 
 // How many threads a product may use, in this process: to be set by
 // hvd::set_num_threads(), which the next product hands on here. False if the BLAS has

@@ -5,6 +5,7 @@
 
 #include "horovodpp/autograd/conv_kernels.h"
 #include "horovodpp/autograd/dnnl_routine.h"
+#include "horovodpp/autograd/factories.h"
 
 namespace hvd::autograd {
 namespace {
@@ -184,8 +185,8 @@ DnnlCache::Routine make(ConvPass pass, const ConvShape& shape,
 
 // How many images to convolve at once: the temporary memory of few stays in the
 // cache. A divisor of n.
-std::int64_t images_at_once(ConvPass pass, const ConvShape& s, bool winograd) {
-  if (!winograd || pass == ConvPass::kBackwardWeights) return s.n;
+std::int64_t images_at_once(const ConvShape& s, bool winograd) {
+  if (!winograd) return s.n;
   constexpr std::int64_t kElements = 1 << 20;
   const std::int64_t wanted = std::max<std::int64_t>(
       1, kElements / std::max(s.in * s.height * s.width,
@@ -221,6 +222,37 @@ DnnlCache::Key key_of(ConvPass pass, const ConvShape& s, DType dtype,
           o.groups};
 }
 
+// `routine` is for `at_once` images. Gradients of weights, which are float32 if
+// there are several parts, are added up.
+void run_in_parts(const DnnlRoutine& routine, ConvPass pass,
+                  const ConvShape& shape, std::int64_t at_once,
+                  std::size_t element_bytes, const ConvBuffers& buffers) {
+  auto* x = static_cast<std::byte*>(buffers.x);
+  auto* y = static_cast<std::byte*>(buffers.y);
+  const auto step = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(at_once * elements) * element_bytes;
+  };
+  const std::int64_t weights = shape.out * shape.in / shape.options.groups *
+                               shape.kernel.height * shape.kernel.width;
+  Tensor share;
+  for (std::int64_t n = 0; n < shape.n; n += at_once) {
+    void* weight = buffers.weight;
+    if (n > 0 && pass == ConvPass::kBackwardWeights) {
+      if (!share.defined()) share = empty({weights});
+      weight = share.raw_data();
+    }
+    const std::array<void*, 4> memory{x, weight, y, buffers.bias};
+    routine.run(memory);
+    if (weight != buffers.weight) {
+      auto* sum = static_cast<float*>(buffers.weight);
+      const float* more = share.data<float>();
+      for (std::int64_t i = 0; i < weights; ++i) sum[i] += more[i];
+    }
+    x += step(shape.in * shape.height * shape.width);
+    y += step(shape.out * shape.out_height * shape.out_width);
+  }
+}
+
 }  // namespace
 
 bool convolve_with_dnnl(ConvPass pass, const ConvShape& shape, DType dtype,
@@ -231,22 +263,12 @@ bool convolve_with_dnnl(ConvPass pass, const ConvShape& shape, DType dtype,
   const bool has_bias = buffers.bias != nullptr;
   const bool winograd = suits_winograd(shape, dtype);
   ConvShape part = shape;
-  part.n = images_at_once(pass, shape, winograd);
+  part.n = images_at_once(shape, winograd);
   const auto routine =
       cache.get(key_of(pass, part, dtype, has_bias, winograd),
                 [&] { return make(pass, part, *type, has_bias, winograd); });
   if (routine == nullptr) return false;
-  const auto step = [&](std::int64_t image) {
-    return static_cast<std::size_t>(part.n * image) * size_of(dtype);
-  };
-  auto* x = static_cast<std::byte*>(buffers.x);
-  auto* y = static_cast<std::byte*>(buffers.y);
-  for (std::int64_t n = 0; n < shape.n; n += part.n) {
-    const std::array<void*, 4> memory{x, buffers.weight, y, buffers.bias};
-    routine->run(memory);
-    x += step(shape.in * shape.height * shape.width);
-    y += step(shape.out * shape.out_height * shape.out_width);
-  }
+  run_in_parts(*routine, pass, shape, part.n, size_of(dtype), buffers);
   return true;
 }
 
