@@ -56,6 +56,7 @@ Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
       buffers.weight = out.raw_data();
       buffers.y = second.raw_data();
   }
+  if (shape.n == 0) return zeros(out.sizes(), {.dtype = dtype});
   if (convolve_with_dnnl(pass, shape, dtype, buffers)) return out;
   if (size_of(dtype) < size_of(DType::kF32)) {
     const Operands wide{widened(first), widened(second),

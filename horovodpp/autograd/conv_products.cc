@@ -30,11 +30,10 @@ class ProductConvolution {
         out_(s_.out / s_.options.groups),
         window_(s_.kernel.height * s_.kernel.width * in_),
         rows_(s_.out_height * s_.out_width),
-        images_(std::clamp<std::int64_t>(
-            kBlockBytes /
-                std::max<std::int64_t>(
-                    1, rows_ * window_ * static_cast<std::int64_t>(sizeof(T))),
-            1, s_.n)) {}
+        images_(std::min(
+            s_.n, std::max<std::int64_t>(
+                      1, kBlockBytes / static_cast<std::int64_t>(sizeof(T)) /
+                             (rows_ * window_)))) {}
 
   void run(ConvPass pass) {
     Tensor windows = buffer(images_ * rows_ * window_);

@@ -6,13 +6,19 @@
 
 namespace hvd {
 namespace autograd {
-namespace {
 
 Dims channels_last_strides(const Dims& sizes) {
-  return {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+  Dims strides = contiguous_strides(sizes);
+  const std::int64_t channels = sizes[1];
+  strides[1] = 1;
+  std::int64_t step = channels;
+  for (std::size_t d = sizes.size(); d-- > 2;) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  strides[0] = step;
+  return strides;
 }
-
-}  // namespace
 
 bool is_channels_last(const Tensor& x) {
   return x.dim() == 4 &&

@@ -101,6 +101,9 @@ Tensor layer_norm(const Tensor& x, const autograd::Dims& normalized_shape,
 
 namespace autograd {
 
+// Strides of [n, c, ...] with the channels last.
+Dims channels_last_strides(const Dims& sizes);
+
 // Whether the images `x` lie with their channels last.
 bool is_channels_last(const Tensor& x);
 

@@ -1,7 +1,10 @@
+#include <thread>
+
 #include "horovodpp/autograd/conv_kernels.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spatial_ops.h"
+#include "horovodpp/core/threads.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 
@@ -210,6 +213,36 @@ TEST(Conv2dOfManyChannels, IsTheSameInPartsOfABatch) {
                  5e-6);
 }
 
+TEST(Conv2dOfManyChannels, IsTheSameWithAnyNumberOfThreads) {
+  for (int threads : {2, 1}) {
+    set_num_threads(threads);
+    expect_same_in(DType::kF32, {4, 32, 9, 7}, {48, 32, 3, 3}, {.padding = 1},
+                   5e-6);
+    expect_same_in(DType::kBF16, {4, 32, 9, 7}, {48, 32, 3, 3}, {.stride = 2},
+                   1e-2);
+  }
+}
+
+TEST(Conv2dOfManyChannels, RunsInSeveralThreadsAtOnce) {
+  set_num_threads(1);
+  const Tensor x = randn({4, 32, 8, 8}), w = randn({32, 32, 3, 3});
+  const Tensor b = randn({32}), grad = randn({4, 32, 8, 8});
+  const Conv2dOptions options{.padding = 1};
+  const auto wanted = all_of(x, w, b, grad, options);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 3; ++i) {
+        const auto found = all_of(x, w, b, grad, options);
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          EXPECT_EQ(found[k].to_vector<float>(), wanted[k].to_vector<float>());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Conv2dLayout, NeedsNoCopyOfWhatLiesItsWay) {
   const Tensor x = channels_last(randn({2, 3, 4, 4}));
   EXPECT_TRUE(channels_last(x).is_same(x));
@@ -230,13 +263,17 @@ TEST(Conv2dLayout, AddsABiasOfEachChannel) {
 }
 
 TEST(Conv2d, OfNoImagesIsNone) {
-  const Tensor w = randn64({4, 2, 3, 3});
-  const Tensor x = randn64({0, 2, 5, 5});
-  const Tensor y = conv2d(x, w, Tensor());
-  EXPECT_EQ(y.sizes(), Dims({0, 4, 3, 3}));
-  y.sum().backward();
-  EXPECT_EQ(values(w.grad()), std::vector<double>(72, 0.0));
-  EXPECT_EQ(x.grad().sizes(), x.sizes());
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const Tensor w =
+        ones({4, 2, 3, 3}, {.dtype = dtype, .requires_grad = true});
+    const Tensor x =
+        ones({0, 2, 5, 5}, {.dtype = dtype, .requires_grad = true});
+    const Tensor y = conv2d(x, w, Tensor());
+    EXPECT_EQ(y.sizes(), Dims({0, 4, 3, 3}));
+    y.sum().backward();
+    EXPECT_EQ(values(to(w.grad(), DType::kF64)), std::vector<double>(72, 0.0));
+    EXPECT_EQ(x.grad().sizes(), x.sizes());
+  }
 }
 
 TEST(Conv2d, TakesOneImageWithoutABatch) {
