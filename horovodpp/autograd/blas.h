@@ -28,6 +28,12 @@ void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
 void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c);
 
+// c += a b.
+void gemm_add(const GemmSize& size, Matrix<const float> a,
+              Matrix<const float> b, Matrix<float> c);
+void gemm_add(const GemmSize& size, Matrix<const double> a,
+              Matrix<const double> b, Matrix<double> c);
+
 // How many threads a product may use, in this process. False if the BLAS has
 // none of the functions by which the common ones are told.
 bool set_num_threads(int threads);

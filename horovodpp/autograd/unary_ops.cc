@@ -1,9 +1,9 @@
-#include <cmath>
 #include <cstring>
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/half_loops.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
@@ -91,13 +91,46 @@ To converted(From value) {
   }
 }
 
+bool is_half(DType dtype) {
+  return dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
+template <typename T>
+void copy_row(const T* x, T* out, std::size_t n) {
+  std::memcpy(out, x, n * sizeof(T));
+}
+template <typename T>
+void widen_row(const T* x, float* out, std::size_t n) {
+  widen(x, out, n);
+}
+template <typename T>
+void narrow_row(const float* x, T* out, std::size_t n) {
+  narrow(x, out, n);
+}
+
+// out = x: rows of adjacent elements by `row`, others element by element.
+template <typename To, typename From>
+void copy_rows(const Tensor& out, const Tensor& x,
+               void (*row)(const From*, To*, std::size_t)) {
+  const Walk<2> walk(out.sizes(), {out.strides(), x.strides()});
+  const auto [so, sx] = walk.row_steps();
+  const auto n = static_cast<std::size_t>(walk.row_size());
+  // A call costs more than a few elements.
+  const bool adjacent = so == 1 && sx == 1 && n >= 8;
+  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+    To* to = out.data<To>() + at[0];
+    const From* from = x.data<From>() + at[1];
+    if (adjacent) return row(from, to, n);
+    for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {
+      *to = converted<To>(*from);
+    }
+  });
+}
+
 }  // namespace
 
 Tensor relu_backward(const Tensor& grad, const Tensor& y) {
-  Tensor out = empty_like(grad);
-  visit_any_floating(grad.dtype(), "relu", [&]<typename T>(TypeTag<T>) {
-    map2<T>(out, grad, y, [](auto g, auto v) { return v > 0 ? g : 0; });
-  });
+  Tensor out = elementwise<functors::ReluBackward>(grad, y, "relu");
   if (needs_grad(grad)) {
     auto node = make_node<ReluBackwardBackward>(grad);
     node->result.save(y.detach());
@@ -111,11 +144,25 @@ void convert_into(const Tensor& out, const Tensor& x) {
     if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
     return;
   }
-  visit(out.dtype(), [&]<typename To>(TypeTag<To>) {
-    visit(x.dtype(), [&]<typename From>(TypeTag<From>) {
-      map<To, From>(out, x, [](auto v) { return converted<To>(v); });
+  if (out.dtype() == x.dtype()) {
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      copy_rows<T, T>(out, x, copy_row<T>);
     });
-  });
+  } else if (x.dtype() == DType::kF32 && is_half(out.dtype())) {
+    visit_any_floating(out.dtype(), "to", [&]<typename T>(TypeTag<T>) {
+      if constexpr (sizeof(T) == 2) copy_rows<T, float>(out, x, narrow_row<T>);
+    });
+  } else if (out.dtype() == DType::kF32 && is_half(x.dtype())) {
+    visit_any_floating(x.dtype(), "to", [&]<typename T>(TypeTag<T>) {
+      if constexpr (sizeof(T) == 2) copy_rows<float, T>(out, x, widen_row<T>);
+    });
+  } else {
+    visit(out.dtype(), [&]<typename To>(TypeTag<To>) {
+      visit(x.dtype(), [&]<typename From>(TypeTag<From>) {
+        map<To, From>(out, x, [](auto v) { return converted<To>(v); });
+      });
+    });
+  }
 }
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
@@ -132,18 +179,14 @@ using autograd::needs_grad;
 using autograd::set_history;
 
 Tensor neg(const Tensor& x) {
-  autograd::check_defined(x, "neg");
-  Tensor out = empty_like(x);
-  autograd::visit_arithmetic(x.dtype(), "neg", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(out, x, [](auto v) { return -v; });
-  });
+  Tensor out = autograd::elementwise<autograd::functors::Neg>(x, "neg");
   if (needs_grad(x)) set_history(out, make_node<autograd::NegBackward>(x));
   return out;
 }
 
 Tensor exp(const Tensor& x) {
   if (autograd::autocast_widens(x)) return exp(autograd::autocast_wider(x));
-  Tensor out = autograd::floating(x, "exp", [](auto v) { return std::exp(v); });
+  Tensor out = autograd::elementwise<autograd::functors::Exp>(x, "exp");
   if (needs_grad(x)) {
     auto node = make_node<autograd::ExpBackward>(x);
     set_history(out, node);
@@ -154,7 +197,7 @@ Tensor exp(const Tensor& x) {
 
 Tensor log(const Tensor& x) {
   if (autograd::autocast_widens(x)) return log(autograd::autocast_wider(x));
-  Tensor out = autograd::floating(x, "log", [](auto v) { return std::log(v); });
+  Tensor out = autograd::elementwise<autograd::functors::Log>(x, "log");
   if (needs_grad(x)) {
     auto node = make_node<autograd::LogBackward>(x);
     node->self.save(x);
@@ -164,10 +207,7 @@ Tensor log(const Tensor& x) {
 }
 
 Tensor relu(const Tensor& x) {
-  // Written so that NaN stays NaN.
-  Tensor out = autograd::floating(x, "relu", [](auto v) {
-    return v < decltype(v)(0) ? decltype(v)(0) : v;
-  });
+  Tensor out = autograd::elementwise<autograd::functors::Relu>(x, "relu");
   if (needs_grad(x)) {
     auto node = make_node<autograd::ReluBackward>(x);
     set_history(out, node);
