@@ -15,10 +15,7 @@ template <typename F>
 Tensor elementwise(const Tensor& a, const Tensor& b, const char* operation,
                    F f) {
   check_same_dtype(a, b, operation);
-  Tensor out =
-      empty(a.sizes() == b.sizes() ? a.sizes()
-                                   : broadcast(a.sizes(), b.sizes(), operation),
-            {.dtype = a.dtype()});
+  Tensor out = empty_for(a, b, operation);
   visit_arithmetic(a.dtype(), operation,
                    [&]<typename T>(TypeTag<T>) { map2<T>(out, a, b, f); });
   return out;

@@ -44,7 +44,7 @@ T sum_row(const T* x, std::int64_t n, std::int64_t step) {
 template <typename T>
 void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
   const T* in = x.data<T>();
-  const Walk<2> walk(x.sizes(), {out_strides, x.strides()});
+  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
