@@ -18,13 +18,6 @@ Dims gradient_strides(const Tensor& like) {
              : contiguous_strides(like.sizes());
 }
 
-bool same_layout(const Dims& sizes, const Dims& a, const Dims& b) {
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] != 1 && a[i] != b[i]) return false;
-  }
-  return true;
-}
-
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
   return !is_grad_enabled() && impl.unique() && impl.storage->unique() &&

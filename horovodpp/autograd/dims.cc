@@ -84,6 +84,34 @@ bool is_dense(const Dims& sizes, const Dims& strides) {
   return true;
 }
 
+Dims strides_like(const Dims& sizes, const Dims& strides) {
+  if (is_contiguous(sizes, strides)) return contiguous_strides(sizes);
+  std::array<std::size_t, Dims::kMax> order;  // From the slowest.
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (strides[d] == 0) return contiguous_strides(sizes);
+    std::size_t at = d;
+    while (at > 0 && strides[order[at - 1]] < strides[d]) {
+      order[at] = order[at - 1];
+      --at;
+    }
+    order[at] = d;
+  }
+  Dims result = Dims::filled(sizes.size(), 1);
+  std::int64_t step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    result[order[i]] = step;
+    step *= std::max<std::int64_t>(sizes[order[i]], 1);
+  }
+  return result;
+}
+
+bool same_layout(const Dims& sizes, const Dims& a, const Dims& b) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1 && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 void throw_bad_shape(const Dims& sizes, std::size_t element_bytes) {
   const absl::Status status = sizes.to_shape().checked(element_bytes);
   throw InvalidArgument(

@@ -76,6 +76,14 @@ bool is_contiguous(const Dims& sizes, const Dims& strides);
 // in whatever order of dimensions.
 bool is_dense(const Dims& sizes, const Dims& strides);
 
+// Dense strides for `sizes` that step through memory in the order of dimensions
+// in which `strides` do; row by row if one of those repeats elements (is 0).
+Dims strides_like(const Dims& sizes, const Dims& strides);
+
+// Whether two tensors of these sizes with strides `a` and `b` lie alike: strides
+// of dimensions of one element do not matter.
+bool same_layout(const Dims& sizes, const Dims& a, const Dims& b);
+
 // Throws the InvalidArgument that says what is wrong with `sizes` for elements
 // of so many bytes.
 [[noreturn]] void throw_bad_shape(const Dims& sizes, std::size_t element_bytes);

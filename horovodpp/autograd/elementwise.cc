@@ -85,9 +85,9 @@ void run_rows(FloatLoop loop, const Operands& operands) {
                {second.data<T>(), 1}, constant, out.num_elements(), reads_y);
     return;
   }
-  const Walk<3> walk(out.sizes(),
-                     {out.strides(), broadcast_strides(x, out.sizes()),
-                      broadcast_strides(second, out.sizes())});
+  const auto walk = walk_as_stored<3>(
+      out.sizes(), {out.strides(), broadcast_strides(x, out.sizes()),
+                    broadcast_strides(second, out.sizes())});
   const auto [so, sx, sy] = walk.row_steps();
   walk.for_each_row([&, so = so, sx = sx, sy = sy](const auto& at) {
     run_row<T>(loop, {out.data<T>() + at[0], so}, {x.data<T>() + at[1], sx},

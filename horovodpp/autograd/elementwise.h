@@ -64,10 +64,7 @@ template <typename F>
 Tensor elementwise(const Tensor& x, const Tensor& y, const char* operation,
                    double c = 0.0) {
   check_same_dtype(x, y, operation);
-  Tensor out =
-      empty(x.sizes() == y.sizes() ? x.sizes()
-                                   : broadcast(x.sizes(), y.sizes(), operation),
-            {.dtype = x.dtype()});
+  Tensor out = empty_for(x, y, operation);
   run<F>({.out = out, .x = x, .y = &y, .c = c}, operation);
   return out;
 }

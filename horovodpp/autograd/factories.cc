@@ -94,7 +94,12 @@ Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
 }
 
 Tensor empty_like(const Tensor& like) {
-  return empty(like.sizes(), {.dtype = like.dtype()});
+  if (like.is_contiguous()) {
+    return empty(like.sizes(), {.dtype = like.dtype()});
+  }
+  return autograd::empty_strided(
+      like.sizes(), autograd::strides_like(like.sizes(), like.strides()),
+      like.dtype());
 }
 
 Tensor zeros_like(const Tensor& like) {

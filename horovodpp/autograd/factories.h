@@ -31,8 +31,10 @@ Tensor ones(const autograd::Dims& sizes, const TensorOptions& options = {});
 Tensor full(const autograd::Dims& sizes, double value,
             const TensorOptions& options = {});
 
-// Of the sizes and dtype of `like`, row by row.
+// Of the sizes and dtype of `like`, its dimensions in the same order in
+// memory.
 Tensor empty_like(const Tensor& like);
+// Row by row.
 Tensor zeros_like(const Tensor& like);
 Tensor ones_like(const Tensor& like);
 

@@ -1,5 +1,6 @@
 #include "horovodpp/autograd/kernels.h"
 
+#include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/ops.h"
 
 namespace hvd::autograd {
@@ -11,6 +12,16 @@ Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
     if (sizes[i] == to[missing + i]) result[missing + i] = strides[i];
   }
   return result;
+}
+
+Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
+  if (a.sizes() == b.sizes()) return empty_like(a);
+  const Dims sizes = broadcast(a.sizes(), b.sizes(), operation);
+  if (sizes == a.sizes()) return empty_like(a);
+  if (sizes == b.sizes()) {
+    return empty_strided(sizes, strides_like(sizes, b.strides()), a.dtype());
+  }
+  return empty(sizes, {.dtype = a.dtype()});
 }
 
 Tensor widened(const Tensor& x) {

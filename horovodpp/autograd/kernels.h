@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/dims.h"
@@ -93,6 +94,42 @@ class Walk {
   bool empty_ = false;
 };
 
+// A Walk through the same elements in the order in which they lie in memory
+// rather than row by row: in that of the first tensor, where it steps, else in
+// that of the others. For loops that do not mind.
+template <std::size_t N>
+Walk<N> walk_as_stored(const Dims& sizes, const std::array<Dims, N>& strides) {
+  std::array<std::size_t, Dims::kMax> order;
+  bool sorted = true;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const auto goes_before = [&](std::size_t a, std::size_t b) {
+      for (const Dims& steps : strides) {
+        const std::int64_t x = std::abs(steps[a]), y = std::abs(steps[b]);
+        if (x != 0 && y != 0 && x != y) return x > y;
+      }
+      return false;
+    };
+    std::size_t at = d;
+    if (sizes[d] != 1) {
+      while (at > 0 &&
+             (sizes[order[at - 1]] == 1 || goes_before(d, order[at - 1]))) {
+        order[at] = order[at - 1];
+        --at;
+      }
+    }
+    sorted &= at == d;
+    order[at] = d;
+  }
+  if (sorted) return Walk<N>(sizes, strides);
+  Dims moved = sizes;
+  std::array<Dims, N> steps = strides;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    moved[d] = sizes[order[d]];
+    for (std::size_t k = 0; k < N; ++k) steps[k][d] = strides[k][order[d]];
+  }
+  return Walk<N>(moved, steps);
+}
+
 // What loops compute with: the 16-bit floating-point types as float.
 template <typename T>
 T loaded(T value) {
@@ -125,12 +162,19 @@ void map(const Tensor& out, const Tensor& a, F f) {
     }
     return;
   }
-  const Walk<2> walk(out.sizes(), {out.strides(), a.strides()});
+  const auto walk =
+      walk_as_stored<2>(out.sizes(), {out.strides(), a.strides()});
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
     Out* orow = o + at[0];
     const In* xrow = x + at[1];
+    if (so == 1 && sx == 1) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        orow[i] = stored<Out>(f(loaded(xrow[i])));
+      }
+      return;
+    }
     for (std::int64_t i = 0; i < n; ++i) {
       orow[i * so] = stored<Out>(f(loaded(xrow[i * sx])));
     }
@@ -176,9 +220,9 @@ void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
     }
     return;
   }
-  const Walk<3> walk(out.sizes(),
-                     {out.strides(), broadcast_strides(a, out.sizes()),
-                      broadcast_strides(b, out.sizes())});
+  const auto walk = walk_as_stored<3>(
+      out.sizes(), {out.strides(), broadcast_strides(a, out.sizes()),
+                    broadcast_strides(b, out.sizes())});
   walk.for_each_row([&](const auto& at) {
     map_row(o + at[0], x + at[1], y + at[2], walk.row_size(), walk.row_steps(),
             f);
@@ -232,6 +276,11 @@ void visit_arithmetic(DType dtype, const char* operation, F f) {
     if constexpr (!std::is_same_v<T, bool>) f(tag);
   });
 }
+
+// A new tensor of the shape that `a` and `b` broadcast to and of a's dtype; where
+// one of them has that shape, it lies as that one does.
+//   InvalidArgument  they do not broadcast; names `operation`
+Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation);
 
 // A 16-bit floating tensor in float32, any other as it is; not recorded.
 Tensor widened(const Tensor& x);

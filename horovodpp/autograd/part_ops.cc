@@ -166,7 +166,12 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
     sizes[d] += tensor.sizes()[d];
     recorded |= autograd::needs_grad(tensor);
   }
-  Tensor out = empty(sizes, {.dtype = tensors[0].dtype()});
+  Tensor out = autograd::empty_strided(
+      sizes,
+      tensors[0].is_contiguous()
+          ? autograd::contiguous_strides(sizes)
+          : autograd::strides_like(sizes, tensors[0].strides()),
+      tensors[0].dtype());
   Ref<autograd::CatBackward> node;
   if (recorded) node = autograd::make_node<autograd::CatBackward>();
   std::int64_t offset = 0;

@@ -112,7 +112,8 @@ void narrow_row(const float* x, T* out, std::size_t n) {
 template <typename To, typename From>
 void copy_rows(const Tensor& out, const Tensor& x,
                void (*row)(const From*, To*, std::size_t)) {
-  const Walk<2> walk(out.sizes(), {out.strides(), x.strides()});
+  const auto walk =
+      walk_as_stored<2>(out.sizes(), {out.strides(), x.strides()});
   const auto [so, sx] = walk.row_steps();
   const auto n = static_cast<std::size_t>(walk.row_size());
   // A call costs more than a few elements.
@@ -140,7 +141,8 @@ Tensor relu_backward(const Tensor& grad, const Tensor& y) {
 }
 
 void convert_into(const Tensor& out, const Tensor& x) {
-  if (out.dtype() == x.dtype() && out.is_contiguous() && x.is_contiguous()) {
+  if (out.dtype() == x.dtype() && is_dense(x.sizes(), x.strides()) &&
+      same_layout(x.sizes(), out.strides(), x.strides())) {
     if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
     return;
   }
@@ -219,7 +221,8 @@ Tensor relu(const Tensor& x) {
 Tensor to(const Tensor& x, DType dtype) {
   autograd::check_defined(x, "to");
   if (x.dtype() == dtype) return x;
-  Tensor out = empty(x.sizes(), {.dtype = dtype});
+  Tensor out = autograd::empty_strided(
+      x.sizes(), autograd::strides_like(x.sizes(), x.strides()), dtype);
   autograd::convert_into(out, x);
   if (needs_grad(x) && is_floating_point(dtype)) {
     auto node = make_node<autograd::ToBackward>(x);
