@@ -47,6 +47,9 @@ enum class GeluForm { kExact, kTanh };
 Tensor gelu(const Tensor& x, GeluForm form = GeluForm::kExact);
 Tensor abs(const Tensor& x);  // Its derivative at 0 is 0.
 
+// min(max(x, low), high); NaN stays NaN. Its derivative at a bound is 1.
+Tensor clamp(const Tensor& x, double low, double high);
+
 // --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable ---
 Tensor eq(const Tensor& a, const Tensor& b);  // a ~ b, as the others
 Tensor ne(const Tensor& a, const Tensor& b);

@@ -57,9 +57,10 @@ inline Tensor laid_out(const Tensor& leaf, const autograd::Dims& sizes,
 }
 
 struct GridOptions {
-  bool positive = false;  // Inputs above 0.5.
-  bool repeated = true;   // Whether equal elements are points of smoothness.
-  bool second = true;     // Whether to check second derivatives.
+  bool positive = false;   // Inputs above 0.5.
+  bool repeated = true;    // Whether the function is smooth at equal elements.
+  bool rows_only = false;  // Whether to leave out the other layouts.
+  bool second = true;      // Whether to check second derivatives.
   double scale = 1.0;
 };
 
@@ -69,6 +70,7 @@ inline void check_grid(const InputFunction& function,
                        const GridOptions& options = {}) {
   for (Layout layout : kLayouts) {
     if (layout == Layout::kRepeated && !options.repeated) continue;
+    if (layout != Layout::kRows && options.rows_only) continue;
     SCOPED_TRACE(name_of(layout));
     manual_seed(11);
     Inputs leaves;
