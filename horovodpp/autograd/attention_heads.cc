@@ -68,7 +68,7 @@ std::vector<std::int64_t> offsets_of(const Tensor& x) {
 
 // Queries at a time: their scores stay in the second cache.
 std::int64_t block_of(std::int64_t keys) {
-  constexpr std::int64_t kScores = 1 << 16;
+  constexpr std::int64_t kScores = 1 << 17;
   return std::clamp<std::int64_t>(kScores / std::max<std::int64_t>(keys, 1), 32,
                                   128);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "horovodpp/autograd/autocast.h"
@@ -108,6 +109,34 @@ void narrow_row(const float* x, T* out, std::size_t n) {
   narrow(x, out, n);
 }
 
+// The last two dimensions of a walk in which x lies across `out`: tile by tile,
+// so that the lines of both stay in the cache.
+template <typename To, typename From>
+void copy_across(To* out, const From* x, const Walk<2>& walk) {
+  constexpr std::int64_t kTile = 32;
+  const std::size_t d = walk.rank() - 2;
+  const std::int64_t rows = walk.size(d);
+  const std::int64_t columns = walk.row_size();
+  const std::int64_t out_step = walk.steps(d)[0];
+  const std::int64_t x_step = walk.row_steps()[1];
+  for (std::int64_t r = 0; r < rows; r += kTile) {
+    for (std::int64_t c = 0; c < columns; c += kTile) {
+      for (std::int64_t i = r; i < std::min(r + kTile, rows); ++i) {
+        for (std::int64_t j = c; j < std::min(c + kTile, columns); ++j) {
+          out[i * out_step + j] = converted<To>(x[i + j * x_step]);
+        }
+      }
+    }
+  }
+}
+
+// Whether a walk ends in such dimensions, and they are worth it.
+bool lies_across(const Walk<2>& walk) {
+  if (walk.rank() < 2 || walk.row_steps()[0] != 1) return false;
+  const std::size_t d = walk.rank() - 2;
+  return walk.steps(d)[1] == 1 && walk.size(d) >= 8 && walk.row_size() >= 8;
+}
+
 // out = x: rows of adjacent elements by `row`, others element by element.
 template <typename To, typename From>
 void copy_rows(const Tensor& out, const Tensor& x,
@@ -116,6 +145,22 @@ void copy_rows(const Tensor& out, const Tensor& x,
       walk_as_stored<2>(out.sizes(), {out.strides(), x.strides()});
   const auto [so, sx] = walk.row_steps();
   const auto n = static_cast<std::size_t>(walk.row_size());
+  if (lies_across(walk)) {
+    Dims sizes, out_steps, x_steps;
+    for (std::size_t d = 0; d + 2 < walk.rank(); ++d) {
+      sizes.push_back(walk.size(d));
+      out_steps.push_back(walk.steps(d)[0]);
+      x_steps.push_back(walk.steps(d)[1]);
+    }
+    const Walk<2> outer(sizes, {out_steps, x_steps});
+    outer.for_each_row([&](const auto& at) {
+      for (std::int64_t i = 0; i < outer.row_size(); ++i) {
+        copy_across(out.data<To>() + at[0] + i * outer.row_steps()[0],
+                    x.data<From>() + at[1] + i * outer.row_steps()[1], walk);
+      }
+    });
+    return;
+  }
   // A call costs more than a few elements.
   const bool adjacent = so == 1 && sx == 1 && n >= 8;
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "horovodpp/autograd/vector_math.h"
+#include "horovodpp/autograd/vector_parts.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
@@ -50,11 +51,9 @@ HWY_INLINE V gelu_tanh_inner(V x) {
 }
 
 HWY_INLINE V gelu_backward(V grad, V x) {
-  const D d;
-  const V density =
-      hn::Mul(constant(static_cast<float>(0.5 * functors::kGeluScale)),
-              exp_of_negative(d, hn::Mul(hn::Mul(constant(-0.5f), x), x)));
-  return hn::Mul(grad, hn::MulAdd(x, density, normal_below(d, x)));
+  const auto [below, bell] = normal(D(), x);
+  const V scale = constant(static_cast<float>(0.5 * functors::kGeluScale));
+  return hn::Mul(grad, hn::MulAdd(hn::Mul(x, scale), bell, below));
 }
 
 // With s = sigmoid(2 inner): x s is the value, and this its derivative.
@@ -103,7 +102,7 @@ HVD_LANES(kErf, OfX, erf(d, x));
 HVD_LANES(kErfBackward, OfXAndY,
           hn::Mul(x, hn::Mul(constant(1.1283791670955126f),
                              exp(d, hn::Neg(hn::Mul(y, y))))));
-HVD_LANES(kGelu, OfX, hn::Mul(x, normal_below(d, x)));
+HVD_LANES(kGelu, OfX, hn::Mul(x, normal(d, x).below));
 HVD_LANES(kGeluBackward, OfXAndY, gelu_backward(x, y));
 HVD_LANES(kGeluTanh, OfX,
           hn::Mul(x, sigmoid(d, hn::Mul(constant(2.0f), gelu_tanh_inner(x)))));
@@ -112,7 +111,6 @@ HVD_LANES(kSoftmaxBackward, OfXAndY, hn::Mul(y, hn::Sub(x, c)));
 HVD_LANES(kLogSoftmaxBackward, OfXAndY, hn::NegMulAdd(exp(d, y), c, x));
 #undef HVD_LANES
 
-// What is left of the last vector goes through memory of a whole one.
 template <LoopId kId>
 void loop(const float* x, const float* y, float c, float* out, std::size_t n) {
   using F = Lanes<kId>;
@@ -126,14 +124,9 @@ void loop(const float* x, const float* y, float c, float* out, std::size_t n) {
     hn::StoreU(F::apply(a, b, constant_c), d, out + i);
   }
   if (i == n) return;
-  alignas(64) float a[hn::MaxLanes(D())] = {};
-  alignas(64) float b[hn::MaxLanes(D())] = {};
-  for (std::size_t k = 0; i + k < n; ++k) {
-    a[k] = x[i + k];
-    if (F::kReadsY) b[k] = y[i + k];
-  }
-  hn::Store(F::apply(hn::Load(d, a), hn::Load(d, b), constant_c), d, a);
-  for (std::size_t k = 0; i + k < n; ++k) out[i + k] = a[k];
+  const V a = load_some(x + i, n - i, 0.0f);
+  const V b = F::kReadsY ? load_some(y + i, n - i, 0.0f) : a;
+  store_some(F::apply(a, b, constant_c), out + i, n - i);
 }
 
 template <std::size_t... kIds>

@@ -173,19 +173,30 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   return keeping_nan(d, x, y);
 }
 
-// The probability that a normal variable is less than x: (1 + erf(x / sqrt 2))
-// / 2, without the cancellation where x is negative.
+// Of a normal variable: the probability that it is less than x, and e^(-x^2/2).
 template <class D>
-HWY_INLINE hn::Vec<D> normal_below(D d, hn::Vec<D> x) {
+struct Normal {
+  hn::Vec<D> below;
+  hn::Vec<D> bell;
+};
+
+// With t = |x| / sqrt 2, the probability of the tail is e^(-t^2) times a
+// polynomial of 1 / (1 + 0.4 t), halved; there is no cancellation where x is
+// negative. (The form is that of Hastings, "Approximations for Digital
+// Computers", 1955.)
+template <class D>
+HWY_INLINE Normal<D> normal(D d, hn::Vec<D> x) {
+  static constexpr float kTail[] = {
+      -0.0008387829875573516f, 0.12399047613143921f,  0.05037102848291397f,
+      0.2939288914203644f,     -0.24947093427181244f, 0.39028897881507874f,
+      -0.10826974362134933f};
   const auto one = hn::Set(d, 1.0f);
-  const auto half = hn::Set(d, 0.5f);
-  const auto t = hn::Mul(x, hn::Set(d, 0.70710678118654752f));
-  const auto size = hn::Abs(t);
-  const auto tail = hn::Mul(half, erfc_far(d, size));
-  const auto far =
-      hn::IfThenElse(hn::Lt(t, hn::Zero(d)), tail, hn::Sub(one, tail));
-  const auto near = hn::MulAdd(half, erf_near(d, t), half);
-  return keeping_nan(d, x, hn::IfThenElse(hn::Lt(size, one), near, far));
+  const auto t = hn::Mul(hn::Abs(x), hn::Set(d, 0.70710678118654752f));
+  const auto u = hn::Div(one, hn::MulAdd(t, hn::Set(d, 0.4f), one));
+  const auto bell = exp_of_negative(d, hn::Neg(hn::Mul(t, t)));
+  const auto tail = hn::Mul(bell, polynomial(d, u, kTail));
+  const auto is_negative = hn::Lt(x, hn::Zero(d));
+  return {hn::IfThenElse(is_negative, tail, hn::Sub(one, tail)), bell};
 }
 
 }  // namespace hvd::autograd::HWY_NAMESPACE

@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "horovodpp/autograd/vector_math.h"
+#include "horovodpp/autograd/vector_parts.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
@@ -19,21 +20,6 @@ namespace {
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-
-// Loads up to a vector of elements; `rest` in place of those beyond n.
-HWY_INLINE V load_some(const float* x, std::size_t n, float rest) {
-  alignas(64) float lanes[hn::MaxLanes(D())];
-  for (std::size_t k = 0; k < hn::Lanes(D()); ++k) {
-    lanes[k] = k < n ? x[k] : rest;
-  }
-  return hn::Load(D(), lanes);
-}
-
-HWY_INLINE void store_some(V v, float* out, std::size_t n) {
-  alignas(64) float lanes[hn::MaxLanes(D())];
-  hn::Store(v, D(), lanes);
-  std::copy_n(lanes, n, out);
-}
 
 // sum term(i, a vector of what lies at i) over a block: four chains of
 // additions hide each other's latency. `partial(i, n)` is a vector with 0 from
