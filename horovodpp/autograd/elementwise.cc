@@ -73,10 +73,11 @@ void run_row(FloatLoop loop, const Row<T>& out, const Row<T>& x,
 
 template <typename T>
 void run_rows(FloatLoop loop, const Operands& operands) {
-  const auto& [out, x, y, c] = operands;
-  const bool reads_y = y != nullptr;
-  const Tensor& second = reads_y ? *y : x;
-  const auto constant = static_cast<float>(c);
+  const Tensor& out = operands.out;
+  const Tensor& x = operands.x;
+  const bool reads_y = operands.y != nullptr;
+  const Tensor& second = reads_y ? *operands.y : x;
+  const auto constant = static_cast<float>(operands.c);
   const bool contiguous = out.is_contiguous() && x.is_contiguous() &&
                           second.is_contiguous() && x.sizes() == out.sizes() &&
                           second.sizes() == out.sizes();
