@@ -1,25 +1,12 @@
-#include <functional>
-
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
-
-// f(a, b) in a new tensor.
-template <typename F>
-Tensor elementwise(const Tensor& a, const Tensor& b, const char* operation,
-                   F f) {
-  check_same_dtype(a, b, operation);
-  Tensor out = empty_for(a, b, operation);
-  visit_arithmetic(a.dtype(), operation,
-                   [&]<typename T>(TypeTag<T>) { map2<T>(out, a, b, f); });
-  return out;
-}
 
 // The operation on operands that autocast wants in one dtype.
 using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
@@ -105,7 +92,7 @@ using autograd::set_history;
 
 Tensor add(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(add, a, b);
-  Tensor out = autograd::elementwise(a, b, "add", std::plus<>());
+  Tensor out = autograd::elementwise<autograd::functors::Add>(a, b, "add");
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::AddBackward>(a, b));
   }
@@ -114,7 +101,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(sub, a, b);
-  Tensor out = autograd::elementwise(a, b, "sub", std::minus<>());
+  Tensor out = autograd::elementwise<autograd::functors::Sub>(a, b, "sub");
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::SubBackward>(a, b));
   }
@@ -123,7 +110,7 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(mul, a, b);
-  Tensor out = autograd::elementwise(a, b, "mul", std::multiplies<>());
+  Tensor out = autograd::elementwise<autograd::functors::Mul>(a, b, "mul");
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::MulBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -135,11 +122,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 Tensor div(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(div, a, b);
-  autograd::check_same_dtype(a, b, "div");
-  if (!is_floating_point(a.dtype())) {
-    autograd::throw_bad_dtype(a.dtype(), "div", "floating point");
-  }
-  Tensor out = autograd::elementwise(a, b, "div", std::divides<>());
+  Tensor out = autograd::elementwise<autograd::functors::Div>(a, b, "div");
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::DivBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -150,12 +133,8 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, double b) {
-  autograd::check_defined(a, "add");
-  Tensor out = empty_like(a);
-  autograd::visit_arithmetic(a.dtype(), "add", [&]<typename T>(TypeTag<T>) {
-    const auto value = autograd::scalar_to<autograd::Loaded<T>>(b);
-    autograd::map<T, T>(out, a, [value](auto x) { return x + value; });
-  });
+  Tensor out =
+      autograd::elementwise<autograd::functors::AddScalar>(a, "add", b);
   if (needs_grad(a)) {
     set_history(out, make_node<autograd::AddScalarBackward>(a));
   }
@@ -163,12 +142,8 @@ Tensor add(const Tensor& a, double b) {
 }
 
 Tensor mul(const Tensor& a, double b) {
-  autograd::check_defined(a, "mul");
-  Tensor out = empty_like(a);
-  autograd::visit_arithmetic(a.dtype(), "mul", [&]<typename T>(TypeTag<T>) {
-    const auto value = autograd::scalar_to<autograd::Loaded<T>>(b);
-    autograd::map<T, T>(out, a, [value](auto x) { return x * value; });
-  });
+  Tensor out =
+      autograd::elementwise<autograd::functors::MulScalar>(a, "mul", b);
   if (needs_grad(a)) {
     auto node = make_node<autograd::MulScalarBackward>(a);
     node->factor = b;

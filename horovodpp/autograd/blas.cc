@@ -29,15 +29,15 @@ CBLAS_TRANSPOSE transpose(bool transposed) {
 
 int narrow(std::int64_t value) { return static_cast<int>(value); }
 
-// `function` is cblas_?gemm for T.
+// c = a b + kept c; `function` is cblas_?gemm for T.
 template <typename T, typename Function>
 void call(Function function, const GemmSize& size, Matrix<const T> a,
-          Matrix<const T> b, Matrix<T> c) {
+          Matrix<const T> b, Matrix<T> c, T kept = T(0)) {
   apply_threads_to_blas();
   check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
   function(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
            narrow(size.m), narrow(size.n), narrow(size.k), T(1), a.data,
-           narrow(a.stride), b.data, narrow(b.stride), T(0), c.data,
+           narrow(a.stride), b.data, narrow(b.stride), kept, c.data,
            narrow(c.stride));
 }
 
@@ -51,6 +51,16 @@ void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
 void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c) {
   call(cblas_dgemm, size, a, b, c);
+}
+
+void gemm_add(const GemmSize& size, Matrix<const float> a,
+              Matrix<const float> b, Matrix<float> c) {
+  call(cblas_sgemm, size, a, b, c, 1.0f);
+}
+
+void gemm_add(const GemmSize& size, Matrix<const double> a,
+              Matrix<const double> b, Matrix<double> c) {
+  call(cblas_dgemm, size, a, b, c, 1.0);
 }
 
 bool set_num_threads(int threads) {

@@ -35,6 +35,12 @@ void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
 bool gemm(const GemmSize& size, Matrix<const bf16> a, Matrix<const bf16> b,
           Matrix<bf16> c);
 
+// c += a b.
+void gemm_add(const GemmSize& size, Matrix<const float> a,
+              Matrix<const float> b, Matrix<float> c);
+void gemm_add(const GemmSize& size, Matrix<const double> a,
+              Matrix<const double> b, Matrix<double> c);
+
 // How many threads a product may use, in this process: to be set by
 // hvd::set_num_threads(), which the next product hands on here. False if the BLAS has
 // none of the functions by which the common ones are told.

@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -62,6 +63,19 @@ void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
     }
   });
 }
+
+// y = min(max(x, low), high):  dx = dy where low <= x <= high, else 0
+struct ClampBackward : Node {
+  const char* name() const override { return "ClampBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = self.unpack(*this).detach();
+    results[0] = where(ge(x, low), where(le(x, high), grads[0], 0.0), 0.0);
+  }
+  void release_saved() override { self.release(); }
+  SavedTensor self;
+  double low = 0.0;
+  double high = 0.0;
+};
 
 }  // namespace
 }  // namespace autograd
@@ -132,6 +146,22 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 Tensor where(const Tensor& condition, const Tensor& a, double b) {
   autograd::check_defined(a, "where");
   return where(condition, a, full({}, b, {.dtype = a.dtype()}));
+}
+
+Tensor clamp(const Tensor& x, double low, double high) {
+  Tensor out = autograd::floating(x, "clamp", [low, high](auto v) {
+    using T = decltype(v);
+    if (v < static_cast<T>(low)) v = static_cast<T>(low);
+    return v > static_cast<T>(high) ? static_cast<T>(high) : v;
+  });
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::ClampBackward>(x);
+    node->self.save(x);
+    node->low = low;
+    node->high = high;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {

@@ -1,13 +1,75 @@
-// What elementwise operations on floating-point tensors have in common.
+// Runs functors (functors.h) over tensors: float32 and the 16-bit types, which
+// are computed with as float32, by the vector loops; other dtypes element by
+// element.
+//
+//   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
 
 #include "horovodpp/autograd/factories.h"
+#include "horovodpp/autograd/functors.h"
 #include "horovodpp/autograd/kernels.h"
 
 namespace hvd::autograd {
 
-// f(x) for each element, in a tensor of its own; not recorded. Refuses dtypes
-// that are not floating, naming `operation`.
+// The tensors that a functor runs over, all of one dtype: x and y broadcast to
+// the sizes of `out`, which may be one of them. Null for a y that is ignored.
+struct Operands {
+  const Tensor& out;
+  const Tensor& x;
+  const Tensor* y = nullptr;
+  double c = 0.0;
+};
+
+// Of float32, bfloat16 or float16.
+void run_loop(FloatLoop loop, const Operands& operands);
+
+template <typename F, typename T>
+void run_each(const Operands& operands) {
+  const T c = scalar_to<T>(operands.c);
+  if (operands.y == nullptr) {
+    map2<T>(operands.out, operands.x, operands.x,
+            [c](T x, T) { return F()(x, T(), c); });
+  } else {
+    map2<T>(operands.out, operands.x, *operands.y,
+            [c](T x, T y) { return F()(x, y, c); });
+  }
+}
+
+// InvalidArgument for a dtype that F does not compute in; names `operation`.
+template <typename F>
+void run(const Operands& operands, const char* operation) {
+  const DType dtype = operands.out.dtype();
+  if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) {
+    run_loop(float_loop(F::kLoop), operands);
+  } else if (dtype == DType::kF64) {
+    run_each<F, double>(operands);
+  } else if constexpr (F::kTakesIntegers) {
+    visit_arithmetic(dtype, operation, [&]<typename T>(TypeTag<T>) {
+      if constexpr (std::is_integral_v<T>) run_each<F, T>(operands);
+    });
+  } else {
+    throw_bad_dtype(dtype, operation, "floating point");
+  }
+}
+
+// F in a tensor of its own; not recorded.
+template <typename F>
+Tensor elementwise(const Tensor& x, const char* operation, double c = 0.0) {
+  check_defined(x, operation);
+  Tensor out = empty_like(x);
+  run<F>({.out = out, .x = x, .c = c}, operation);
+  return out;
+}
+template <typename F>
+Tensor elementwise(const Tensor& x, const Tensor& y, const char* operation,
+                   double c = 0.0) {
+  check_same_dtype(x, y, operation);
+  Tensor out = empty_for(x, y, operation);
+  run<F>({.out = out, .x = x, .y = &y, .c = c}, operation);
+  return out;
+}
+
+// f(x) for each element, for operations that have no vector loop.
 template <typename F>
 Tensor floating(const Tensor& x, const char* operation, F f) {
   check_defined(x, operation);

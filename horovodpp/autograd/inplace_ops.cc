@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -104,15 +105,12 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
 }
 
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
-  visit_arithmetic(self.dtype(), "add_", [&]<typename T>(TypeTag<T>) {
-    const auto factor = scalar_to<Loaded<T>>(alpha);
-    if (alpha == 1.0) {
-      map2<T>(self, self, other, [](auto a, auto b) { return a + b; });
-    } else {
-      map2<T>(self, self, other,
-              [factor](auto a, auto b) { return a + factor * b; });
-    }
-  });
+  const Operands operands{.out = self, .x = self, .y = &other, .c = alpha};
+  if (alpha == 1.0) {
+    run<functors::Add>(operands, "add_");
+  } else {
+    run<functors::AddScaled>(operands, "add_");
+  }
 }
 
 }  // namespace
@@ -159,10 +157,8 @@ const Tensor& Tensor::mul_(const Tensor& factor) const {
     if (node->wants(0)) node->other.save(other);
     if (node->wants(1)) node->before.save(hvd::clone(*this));
   }
-  autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
-    autograd::map2<T>(*this, *this, other,
-                      [](auto a, auto b) { return a * b; });
-  });
+  autograd::run<autograd::functors::Mul>(
+      {.out = *this, .x = *this, .y = &other}, "mul_");
   finish_inplace(*this, std::move(node));
   return *this;
 }
@@ -176,11 +172,8 @@ const Tensor& Tensor::mul_(double value) const {
     node = make_node<autograd::MulScalarInplaceBackward>(*this);
     node->factor = value;
   }
-  autograd::visit_arithmetic(dtype(), "mul_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this,
-                        [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
-                            auto a) { return a * v; });
-  });
+  autograd::run<autograd::functors::MulScalar>(
+      {.out = *this, .x = *this, .c = value}, "mul_");
   finish_inplace(*this, std::move(node));
   return *this;
 }
@@ -222,9 +215,7 @@ const Tensor& Tensor::exp_() const {
   check_inplace(*this, recorded, "exp_");
   Ref<autograd::ExpInplaceBackward> node;
   if (recorded) node = make_node<autograd::ExpInplaceBackward>(*this);
-  autograd::visit_any_floating(dtype(), "exp_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this, [](auto v) { return std::exp(v); });
-  });
+  autograd::run<autograd::functors::Exp>({.out = *this, .x = *this}, "exp_");
   finish_inplace(*this, node);
   if (node) node->result.save_output(*this);
   return *this;
@@ -252,9 +243,7 @@ const Tensor& Tensor::relu_() const {
   check_inplace(*this, recorded, "relu_");
   Ref<autograd::ReluInplaceBackward> node;
   if (recorded) node = make_node<autograd::ReluInplaceBackward>(*this);
-  autograd::visit_any_floating(dtype(), "relu_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this, [](auto v) { return v < 0 ? 0 : v; });
-  });
+  autograd::run<autograd::functors::Relu>({.out = *this, .x = *this}, "relu_");
   finish_inplace(*this, node);
   if (node) node->result.save(detach());
   return *this;

@@ -51,6 +51,11 @@ class Walk {
   std::int64_t row_size() const { return sizes_[rank_ - 1]; }
   const Offsets& row_steps() const { return steps_[rank_ - 1]; }
 
+  // What is left of the dimensions, the row last: at least one.
+  std::size_t rank() const { return rank_; }
+  std::int64_t size(std::size_t d) const { return sizes_[d]; }
+  const Offsets& steps(std::size_t d) const { return steps_[d]; }
+
   // Calls `row(offsets)` with where each row begins.
   template <typename Row>
   void for_each_row(Row row) const {

@@ -1,91 +1,74 @@
-#include <algorithm>
-#include <cmath>
+#include "horovodpp/autograd/losses.h"
 
-#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/rows.h"
+#include "horovodpp/autograd/targets.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
 
-// Calls `row(out, in0, in1, n)` for each row of the last dimension.
-template <typename T, typename Row>
-void for_each_row(const Tensor& out, const Tensor& in0, const Tensor& in1,
-                  Row row) {
-  const std::int64_t n = out.size(-1);
-  const std::int64_t rows = n == 0 ? 0 : out.num_elements() / n;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    row(out.data<T>() + i * n, in0.data<T>() + i * n, in1.data<T>() + i * n, n);
-  }
-}
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options);
+Tensor nll_backward(const Tensor& grad, const Tensor& targets,
+                    const Dims& sizes, const NllOptions& options);
 
-// y = x - ln sum e^x:  dx = dy - e^y sum dy, sums over the last dimension
-struct LogSoftmaxBackward : Node {
-  const char* name() const override { return "LogSoftmaxBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor y = result.unpack(*this);
-    if (is_grad_enabled()) {
-      results[0] = grads[0] - exp(y) * sum(grads[0], {-1}, true);
-      return;
-    }
-    const Tensor grad = widened(grads[0]).contiguous();
-    const Tensor wide = widened(y);
-    Tensor out = empty_like(wide);
-    visit_floating(wide.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
-      for_each_row<T>(out, grad, wide,
-                      [](T* o, const T* g, const T* v, auto n) {
-                        T total = 0;
-                        for (std::int64_t i = 0; i < n; ++i) total += g[i];
-                        for (std::int64_t i = 0; i < n; ++i) {
-                          o[i] = g[i] - std::exp(v[i]) * total;
-                        }
-                      });
-    });
-    results[0] = to(out, y.dtype());
+struct SavesTargets : Node {
+  void save(const Tensor& wanted, const NllOptions& opts) {
+    targets.save(wanted);
+    if (opts.weight.defined()) weight.save(opts.weight);
+    options = opts;
+    options.weight = Tensor();
   }
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-};
-
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& targets,
-                         const Dims& sizes);
-
-// dx = nll_loss_backward(dy), linear in dy:  ddy = nll_loss(ddx)
-struct NllLossBackwardBackward : Node {
-  const char* name() const override { return "NllLossBackwardBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = nll_loss(grads[0], targets.unpack(*this));
+  NllOptions unpacked() {
+    NllOptions result = options;
+    result.weight = weight.unpack(*this);
+    return result;
   }
-  void release_saved() override { targets.release(); }
+  void release_saved() override {
+    targets.release();
+    weight.release();
+  }
   SavedTensor targets;
+  SavedTensor weight;
+  NllOptions options;
 };
 
-// y = -1/n sum_i x[i, targets[i]]:  dx[i, targets[i]] = -dy / n, else 0
-struct NllLossBackward : Node {
+// y_i = -share w x[i, targets[i]], or their sum:  dx there = -share w dy, else 0
+struct NllLossBackward : SavesTargets {
   const char* name() const override { return "NllLossBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = nll_loss_backward(grads[0], targets.unpack(*this), sizes);
+    results[0] =
+        nll_backward(grads[0], targets.unpack(*this), sizes, unpacked());
   }
-  void release_saved() override { targets.release(); }
-  SavedTensor targets;
   Dims sizes;
 };
 
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& targets,
-                         const Dims& sizes) {
-  const Tensor wide = widened(grad);
+// dx = nll_backward(dy), linear in dy:  ddy = nll_loss(ddx)
+struct NllLossBackwardBackward : SavesTargets {
+  const char* name() const override { return "NllLossBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = nll_rows(grads[0], targets.unpack(*this), unpacked());
+  }
+};
+
+Tensor nll_backward(const Tensor& grad, const Tensor& targets,
+                    const Dims& sizes, const NllOptions& options) {
+  const Tensor wide = widened(grad.detach()).contiguous();
   Tensor out = zeros(sizes, {.dtype = wide.dtype()});
-  const auto classes = targets.to_vector<std::int64_t>();
+  const Targets read = read_targets(out, targets, options, "nll_loss");
+  const double share = read.share(options.reduction);
+  const std::size_t step = options.reduction == Reduction::kNone ? 1 : 0;
   visit_floating(wide.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+    const T* from = wide.data<T>();
     T* row = out.data<T>();
-    const T value = -wide.item<T>() / static_cast<T>(sizes[0]);
-    for (std::int64_t target : classes) {
-      row[target] = value;
-      row += sizes[1];
+    for (std::size_t i = 0; i < read.classes.size(); ++i, row += sizes[1]) {
+      if (read.ignored[i]) continue;
+      row[read.classes[i]] =
+          -static_cast<T>(share * read.weights[i]) * from[i * step];
     }
   });
   {
@@ -94,90 +77,107 @@ Tensor nll_loss_backward(const Tensor& grad, const Tensor& targets,
   }
   if (needs_grad(grad)) {
     auto node = make_node<NllLossBackwardBackward>(grad);
-    node->targets.save(targets);
+    node->save(targets, options);
     set_history(out, std::move(node));
   }
   return out;
 }
 
-void check_nll(const Tensor& x, const Tensor& targets) {
-  check_defined(x, "nll_loss");
-  check_defined(targets, "nll_loss");
-  if (x.dim() != 2 || targets.dim() != 1 || x.size(0) != targets.size(0) ||
-      targets.dtype() != DType::kI64) {
-    throw InvalidArgument(absl::StrCat(
-        "nll_loss: log-probabilities ", x.describe(), " and targets ",
-        targets.describe(),
-        " do not go together; wanted are [n, classes] and int64[n]"));
+// x [n, classes], targets [n].
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options) {
+  const Targets read = read_targets(x, targets, options, "nll_loss");
+  const Tensor in = widened(x.detach());
+  const bool each = options.reduction == Reduction::kNone;
+  Tensor out = empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()});
+  visit_floating(in.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+    double total = 0;
+    const T* row = in.data<T>();
+    for (std::size_t i = 0; i < read.classes.size(); ++i) {
+      const T value = row[read.classes[i] * in.strides()[1]];
+      // What is ignored does not count, not even its NaN.
+      const double loss =
+          read.ignored[i] ? 0.0 : -read.weights[i] * static_cast<double>(value);
+      total += loss;
+      if (each) out.data<T>()[i] = static_cast<T>(loss);
+      row += in.strides()[0];
+    }
+    if (!each) {
+      *out.data<T>() = static_cast<T>(total * read.share(options.reduction));
+    }
+  });
+  {
+    NoGrad no_grad;
+    out = to(out, x.dtype());
   }
+  if (needs_grad(x)) {
+    auto node = make_node<NllLossBackward>(x);
+    node->save(targets, options);
+    node->sizes = x.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
 }
+
+// y = share (x - t)^2, or their sum:  dx = 2 share (x - t) dy,  dt = -dx
+struct MseLossBackward : Node {
+  const char* name() const override { return "MseLossBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor a = x.unpack(*this);
+    const Tensor b = target.unpack(*this);
+    const Tensor slope = is_grad_enabled() ? mul(sub(a, b), 2.0 * share)
+                                           : elementwise<functors::SubScaled>(
+                                                 a, b, name(), 2.0 * share);
+    const Tensor grad = mul(slope, grads[0]);
+    if (wants(0)) results[0] = grad;
+    if (wants(1)) results[1] = neg(grad);
+  }
+  void release_saved() override {
+    x.release();
+    target.release();
+  }
+  SavedTensor x;
+  SavedTensor target;
+  double share = 1.0;
+};
 
 }  // namespace
 }  // namespace autograd
 
-Tensor log_softmax(const Tensor& input) {
-  const Tensor x = autograd::autocast_wider(input);
-  autograd::check_defined(x, "log_softmax");
-  if (x.dim() == 0) {
-    throw InvalidArgument("log_softmax: a scalar has no last dimension");
-  }
-  const Tensor in = autograd::widened(x.detach()).contiguous();
-  Tensor out = empty_like(in);
-  autograd::visit_floating(
-      in.dtype(), "log_softmax", [&]<typename T>(TypeTag<T>) {
-        autograd::for_each_row<T>(
-            out, in, in, [](T* o, const T* v, const T*, auto n) {
-              const T largest = *std::max_element(v, v + n);
-              T total = 0;
-              for (std::int64_t i = 0; i < n; ++i) {
-                total += std::exp(v[i] - largest);
-              }
-              const T shift = largest + std::log(total);
-              for (std::int64_t i = 0; i < n; ++i) o[i] = v[i] - shift;
-            });
-      });
-  out = to(out, x.dtype());
-  if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::LogSoftmaxBackward>(x);
-    autograd::set_history(out, node);
-    node->result.save_output(out);
-  }
-  return out;
+Tensor nll_loss(const Tensor& input, const Tensor& targets,
+                const NllOptions& options) {
+  return autograd::loss_of_rows(autograd::autocast_wider(input), targets,
+                                "nll_loss",
+                                [&](const Tensor& x, const Tensor& t) {
+                                  return autograd::nll_rows(x, t, options);
+                                });
 }
 
-Tensor nll_loss(const Tensor& input, const Tensor& targets) {
+Tensor mse_loss(const Tensor& input, const Tensor& wanted,
+                Reduction reduction) {
   const Tensor x = autograd::autocast_wider(input);
-  autograd::check_nll(x, targets);
-  const Tensor in = autograd::widened(x.detach());
-  const auto classes = targets.to_vector<std::int64_t>();
-  Tensor out = empty({}, {.dtype = in.dtype()});
-  autograd::visit_floating(in.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
-    double total = 0;
-    const T* row = in.data<T>();
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      const std::int64_t target = classes[i];
-      if (target < 0 || target >= x.size(1)) {
-        throw InvalidArgument(absl::StrCat("nll_loss: target ", i, " is ",
-                                           target, ", but there are ",
-                                           x.size(1), " classes"));
-      }
-      total -= static_cast<double>(row[target * in.strides()[1]]);
-      row += in.strides()[0];
-    }
-    *out.data<T>() = static_cast<T>(total / static_cast<double>(x.size(0)));
-  });
-  out = to(out, x.dtype());
-  if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::NllLossBackward>(x);
-    node->targets.save(targets);
-    node->sizes = x.sizes();
+  const Tensor target = autograd::autocast_wider(wanted);
+  double share = 1.0;
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Tensor difference =
+        autograd::elementwise<autograd::functors::Sub>(x, target, "mse_loss");
+    const auto count = static_cast<double>(difference.num_elements());
+    if (reduction == Reduction::kMean) share = 1.0 / count;
+    out = reduction == Reduction::kNone
+              ? mul(difference, difference)
+              : full({}, autograd::sum_of_squares(difference) * share,
+                     {.dtype = x.dtype()});
+  }
+  if (autograd::needs_grad(x, target)) {
+    auto node = autograd::make_node<autograd::MseLossBackward>(x, target);
+    node->x.save(x);
+    node->target.save(target);
+    node->share = share;
     autograd::set_history(out, std::move(node));
   }
   return out;
-}
-
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
-  return nll_loss(log_softmax(logits), targets);
 }
 
 }  // namespace hvd

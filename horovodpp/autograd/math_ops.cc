@@ -4,7 +4,6 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 
@@ -38,6 +37,11 @@ struct PowBackward : SavesInput {
 struct SqrtBackward : SavesResult {
   const char* name() const override { return "SqrtBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (!is_grad_enabled()) {
+      results[0] = elementwise<functors::SqrtBackward>(
+          grads[0], result.unpack(*this), name());
+      return;
+    }
     results[0] = div(grads[0], mul(result.unpack(*this), 2.0));
   }
 };
@@ -62,6 +66,11 @@ struct CosBackward : SavesInput {
 struct TanhBackward : SavesResult {
   const char* name() const override { return "TanhBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (!is_grad_enabled()) {
+      results[0] = elementwise<functors::TanhBackward>(
+          grads[0], result.unpack(*this), name());
+      return;
+    }
     const Tensor y = result.unpack(*this);
     results[0] = mul(grads[0], 1.0 - mul(y, y));
   }
@@ -71,6 +80,11 @@ struct TanhBackward : SavesResult {
 struct SigmoidBackward : SavesResult {
   const char* name() const override { return "SigmoidBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (!is_grad_enabled()) {
+      results[0] = elementwise<functors::SigmoidBackward>(
+          grads[0], result.unpack(*this), name());
+      return;
+    }
     const Tensor y = result.unpack(*this);
     results[0] = mul(grads[0], mul(y, 1.0 - y));
   }
@@ -80,10 +94,46 @@ struct SigmoidBackward : SavesResult {
 struct ErfBackward : SavesInput {
   const char* name() const override { return "ErfBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (!is_grad_enabled()) {
+      results[0] = elementwise<functors::ErfBackward>(
+          grads[0], self.unpack(*this), name());
+      return;
+    }
     const Tensor x = self.unpack(*this);
     results[0] =
         mul(grads[0], mul(exp(neg(mul(x, x))), 2.0 * std::numbers::inv_sqrtpi));
   }
+};
+
+// y = x P(x), with P(x) the probability that a normal variable is below x, or
+// its approximation by tanh:  dx = dy (P(x) + x P'(x))
+struct GeluBackward : SavesInput {
+  const char* name() const override { return "GeluBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = self.unpack(*this);
+    const Tensor& grad = grads[0];
+    if (is_grad_enabled()) {
+      results[0] =
+          mul(grad, form == GeluForm::kExact ? exact_slope(x) : tanh_slope(x));
+    } else if (form == GeluForm::kExact) {
+      results[0] = elementwise<functors::GeluBackward>(grad, x, name());
+    } else {
+      results[0] = elementwise<functors::GeluTanhBackward>(grad, x, name());
+    }
+  }
+  static Tensor exact_slope(const Tensor& x) {
+    const Tensor below = (erf(x * (1.0 / std::numbers::sqrt2)) + 1.0) * 0.5;
+    return below + x * exp(x * x * -0.5) * (0.5 * functors::kGeluScale);
+  }
+  static Tensor tanh_slope(const Tensor& x) {
+    const Tensor square = x * x;
+    const Tensor t =
+        tanh(x * (square * functors::kGeluCubic + 1.0) * functors::kGeluScale);
+    const Tensor slope =
+        (square * (3.0 * functors::kGeluCubic) + 1.0) * functors::kGeluScale;
+    return (t + 1.0 + x * (1.0 - t * t) * slope) * 0.5;
+  }
+  GeluForm form = GeluForm::kExact;
 };
 
 // y = |x|:  dx = dy sign x
@@ -97,9 +147,8 @@ struct AbsBackward : SavesInput {
 };
 
 // y = f(x), whose node saves x.
-template <typename N, typename F>
-Tensor saving_input(const Tensor& x, const char* operation, F f) {
-  Tensor out = floating(x, operation, f);
+template <typename N>
+Tensor saving_input(const Tensor& x, Tensor out) {
   if (needs_grad(x)) {
     auto node = make_node<N>(x);
     node->self.save(x);
@@ -109,9 +158,8 @@ Tensor saving_input(const Tensor& x, const char* operation, F f) {
 }
 
 // y = f(x), whose node saves y.
-template <typename N, typename F>
-Tensor saving_result(const Tensor& x, const char* operation, F f) {
-  Tensor out = floating(x, operation, f);
+template <typename N>
+Tensor saving_result(const Tensor& x, Tensor out) {
   if (needs_grad(x)) {
     auto node = make_node<N>(x);
     set_history(out, node);
@@ -123,8 +171,11 @@ Tensor saving_result(const Tensor& x, const char* operation, F f) {
 }  // namespace
 }  // namespace autograd
 
+using autograd::elementwise;
+using autograd::floating;
 using autograd::saving_input;
 using autograd::saving_result;
+namespace functors = autograd::functors;
 
 Tensor pow(const Tensor& input, double exponent) {
   const Tensor x = autograd::autocast_wider(input);
@@ -142,42 +193,50 @@ Tensor pow(const Tensor& input, double exponent) {
 
 Tensor sqrt(const Tensor& x) {
   return saving_result<autograd::SqrtBackward>(
-      x, "sqrt", [](auto v) { return std::sqrt(v); });
+      x, elementwise<functors::Sqrt>(x, "sqrt"));
 }
 
 Tensor sin(const Tensor& x) {
   return saving_input<autograd::SinBackward>(
-      x, "sin", [](auto v) { return std::sin(v); });
+      x, floating(x, "sin", [](auto v) { return std::sin(v); }));
 }
 
 Tensor cos(const Tensor& x) {
   return saving_input<autograd::CosBackward>(
-      x, "cos", [](auto v) { return std::cos(v); });
+      x, floating(x, "cos", [](auto v) { return std::cos(v); }));
 }
 
 Tensor tanh(const Tensor& x) {
   return saving_result<autograd::TanhBackward>(
-      x, "tanh", [](auto v) { return std::tanh(v); });
+      x, elementwise<functors::Tanh>(x, "tanh"));
 }
 
 Tensor sigmoid(const Tensor& x) {
-  return saving_result<autograd::SigmoidBackward>(x, "sigmoid", [](auto v) {
-    return decltype(v)(1) / (decltype(v)(1) + std::exp(-v));
-  });
+  return saving_result<autograd::SigmoidBackward>(
+      x, elementwise<functors::Sigmoid>(x, "sigmoid"));
 }
 
 Tensor erf(const Tensor& x) {
   return saving_input<autograd::ErfBackward>(
-      x, "erf", [](auto v) { return std::erf(v); });
+      x, elementwise<functors::Erf>(x, "erf"));
 }
 
-Tensor gelu(const Tensor& x) {
-  return x * 0.5 * (erf(x * (1.0 / std::numbers::sqrt2)) + 1.0);
+Tensor gelu(const Tensor& x, GeluForm form) {
+  const bool exact = form == GeluForm::kExact;
+  Tensor out = exact ? elementwise<functors::Gelu>(x, "gelu")
+                     : elementwise<functors::GeluTanh>(x, "gelu");
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::GeluBackward>(x);
+    node->self.save(x);
+    node->form = form;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
 }
 
 Tensor abs(const Tensor& x) {
   return saving_input<autograd::AbsBackward>(
-      x, "abs", [](auto v) { return std::abs(v); });
+      x, elementwise<functors::Abs>(x, "abs"));
 }
 
 }  // namespace hvd

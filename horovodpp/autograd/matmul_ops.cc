@@ -1,67 +1,23 @@
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/blas.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/products.h"
 #include "horovodpp/autograd/record.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
 
-// Whether BLAS can read `x` where it lies, by rows or by columns; strides of
-// dimensions of one element do not matter.
-bool readable(std::int64_t inner_step, std::int64_t inner,
-              std::int64_t outer_step, std::int64_t outer) {
-  return (inner_step == 1 || inner == 1) &&
-         (outer_step >= std::max<std::int64_t>(inner, 1) || outer == 1);
-}
-
-template <typename T>
-blas::Matrix<const T> as_matrix(Tensor& x) {
-  const auto rows = x.sizes()[0];
-  const auto columns = x.sizes()[1];
-  if (readable(x.strides()[1], columns, x.strides()[0], rows)) {
-    return {x.data<T>(), std::max({x.strides()[0], columns, std::int64_t{1}})};
-  }
-  if (readable(x.strides()[0], rows, x.strides()[1], columns)) {
-    return {x.data<T>(), std::max({x.strides()[1], rows, std::int64_t{1}}),
-            true};
-  }
-  x = clone(x);
-  return {x.data<T>(), std::max<std::int64_t>(columns, 1)};
-}
-
-// [m,k] [k,n] -> [m,n], not recorded. 16-bit operands are multiplied and added
-// up in float32.
-Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
-  NoGrad no_grad;
-  Tensor a = widened(left);
-  Tensor b = widened(right);
-  const blas::GemmSize size{a.sizes()[0], b.sizes()[1], a.sizes()[1]};
-  if (size.m == 0 || size.n == 0 || size.k == 0) {
-    return zeros({size.m, size.n}, {.dtype = left.dtype()});
-  }
-  Tensor out = empty({size.m, size.n}, {.dtype = a.dtype()});
-  visit_floating(a.dtype(), operation, [&]<typename T>(TypeTag<T>) {
-    blas::gemm(size, as_matrix<T>(a), as_matrix<T>(b),
-               blas::Matrix<T>{out.data<T>(), size.n});
-  });
-  return to(out, left.dtype());
-}
-
-// c = a b:  da = dc b^T,  db = a^T dc
+// c = a b:  da = dc b^T,  db = a^T dc; the engine sums over what was repeated.
 struct MatmulBackward : Node {
   const char* name() const override { return "MatmulBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     if (wants(0)) {
-      results[0] = matmul(grads[0], transpose(b.unpack(*this), 0, 1));
+      results[0] = matmul(grads[0], transpose(b.unpack(*this), -2, -1));
     }
     if (wants(1)) {
-      results[1] = matmul(transpose(a.unpack(*this), 0, 1), grads[0]);
+      results[1] = matmul(transpose(a.unpack(*this), -2, -1), grads[0]);
     }
   }
   void release_saved() override {
@@ -92,6 +48,23 @@ struct LinearBackward : Node {
   SavedTensor weight;
 };
 
+void check_matmul(const Tensor& a, const Tensor& b) {
+  check_same_dtype(a, b, "matmul");
+  const bool vectors = a.dim() == 0 || b.dim() == 0;
+  if (!vectors && a.size(-1) == b.size(b.dim() == 1 ? 0 : -2)) return;
+  throw InvalidArgument(
+      absl::StrCat("matmul: shapes ", a.shape().to_string(), " and ",
+                   b.shape().to_string(), " do not multiply; wanted are ",
+                   "[..., m, k] and [..., k, n], or [k] for a vector"));
+}
+
+// [..., n] as [rows, n].
+Tensor as_matrix(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (std::int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
+  return reshape(x, {rows, x.size(-1)});
+}
+
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_same_dtype(x, weight, "linear");
   if (bias.defined()) check_same_dtype(x, bias, "linear");
@@ -108,9 +81,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 void add_to_rows(const Tensor& rows, const Tensor& bias) {
-  visit_any_floating(rows.dtype(), "linear", [&]<typename T>(TypeTag<T>) {
-    map2<T>(rows, rows, bias, [](auto a, auto b) { return a + b; });
-  });
+  run<functors::Add>({.out = rows, .x = rows, .y = &bias}, "linear");
 }
 
 }  // namespace
@@ -119,12 +90,15 @@ void add_to_rows(const Tensor& rows, const Tensor& bias) {
 Tensor matmul(const Tensor& left, const Tensor& right) {
   const Tensor a = autograd::autocast_lower(left);
   const Tensor b = autograd::autocast_lower(right);
-  autograd::check_same_dtype(a, b, "matmul");
-  if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0)) {
-    throw InvalidArgument(
-        absl::StrCat("matmul: shapes ", a.shape().to_string(), " and ",
-                     b.shape().to_string(),
-                     " do not multiply; wanted are [m, k] and [k, n]"));
+  autograd::check_matmul(a, b);
+  if (a.dim() == 1) {
+    return squeeze(matmul(unsqueeze(a, 0), b), b.dim() == 1 ? -1 : -2);
+  }
+  if (b.dim() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  if (a.dim() > 2 && b.dim() == 2) {
+    autograd::Dims sizes = a.sizes();
+    sizes[sizes.size() - 1] = b.size(1);
+    return reshape(matmul(autograd::as_matrix(a), b), sizes);
   }
   Tensor out = autograd::product(a, b, "matmul");
   if (autograd::needs_grad(a, b)) {
@@ -136,6 +110,36 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   return out;
 }
 
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  autograd::check_same_dtype(a, b, "bmm");
+  if (a.dim() != 3 || b.dim() != 3 || a.size(0) != b.size(0) ||
+      a.size(2) != b.size(1)) {
+    throw InvalidArgument(absl::StrCat(
+        "bmm: shapes ", a.shape().to_string(), " and ", b.shape().to_string(),
+        " do not multiply; wanted are [n, m, k] and [n, k, p]"));
+  }
+  return matmul(a, b);
+}
+
+Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
+             const AddmmOptions& options) {
+  if (a.defined() && b.defined() && (a.dim() != 2 || b.dim() != 2)) {
+    throw InvalidArgument(absl::StrCat("addmm: shapes ", a.shape().to_string(),
+                                       " and ", b.shape().to_string(),
+                                       " are not [m, k] and [k, n]"));
+  }
+  Tensor out = matmul(a, b);
+  if (options.alpha != 1.0) out = mul(out, options.alpha);
+  // What is multiplied by 0 does not count, not even its NaN.
+  if (options.beta == 0.0) return out;
+  if (!autograd::broadcasts_to(x.sizes(), out.sizes())) {
+    throw InvalidArgument(absl::StrCat(
+        "addmm: shape ", x.shape().to_string(), " does not broadcast to ",
+        out.shape().to_string(), ", the shape of the product"));
+  }
+  return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
+}
+
 Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
   const Tensor x = autograd::autocast_lower(input);
   const Tensor weight = autograd::autocast_lower(matrix);
@@ -144,10 +148,7 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
   if (x.dim() != 2) {
     autograd::Dims sizes = x.sizes();
     sizes[sizes.size() - 1] = weight.size(0);
-    std::int64_t rows = 1;
-    for (std::size_t d = 0; d + 1 < sizes.size(); ++d) rows *= sizes[d];
-    return reshape(linear(reshape(x, {rows, weight.size(1)}), weight, bias),
-                   sizes);
+    return reshape(linear(autograd::as_matrix(x), weight, bias), sizes);
   }
   Tensor out = autograd::product(
       x,

@@ -1,21 +1,15 @@
-#include <cmath>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/rows.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
-
-// x with dimension `dim` last, contiguous, as [rows, n].
-Tensor as_rows(const Tensor& x, std::int64_t dim) {
-  const Tensor moved = clone(transpose(x, dim, -1));
-  const std::int64_t n = moved.size(-1);
-  return view(moved, {n == 0 ? 0 : moved.num_elements() / n, n});
-}
 
 // The element that `indices`, of `dim` 1, names along `dim`; and back: a tensor
 // of `sizes` with `values` there and 0 elsewhere.
@@ -98,55 +92,89 @@ Tensor take_backward(const Tensor& values, const Tensor& indices,
   return out;
 }
 
-template <typename T>
-std::int64_t largest_of(const T* row, std::int64_t n) {
+// The first of the elements that none is before; NaN is before everything.
+template <typename T, typename Before>
+std::int64_t first_of(const T* row, std::int64_t n, Before before) {
   std::int64_t best = 0;
-  for (std::int64_t i = 1; i < n; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     const auto value = loaded(row[i]);
-    const auto found = loaded(row[best]);
-    const bool is_nan = value != value;
-    const bool found_nan = found != found;
-    if (!found_nan && (is_nan || value > found)) best = i;
+    if (value != value) return i;
+    if (before(value, loaded(row[best]))) best = i;
   }
   return best;
+}
+
+struct Largest {
+  static constexpr const char* kName = "max";
+  template <typename T>
+  static std::int64_t find(const T* row, std::int64_t n) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<std::int64_t>(
+          rows::argmax(row, static_cast<std::size_t>(n)));
+    } else {
+      return first_of(row, n, std::greater<>());
+    }
+  }
+};
+
+struct Smallest {
+  static constexpr const char* kName = "min";
+  template <typename T>
+  static std::int64_t find(const T* row, std::int64_t n) {
+    return first_of(row, n, std::less<>());
+  }
+};
+
+template <typename Which>
+MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
+  check_defined(x, Which::kName);
+  const std::size_t d = checked_dim(dim, x.sizes().size(), Which::kName);
+  if (x.sizes()[d] == 0) {
+    throw InvalidArgument(absl::StrCat(Which::kName, ": dimension ", d,
+                                       " of shape ", x.shape().to_string(),
+                                       " has no element"));
+  }
+  const auto along = static_cast<std::int64_t>(d);
+  Tensor found;
+  {
+    NoGrad no_grad;
+    const Tensor in = transpose(x.detach(), along, -1).contiguous();
+    const std::int64_t n = in.size(-1);
+    Dims sizes = in.sizes();
+    sizes[sizes.size() - 1] = 1;
+    found = empty(sizes, {.dtype = DType::kI64});
+    auto* places = found.data<std::int64_t>();
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      for (std::int64_t r = 0; r < found.num_elements(); ++r) {
+        places[r] = Which::find(in.data<T>() + r * n, n);
+      }
+    });
+    found = transpose(found, along, -1).contiguous();
+  }
+  Tensor values = take(x, found, along);
+  if (keepdim) return {values, found};
+  return {squeeze(values, along), squeeze(found, along).detach()};
 }
 
 }  // namespace
 }  // namespace autograd
 
 MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim) {
-  autograd::check_defined(x, "max");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "max");
-  if (x.sizes()[d] == 0) {
-    throw InvalidArgument(absl::StrCat("max: dimension ", d, " of shape ",
-                                       x.shape().to_string(),
-                                       " has no element"));
-  }
-  const auto along = static_cast<std::int64_t>(d);
-  autograd::Dims sizes = x.sizes();
-  sizes[d] = 1;
-  autograd::Dims moved = transpose(x.detach(), along, -1).sizes();
-  moved[moved.size() - 1] = 1;
-  Tensor found = empty(moved, {.dtype = DType::kI64});
-  {
-    NoGrad no_grad;
-    const Tensor rows = autograd::as_rows(x, along);
-    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-      for (std::int64_t r = 0; r < rows.size(0); ++r) {
-        found.data<std::int64_t>()[r] = autograd::largest_of(
-            rows.data<T>() + r * rows.size(1), rows.size(1));
-      }
-    });
-    found = clone(transpose(found, along, -1));
-  }
-  Tensor values = autograd::take(x, found, along);
-  if (keepdim) return {values, found};
-  return {squeeze(values, along), squeeze(found, along).detach()};
+  return autograd::extreme<autograd::Largest>(x, dim, keepdim);
 }
 
 Tensor max(const Tensor& x) {
   autograd::check_defined(x, "max");
   return max(reshape(x, {-1}), 0).values;
+}
+
+MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return autograd::extreme<autograd::Smallest>(x, dim, keepdim);
+}
+
+Tensor min(const Tensor& x) {
+  autograd::check_defined(x, "min");
+  return min(reshape(x, {-1}), 0).values;
 }
 
 }  // namespace hvd

@@ -10,8 +10,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/autograd/attention.h"  // IWYU pragma: export
 #include "horovodpp/autograd/dims.h"
-#include "horovodpp/autograd/spatial_ops.h"
+#include "horovodpp/autograd/dropout.h"      // IWYU pragma: export
+#include "horovodpp/autograd/lookups.h"      // IWYU pragma: export
+#include "horovodpp/autograd/losses.h"       // IWYU pragma: export
+#include "horovodpp/autograd/lstm.h"         // IWYU pragma: export
+#include "horovodpp/autograd/shifts.h"       // IWYU pragma: export
+#include "horovodpp/autograd/spatial_ops.h"  // IWYU pragma: export
 #include "horovodpp/autograd/tensor.h"
 
 namespace hvd {
@@ -36,8 +42,14 @@ Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + e^-x)
 Tensor erf(const Tensor& x);
-Tensor gelu(const Tensor& x);  // x (1 + erf(x / sqrt 2)) / 2
-Tensor abs(const Tensor& x);   // Its derivative at 0 is 0.
+// kExact: x (1 + erf(x / sqrt 2)) / 2.
+// kTanh:  x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+enum class GeluForm { kExact, kTanh };
+Tensor gelu(const Tensor& x, GeluForm form = GeluForm::kExact);
+Tensor abs(const Tensor& x);  // Its derivative at 0 is 0.
+
+// min(max(x, low), high); NaN stays NaN. Its derivative at a bound is 1.
+Tensor clamp(const Tensor& x, double low, double high);
 
 // --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable ---
 Tensor eq(const Tensor& a, const Tensor& b);  // a ~ b, as the others
@@ -93,25 +105,37 @@ struct MaxResult {
   Tensor indices;
 };
 MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim = false);
+// The same for the smallest; NaN is smaller than everything.
+Tensor min(const Tensor& x);
+using MinResult = MaxResult;
+MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 // Where the largest element of the last dimension lies: x [..., n] -> int64
 // [...]. The first of equals. Not differentiable.
 Tensor argmax(const Tensor& x);
 
 // --- Products: matmul_ops.cc ---
-Tensor matmul(const Tensor& a, const Tensor& b);  // [m,k] [k,n] -> [m,n]
+// [..., m, k] [..., k, n] -> [..., m, n], whose other dimensions ~. A vector [k]
+// is taken as [1, k] on the left, [k, 1] on the right, and that 1 goes again.
+Tensor matmul(const Tensor& a, const Tensor& b);
+// [n, m, k] [n, k, p] -> [n, m, p]
+Tensor bmm(const Tensor& a, const Tensor& b);
+struct AddmmOptions {
+  double beta = 1.0;
+  double alpha = 1.0;
+};
+// beta x + alpha a b:  x ~ [m, n], a [m, k], b [k, n] -> [m, n]
+Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
+             const AddmmOptions& options = {});
 // x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined ->
 // [..., out]
 Tensor linear(const Tensor& x, const Tensor& weight,
               const Tensor& bias = Tensor());
 
-// --- Losses: loss_ops.cc ---
-// x - ln sum e^x over the last dimension.
-Tensor log_softmax(const Tensor& x);
-// -1/n sum_i log_probabilities[i, targets[i]]:  [n,classes], int64 [n] -> []
-//   InvalidArgument  a target is no class
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets);
-// nll_loss(log_softmax(logits), targets)
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
+// --- Softmax: softmax_ops.cc ---
+// e^x / sum e^x, along a dimension.
+Tensor softmax(const Tensor& x, std::int64_t dim);
+// x - ln sum e^x
+Tensor log_softmax(const Tensor& x, std::int64_t dim = -1);
 
 // --- Views: view_ops.cc, slice_ops.cc. They see each other's writes ---
 // The same elements, row by row, in other sizes, of which one may be -1: a view
@@ -169,6 +193,9 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
 
 // grad where result > 0, else 0: the gradient of relu.
 Tensor relu_backward(const Tensor& grad, const Tensor& result);
+
+// The sum of the squares of all elements, added up in double. Not recorded.
+double sum_of_squares(const Tensor& x);
 
 // x summed down to `sizes`, which broadcast to its own.
 Tensor sum_to(const Tensor& x, const Dims& sizes);

@@ -7,37 +7,47 @@
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/rows.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
 
-// Eight sums side by side, which the compiler keeps in vector registers; always
-// in the same order. Blocks are added up in double, so that the error of a long
-// float sum does not grow with its length.
 template <typename T>
 T sum_row(const T* x, std::int64_t n, std::int64_t step) {
-  constexpr std::int64_t kLanes = 8;
-  constexpr std::int64_t kBlock = 1024;
-  using Total = std::conditional_t<std::is_integral_v<T>, T, double>;
-  Total total = 0;
-  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
-    const std::int64_t end = std::min(n, begin + kBlock);
-    std::array<T, kLanes> lanes{};
-    std::int64_t i = begin;
+  if constexpr (std::is_floating_point_v<T>) {
     if (step == 1) {
-      for (; i + kLanes <= end; i += kLanes) {
-        for (std::int64_t l = 0; l < kLanes; ++l) {
-          lanes[static_cast<std::size_t>(l)] += x[i + l];
-        }
-      }
+      return static_cast<T>(rows::sum(x, static_cast<std::size_t>(n)));
     }
-    for (; i < end; ++i) {
-      lanes[static_cast<std::size_t>(i % kLanes)] += x[i * step];
+    double total = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      total += static_cast<double>(x[i * step]);
     }
-    for (T lane : lanes) total += static_cast<Total>(lane);
+    return static_cast<T>(total);
+  } else {
+    T total = 0;
+    for (std::int64_t i = 0; i < n; ++i) total += x[i * step];
+    return total;
   }
-  return static_cast<T>(total);
+}
+
+// Columns of a matrix, if the walk is over such, whose rows lie side by side.
+template <typename T>
+bool sum_columns(const Walk<2>& walk, T* out, const T* x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto [so, sx] = walk.row_steps();
+    if (walk.rank() != 2 || so != 1 || sx != 1 || walk.steps(0)[0] != 0) {
+      return false;
+    }
+    if (walk.size(0) > 0 && walk.row_size() > 0) {
+      rows::add_columns(x, static_cast<std::size_t>(walk.size(0)),
+                        walk.steps(0)[1], out,
+                        static_cast<std::size_t>(walk.row_size()));
+    }
+    return true;
+  } else {
+    return false;
+  }
 }
 
 // out, zeroed, += x; the strides of `out` are 0 in the dimensions that go.
@@ -45,6 +55,7 @@ template <typename T>
 void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
   const T* in = x.data<T>();
   const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
+  if (sum_columns(walk, out, in)) return;
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
@@ -52,12 +63,40 @@ void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
     const T* row = in + at[1];
     if (so == 0) {
       *o += sum_row(row, n, sx);
-    } else if (so == 1 && sx == 1) {
-      for (std::int64_t i = 0; i < n; ++i) o[i] += row[i];
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) o[i * so] += row[i * sx];
+      return;
     }
+    if constexpr (std::is_floating_point_v<T>) {
+      if (so == 1 && sx == 1) {
+        rows::apply<functors::Add>(o, row, T(0), o,
+                                   static_cast<std::size_t>(n));
+        return;
+      }
+    }
+    for (std::int64_t i = 0; i < n; ++i) o[i * so] += row[i * sx];
   });
+}
+
+// x with the dimensions in the order in which it lies in memory, and the strides
+// of the result likewise: sums do not care, and walks are shortest so.
+struct Ordered {
+  Tensor x;
+  Dims out_strides;
+};
+Ordered in_memory_order(const Tensor& x, const Dims& out_strides) {
+  std::array<std::size_t, Dims::kMax> order{};
+  const std::size_t rank = x.sizes().size();
+  for (std::size_t d = 0; d < rank; ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.begin() + rank,
+                   [&](std::size_t a, std::size_t b) {
+                     return x.strides()[a] > x.strides()[b];
+                   });
+  Dims sizes, strides, out;
+  for (std::size_t d = 0; d < rank; ++d) {
+    sizes.push_back(x.sizes()[order[d]]);
+    strides.push_back(x.strides()[order[d]]);
+    out.push_back(out_strides[order[d]]);
+  }
+  return {alias(x, sizes, strides, x.storage_offset()), out};
 }
 
 struct Reduction {
@@ -119,7 +158,8 @@ Tensor reduced(const Tensor& input, const Reduction& reduction, bool keepdim,
       reduction.kept, contiguous_strides(reduction.kept), x.sizes());
   visit_arithmetic(x.dtype(), "sum", [&]<typename T>(TypeTag<T>) {
     if constexpr (sizeof(T) >= sizeof(float)) {
-      sum_into(out.data<T>(), strides, x);
+      const auto [ordered, steps] = in_memory_order(x, strides);
+      sum_into(out.data<T>(), steps, ordered);
       if (!is_mean) return;
       map<T, T>(out, out,
                 [f = static_cast<T>(reduction.count)](T v) { return v / f; });
@@ -149,6 +189,18 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
 }
 
 }  // namespace
+
+double sum_of_squares(const Tensor& x) {
+  check_defined(x, "sum_of_squares");
+  NoGrad no_grad;
+  const Tensor in = widened(x.detach()).contiguous();
+  double total = 0;
+  visit_floating(in.dtype(), "sum_of_squares", [&]<typename T>(TypeTag<T>) {
+    const auto n = static_cast<std::size_t>(in.num_elements());
+    total = rows::dot(in.data<T>(), in.data<T>(), n);
+  });
+  return total;
+}
 
 Tensor sum_to(const Tensor& x, const Dims& sizes) {
   if (x.sizes() == sizes) return x;

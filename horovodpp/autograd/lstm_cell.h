@@ -1,0 +1,36 @@
+// One step of one sample of an LSTM: what happens to its gates between the
+// products. For float in vectors.
+#pragma once
+
+#include <cstddef>
+
+namespace hvd::autograd {
+
+// Gates lie one after the other, n elements each: i, f, g, o.
+template <typename T>
+struct LstmStep {
+  T* gates;
+  const T* c_before;
+  T* c;
+  T* h;
+  std::size_t n;
+};
+
+// Gates, as sums, become what they let through; then c and h.
+void lstm_forward(const LstmStep<float>& step);
+void lstm_forward(const LstmStep<double>& step);
+
+template <typename T>
+struct LstmStepBackward {
+  const T* gates;  // As lstm_forward left them.
+  const T* c_before;
+  const T* c;
+  const T* dh;
+  T* dc;      // That of c becomes that of c_before.
+  T* dgates;  // Of the sums.
+  std::size_t n;
+};
+void lstm_backward(const LstmStepBackward<float>& step);
+void lstm_backward(const LstmStepBackward<double>& step);
+
+}  // namespace hvd::autograd
