@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "horovodpp/runtime/submissions.h"
+#include "horovodpp/transport/doorbell.h"
 
 namespace hvd::runtime {
 namespace {
@@ -36,10 +38,11 @@ class DeskTest : public ::testing::Test {
           .submit =
               [this](SubmissionPtr s) { submitted_.push_back(std::move(s)); },
           .wait_for =
-              [this](const coordinator::Key& key, const Ready&) {
-                waited_for_.push_back(key.name);
+              [this](const SubmissionPtr& awaited, const Ready&) {
+                waited_for_.push_back(awaited->request.key.name);
                 submitted_.front()->done(Results());
               },
+          .rouse = [] {},
           .thrown = [this](const std::string& what) { thrown_ = what; }});
 };
 
@@ -145,7 +148,8 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
         Desk::Counter{
             .submit =
                 [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
-            .wait_for = [](const coordinator::Key&, const Ready&) {},
+            .wait_for = [](const SubmissionPtr&, const Ready&) {},
+            .rouse = [] {},
             .thrown = [](const std::string&) {}});
     const Future<void> done = desk->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
@@ -153,6 +157,38 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
     desk.reset();
     waiter.join();
   }
+}
+
+// The job goes on without the desk, so nothing else would wake him.
+TEST_F(DeskTest, OneWhoSleepsAtTheCounterIsRousedWhenTheDeskGoes) {
+  std::vector<SubmissionPtr> handed_in;
+  std::atomic<bool> is_there{false};
+  transport::Doorbell bell;
+  auto desk = std::make_unique<Desk>(
+      sets_,
+      Desk::Counter{
+          .submit = [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
+          .wait_for =
+              [&](const SubmissionPtr&, const Ready& ready) {
+                constexpr auto kAs = transport::Doorbell::Listener::kDriver;
+                while (!ready()) {
+                  const std::uint32_t ticket = bell.listen(kAs);
+                  is_there.store(true);
+                  is_there.notify_all();
+                  if (!ready()) {
+                    bell.sleep(kAs, ticket, std::chrono::nanoseconds(-1));
+                  }
+                  bell.leave(kAs);
+                }
+              },
+          .rouse = [&] { bell.ring(); },
+          .thrown = [](const std::string&) {}});
+  const Future<void> done = desk->in_place(built(), {});
+  std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
+  is_there.wait(false);
+  desk.reset();
+  handed_in[0]->done(absl::CancelledError("the end"));
+  waiter.join();
 }
 
 }  // namespace
