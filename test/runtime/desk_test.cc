@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "horovodpp/runtime/submissions.h"
-#include "horovodpp/transport/doorbell.h"
 
 namespace hvd::runtime {
 namespace {
@@ -162,30 +161,24 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
 // The job goes on without the desk, so nothing else would wake him.
 TEST_F(DeskTest, OneWhoSleepsAtTheCounterIsRousedWhenTheDeskGoes) {
   std::vector<SubmissionPtr> handed_in;
-  std::atomic<bool> is_there{false};
-  transport::Doorbell bell;
+  std::latch is_there(1);
+  std::latch is_roused(1);
   auto desk = std::make_unique<Desk>(
       sets_,
       Desk::Counter{
           .submit = [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
           .wait_for =
               [&](const SubmissionPtr&, const Ready& ready) {
-                constexpr auto kAs = transport::Doorbell::Listener::kDriver;
-                while (!ready()) {
-                  const std::uint32_t ticket = bell.listen(kAs);
-                  is_there.store(true);
-                  is_there.notify_all();
-                  if (!ready()) {
-                    bell.sleep(kAs, ticket, std::chrono::nanoseconds(-1));
-                  }
-                  bell.leave(kAs);
-                }
+                EXPECT_FALSE(ready());
+                is_there.count_down();
+                is_roused.wait();
+                EXPECT_TRUE(ready());
               },
-          .rouse = [&] { bell.ring(); },
+          .rouse = [&] { is_roused.count_down(); },
           .thrown = [](const std::string&) {}});
   const Future<void> done = desk->in_place(built(), {});
   std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
-  is_there.wait(false);
+  is_there.wait();
   desk.reset();
   handed_in[0]->done(absl::CancelledError("the end"));
   waiter.join();
