@@ -26,8 +26,11 @@ struct Doom {
 
 class DoomedWires : public RelayedWires {
  public:
-  DoomedWires(transport::LoopbackWorld& world, int rank)
-      : RelayedWires(world.communicator(rank)), world_(world) {}
+  DoomedWires(transport::LoopbackWorld& world, int rank,
+              std::latch& survivors_know)
+      : RelayedWires(world.communicator(rank)),
+        world_(world),
+        survivors_know_(survivors_know) {}
 
   void die_after(const Doom& doom) {
     chunks_ = doom.chunks;
@@ -53,11 +56,15 @@ class DoomedWires : public RelayedWires {
 
  private:
   static absl::Status gone() { return absl::AbortedError("is dead"); }
+  // The dead do nothing more while others look.
   void die() {
-    if (!is_dead_.exchange(true)) world_.kill(rank());
+    if (is_dead_.exchange(true)) return;
+    world_.kill(rank());
+    survivors_know_.wait();
   }
 
   transport::LoopbackWorld& world_;
+  std::latch& survivors_know_;
   std::atomic<bool> is_doomed_{false};
   std::atomic<bool> is_dead_{false};
   std::atomic<int> chunks_{0};
@@ -73,7 +80,7 @@ void expect_named_death(int victim, const Doom& doom) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto wires = std::make_unique<DoomedWires>(world, rank);
+      auto wires = std::make_unique<DoomedWires>(world, rank, survivors_know);
       DoomedWires& doomed = *wires;
       auto job = Runtime::start({}, std::move(wires));
       ASSERT_EQ(job.status(), absl::OkStatus());
@@ -90,7 +97,7 @@ void expect_named_death(int victim, const Doom& doom) {
       if (rank == victim) doomed.die_after(doom);
       const absl::Status status = reduce();
       EXPECT_TRUE(absl::IsAborted(status)) << status;
-      if (rank == victim) return survivors_know.wait();
+      if (rank == victim) return;
       EXPECT_THAT(suite::text_of(status),
                   HasSubstr("rank " + std::to_string(victim) + " (host "));
       EXPECT_THAT(suite::text_of(status), HasSubstr("SIGKILL"));
