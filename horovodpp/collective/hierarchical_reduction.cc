@@ -74,7 +74,7 @@ HierarchicalReduction::HierarchicalReduction(const HierarchicalSeat& seat,
 absl::Status HierarchicalReduction::run(ShmBoard::Label label,
                                         const Deliver& deliver) {
   HVD_RETURN_IF_ERROR(call_on_board(seat_.board, seat_.node_ranks, label, [&] {
-    return reduce_on_node(block_at(0), seat_.watch);
+    return reduce_on_node(block_at(0));
   }));
   HVD_RETURN_IF_ERROR(reduce_first_between_nodes());
   label.second = true;
@@ -90,14 +90,17 @@ absl::Status HierarchicalReduction::go_on(LaneTraffic& traffic,
   for (std::int64_t next = 1; next < blocks(); ++next) {
     const Block block = block_at(next);
     TrafficWatch before(seat_.watch, traffic);
-    HVD_RETURN_IF_ERROR(reduce_on_node(block, before));
+    meanwhile_ = &before;
+    HVD_RETURN_IF_ERROR(reduce_on_node(block));
     HVD_RETURN_IF_ERROR(seat_.link.drive([&] { return traffic.advance(); }));
     traffic.begin(traffic_of(block));
-    TrafficWatch meanwhile(seat_.watch, traffic);
-    HVD_RETURN_IF_ERROR(spread_on_node(block_at(next - 1), deliver, meanwhile));
+    TrafficWatch now(seat_.watch, traffic);
+    meanwhile_ = &now;
+    HVD_RETURN_IF_ERROR(spread_on_node(block_at(next - 1), deliver));
+    meanwhile_ = nullptr;
   }
   HVD_RETURN_IF_ERROR(seat_.link.drive([&] { return traffic.advance(); }));
-  return spread_on_node(block_at(blocks() - 1), deliver, seat_.watch);
+  return spread_on_node(block_at(blocks() - 1), deliver);
 }
 
 HierarchicalReduction::Block HierarchicalReduction::block_at(
@@ -154,8 +157,7 @@ LaneData HierarchicalReduction::data_of(const Block& block,
 
 // A slot holds a part of each place's share, so that all reduce all the time;
 // what this rank reduces of its own needs no copy.
-absl::Status HierarchicalReduction::reduce_on_node(const Block& block,
-                                                   transport::Watch& watch) {
+absl::Status HierarchicalReduction::reduce_on_node(const Block& block) {
   constexpr std::int64_t kWholeLines = 128;
   const int places = seat_.lanes.places();
   const int self = seat_.lanes.place();
@@ -178,8 +180,10 @@ absl::Status HierarchicalReduction::reduce_on_node(const Block& block,
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     const Range part = part_of(self, block, i, length);
     reduce_part(data_of(block, part), place_in_slot(self), step);
+    keep_traffic_going();
   };
-  return step_on_node(seat_.board, parts_in(block, length), watch, fill, drain);
+  return step_on_node(seat_.board, parts_in(block, length), watch(), fill,
+                      drain);
 }
 
 void HierarchicalReduction::reduce_part(const LaneData& part, std::size_t at,
@@ -262,8 +266,7 @@ absl::Status HierarchicalReduction::reduce_by_doubling(
 }
 
 absl::Status HierarchicalReduction::spread_on_node(const Block& block,
-                                                   const Deliver& deliver,
-                                                   transport::Watch& watch) {
+                                                   const Deliver& deliver) {
   const int places = seat_.lanes.places();
   const int self = seat_.lanes.place();
   const auto length = static_cast<std::int64_t>(slot_elements());
@@ -284,8 +287,10 @@ absl::Status HierarchicalReduction::spread_on_node(const Block& block,
               place == self ? data_of(block, part).results
                             : seat_.slot(place, step));
     }
+    keep_traffic_going();
   };
-  return step_on_node(seat_.board, parts_in(block, length), watch, fill, drain);
+  return step_on_node(seat_.board, parts_in(block, length), watch(), fill,
+                      drain);
 }
 
 }  // namespace hvd::collective

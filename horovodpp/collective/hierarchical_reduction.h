@@ -127,14 +127,20 @@ class HierarchicalReduction {
   std::uint64_t parts_in(const Block& block, std::int64_t length) const;
   std::size_t slot_elements() const;
 
-  absl::Status reduce_on_node(const Block& block, transport::Watch& watch);
+  absl::Status reduce_on_node(const Block& block);
+  transport::Watch& watch() const {
+    return meanwhile_ != nullptr ? *meanwhile_ : seat_.watch;
+  }
   void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
   absl::Status reduce_first_between_nodes();
   absl::Status reduce_by_doubling(const LaneTraffic::Lane& lane);
   std::deque<LaneTraffic::Lane> traffic_of(const Block& block);
   absl::Status go_on(LaneTraffic& traffic, const Deliver& deliver);
-  absl::Status spread_on_node(const Block& block, const Deliver& deliver,
-                              transport::Watch& watch);
+  // Between the steps of a stage on the board.
+  void keep_traffic_going() const {
+    if (meanwhile_ != nullptr) meanwhile_->keep_going();
+  }
+  absl::Status spread_on_node(const Block& block, const Deliver& deliver);
   LaneData data_of(const Block& block, const Range& range) const;
 
   const HierarchicalSeat seat_;
@@ -145,6 +151,8 @@ class HierarchicalReduction {
   const std::size_t doubling_bytes_;
   const Needed& needed_;
   std::vector<PieceStream> inputs_;  // At each place's share.
+  // What goes on beside the stages on the board; nullptr: nothing.
+  TrafficWatch* meanwhile_ = nullptr;
 };
 
 }  // namespace hvd::collective

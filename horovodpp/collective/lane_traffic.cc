@@ -26,10 +26,15 @@ absl::StatusOr<Advance> LaneTraffic::advance() {
 
 absl::Status TrafficWatch::check() {
   HVD_RETURN_IF_ERROR(watch_.check());
-  if (is_done_) return absl::OkStatus();
-  HVD_ASSIGN_OR_RETURN(const Advance state, traffic_.advance());
-  is_done_ = state == Advance::kDone;
-  return absl::OkStatus();
+  keep_going();
+  return failure_;
+}
+
+void TrafficWatch::keep_going() {
+  if (is_done_ || !failure_.ok()) return;
+  const absl::StatusOr<Advance> state = traffic_.advance();
+  failure_ = state.status();
+  is_done_ = state.ok() && *state == Advance::kDone;
 }
 
 std::optional<std::chrono::steady_clock::time_point> TrafficWatch::verdict_due()

@@ -63,6 +63,8 @@ class TrafficWatch : public transport::Watch {
   TrafficWatch(transport::Watch& watch, LaneTraffic& traffic)
       : watch_(watch), traffic_(traffic) {}
   absl::Status check() override;
+  // For whoever never has to wait; check() reports what is wrong.
+  void keep_going();
   // Messages ring no bell.
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override;
@@ -71,6 +73,7 @@ class TrafficWatch : public transport::Watch {
   transport::Watch& watch_;
   LaneTraffic& traffic_;
   bool is_done_ = false;
+  absl::Status failure_;
 };
 
 }  // namespace hvd::collective
