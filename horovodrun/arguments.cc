@@ -29,6 +29,22 @@ struct RawOptions {
   std::string mpi_arguments;
   std::string output_filename;
   std::vector<std::string> network_interfaces;
+  Environment settings;
+};
+
+// --name and --no-name, which give ranks `variable` as 1 and 0. Neither: they
+// inherit it.
+struct Switch {
+  const char* name;
+  const char* variable;
+  const char* what;
+};
+
+constexpr Switch kSwitches[] = {
+    {"hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE",
+     "Reduce within each node before between nodes"},
+    {"hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER",
+     "Gather between nodes by all ranks of a node"},
 };
 
 class HelpFormatter : public CLI::Formatter {
@@ -38,6 +54,17 @@ class HelpFormatter : public CLI::Formatter {
     return "Usage: horovodrun -np N [options] command [arguments]\n";
   }
 };
+
+void declare_switch(CLI::App& app, const Switch& which, RawOptions& raw) {
+  const auto set = [&raw, &which](const char* value) {
+    return [&raw, &which, value] { raw.settings[which.variable] = value; };
+  };
+  CLI::Option* on = app.add_flag_callback(
+      absl::StrCat("--", which.name), set("1"),
+      absl::StrCat(which.what, "; default ", which.variable, ", else so"));
+  app.add_flag_callback(absl::StrCat("--no-", which.name), set("0"), "Do not")
+      ->excludes(on);
+}
 
 void declare_options(CLI::App& app, RawOptions& raw) {
   app.formatter(std::make_shared<HelpFormatter>());
@@ -75,6 +102,7 @@ void declare_options(CLI::App& app, RawOptions& raw) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAMES");
+  for (const Switch& which : kSwitches) declare_switch(app, which, raw);
 }
 
 // Where the command begins: the first word that is neither an option nor the
@@ -160,6 +188,7 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
   arguments.start_timeout = std::chrono::seconds(raw.start_timeout);
   arguments.output_filename = raw.output_filename;
   arguments.network_interfaces = raw.network_interfaces;
+  arguments.settings = raw.settings;
   arguments.command = std::move(command);
   HVD_ASSIGN_OR_RETURN(arguments.mpi_arguments, split_words(raw.mpi_arguments));
   HVD_ASSIGN_OR_RETURN(const std::vector<Host> hosts, read_hosts(raw));

@@ -23,6 +23,8 @@ struct Arguments {
   std::string output_filename;                  // Empty: not asked for.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.
   std::vector<std::string> command;             // The program first.
+  // What options say to the ranks, which beats what they would inherit.
+  Environment settings;
   std::string answer;  // Not empty: print this (help, version) and be done.
 };
 

@@ -116,6 +116,9 @@ absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
   for (const auto& [name, value] : surroundings.environment) {
     command.added.erase(name);
   }
+  for (const auto& [name, value] : arguments.settings) {
+    command.added[name] = value;
+  }
   command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
   command.added["HOROVOD_LAUNCHER"] = "horovodrun";
 

@@ -1,4 +1,4 @@
-// An AdasumPlane is a RingPlane that also reduces by Adasum, which the other
+// An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
 // planes leave to it: an allreduce with ReduceOp::kAdasum of any floating-point
 // type between any number of ranks. adasum_round.h tells how, and in which
 // order ranks are merged.
@@ -39,8 +39,6 @@ class AdasumPlane : public RingPlane {
  private:
   absl::Status merge(std::span<const Piece> pieces, const Reduction& reduction,
                      const Call& call) override;
-  // How many of `pieces`, from the first, go through a round together.
-  std::size_t next_round(std::span<const Piece> pieces, DType dtype) const;
 
   const std::size_t round_bytes_;
 };

@@ -9,6 +9,18 @@
 
 namespace hvd::collective {
 
+std::size_t adasum_round_length(std::span<const Piece> tensors, DType dtype,
+                                std::size_t round_bytes) {
+  const std::size_t each = std::max(sizeof(float), size_of(dtype));
+  std::size_t bytes = 0;
+  std::size_t length = 0;
+  for (; length < tensors.size(); ++length) {
+    bytes += static_cast<std::size_t>(tensors[length].count) * each;
+    if (bytes > round_bytes && length > 0) break;
+  }
+  return length;
+}
+
 AdasumRound::AdasumRound(std::span<const Piece> tensors, const Team& team,
                          const Reduction& reduction)
     : tensors_(tensors),

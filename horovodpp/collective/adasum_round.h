@@ -35,6 +35,11 @@
 
 namespace hvd::collective {
 
+// How many of `tensors`, one or more, from the first, are to go through a round
+// together: as many as have `round_bytes` of accumulators.
+std::size_t adasum_round_length(std::span<const Piece> tensors, DType dtype,
+                                std::size_t round_bytes);
+
 class AdasumRound {
  public:
   // Two or more members; `rank` is this one's position among them.

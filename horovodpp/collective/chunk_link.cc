@@ -1,6 +1,7 @@
 #include "horovodpp/collective/chunk_link.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,9 @@ namespace hvd::collective {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr char kReceiving[] = "receiving from";
+constexpr char kSending[] = "sending to";
 
 // What to do between two looks at a transfer that is not complete.
 class Backoff {
@@ -75,9 +79,37 @@ absl::Status ChunkLink::post_receive(int from, std::size_t bytes) {
 
 absl::StatusOr<std::byte*> ChunkLink::receive() {
   const Posted oldest = receives_.front();
-  HVD_RETURN_IF_ERROR(wait(oldest, "receiving from"));
+  HVD_RETURN_IF_ERROR(wait(oldest, kReceiving));
   receives_.pop_front();
   return oldest.slot;
+}
+
+absl::StatusOr<std::byte*> ChunkLink::try_receive() {
+  const Posted oldest = receives_.front();
+  HVD_ASSIGN_OR_RETURN(const bool done, test(oldest, kReceiving));
+  if (!done) return nullptr;
+  receives_.pop_front();
+  return oldest.slot;
+}
+
+absl::Status ChunkLink::take_in_sends() {
+  while (!sends_.empty()) {
+    HVD_ASSIGN_OR_RETURN(const bool done, test(sends_.front(), kSending));
+    if (!done) break;
+    free_.push_back(sends_.front().slot);
+    sends_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ChunkLink::can_send() {
+  HVD_RETURN_IF_ERROR(take_in_sends());
+  return sends_.size() < static_cast<std::size_t>(depth());
+}
+
+absl::StatusOr<bool> ChunkLink::is_flushed() {
+  HVD_RETURN_IF_ERROR(take_in_sends());
+  return sends_.empty();
 }
 
 absl::StatusOr<std::byte*> ChunkLink::take() {
@@ -99,7 +131,7 @@ absl::Status ChunkLink::flush() { return finish_sends(0); }
 
 absl::Status ChunkLink::finish_sends(std::size_t but) {
   while (sends_.size() > but) {
-    HVD_RETURN_IF_ERROR(wait(sends_.front(), "sending to"));
+    HVD_RETURN_IF_ERROR(wait(sends_.front(), kSending));
     free_.push_back(sends_.front().slot);
     sends_.pop_front();
   }
@@ -107,15 +139,33 @@ absl::Status ChunkLink::finish_sends(std::size_t but) {
 }
 
 absl::Status ChunkLink::wait(const Posted& posted, const char* what) {
-  Backoff backoff(waiting_);
+  return drive([&]() -> absl::StatusOr<Advance> {
+    HVD_ASSIGN_OR_RETURN(const bool done, test(posted, what));
+    return done ? Advance::kDone : Advance::kStuck;
+  });
+}
+
+absl::StatusOr<bool> ChunkLink::test(const Posted& posted, const char* what) {
+  absl::StatusOr<bool> done = communicator_.test(posted.id);
+  if (!done.ok()) {
+    return annotate(done.status(), absl::StrCat(what, " rank ", posted.peer));
+  }
+  return done;
+}
+
+absl::Status ChunkLink::drive(
+    const std::function<absl::StatusOr<Advance>()>& advance) {
+  std::optional<Backoff> backoff;
   while (true) {
-    const absl::StatusOr<bool> done = communicator_.test(posted.id);
-    if (!done.ok()) {
-      return annotate(done.status(), absl::StrCat(what, " rank ", posted.peer));
-    }
-    if (*done) return absl::OkStatus();
+    HVD_ASSIGN_OR_RETURN(const Advance state, advance());
+    if (state == Advance::kDone) return absl::OkStatus();
     HVD_RETURN_IF_ERROR(call_.watch.check());
-    backoff.pause();
+    if (state == Advance::kMoved) {
+      backoff.reset();
+      continue;
+    }
+    if (!backoff) backoff.emplace(waiting_);
+    backoff->pause();
   }
 }
 

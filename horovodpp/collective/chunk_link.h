@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,9 @@
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
+
+// How far something has come that moves on without waiting.
+enum class Advance { kStuck, kMoved, kDone };
 
 class ChunkLink {
  public:
@@ -48,6 +52,8 @@ class ChunkLink {
   // Waits for the oldest posted receive. The slot is the caller's until send()
   // or release().
   absl::StatusOr<std::byte*> receive();
+  // The same, but nullptr instead of a wait.
+  absl::StatusOr<std::byte*> try_receive();
 
   // A slot to fill and send; waits while depth() sends are under way.
   absl::StatusOr<std::byte*> take();
@@ -56,10 +62,18 @@ class ChunkLink {
   // depth() sends are under way.
   absl::Status send(int to, std::byte* slot, std::size_t bytes);
 
+  // Whether take() and send() would not wait.
+  absl::StatusOr<bool> can_send();
+
   void release(std::byte* slot) { free_.push_back(slot); }
 
   // Waits until all sends are through.
   absl::Status flush();
+  // Whether they are.
+  absl::StatusOr<bool> is_flushed();
+
+  // Calls `advance` until it is done; waits while it is stuck.
+  absl::Status drive(const std::function<absl::StatusOr<Advance>()>& advance);
 
  private:
   struct Posted {
@@ -70,6 +84,8 @@ class ChunkLink {
 
   void give_up(const Posted& posted);
   absl::Status finish_sends(std::size_t but);
+  absl::Status take_in_sends();
+  absl::StatusOr<bool> test(const Posted& posted, const char* what);
   absl::Status wait(const Posted& posted, const char* what);
 
   transport::Communicator& communicator_;

@@ -76,6 +76,10 @@ absl::Status check_scattered(const Reduction& reduction);
 struct Call {
   transport::DataTag tag;
   transport::Watch& watch;
+  // Every member is known to enter the call: the watch will not say Cancelled,
+  // and to return OK need not tell that all have entered it. Equal on all
+  // members.
+  bool certain = false;
 };
 
 class DataPlane {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/collective/hierarchical_plane.h"
 #include "horovodpp/collective/hierarchical_steps.h"
 #include "horovodpp/core/status.h"
@@ -18,16 +19,28 @@ int HierarchicalPlane::contributor(int node, int lane) const {
 
 absl::Status HierarchicalPlane::move(const Gather& gather, const Call& call) {
   if (!options_.allgather) return RingPlane::move(gather, call);
-  return run_agreed(call, [&](const HierarchicalSeat& seat) -> absl::Status {
-    const std::vector<std::byte*> places = gather.place_mine(rank());
-    HVD_RETURN_IF_ERROR(circulate_parts(gather, places, seat));
-    const ShmBoard::Label label = {
-        .tag = call.tag,
-        .kind = 'g',
-        .bytes = std::accumulate(gather.bytes_of_rank.begin(),
-                                 gather.bytes_of_rank.end(), std::size_t{0})};
-    return on_board(label, [&] { return spread_parts(gather, places, seat); });
+  return run(call, [&](ChunkLink& link) -> absl::Status {
+    HVD_RETURN_IF_ERROR(agree(call, link));
+    const absl::Status status = gather_agreed(gather, call, link);
+    if (!absl::IsCancelled(status)) return status;
+    return absl::InternalError(absl::StrCat(
+        "a call was given up though all had entered it: ", status.message()));
   });
+}
+
+absl::Status HierarchicalPlane::gather_agreed(const Gather& gather,
+                                              const Call& call,
+                                              ChunkLink& link) {
+  const HierarchicalSeat seat = seat_on(link, call);
+  const std::vector<std::byte*> places = gather.place_mine(rank());
+  HVD_RETURN_IF_ERROR(circulate_parts(gather, places, seat));
+  const ShmBoard::Label label = {
+      .tag = call.tag,
+      .kind = 'g',
+      .bytes = std::accumulate(gather.bytes_of_rank.begin(),
+                               gather.bytes_of_rank.end(), std::size_t{0})};
+  return call_on_board(board_, node_ranks_, label,
+                       [&] { return spread_parts(gather, places, seat); });
 }
 
 absl::Status HierarchicalPlane::circulate_parts(
@@ -88,7 +101,9 @@ absl::Status HierarchicalPlane::spread_parts(const Gather& gather,
   std::int64_t to_show = left[self];
   const auto fill = [&](std::uint64_t, std::byte* slot) {
     if (left.size() == 1) return;
-    streams[self].pack(slot, std::min(to_show, chunk));
+    writer_.begin_step();
+    streams[self].pack(writer_, slot, std::min(to_show, chunk));
+    writer_.finish();
     to_show -= std::min(to_show, chunk);
   };
   const auto drain = [&](std::uint64_t, std::uint64_t step) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "horovodpp/collective/doubling.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -73,50 +73,76 @@ HierarchicalPlane::HierarchicalPlane(const Means& means,
       lanes_(rank(), nodes_of(RingPlane::members(), means.topology)),
       node_of_(numbers_of(lanes_, ranks())),
       node_ranks_(local_ranks_of(RingPlane::members(), means.topology)),
-      blocks_(2,
+      blocks_(HierarchicalReduction::kSlots,
               HierarchicalReduction::slot_bytes(lanes_, options.block_bytes)) {}
 
-absl::Status HierarchicalPlane::run_agreed(
-    const Call& call,
-    const std::function<absl::Status(const HierarchicalSeat&)>& body) {
-  return run(call, [&](ChunkLink& link) -> absl::Status {
-    HVD_RETURN_IF_ERROR(disseminate(link));
-    HVD_RETURN_IF_ERROR(link.flush());
-    const absl::Status status = body({.lanes = lanes_,
-                                      .members = members(),
-                                      .node_ranks = node_ranks_,
-                                      .board = board_,
-                                      .link = link,
-                                      .watch = call.watch});
-    if (!absl::IsCancelled(status)) return status;
-    return absl::InternalError(absl::StrCat(
-        "a call was given up though all had entered it: ", status.message()));
-  });
+HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
+  return {.lanes = lanes_,
+          .members = members(),
+          .node_ranks = node_ranks_,
+          .board = board_,
+          .writer = writer_,
+          .link = link,
+          .watch = call.watch};
 }
 
-absl::Status HierarchicalPlane::on_board(
-    const ShmBoard::Label& label, const std::function<absl::Status()>& body) {
-  HVD_RETURN_IF_ERROR(board_.begin(node_ranks_, label));
-  const absl::Status status = body();
-  if (!status.ok()) return board_.give_up(status);
-  board_.end();
-  return absl::OkStatus();
+absl::Status HierarchicalPlane::agree(const Call& call, ChunkLink& link) {
+  if (call.certain) return absl::OkStatus();
+  HVD_RETURN_IF_ERROR(disseminate(link));
+  return link.flush();
 }
 
+bool HierarchicalPlane::is_small(std::span<const Piece> pieces,
+                                 const ReduceKernel& kernel) const {
+  const std::size_t bytes = static_cast<std::size_t>(total_count(pieces)) *
+                            kernel.accumulator_bytes();
+  return bytes <= std::min(options_.small_bytes, slot_bytes());
+}
+
+// An allreduce is given up where it stands; a reducescatter could come to its
+// end on nodes that need no result.
 absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call, char kind,
                                        const Outlet& outlet) {
   HVD_RETURN_IF_ERROR(blocks_.map());
-  const ShmBoard::Label label = {
-      .tag = call.tag, .kind = kind, .bytes = bytes_of(pieces, kernel)};
-  return run_agreed(call, [&](const HierarchicalSeat& seat) {
-    return on_board(label, [&] {
-      return HierarchicalReduction(seat, pieces, kernel, blocks_,
-                                   options_.block_bytes, outlet.needed)
-          .run(outlet.deliver);
-    });
+  return run(call, [&](ChunkLink& link) -> absl::Status {
+    if (is_small(pieces, kernel)) {
+      return reduce_small(pieces, kernel, link, outlet);
+    }
+    const bool agrees = outlet.needed != nullptr;
+    if (agrees) HVD_RETURN_IF_ERROR(agree(call, link));
+    const ShmBoard::Label label = {.tag = call.tag,
+                                   .kind = kind,
+                                   .bytes = bytes_of(pieces, kernel),
+                                   .votes = !agrees && !call.certain};
+    return HierarchicalReduction(seat_on(link, call), pieces, kernel, blocks_,
+                                 {.block_bytes = options_.block_bytes,
+                                  .doubling_bytes = options_.small_lane_bytes},
+                                 outlet.needed)
+        .run(label, outlet.deliver);
   });
+}
+
+absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
+                                             const ReduceKernel& kernel,
+                                             ChunkLink& link,
+                                             const Outlet& outlet) {
+  const std::int64_t count = total_count(pieces);
+  const auto elements = static_cast<std::size_t>(count);
+  std::vector<std::byte> memory(elements * kernel.accumulator_bytes());
+  std::byte* accumulators = memory.data();
+  for (const Piece& piece : pieces) {
+    kernel.load(piece.input, accumulators, piece.count);
+    accumulators +=
+        static_cast<std::size_t>(piece.count) * kernel.accumulator_bytes();
+  }
+  HVD_RETURN_IF_ERROR(merge_by_doubling({.ranks = members(), .rank = rank()},
+                                        memory.data(), count, kernel, link));
+  std::vector<std::byte> results(elements * kernel.element_bytes());
+  kernel.store(memory.data(), results.data(), count);
+  outlet.deliver(0, {0, count}, results.data());
+  return absl::OkStatus();
 }
 
 absl::Status HierarchicalPlane::move(std::span<const Piece> pieces,

@@ -8,26 +8,28 @@
 //   HierarchicalPlane plane({topology, board, wires, waiting}, members);
 //
 // Allreduce: a reduce-scatter within the node, a ring for each lane, an
-// allgather within the node (hierarchical_reduction.h). Reducescatter goes the
-// same way, so that it gives the same bits, but results only go to the nodes
-// that need them.
+// allgather within the node, of consecutive blocks at the same time
+// (hierarchical_reduction.h). What is so short that only the number of messages
+// counts goes by recursive doubling between all members instead (doubling.h).
+// Reducescatter goes the same way, so that it gives the same bits, but results
+// only go to the nodes that need them.
 // Allgather: each rank's part goes around the ring of its lane; then what came
 // is shown within the node. Broadcast, alltoall and barrier are the ring
 // plane's.
 //
-// Every call begins with a message to and from a few other ranks, the rounds of
-// a dissemination, after which all are known to have entered it. So a call is
-// given up either before anybody has touched the board of its node, or, with an
-// error, for good; and no node gives up what another one finishes.
+// An allreduce does not ask who takes part: nobody can come to its end before
+// all members have entered it. Reducescatter and allgather begin with a message
+// to and from a few other ranks, the rounds of a dissemination, unless the call
+// is certain. So these are given up before anybody has touched the board of his
+// node, or, with an error, for good.
 //
 // Beyond what a RingPlane takes, a rank maps accumulators and results of its
-// share of a block: twice block_bytes over the number of ranks on its node, with
-// a lone rank twice block_bytes. The board may serve other planes too, one at a
-// time. Not thread-safe.
+// share of two blocks: four times block_bytes over the number of ranks on its
+// node, with a lone rank four times block_bytes. The board may serve other planes
+// too, one at a time. Not thread-safe.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +50,12 @@ struct HierarchicalOptions {
   bool allgather = true;
   // Of the accumulators of a block, which crosses between nodes as one. Long
   // enough to be cut into a message for each lane and node.
-  std::size_t block_bytes = std::size_t{8} << 20;
+  std::size_t block_bytes = std::size_t{4} << 20;
+  // Allreduces and reducescatters of no more accumulators than this go by
+  // recursive doubling between all ranks: as a whole, and a lane of three nodes
+  // or more. A message is never longer than one of the ring.
+  std::size_t small_bytes = std::size_t{4} << 10;
+  std::size_t small_lane_bytes = std::size_t{32} << 10;
   RingOptions ring = {};
 };
 
@@ -79,20 +86,23 @@ class HierarchicalPlane : public RingPlane {
                     const ReduceKernel& kernel, const Call& call) override;
   absl::Status move(const Gather& gather, const Call& call) override;
 
-  // Runs `body` once all members are known to have entered the call.
-  absl::Status run_agreed(
-      const Call& call,
-      const std::function<absl::Status(const HierarchicalSeat&)>& body);
-  // Makes what `body` does a call on the board.
-  absl::Status on_board(const ShmBoard::Label& label,
-                        const std::function<absl::Status()>& body);
   // What becomes of results.
   struct Outlet {
     HierarchicalReduction::Deliver deliver;
     Needed needed = {};
   };
+  bool is_small(std::span<const Piece> pieces,
+                const ReduceKernel& kernel) const;
   absl::Status reduce(std::span<const Piece> pieces, const ReduceKernel& kernel,
                       const Call& call, char kind, const Outlet& outlet);
+  absl::Status reduce_small(std::span<const Piece> pieces,
+                            const ReduceKernel& kernel, ChunkLink& link,
+                            const Outlet& outlet);
+  // Returns once all members are known to have entered the call.
+  absl::Status agree(const Call& call, ChunkLink& link);
+  HierarchicalSeat seat_on(ChunkLink& link, const Call& call);
+  absl::Status gather_agreed(const Gather& gather, const Call& call,
+                             ChunkLink& link);
   absl::Status circulate_parts(const Gather& gather,
                                std::span<std::byte* const> places,
                                const HierarchicalSeat& seat);
@@ -113,6 +123,7 @@ class HierarchicalPlane : public RingPlane {
   const std::vector<int> node_of_;     // Of the members, by position.
   const std::vector<int> node_ranks_;  // The board's, by place.
   Staging blocks_;                     // Accumulators, and results.
+  SlotWriter writer_;
 };
 
 }  // namespace hvd::collective

@@ -1,13 +1,18 @@
-// A HierarchicalReduction is one reduction between several nodes, once all
-// members are known to take part. It goes block by block:
+// A HierarchicalReduction is one reduction between several nodes. It goes block by
+// block:
 //
 //   1. within the node, through the board: each member reduces its share of the
 //      block, that of the lanes it drives, from all members' contributions, in
 //      the order of the plane, into accumulators of its own;
 //   2. between the nodes, lane by lane: a ring of the lane's drivers merges the
-//      accumulators and finishes them;
+//      accumulators and finishes them; or they do it by recursive doubling, where
+//      there is little to merge between many nodes;
 //   3. within the node: each member shows the results of its share, and all
 //      take what they need.
+//
+// While a block is on the wires its ranks are not idle: they spread the results
+// of the one before and reduce the next one. Whoever waits at the board keeps the
+// wires going.
 //
 // A block's place in the whole, its shares and its lanes depend on counts and on
 // who sits where alone, so an element is reduced in one order on all ranks and
@@ -15,13 +20,21 @@
 //
 // Nobody waits for ever: of all that is unfinished on some rank take what comes
 // first by block, by stage, by lane. Whoever takes part in it has done all that
-// comes before, and in a stage on the wires nobody waits for the board.
+// comes before, and goes on with it whatever he waits for.
+//
+// How it may be given up though nobody asks before who takes part: the first
+// block's way over the wires is alone on them, and ends on no rank that has a
+// part in it before all members have entered the call. What goes before, on the
+// board, is a call of its own that all of the node's members come to the end of,
+// or none (ShmBoard's vote); and into what follows, which is another one, somebody
+// on each node does not come if not all have entered.
 //
 // Not thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -30,11 +43,13 @@
 #include "horovodpp/collective/chunk_link.h"
 #include "horovodpp/collective/hierarchical_flow.h"
 #include "horovodpp/collective/hierarchical_lanes.h"
+#include "horovodpp/collective/lane_traffic.h"
 #include "horovodpp/collective/part_table.h"
 #include "horovodpp/collective/piece_stream.h"
 #include "horovodpp/collective/reduce_kernels.h"
 #include "horovodpp/collective/ring_circuit.h"
 #include "horovodpp/collective/shm_board.h"
+#include "horovodpp/collective/slot_writer.h"
 #include "horovodpp/collective/staging.h"
 
 namespace hvd::collective {
@@ -46,11 +61,14 @@ struct HierarchicalSeat {
   std::span<const int> members;     // As the wires number them, by position.
   std::span<const int> node_ranks;  // As the board numbers them, by place.
   ShmBoard& board;
+  SlotWriter& writer;
   ChunkLink& link;
   transport::Watch& watch;
 
   // Of this rank in the ring of a lane it drives.
   RingSeat in_lane(int lane) const;
+  // The drivers of a lane as the wires number them, by node.
+  std::vector<int> drivers_of(int lane) const;
   // What the member at `place` shows in a step.
   const std::byte* slot(int place, std::uint64_t step) const {
     return board.slot(node_ranks[static_cast<std::size_t>(place)], step);
@@ -65,44 +83,76 @@ class HierarchicalReduction {
   using Deliver = std::function<void(int place, const Range& range,
                                      const std::byte* results)>;
 
+  // Of the staging: accumulators and results of two blocks.
+  static constexpr int kSlots = 4;
+
   // As many bytes of a slot of the staging are needed for blocks of
   // `block_bytes`.
   static std::size_t slot_bytes(const HierarchicalLanes& lanes,
                                 std::size_t block_bytes);
 
-  // A block has `block_bytes` of accumulators, or a little more; equal on all
-  // members. `staging` is mapped and has two slots of slot_bytes(). Borrows all
-  // but `seat`, of which it makes a copy.
+  // What is equal on all members.
+  struct Options {
+    // Of the accumulators of a block; it has as many, or a few more.
+    std::size_t block_bytes = 0;
+    // Up to so many bytes of accumulators of a lane go by recursive doubling
+    // where there are three nodes or more; no more than a slot of the link has.
+    std::size_t doubling_bytes = 0;
+  };
+
+  // `staging` is mapped and has kSlots slots of slot_bytes(). Borrows all but
+  // `seat`, of which it makes a copy.
   HierarchicalReduction(const HierarchicalSeat& seat,
                         std::span<const Piece> pieces,
                         const ReduceKernel& kernel, const Staging& staging,
-                        std::size_t block_bytes, const Needed& needed);
+                        const Options& options, const Needed& needed);
 
-  // To be called within a call on the board.
-  absl::Status run(const Deliver& deliver);
+  // `label` is that of its calls on the board. If that votes, the whole may end
+  // with Cancelled, and has done nothing then.
+  absl::Status run(ShmBoard::Label label, const Deliver& deliver);
 
  private:
-  Range lanes_in_block(HierarchicalLanes::Run lanes) const;
-  Range share_of(int place) const;
+  struct Block {
+    std::int64_t number = 0;
+    Range range;
+  };
+
+  std::int64_t blocks() const { return (count_ + per_block_ - 1) / per_block_; }
+  Block block_at(std::int64_t number) const;
+  Range lanes_in(const Block& block, HierarchicalLanes::Run lanes) const;
+  Range share_of(int place, const Block& block) const;
   // The i-th of the parts, of `length` elements, of a place's share.
-  Range part_of(int place, std::uint64_t i, std::int64_t length) const;
-  std::uint64_t parts_in_block(std::int64_t length) const;
+  Range part_of(int place, const Block& block, std::uint64_t i,
+                std::int64_t length) const;
+  std::uint64_t parts_in(const Block& block, std::int64_t length) const;
   std::size_t slot_elements() const;
 
-  absl::Status reduce_on_node();
-  void reduce_part(const Range& part, std::size_t at, std::uint64_t step);
-  absl::Status reduce_between_nodes();
-  absl::Status spread_on_node(const Deliver& deliver);
-  LaneData data_of(const Range& range) const;
+  absl::Status reduce_on_node(const Block& block);
+  transport::Watch& watch() const {
+    return meanwhile_ != nullptr ? *meanwhile_ : seat_.watch;
+  }
+  void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
+  absl::Status reduce_first_between_nodes();
+  absl::Status reduce_by_doubling(const LaneTraffic::Lane& lane);
+  std::deque<LaneTraffic::Lane> traffic_of(const Block& block);
+  absl::Status go_on(LaneTraffic& traffic, const Deliver& deliver);
+  // Between the steps of a stage on the board.
+  void keep_traffic_going() const {
+    if (meanwhile_ != nullptr) meanwhile_->keep_going();
+  }
+  absl::Status spread_on_node(const Block& block, const Deliver& deliver);
+  LaneData data_of(const Block& block, const Range& range) const;
 
   const HierarchicalSeat seat_;
   const ReduceKernel& kernel_;
   const Staging& staging_;
   const std::int64_t count_;
   const std::int64_t per_block_;
+  const std::size_t doubling_bytes_;
   const Needed& needed_;
   std::vector<PieceStream> inputs_;  // At each place's share.
-  Range block_;                      // The one at hand.
+  // What goes on beside the stages on the board; nullptr: nothing.
+  TrafficWatch* meanwhile_ = nullptr;
 };
 
 }  // namespace hvd::collective

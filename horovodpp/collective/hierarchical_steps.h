@@ -1,13 +1,26 @@
-// Steps of a call on the board of a node: for the HierarchicalPlane's files.
+// Calls on the board of a node, and steps of them: for planes that show each other
+// something in between.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "horovodpp/collective/shm_board.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
+
+// Makes what `body` does a call on the board.
+template <typename Body>
+absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
+                           const ShmBoard::Label& label, Body body) {
+  HVD_RETURN_IF_ERROR(board.begin(members, label));
+  const absl::Status status = body();
+  if (!status.ok()) return board.give_up(status);
+  board.end();
+  return absl::OkStatus();
+}
 
 // Takes the next `steps` steps of the call on `board`, one or more: fill(i,
 // slot) writes what this rank shows in the i-th, drain(i, step) uses what

@@ -87,7 +87,9 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
                              const ReduceKernel& kernel, const Call& call) {
   const PartTable parts(counts, ranks());
   return run(call, [&](ChunkLink& link) {
-    if (parts.leaves_out_a_rank()) HVD_RETURN_IF_ERROR(disseminate(link));
+    if (parts.leaves_out_a_rank() && !call.certain) {
+      HVD_RETURN_IF_ERROR(disseminate(link));
+    }
     ReducescatterFlow flow(ring_, pieces, parts, kernel);
     return circulate(seat(), flow, link);
   });
@@ -96,7 +98,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
 // The parts of those who have come could arrive while another one is missing.
 absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
-    HVD_RETURN_IF_ERROR(disseminate(link));
+    if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(link));
     const std::vector<std::byte*> places = gather.place_mine(rank());
     AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, places);
     return circulate(seat(), flow, link);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -26,8 +27,10 @@ ShmOptions sound(ShmOptions options, int ranks) {
   return options;
 }
 
-std::uint64_t pack(const transport::DataTag& tag) {
-  return (std::uint64_t{tag.epoch} << 32) | tag.sequence;
+// Epochs are below 2^31. Even for the first call of a tag.
+std::uint64_t pack(const ShmBoard::Label& label) {
+  return (std::uint64_t{label.tag.epoch} << 33) |
+         (std::uint64_t{label.tag.sequence} << 1) | (label.second ? 1 : 0);
 }
 
 std::uint64_t pack(char kind, std::uint64_t bytes) {
@@ -36,13 +39,32 @@ std::uint64_t pack(char kind, std::uint64_t bytes) {
          bytes;
 }
 
-// Whether the call of tag `a` comes after that of `b`, as far as tags of one
+std::uint64_t epoch_of(std::uint64_t packed) { return packed >> 33; }
+
+// Whether the call of label `a` comes after that of `b`, as far as labels of one
 // epoch can tell.
 bool is_later(std::uint64_t a, std::uint64_t b) {
-  return a >> 32 == b >> 32 &&
-         static_cast<std::int32_t>(static_cast<std::uint32_t>(a) -
-                                   static_cast<std::uint32_t>(b)) > 0;
+  constexpr int kEpochBits = 31;
+  return epoch_of(a) == epoch_of(b) &&
+         static_cast<std::int64_t>((a - b) << kEpochBits) > 0;
 }
+
+// A watch of those who go on in any case.
+class Undeterred : public transport::Watch {
+ public:
+  explicit Undeterred(transport::Watch& watch) : watch_(watch) {}
+  absl::Status check() override {
+    const absl::Status status = watch_.check();
+    return absl::IsCancelled(status) ? absl::OkStatus() : status;
+  }
+  std::optional<std::chrono::steady_clock::time_point> verdict_due()
+      const override {
+    return watch_.verdict_due();
+  }
+
+ private:
+  transport::Watch& watch_;
+};
 
 std::string kind_name(std::uint64_t kind_and_bytes) {
   switch (static_cast<char>(kind_and_bytes >> kKindShift)) {
@@ -65,8 +87,8 @@ std::string describe(std::uint64_t tag, std::uint64_t kind_and_bytes) {
   const std::uint64_t bytes =
       kind_and_bytes & ((std::uint64_t{1} << kKindShift) - 1);
   return absl::StrCat(kind_name(kind_and_bytes), " of ", bytes,
-                      " bytes (epoch ", tag >> 32, ", sequence ",
-                      tag & 0xffffffffu, ")");
+                      " bytes (epoch ", epoch_of(tag), ", sequence ",
+                      tag >> 1 & 0xffffffffu, ")");
 }
 
 }  // namespace
@@ -138,7 +160,9 @@ void ShmBoard::arrive() {
     record.first.store(first, std::memory_order_relaxed);
     // Whoever sees it sees the slot too: where the call takes the place of one
     // that was given up, the counter below does not change.
-    record.tag.store(pack(label_.tag), std::memory_order_release);
+    // A vote depends on the order of this store and a load of another word.
+    record.tag.store(pack(label_), label_.votes ? std::memory_order_seq_cst
+                                                : std::memory_order_release);
   }
   ++steps_;
   mine.arrived.store(first + steps_);
@@ -181,9 +205,7 @@ bool ShmBoard::has_entered(int member) {
   const Line& theirs = line(member);
   const std::uint64_t arrived = theirs.arrived.load();
   for (const Record& record : theirs.records) {
-    if (record.tag.load(std::memory_order_acquire) != pack(label_.tag)) {
-      continue;
-    }
+    if (record.tag.load() != pack(label_)) continue;
     const std::uint64_t first = record.first.load(std::memory_order_relaxed);
     if (first >= arrived) continue;  // Only begun, or never used.
     records_[static_cast<std::size_t>(member)] = &record;
@@ -198,8 +220,7 @@ bool ShmBoard::has_entered(int member) {
 // stays until this rank has ended the call.
 bool ShmBoard::is_past(int member) {
   for (const Record& record : line(member).records) {
-    if (!is_later(record.tag.load(std::memory_order_acquire),
-                  pack(label_.tag))) {
+    if (!is_later(record.tag.load(std::memory_order_acquire), pack(label_))) {
       continue;
     }
     records_[static_cast<std::size_t>(member)] = &record;
@@ -209,7 +230,7 @@ bool ShmBoard::is_past(int member) {
 }
 
 absl::Status ShmBoard::check_labels() const {
-  const std::uint64_t tag = pack(label_.tag);
+  const std::uint64_t tag = pack(label_);
   const std::uint64_t kind_and_bytes = pack(label_.kind, label_.bytes);
   for (const int member : members_) {
     const Record& record = *records_[static_cast<std::size_t>(member)];
@@ -229,8 +250,12 @@ absl::Status ShmBoard::check_labels() const {
 template <typename Ready>
 absl::Status ShmBoard::wait(Ready ready, transport::Watch& watch) {
   if (ready()) return absl::OkStatus();
-  return transport::wait_until(std::ref(ready), watch, waiting_,
-                               segment_.doorbell(rank()));
+  Undeterred undeterred(watch);
+  const bool is_decided = label_.votes && complete_;
+  return transport::wait_until(
+      std::ref(ready),
+      is_decided ? static_cast<transport::Watch&>(undeterred) : watch, waiting_,
+      segment_.doorbell(rank()));
 }
 
 absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
@@ -257,10 +282,45 @@ absl::Status ShmBoard::wait_for_arrivals(std::uint64_t step,
     apart = behind != members_.end() && is_past(*behind);
     return apart || behind == members_.end();
   };
-  HVD_RETURN_IF_ERROR(wait(all_there, watch));
+  absl::Status entered = wait(all_there, watch);
+  if (label_.votes && !apart) entered = vote(entered, watch);
+  HVD_RETURN_IF_ERROR(entered);
   complete_ = !apart;
   HVD_RETURN_IF_ERROR(check_labels());
   return wait_for_ends(watch);
+}
+
+bool ShmBoard::have_all_entered() {
+  return std::all_of(members_.begin(), members_.end(),
+                     [&](int member) { return has_entered(member); });
+}
+
+// The outcome of the wait for all to enter, after the vote.
+absl::Status ShmBoard::vote(const absl::Status& outcome,
+                            transport::Watch& watch) {
+  const std::uint64_t against = pack(label_);
+  if (absl::IsCancelled(outcome)) {
+    Word& mine = ended(rank()).vote;
+    mine.store(against);
+    const bool stands = !have_all_entered();
+    mine.store(stands ? against | 1 : 0);
+    ring();
+    if (stands) return outcome;
+  } else {
+    HVD_RETURN_IF_ERROR(outcome);
+  }
+  Undeterred undeterred(watch);
+  for (const int member : members_) {
+    const Word& theirs = ended(member).vote;
+    HVD_RETURN_IF_ERROR(
+        wait([&] { return theirs.load() != against; }, undeterred));
+    // One who votes against a later call has left this one.
+    const std::uint64_t vote = theirs.load();
+    const bool has_left = vote == (against | 1) || is_later(vote, against) ||
+                          epoch_of(vote) > epoch_of(against);
+    if (has_left) return wait([] { return false; }, watch);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ShmBoard::wait_for_results(std::uint64_t step,

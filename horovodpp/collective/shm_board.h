@@ -44,6 +44,15 @@
 // place, record and slot included. Members that still wait in the old call look
 // for its tag in vain, or see an arrival where there is one more missing.
 //
+// Where Cancelled may be said though all members of the board have arrived, some
+// would give the call up and others not. So who is told to looks once more for
+// all arrivals after it has cast a vote against the call, in a word of its own,
+// and takes it back if all are there. Who has seen all arrive looks at the votes
+// and waits for those that are not settled. If somebody does not take his back
+// he missed an arrival, which came after his vote: so whoever sees all arrive
+// sees that vote, and nobody goes on. If nobody votes, or all take theirs back,
+// all go on, and hear of no Cancelled until the call is over.
+//
 // Where members write into each other's memory, which is what finish() and
 // wait_for_results() are for too, a member that gives the call up has to be
 // sure that nobody does so any more: it withdraws. A member that has seen all
@@ -91,6 +100,11 @@ class ShmBoard {
     transport::DataTag tag;
     char kind = 0;            // Of the collective, as in kind_name().
     std::uint64_t bytes = 0;  // Below 2^56.
+    // Two calls may have one tag: this one is the first or the second of them.
+    bool second = false;
+    // There are others, beyond this board, for whose sake the watch may say
+    // Cancelled: the members vote whether all of them give the call up.
+    bool votes = false;
   };
 
   static std::size_t bytes_needed(int ranks, const ShmOptions& options = {});
@@ -128,7 +142,8 @@ class ShmBoard {
   void arrive();
 
   // Waits until all members have arrived at `step`; or returns the watch's
-  // error. In step 0 the two other rules' conditions are waited for as well.
+  // error. In step 0 the two other rules' conditions are waited for as well. In
+  // a call with a vote, from then on Cancelled is not listened to.
   //   Internal  a member is in another call, or calls it by another label;
   //             names both
   absl::Status wait_for_arrivals(std::uint64_t step, transport::Watch& watch);
@@ -180,10 +195,11 @@ class ShmBoard {
   };
   // How many steps belong to calls that the rank has ended. Apart, as nobody
   // looks at it unless sets of members differ. And whether it has withdrawn,
-  // for good, which hardly changes.
+  // for good, which hardly changes, and what it has voted against.
   struct alignas(kAlignment) Ended {
     Word steps;
     alignas(kAlignment / 2) Word withdrawn;
+    Word vote;  // 0, or the packed label, odd when it stands.
   };
 
   Line& line(int rank) const;
@@ -192,6 +208,8 @@ class ShmBoard {
   bool has_entered(int member);
   bool is_past(int member);
   absl::Status check_labels() const;
+  bool have_all_entered();
+  absl::Status vote(const absl::Status& outcome, transport::Watch& watch);
   absl::Status wait_for_ends(transport::Watch& watch);
   template <typename Ready>
   absl::Status wait(Ready ready, transport::Watch& watch);

@@ -34,13 +34,14 @@ void Desk::Line::leave() {
 }
 
 // Not under the lock: it may take as long as the operation does.
-void Desk::Line::wait_for(const coordinator::Key& key, const Ready& ready) {
+void Desk::Line::wait_for(const coordinator::SubmissionPtr& awaited,
+                          const Ready& ready) {
   const Counter* const counter = enter();
   if (counter == nullptr) return;
   if (ready) {
-    counter->wait_for(key, [&] { return ready() || is_cut_.load(); });
+    counter->wait_for(awaited, [&] { return ready() || is_cut_.load(); });
   } else {
-    counter->wait_for(key, nullptr);
+    counter->wait_for(awaited, nullptr);
   }
   leave();
 }
@@ -54,6 +55,9 @@ void Desk::Line::thrown(const std::string& what) {
 
 void Desk::Line::cut() {
   is_cut_.store(true);
+  // Its owner is still there.
+  enter()->rouse();
+  leave();
   MutexLock lock(mutex_);
   counter_ = nullptr;
   while (inside_ > 0) left_.wait(mutex_);
@@ -70,7 +74,7 @@ Desk::~Desk() { line_->cut(); }
 OnWait Desk::waiter_for(const coordinator::SubmissionPtr& submission) const {
   return [line = line_, mine = std::weak_ptr(submission)](const Ready& ready) {
     const coordinator::SubmissionPtr awaited = mine.lock();
-    if (awaited) line->wait_for(awaited->request.key, ready);
+    if (awaited) line->wait_for(awaited, ready);
   };
 }
 

@@ -28,9 +28,12 @@ class Desk {
   struct Counter {
     // Queues it. Its `done` is called once, at once if it cannot be queued.
     std::function<void(coordinator::SubmissionPtr)> submit;
-    // Somebody blocks until the submission of this key has its outcome. May use
-    // the thread until `ready`, unless that is nullptr.
-    std::function<void(const coordinator::Key&, const Ready& ready)> wait_for;
+    // Somebody blocks until the submission has its outcome. May use the thread
+    // until `ready`, unless that is nullptr.
+    std::function<void(const coordinator::SubmissionPtr&, const Ready& ready)>
+        wait_for;
+    // Something has changed that a `ready` looks at.
+    std::function<void()> rouse;
     // A callback of a future has thrown, against its contract.
     std::function<void(const std::string& what)> thrown;
   };
@@ -85,7 +88,8 @@ class Desk {
   class Line {
    public:
     explicit Line(const Counter* counter) : counter_(counter) {}
-    void wait_for(const coordinator::Key& key, const Ready& ready);
+    void wait_for(const coordinator::SubmissionPtr& awaited,
+                  const Ready& ready);
     void thrown(const std::string& what);
     // Returns once nobody is at the counter any more.
     void cut();
@@ -95,7 +99,7 @@ class Desk {
     const Counter* enter();
     void leave();
 
-    std::atomic<bool> is_cut_{false};
+    std::atomic<bool> is_cut_{false};  // seq_cst, as doorbells demand.
     Mutex mutex_;
     CondVar left_;
     const Counter* counter_ ABSL_GUARDED_BY(mutex_);

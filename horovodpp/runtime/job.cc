@@ -1,6 +1,7 @@
 #include "horovodpp/runtime/job.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -254,7 +255,18 @@ absl::Status Job::learn_crossovers(const Config& config) {
 
 Job::~Job() { stop().IgnoreError(); }
 
+// Named after the process that this one was forked from: it is the one that has
+// this job.
+absl::Status Job::no_part_in_it() const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "process ", ::getpid(), " was forked from ",
+      topology_.describe(topology_.rank()),
+      " and has no part in its job; communicate in the process that started "
+      "the job, or start one here"));
+}
+
 absl::Status Job::stop() {
+  if (is_of_a_parent()) return no_part_in_it();
   if (progress_.is_driven_here()) {
     return absl::FailedPreconditionError(
         "a callback of a future cannot stop the job, whose thread it is "
@@ -272,11 +284,12 @@ absl::Status Job::stop() {
 }
 
 void Job::abort(const std::string& why) {
-  if (has_left_.load()) return;
+  if (has_left_.load() || is_of_a_parent()) return;
   health_.report(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
 void Job::submit(coordinator::SubmissionPtr submission) {
+  if (is_of_a_parent()) return submission->done(no_part_in_it());
   const absl::StatusOr<bool> wake = queue_.push(submission);
   if (!wake.ok()) return submission->done(wake.status());
   if (*wake && !WaitsAtOnce::here()) {
@@ -284,10 +297,15 @@ void Job::submit(coordinator::SubmissionPtr submission) {
   }
 }
 
-void Job::wait_for(const coordinator::Key& key, const Ready& ready) {
+void Job::wait_for(const coordinator::SubmissionPtr& submission,
+                   const Ready& ready) {
+  if (is_of_a_parent()) return submission->done(no_part_in_it());
+  const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
-  segment_->doorbell(segment_->local_rank()).ring();
+  rouse();
 }
+
+void Job::rouse() { segment_->doorbell(segment_->local_rank()).ring(); }
 
 }  // namespace hvd::runtime

@@ -26,6 +26,7 @@
 #include "horovodpp/runtime/health.h"
 #include "horovodpp/runtime/mailroom.h"
 #include "horovodpp/runtime/planes.h"
+#include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/progress.h"
 #include "horovodpp/runtime/set_table.h"
 #include "horovodpp/telemetry/log.h"
@@ -57,13 +58,20 @@ class Job {
   absl::Status status() const { return health_.verdict(); }
   const Topology& topology() const { return topology_; }
 
+  // Whether this process is a child, forked off the one that started the job. It
+  // has no part in it: what it submits or waits for fails with
+  // FailedPrecondition, stop() does nothing but say so.
+  bool is_of_a_parent() const { return forks_ != forks_so_far(); }
+
   // Queues a submission. Its `done` is called once, at once if it cannot be
   // queued.
   void submit(coordinator::SubmissionPtr submission);
-  // Somebody blocks until the submission of this key has its outcome. Drives the
-  // job on this thread until `ready`, unless that is nullptr or somebody else
-  // does.
-  void wait_for(const coordinator::Key& key, const Ready& ready);
+  // Somebody blocks until the submission has its outcome. Drives the job on this
+  // thread until `ready`, unless that is nullptr or somebody else does.
+  void wait_for(const coordinator::SubmissionPtr& submission,
+                const Ready& ready);
+  // Has whoever drives the job look whether what it waits for is there.
+  void rouse();
 
   SetTable& sets() { return sets_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
@@ -95,11 +103,13 @@ class Job {
       std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
+  absl::Status no_part_in_it() const;
   // What comes before the loop, on its thread.
   absl::Status prepare(const Config& config);
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
+  const unsigned forks_ = forks_so_far();
   const Topology topology_;
   const Topology sharing_;
   telemetry::Log log_;

@@ -10,10 +10,22 @@ namespace hvd::runtime {
 namespace {
 
 // MPI may call a message sent that still waits in the sender for room on its
-// way.
+// way. A rank that hardly gets a core looks a few times all the same.
 constexpr std::chrono::milliseconds kLinger(20);
+constexpr int kLooks = 20;
 
 }  // namespace
+
+void Mailroom::Traffic::was_used() {
+  used_at_ = std::chrono::steady_clock::now();
+  looks_ = 0;
+  used_ = true;
+}
+
+bool Mailroom::Traffic::may_need_help() const {
+  return used_ && (looks_ < kLooks ||
+                   std::chrono::steady_clock::now() - used_at_ < kLinger);
+}
 
 absl::Status Mailroom::send(int to, std::string bytes) {
   const std::vector<int>& local = topology_.local_ranks();
@@ -25,7 +37,7 @@ absl::Status Mailroom::send(int to, std::string bytes) {
       return absl::OkStatus();
     }
   }
-  wires_used_at_ = std::chrono::steady_clock::now();
+  mail_.was_used();
   return wires_.send_mail(to, std::move(bytes));
 }
 
@@ -36,19 +48,18 @@ absl::StatusOr<std::optional<transport::Mail>> Mailroom::receive() {
                            std::move(letter->bytes)};
   }
   if (!uses_wires()) return std::nullopt;
+  mail_.looked();
+  data_.looked();
   return wires_.receive_mail();
 }
 
 absl::StatusOr<bool> Mailroom::flush() {
   const bool written = node_mail_.flush();
   if (!uses_wires()) return written;
+  mail_.looked();
+  data_.looked();
   HVD_ASSIGN_OR_RETURN(const bool flushed, wires_.mail_is_flushed());
   return written && flushed;
-}
-
-bool Mailroom::is_sending() const {
-  return uses_wires() &&
-         std::chrono::steady_clock::now() - wires_used_at_ < kLinger;
 }
 
 }  // namespace hvd::runtime

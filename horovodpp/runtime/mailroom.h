@@ -2,7 +2,7 @@
 // other ranks it goes through the memory of the node, which rings its reader.
 // The rest goes over the wires, where a message wakes nobody and may need its
 // sender's help to leave: whoever has sent one keeps looking after the wires for
-// a while.
+// a while. So does whoever has sent the data of a collective.
 //
 // Driven by one thread at a time.
 #pragma once
@@ -35,16 +35,38 @@ class Mailroom {
   // Whether a rank of this node has yet to make room for what was sent to it.
   bool has_unwritten() const { return node_mail_.has_unwritten(); }
 
-  // Whether something sent may still need this rank's help to arrive.
-  bool is_sending() const;
+  // Whether mail may still need this rank's help to arrive.
+  bool is_sending() const { return mail_.may_need_help(); }
+
+  // A collective has used the wires, and may have left something on them.
+  void data_was_sent() {
+    if (uses_wires()) data_.was_used();
+  }
+  // Whether data may still need this rank's help to arrive.
+  bool is_sending_data() const { return data_.may_need_help(); }
 
  private:
+  // One kind of traffic of this rank on the wires.
+  class Traffic {
+   public:
+    void was_used();
+    // This rank has looked after the wires.
+    void looked() { ++looks_; }
+    bool may_need_help() const;
+
+   private:
+    std::chrono::steady_clock::time_point used_at_{};
+    int looks_ = 0;  // Since then.
+    bool used_ = false;
+  };
+
   bool uses_wires() const { return topology_.node_count() > 1; }
 
   transport::Communicator& wires_;
   transport::NodeMail& node_mail_;
   const Topology& topology_;
-  std::chrono::steady_clock::time_point wires_used_at_{};
+  Traffic mail_;
+  Traffic data_;
 };
 
 }  // namespace hvd::runtime

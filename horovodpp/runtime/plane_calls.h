@@ -52,7 +52,9 @@ class PlaneCalls {
     const auto sequence =
         static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
     const absl::Status status =
-        f(*plane, collective::Call{{batch_.epoch, sequence}, watch_});
+        f(*plane, collective::Call{.tag = {batch_.epoch, sequence},
+                                   .watch = watch_,
+                                   .certain = batch_.certain || made_ > 0});
     // Whoever came back from the first call has seen every member enter it.
     if (absl::IsCancelled(status) && made_ > 0) {
       return absl::InternalError(absl::StrCat(

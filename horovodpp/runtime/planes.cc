@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/adasum_plane.h"
 #include "horovodpp/collective/ring_plane.h"
+#include "horovodpp/collective/shm_adasum_plane.h"
 #include "horovodpp/collective/shm_plane.h"
 #include "horovodpp/core/status.h"
 
@@ -63,8 +64,12 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     Planes::List planes;
     if (positions.size() == members.size()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
-          means.board, std::move(positions), &means.arenas));
-    } else if (goes_by_nodes && share_a_node(members, means.sharing)) {
+          means.board, positions, &means.arenas));
+      planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
+          means.board, std::move(positions)));
+      return planes;
+    }
+    if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
           collective::HierarchicalPlane::Means{.topology = means.sharing,
                                                .board = means.board,

@@ -71,9 +71,9 @@ struct PlaneMeans {
   collective::HierarchicalOptions hierarchical = {};
 };
 
-// Makes shared memory's plane between ranks of one node; between those of
+// Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
-// over the wires; and another ring for Adasum.
+// over the wires, and another ring for Adasum.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

@@ -1,4 +1,5 @@
-// What can be seen of another process of this machine from outside.
+// What can be seen of another process of this machine from outside, and how this
+// one came about.
 #pragma once
 
 #include <cstdint>
@@ -9,5 +10,9 @@ namespace hvd::runtime {
 // Why the process `pid` may not answer: "it is stopped (SIGSTOP or a debugger)",
 // "it has ended"; empty if nothing is to be seen. (proc(5), /proc/pid/stat)
 std::string process_remark(std::int64_t pid);
+
+// Differs between a process and a child that it forks after the first call. A
+// load, where getpid() asks the kernel.
+unsigned forks_so_far();
 
 }  // namespace hvd::runtime

@@ -1,6 +1,7 @@
 #include "horovodpp/runtime/progress.h"
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -17,6 +18,9 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyNap(100);
 constexpr std::chrono::milliseconds kIdleNap(50);
 
+// Likewise, where data that was sent may not have left yet.
+constexpr std::chrono::milliseconds kDataNap(1);
+
 // How long submissions that cannot matter yet lie unseen at most.
 constexpr std::chrono::milliseconds kUnseen(10);
 
@@ -27,6 +31,18 @@ constexpr int kAttemptsToDrive = 64;
 // How long the news of a fault may take to leave a rank that ends because of
 // it.
 constexpr std::chrono::milliseconds kFarewell(100);
+
+// In a catch clause.
+absl::Status what_was_thrown() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return absl::InternalError(
+        absl::StrCat("the runtime failed (", e.what(), ")"));
+  } catch (...) {
+    return absl::InternalError("the runtime failed");
+  }
+}
 
 }  // namespace
 
@@ -67,11 +83,28 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   driver_.store(std::this_thread::get_id());
   if (resting_) bell().leave(Listener::kRester);
   awaited_ = &ready;
+  try {
+    drive_until(key, ready);
+  } catch (...) {
+    break_down(what_was_thrown());
+  }
+  awaited_ = nullptr;
+  const bool hand_over = is_to_hand_over();
+  driver_.store(std::thread::id());
+  driving_.unlock();
+  if (hand_over) bell().ring();
+  return true;
+}
+
+void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   bool announced = false;
   while (!ready() && !end_) {
     const std::optional<Nap> nap = go_on(Listener::kDriver);
     if (nap) {
-      bell().sleep(Listener::kDriver, nap->ticket, nap->patience);
+      // Others, too, can make it ready; they ring.
+      if (!ready()) {
+        bell().sleep(Listener::kDriver, nap->ticket, nap->patience);
+      }
       bell().leave(Listener::kDriver);
     }
     if (announced || ready()) continue;
@@ -79,26 +112,29 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
     parts_.queue.wait_for(key);
     announced = true;
   }
-  awaited_ = nullptr;
+}
+
+bool Progress::is_to_hand_over() {
   bool hand_over = false;
   if (resting_) {
     hand_over = parts_.queue.wake_at(submissions_to_wake_at());
     bell().listen(Listener::kRester);
   }
   if (bell().missed()) hand_over = look_again() || hand_over;
-  hand_over = needs_driver() || hand_over;
-  driver_.store(std::thread::id());
-  driving_.unlock();
-  if (hand_over) bell().ring();
-  return true;
+  return needs_driver() || hand_over;
 }
 
 // For rings that passed the resting thread over: most were for what this one has
 // done since. Whether that thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
-  absl::StatusOr<bool> moved = agree();
-  if (moved.ok() && !*moved) moved = read_schedule();
+  absl::StatusOr<bool> moved = false;
+  try {
+    moved = agree();
+    if (moved.ok() && !*moved) moved = read_schedule();
+  } catch (...) {
+    moved = what_was_thrown();
+  }
   if (!moved.ok()) break_down(moved.status());
   return !moved.ok() || *moved || parts_.coordinator.wants_step();
 }
@@ -115,7 +151,17 @@ bool Progress::try_to_drive() {
   return false;
 }
 
+// An exception would leave the job to nobody, or end the process.
 std::optional<Progress::Nap> Progress::go_on(Listener as) {
+  try {
+    return move_on(as);
+  } catch (...) {
+    break_down(what_was_thrown());
+  }
+  return std::nullopt;
+}
+
+std::optional<Progress::Nap> Progress::move_on(Listener as) {
   if (ended()) {
     end_ = say_goodbye();
     return std::nullopt;
@@ -131,9 +177,14 @@ std::optional<Progress::Nap> Progress::go_on(Listener as) {
   return nap;
 }
 
+// Where there is no memory left the others see this rank's end.
 void Progress::break_down(const absl::Status& why) {
-  end_ = settle(why);
-  tell_other_nodes(*end_);
+  try {
+    end_ = settle(why);
+    tell_other_nodes(*end_);
+  } catch (...) {
+    if (!end_) end_ = why;
+  }
 }
 
 transport::Doorbell& Progress::bell() const {
@@ -292,7 +343,13 @@ absl::Status Progress::carry_out(const coordinator::Batch& batch) {
   HVD_ASSIGN_OR_RETURN(std::vector<coordinator::SubmissionPtr> submissions,
                        parts_.queue.take(keys));
   const auto release = [&] { parts_.queue.release(submissions); };
-  const absl::Status status = parts_.executor.run(batch, submissions, release);
+  absl::Status status;
+  try {
+    status = parts_.executor.run(batch, submissions, release);
+  } catch (...) {
+    status = what_was_thrown();
+  }
+  parts_.mailroom.data_was_sent();
   if (status.ok()) {
     parts_.coordinator.finished();
     return status;
@@ -325,6 +382,7 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     patience = patience.count() < 0 ? limit : std::min(patience, limit);
   };
   if (parts_.mailroom.is_sending()) at_most(kBusyNap);
+  if (parts_.mailroom.is_sending_data()) at_most(kDataNap);
   if (submissions_to_wake_at() > 1) at_most(kUnseen);
   if (several_nodes_) {
     const bool leader = parts_.segment.local_rank() == 0;

@@ -95,8 +95,14 @@ class Progress {
     std::chrono::nanoseconds patience{0};  // Negative: for ever.
   };
   // Moves things on, or says that there is nothing to do for a while, or sets
-  // end_.
+  // end_. What is thrown meanwhile breaks the job; move_on() throws it.
   std::optional<Nap> go_on(Listener as) ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  std::optional<Nap> move_on(Listener as)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  void drive_until(const coordinator::Key& key, const Ready& ready)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // The driver stops: whether the resting thread has to go on at once.
+  bool is_to_hand_over() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // If it is time for a nap, makes a last turn() before it.
   absl::StatusOr<bool> lie_down(Listener as, std::optional<Nap>& nap);
   bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);

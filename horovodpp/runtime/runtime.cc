@@ -60,23 +60,32 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
       job_(std::move(job)),
       sets_(job_->sets()),
       desk_(std::make_unique<runtime::Desk>(
-          sets_,
-          runtime::Desk::Counter{
-              .submit =
-                  [this](coordinator::SubmissionPtr submission) {
-                    job_->submit(std::move(submission));
-                  },
-              .wait_for =
-                  [this](const coordinator::Key& key, const Ready& ready) {
-                    job_->wait_for(key, ready);
-                  },
-              .thrown =
-                  [this](const std::string& what) {
-                    job_->abort("threw in a callback of a future: " + what);
-                  }})) {}
+          sets_, runtime::Desk::Counter{
+                     .submit =
+                         [this](coordinator::SubmissionPtr submission) {
+                           job_->submit(std::move(submission));
+                         },
+                     .wait_for =
+                         [this](const coordinator::SubmissionPtr& submission,
+                                const Ready& ready) {
+                           job_->wait_for(submission, ready);
+                         },
+                     .rouse = [this] { job_->rouse(); },
+                     .thrown =
+                         [this](const std::string& what) {
+                           job_->abort("threw in a callback of a future: " +
+                                       what);
+                         }})) {}
 
 // Who waits for a future may be driving the job; its end ends that.
-Runtime::~Runtime() { job_->stop().IgnoreError(); }
+// A forked child leaves all as it is: its parent's threads, memory and wires are
+// not its own.
+Runtime::~Runtime() {
+  job_->stop().IgnoreError();
+  if (!job_->is_of_a_parent()) return;
+  static_cast<void>(desk_.release());
+  new std::pair(std::move(job_), std::move(survivors_));
+}
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 

@@ -68,7 +68,14 @@ absl::Status MpiMailbox::move_sends_on() {
 
 absl::StatusOr<bool> MpiMailbox::flushed() {
   HVD_RETURN_IF_ERROR(move_sends_on());
-  return outgoing_.empty();
+  if (!outgoing_.empty()) return false;
+  // What MPI calls sent may still wait in it for somebody to ask it anything.
+  int found = 0;
+  HVD_RETURN_IF_ERROR(
+      mpi_status(MPI_Iprobe(MPI_ANY_SOURCE, channel_.tag, channel_.comm, &found,
+                            MPI_STATUS_IGNORE),
+                 "MPI_Iprobe"));
+  return true;
 }
 
 absl::Status MpiMailbox::take_in_arrivals() {

@@ -7,6 +7,7 @@
 
 #include "test/collective/adasum_reference.h"
 #include "test/collective/mpi_fleets.h"
+#include "test/collective/shm_adasum_fleet.h"
 
 namespace hvd::collective {
 namespace {
@@ -32,6 +33,24 @@ TEST(AdasumPlaneOverMpi, FollowsTheFormula) {
             {dtype, {0, 1, 3, 1000, 20'000}, mixed_value, in_place, 0.5, 3}));
       }
     }
+  }
+}
+
+TEST(ShmAdasumPlaneOverMpi, FollowsTheFormula) {
+  const auto communicator = transport::make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  const auto body = [](Member& member) {
+    for (const DType dtype : kFloatingTypes) {
+      for (const bool in_place : {false, true}) {
+        ASSERT_TRUE(adasum_conforms(
+            member,
+            {dtype, {0, 1, 3, 1000, 20'000}, mixed_value, in_place, 0.5, 3}));
+        ASSERT_TRUE(adasum_conforms(member, {dtype, {7}, mixed_value}));
+      }
+    }
+  };
+  for (const ShmOptions& shm : {ShmOptions{}, kSmallShm}) {
+    run_on_shm_adasum(**communicator, 1, body, {.shm = shm});
   }
 }
 

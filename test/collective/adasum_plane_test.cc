@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+
 #include "test/collective/adasum_reference.h"
 #include "test/collective/conformance_suite.h"
+#include "test/collective/set_suite.h"
+#include "test/collective/shm_adasum_fleet.h"
 
 namespace hvd::collective {
 namespace {
@@ -12,9 +17,9 @@ namespace {
 constexpr AdasumOptions kSmallAdasum = {.ring = kSmallRing,
                                         .round_bytes = 4096};
 
-// Runs `body` with a plane between each of these numbers of ranks.
-void on_adasum(const std::vector<int>& sizes, const Body& body,
-               const AdasumOptions& options = kSmallAdasum) {
+// Runs `body` with a plane over wires between each of these numbers of ranks.
+void on_wires(const std::vector<int>& sizes, const Body& body,
+              const AdasumOptions& options = kSmallAdasum) {
   for (const int ranks : sizes) {
     on_loopback(ranks, [&](transport::Communicator& communicator) {
       const std::vector<int> members = [&] {
@@ -30,12 +35,29 @@ void on_adasum(const std::vector<int>& sizes, const Body& body,
   }
 }
 
+// And with one through memory.
+void on_adasum(const std::vector<int>& sizes, const Body& body,
+               const AdasumOptions& options = kSmallAdasum) {
+  on_wires(sizes, body, options);
+  const ShmOptions shm =
+      options.ring.chunk_bytes < RingOptions().chunk_bytes
+          ? ShmOptions{.chunk_bytes = 2 * options.ring.chunk_bytes,
+                       .small_bytes = 128}
+          : ShmOptions();
+  for (const int ranks : sizes) {
+    on_loopback(ranks, [&](transport::Communicator& communicator) {
+      run_on_shm_adasum(communicator, ranks, body,
+                        {.shm = shm, .round_bytes = options.round_bytes});
+    });
+  }
+}
+
 class AdasumOfThreads {
  public:
   void run(const Body& body) { on_adasum({1, 2, 3}, body); }
 };
 
-// For all but Adasum it is a ring.
+// For all but Adasum they are a ring, and shared memory's plane.
 INSTANTIATE_TYPED_TEST_SUITE_P(AdasumOfThreads, PlaneConformance,
                                AdasumOfThreads);
 
@@ -287,6 +309,101 @@ TEST(AdasumPlane, RefusesIntegersAndPartsOfResultsAndGoesOn) {
     }
     EXPECT_TRUE(adasum_conforms(member, {.counts = {10}}));
   });
+}
+
+// Calls of sets that overlap, all in one order, by Adasum and otherwise, and
+// some that a member never enters.
+TEST(ShmAdasumPlane, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
+  const auto body = [](Member& member) {
+    constexpr int kCalls = 300;
+    std::mt19937 plan(31);  // Equal on all ranks.
+    std::map<std::vector<int>, std::unique_ptr<DataPlane>> planes;
+    for (int number = 0; number < kCalls; ++number, ++member.sequence) {
+      const SetCall call = SetCall::next(plan, member.ranks, 6);
+      const std::uint32_t epoch = member.epoch;
+      if (call.absent >= 0) ++member.epoch;
+      const auto place =
+          std::find(call.members.begin(), call.members.end(), member.rank);
+      if (place == call.members.end()) continue;
+      auto& plane = planes[call.members];
+      if (plane == nullptr) plane = member.plane_between(call.members);
+      Member part = {*plane,
+                     static_cast<int>(place - call.members.begin()),
+                     static_cast<int>(call.members.size()),
+                     1,
+                     member.watch,
+                     {},
+                     epoch,
+                     member.sequence};
+      if (call.absent < 0) {
+        const AdasumCase adasum = {.counts = {call.size, 3, call.size / 2}};
+        ASSERT_TRUE(call.kind < 4 ? adasum_conforms(part, adasum)
+                                  : call.conforms(part))
+            << "call " << number;
+      } else if (part.rank != call.absent) {
+        FailingWatch watch(number % 40,
+                           absl::CancelledError("somebody stays away"));
+        Tensors tensors(DType::kF32, {call.size, 1});
+        const Tensors before = tensors;
+        ASSERT_TRUE(absl::IsCancelled(plane->allreduce(
+            tensors.pieces(number % 2 == 0), {.op = ReduceOp::kAdasum},
+            {part.next().tag, watch})));
+        ASSERT_EQ(tensors.inputs, before.inputs);
+        ASSERT_EQ(tensors.outputs, before.outputs);
+      }
+    }
+  };
+  for (const int ranks : {2, 3, 4, 6}) {
+    on_loopback(ranks, [&](transport::Communicator& communicator) {
+      run_on_shm_adasum(communicator, ranks, body, {.shm = kSmallShm});
+    });
+  }
+}
+
+TEST(ShmAdasumPlane, ConformsBetweenSomeOfTheRanksOfANode) {
+  for (const int ranks : {3, 4, 7}) {
+    on_loopback(ranks, [&](transport::Communicator& communicator) {
+      run_on_shm_adasum(
+          communicator, ranks,
+          [](Member& member) {
+            for (int absent = 0; absent < member.ranks; ++absent) {
+              if (absent == member.rank) continue;
+              std::vector<int> members;
+              for (int r = 0; r < member.ranks; ++r) {
+                if (r != absent) members.push_back(r);
+              }
+              const auto plane = member.plane_between(members);
+              Member part = {*plane,
+                             member.rank - (member.rank > absent ? 1 : 0),
+                             member.ranks - 1,
+                             1,
+                             member.watch,
+                             {}};
+              part.sequence = static_cast<std::uint32_t>(1000 * absent);
+              for (const DType dtype : kFloatingTypes) {
+                ASSERT_TRUE(adasum_conforms(
+                    part, {.dtype = dtype, .counts = {1, 5000, 0, 30}}));
+              }
+            }
+          },
+          {.shm = kSmallShm});
+    });
+  }
+}
+
+// More products than a slot has room for.
+TEST(ShmAdasumPlane, MergesVeryManySmallTensorsByThemselves) {
+  for (const int ranks : {2, 5}) {
+    on_loopback(ranks, [&](transport::Communicator& communicator) {
+      run_on_shm_adasum(
+          communicator, ranks,
+          [](Member& member) {
+            const std::vector<std::int64_t> counts(200, 3);
+            EXPECT_TRUE(adasum_conforms(member, {.counts = counts}));
+          },
+          {.shm = kSmallShm});
+    });
+  }
 }
 
 TEST(AdasumPlane, IsLeftAdasumByTheOtherPlanes) {

@@ -76,8 +76,11 @@ struct Member {
   PlaneMaker plane_between = {};
   std::uint32_t epoch = 1;
   std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
+  bool certain = false;                 // As of calls.
 
-  Call next() { return {{.epoch = epoch, .sequence = sequence++}, watch}; }
+  Call next() {
+    return {{.epoch = epoch, .sequence = sequence++}, watch, certain};
+  }
 };
 
 using Body = std::function<void(Member&)>;

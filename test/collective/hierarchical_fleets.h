@@ -22,6 +22,8 @@ using Seating = std::string;
 // Small blocks and chunks, so that little data makes many of them.
 inline constexpr HierarchicalOptions kSmallBlocks = {
     .block_bytes = 700,
+    .small_bytes = 100,
+    .small_lane_bytes = 200,
     .ring = kSmallRing,
 };
 
@@ -77,7 +79,8 @@ template <bool kMixed>
 class NodesOfThreads {
  public:
   void run(const Body& body) {
-    for (const Seating seating : {"A", "AA", "AB", "AAB", "ABBAB", "AABBBC"}) {
+    for (const Seating seating :
+         {"A", "AA", "AB", "AAB", "AABB", "AAAB", "ABBAB", "AABBBC"}) {
       const int ranks = static_cast<int>(seating.size());
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_on_nodes(communicator, ranks, seating, kMixed, body);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "test/collective/conformance_suite.h"
 #include "test/collective/hierarchical_fleets.h"
@@ -113,6 +115,49 @@ TEST(HierarchicalPlane, MovesLargeTensorsWithTheDefaults) {
                                             false));
            },
            {});
+}
+
+// By themselves, and on the heels of others.
+TEST(HierarchicalPlane, AsksNobodyBeforeCallsThatAreCertain) {
+  for (const bool is_on : {true, false}) {
+    HierarchicalOptions options = kSmallBlocks;
+    options.allreduce = options.allgather = is_on;
+    for (const Seating seating : {"AB", "AABB", "ABBAB", "AABBBC"}) {
+      on_seats(
+          seating,
+          [](Member& member) {
+            std::mt19937 plan(5);  // Equal on all ranks.
+            for (int i = 0; i < 120; ++i) {
+              member.certain = plan() % 3 != 0;
+              const auto count = static_cast<std::int64_t>(
+                  plan() % 4 == 0 ? 2000 : plan() % 60);
+              const std::vector<std::size_t> sizes(
+                  static_cast<std::size_t>(member.ranks), plan() % 900);
+              const bool well =
+                  allreduce_conforms(member, {{}, cut(count, true)}) &&
+                  reducescatter_conforms(
+                      member, {}, {parts_of(count, member.ranks, i % 3)}) &&
+                  allgather_conforms(member, sizes, false);
+              ASSERT_TRUE(well) << "round " << i;
+            }
+          },
+          options);
+    }
+  }
+}
+
+TEST(HierarchicalPlane, AddsLittleBetweenManyNodesWithTheSameBits) {
+  for (const Seating seating : {"AABCDDE", "ABCDEFGG", "AABBCCDD"}) {
+    on_seats(seating, [](Member& member) {
+      for (const DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
+        for (const std::int64_t count : {1, 9, 40, 90, 300}) {
+          random_floats_conform(member, {.dtype = dtype}, count);
+        }
+        ASSERT_TRUE(reducescatter_conforms(member, {.dtype = dtype},
+                                           {parts_of(40, member.ranks, 2)}));
+      }
+    });
+  }
 }
 
 TEST(HierarchicalPlane, HasRoomForTheSharesOfUnevenNodes) {

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "test/collective/fleets.h"
@@ -242,6 +245,49 @@ TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
     const absl::Status status = board.give_up(absl::CancelledError("too late"));
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_EQ(board.begin(kTwo, label_of(1, 2)), status);
+  });
+}
+
+// All have entered, and all are told to give the call up, at times of their own.
+TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
+  constexpr std::uint32_t kRounds = 400;
+  std::vector<std::atomic<int>> gone_on(kRounds);
+  on_boards(3, [&](ShmBoard& board, transport::NodeSegment&) {
+    PatientWatch patient;
+    std::mt19937 pace(static_cast<unsigned>(board.rank()));
+    std::uint32_t epoch = 1;
+    for (std::uint32_t round = 0; round < kRounds; ++round, epoch += 2) {
+      for (auto pause = pace() % 6; pause > 0; --pause) {
+        std::this_thread::yield();
+      }
+      FailingWatch watch(static_cast<int>(pace() % 12),
+                         absl::CancelledError("somebody elsewhere stays away"));
+      ShmBoard::Label label = label_of(round, epoch);
+      label.votes = true;
+      ASSERT_TRUE(board.begin(kThree, label).ok());
+      arrive_with(board, round);
+      const absl::Status status = board.wait_for_arrivals(0, watch);
+      if (status.ok()) {
+        ++gone_on[round];
+        arrive_with(board, round + 1);
+        ASSERT_EQ(board.wait_for_arrivals(1, watch), absl::OkStatus());
+        board.end();
+      } else {
+        ASSERT_TRUE(absl::IsCancelled(status)) << status;
+        ASSERT_EQ(board.give_up(status), status);
+      }
+      // The second call of the tag, where all have gone on; a later one else.
+      label = label_of(round, status.ok() ? epoch : epoch + 1);
+      label.second = status.ok();
+      ASSERT_TRUE(board.begin(kThree, label).ok());
+      arrive_with(board, round + 2);
+      ASSERT_EQ(board.wait_for_arrivals(0, patient), absl::OkStatus());
+      for (int peer = 0; peer < 3; ++peer) {
+        ASSERT_EQ(value_of(board, peer, 0), round + 2);
+      }
+      ASSERT_EQ(gone_on[round].load(), status.ok() ? 3 : 0);
+      board.end();
+    }
   });
 }
 

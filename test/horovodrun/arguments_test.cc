@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using Words = std::vector<std::string>;
 
 Arguments parsed(const Words& words, const Environment& environment = {}) {
@@ -95,6 +96,23 @@ TEST(Arguments, PreferTheStartTimeoutOfTheCommandLine) {
   EXPECT_EQ(parsed({"-np", "1", "--start-timeout", "7", "ls"}, environment)
                 .start_timeout.count(),
             7);
+}
+
+TEST(Arguments, SwitchWhatGoesByTheNodesOnAndOff) {
+  EXPECT_THAT(parsed({"-np", "1", "ls"}).settings, IsEmpty());
+  EXPECT_THAT(parsed({"--hierarchical-allreduce", "--no-hierarchical-allgather",
+                      "-np", "1", "ls"})
+                  .settings,
+              ElementsAre(Pair("HOROVOD_HIERARCHICAL_ALLGATHER", "0"),
+                          Pair("HOROVOD_HIERARCHICAL_ALLREDUCE", "1")));
+  EXPECT_THAT(parsed({"-np", "1", "--no-hierarchical-allreduce",
+                      "--hierarchical-allgather", "ls", "--no-such-option"})
+                  .settings,
+              ElementsAre(Pair("HOROVOD_HIERARCHICAL_ALLGATHER", "1"),
+                          Pair("HOROVOD_HIERARCHICAL_ALLREDUCE", "0")));
+  EXPECT_THAT(refusal({"-np", "1", "--hierarchical-allgather",
+                       "--no-hierarchical-allgather", "ls"}),
+              HasSubstr("excludes"));
 }
 
 TEST(Arguments, AnswerQuestionsAboutThemselves) {

@@ -55,6 +55,17 @@ TEST(MpirunCommand, OfOpenMpi4OnThisHost) {
   EXPECT_EQ(command.added, added);
 }
 
+TEST(MpirunCommand, WhatOptionsSayBeatsTheEnvironment) {
+  Surroundings surroundings = kHere;
+  surroundings.environment["HOROVOD_HIERARCHICAL_ALLREDUCE"] = "1";
+  Arguments arguments = arguments_for(2, {{"a", 1}, {"b", 1}});
+  arguments.settings = {{"HOROVOD_HIERARCHICAL_ALLREDUCE", "0"}};
+  const MpirunCommand command =
+      command_for(MpiFlavor::kOpenMpi4, arguments, surroundings);
+  EXPECT_EQ(command.added.at("HOROVOD_HIERARCHICAL_ALLREDUCE"), "0");
+  EXPECT_THAT(command.argv, Contains("HOROVOD_HIERARCHICAL_ALLREDUCE"));
+}
+
 TEST(MpirunCommand, OfOpenMpi4OnSeveralHostsExportsTheEnvironment) {
   Arguments arguments = arguments_for(4, {{"a", 2}, {"b", 2}});
   arguments.verbose = true;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -36,10 +37,11 @@ class DeskTest : public ::testing::Test {
           .submit =
               [this](SubmissionPtr s) { submitted_.push_back(std::move(s)); },
           .wait_for =
-              [this](const coordinator::Key& key, const Ready&) {
-                waited_for_.push_back(key.name);
+              [this](const SubmissionPtr& awaited, const Ready&) {
+                waited_for_.push_back(awaited->request.key.name);
                 submitted_.front()->done(Results());
               },
+          .rouse = [] {},
           .thrown = [this](const std::string& what) { thrown_ = what; }});
 };
 
@@ -145,7 +147,8 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
         Desk::Counter{
             .submit =
                 [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
-            .wait_for = [](const coordinator::Key&, const Ready&) {},
+            .wait_for = [](const SubmissionPtr&, const Ready&) {},
+            .rouse = [] {},
             .thrown = [](const std::string&) {}});
     const Future<void> done = desk->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
@@ -153,6 +156,32 @@ TEST_F(DeskTest, WaitingRacesWithTheEnd) {
     desk.reset();
     waiter.join();
   }
+}
+
+// The job goes on without the desk, so nothing else would wake him.
+TEST_F(DeskTest, OneWhoSleepsAtTheCounterIsRousedWhenTheDeskGoes) {
+  std::vector<SubmissionPtr> handed_in;
+  std::latch is_there(1);
+  std::latch is_roused(1);
+  auto desk = std::make_unique<Desk>(
+      sets_,
+      Desk::Counter{
+          .submit = [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
+          .wait_for =
+              [&](const SubmissionPtr&, const Ready& ready) {
+                EXPECT_FALSE(ready());
+                is_there.count_down();
+                is_roused.wait();
+                EXPECT_TRUE(ready());
+              },
+          .rouse = [&] { is_roused.count_down(); },
+          .thrown = [](const std::string&) {}});
+  const Future<void> done = desk->in_place(built(), {});
+  std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
+  is_there.wait();
+  desk.reset();
+  handed_in[0]->done(absl::CancelledError("the end"));
+  waiter.join();
 }
 
 }  // namespace

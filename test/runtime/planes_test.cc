@@ -48,6 +48,7 @@ TEST(Planes, SayWhyTheyCannotBeMade) {
 
 // The planes of sets within and across two nodes of two ranks.
 void expect_planes(const std::vector<std::string>& names,
+                   const std::vector<std::string>& by_adasum,
                    const collective::HierarchicalOptions& hierarchical) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 2});
   std::vector<std::thread> threads;
@@ -80,6 +81,9 @@ void expect_planes(const std::vector<std::string>& names,
         const auto set = planes.find(id);
         if (!set.ok()) continue;  // Not in it.
         EXPECT_EQ((*(*set)->selector.select(Device(), 8))->name(), names[i]);
+        EXPECT_EQ(
+            (*(*set)->selector.select(Device(), 8, ReduceOp::kAdasum))->name(),
+            by_adasum[i]);
       }
     });
   }
@@ -87,11 +91,13 @@ void expect_planes(const std::vector<std::string>& names,
 }
 
 TEST(PlaneFactory, UsesMemoryWithinANodeAndWiresAcross) {
-  expect_planes({"hierarchical", "shm", "hierarchical", "ring", "shm"}, {});
+  expect_planes({"hierarchical", "shm", "hierarchical", "ring", "shm"},
+                {"adasum", "shm-adasum", "adasum", "adasum", "shm-adasum"}, {});
 }
 
 TEST(PlaneFactory, UsesRingsAcrossNodesIfAsked) {
   expect_planes({"ring", "shm", "ring", "ring", "shm"},
+                {"adasum", "shm-adasum", "adasum", "adasum", "shm-adasum"},
                 {.allreduce = false, .allgather = false});
 }
 

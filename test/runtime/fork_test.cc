@@ -1,0 +1,88 @@
+// Runtimes in processes that were forked off those that started them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <latch>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "test/runtime/suite_support.h"
+#include "test/runtime/world.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 0: what was pending, what is submitted and stop() are refused for the fork.
+int outcome_in_child(std::unique_ptr<Runtime> job, const Future<void>& pending,
+                     const Future<void>& polled) {
+  const auto is_refused = [](const absl::Status& status) {
+    return absl::IsFailedPrecondition(status) &&
+           suite::text_of(status).find("was forked from rank 0 (") !=
+               std::string::npos;
+  };
+  if (!is_refused(pending.wait())) return 1;
+  while (!polled.poll()) {
+  }
+  if (!is_refused(polled.wait())) return 2;
+  float value = 1;
+  if (!is_refused(
+          job->allreduce_async_(TensorView::of(&value, {}), {.name = "child"})
+              .wait())) {
+    return 3;
+  }
+  if (!is_refused(job->stop())) return 4;
+  job.reset();
+  return 0;
+}
+
+TEST(Fork, AChildThatWaitsOnItsParentsJobIsToldSoAndTheJobGoesOn) {
+  transport::LoopbackWorld world(2);
+  std::latch child_is_gone(2);
+  std::thread other([&] {
+    auto job = Runtime::start({}, world.communicator(1));
+    ASSERT_EQ(job.status(), absl::OkStatus());
+    child_is_gone.arrive_and_wait();
+    float values[2] = {1, 1};
+    for (float& value : values) {
+      const std::string name = &value == values ? "a" : "b";
+      EXPECT_EQ((*job)
+                    ->allreduce_async_(TensorView::of(&value, {}),
+                                       {.name = name, .op = ReduceOp::kSum})
+                    .wait(),
+                absl::OkStatus());
+    }
+    EXPECT_EQ((*job)->stop(), absl::OkStatus());
+  });
+  auto job = Runtime::start({}, world.communicator(0));
+  ASSERT_EQ(job.status(), absl::OkStatus());
+  float values[2] = {1, 1};
+  const auto submit = [&](float& value, const char* name) {
+    return (*job)->allreduce_async_(TensorView::of(&value, {}),
+                                    {.name = name, .op = ReduceOp::kSum});
+  };
+  const Future<void> pending = submit(values[0], "a");
+  const Future<void> polled = submit(values[1], "b");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    ::_exit(outcome_in_child(*std::move(job), pending, polled));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  child_is_gone.arrive_and_wait();
+  EXPECT_EQ(pending.wait(), absl::OkStatus());
+  EXPECT_EQ(polled.wait(), absl::OkStatus());
+  EXPECT_EQ(values[0] + values[1], 4);
+  EXPECT_EQ((*job)->stop(), absl::OkStatus());
+  other.join();
+}
+
+}  // namespace
+}  // namespace hvd

@@ -1,0 +1,158 @@
+#include "horovodpp/runtime/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <latch>
+#include <map>
+#include <new>
+#include <thread>
+
+#include "test/runtime/relayed_wires.h"
+#include "test/runtime/suite_support.h"
+#include "test/runtime/world.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::HasSubstr;
+
+using WiresOf =
+    std::function<std::unique_ptr<transport::Communicator>(int rank)>;
+
+// As run_world(), over wires of the test's.
+void run_over(int size, const WiresOf& wires_of,
+              const std::function<void(Runtime&)>& body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto runtime = Runtime::start({}, wires_of(rank));
+      ASSERT_EQ(runtime.status(), absl::OkStatus());
+      body(**runtime);
+      (*runtime)->stop().IgnoreError();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// What was sent leaves when this rank has looked for mail often enough since,
+// though it is called sent at once. As MPI may do.
+class LazyWires : public RelayedWires {
+ public:
+  using RelayedWires::RelayedWires;
+
+  absl::StatusOr<transport::TransferId> post_send(
+      int to, transport::DataTag tag,
+      std::span<const std::byte> bytes) override {
+    looks_ = 0;
+    held_.push_back({to, tag, {bytes.begin(), bytes.end()}});
+    return kHeld;
+  }
+  absl::StatusOr<bool> test(transport::TransferId id) override {
+    return id == kHeld ? true : RelayedWires::test(id);
+  }
+  absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
+    constexpr int kLooks = 15;
+    if (!held_.empty() && ++looks_ >= kLooks) {
+      for (; !held_.empty(); held_.pop_front()) {
+        sent_.push_back(std::move(held_.front()));
+        EXPECT_TRUE(RelayedWires::post_send(sent_.back().to, sent_.back().tag,
+                                            sent_.back().bytes)
+                        .ok());
+      }
+    }
+    return RelayedWires::receive_mail();
+  }
+
+ private:
+  static constexpr transport::TransferId kHeld = ~transport::TransferId{0};
+  struct Message {
+    int to;
+    transport::DataTag tag;
+    std::vector<std::byte> bytes;
+  };
+  int looks_ = 0;
+  std::deque<Message> held_;
+  std::deque<Message> sent_;
+};
+
+// Who leads a node looks now and then in any case.
+TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
+  transport::LoopbackWorld world(4, {.ranks_per_node = 2});
+  std::latch all_have_it(4);
+  run_over(
+      4,
+      [&](int rank) -> std::unique_ptr<transport::Communicator> {
+        auto wires = world.communicator(rank);
+        if (rank != 3) return wires;
+        return std::make_unique<LazyWires>(std::move(wires));
+      },
+      [&](Runtime& job) {
+        float value = static_cast<float>(suite::rank_of(job));
+        EXPECT_EQ(
+            job.broadcast_async_(TensorView::of(&value, {}), 3, {.name = "x"})
+                .wait(),
+            absl::OkStatus());
+        EXPECT_EQ(value, 3);
+        // Nobody stops, which would wake the others, before all have it.
+        all_have_it.arrive_and_wait();
+      });
+}
+
+// Runs out of memory on one thread.
+class ThrowingWires : public RelayedWires {
+ public:
+  using RelayedWires::RelayedWires;
+  absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
+    if (throws_ && std::this_thread::get_id() == thread_.load()) {
+      throws_ = false;
+      throw std::bad_alloc();
+    }
+    return RelayedWires::receive_mail();
+  }
+  void throw_on_this_thread() {
+    thread_.store(std::this_thread::get_id());
+    throws_ = true;
+  }
+
+ private:
+  std::atomic<bool> throws_{false};
+  std::atomic<std::thread::id> thread_{};
+};
+
+TEST(Progress, WhatIsThrownOnAThreadThatWaitsBreaksTheJobAndHoldsNobodyUp) {
+  transport::LoopbackWorld world(2, {.ranks_per_node = 1});
+  ThrowingWires* thrower = nullptr;
+  std::latch both_know(2);
+  run_over(
+      2,
+      [&](int rank) -> std::unique_ptr<transport::Communicator> {
+        auto wires = world.communicator(rank);
+        if (rank != 1) return wires;
+        auto throwing = std::make_unique<ThrowingWires>(std::move(wires));
+        thrower = throwing.get();
+        return throwing;
+      },
+      [&](Runtime& job) {
+        float value = 1;
+        const auto reduce = [&] {
+          return job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
+              .wait();
+        };
+        if (suite::rank_of(job) == 1) thrower->throw_on_this_thread();
+        // A thread that cannot drive at once leaves it to the other one.
+        absl::Status status;
+        while (status.ok()) status = reduce();
+        EXPECT_TRUE(absl::IsAborted(status)) << status;
+        EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1"));
+        EXPECT_THAT(suite::text_of(status), HasSubstr("bad_alloc"));
+        both_know.arrive_and_wait();
+        EXPECT_TRUE(absl::IsAborted(job.stop()));
+      });
+}
+
+}  // namespace
+}  // namespace hvd
