@@ -1,4 +1,6 @@
 #include <array>
+#include <memory>
+#include <string>
 
 #include "horovodpp/autograd/blas.h"
 #include "horovodpp/autograd/dnnl_routine.h"
