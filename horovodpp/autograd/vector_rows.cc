@@ -181,6 +181,7 @@ HWY_INLINE void add_strip(const float* x, std::size_t rows, std::int64_t stride,
 
 void add_columns(const float* x, std::size_t rows, std::int64_t stride,
                  float* out, std::size_t columns) {
+  if (rows == 0) return;
   const std::size_t lanes = hn::Lanes(D());
   std::size_t i = 0;
   for (; i + 4 * lanes <= columns; i += 4 * lanes) {
