@@ -61,6 +61,24 @@ void multiply_all(const blas::GemmSize& size, const Dims& batch, Tensor& a,
   });
 }
 
+// A single product in bfloat16, without a detour by float32 where a library
+// spares it.
+std::optional<Tensor> product_of_halves(Tensor a, Tensor b,
+                                        const blas::GemmSize& size,
+                                        const Dims& sizes) {
+  if (a.dtype() != DType::kBF16 || sizes.product() != size.m * size.n) {
+    return std::nullopt;
+  }
+  const BlasLayout as = matrices_of(a);
+  const BlasLayout bs = matrices_of(b);
+  Tensor out = empty(sizes, {.dtype = DType::kBF16});
+  const bool done = blas::gemm(
+      size, blas::Matrix<const bf16>{a.data<bf16>(), as.stride, as.transposed},
+      blas::Matrix<const bf16>{b.data<bf16>(), bs.stride, bs.transposed},
+      blas::Matrix<bf16>{out.data<bf16>(), size.n});
+  return done ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
@@ -78,16 +96,20 @@ std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
 
 Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
   NoGrad no_grad;
-  Tensor a = widened(left);
-  Tensor b = widened(right);
-  const blas::GemmSize size{a.size(-2), b.size(-1), a.size(-1)};
-  const Dims batch = broadcast(batch_sizes(a), batch_sizes(b), operation);
+  const blas::GemmSize size{left.size(-2), right.size(-1), left.size(-1)};
+  const Dims batch =
+      broadcast(batch_sizes(left), batch_sizes(right), operation);
   Dims sizes = batch;
   sizes.push_back(size.m);
   sizes.push_back(size.n);
   if (sizes.product() == 0 || size.k == 0) {
     return zeros(sizes, {.dtype = left.dtype()});
   }
+  if (const auto halves = product_of_halves(left, right, size, sizes)) {
+    return *halves;
+  }
+  Tensor a = widened(left);
+  Tensor b = widened(right);
   Tensor out = empty(sizes, {.dtype = a.dtype()});
   visit_floating(a.dtype(), operation, [&]<typename T>(TypeTag<T>) {
     multiply_all<T>(size, batch, a, b, out);
