@@ -106,6 +106,8 @@ class Progress {
   // If it is time for a nap, makes a last turn() before it.
   absl::StatusOr<bool> lie_down(Listener as, std::optional<Nap>& nap);
   bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // In a catch clause: what there is to catch.
+  static absl::Status what_was_thrown();
   void break_down(const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // Whether somebody has to go on, or to wake earlier than the resting thread

@@ -1,0 +1,88 @@
+// How a Progress comes to its end, or breaks down.
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/progress.h"
+
+namespace hvd::runtime {
+namespace {
+
+using std::chrono::steady_clock;
+
+// How long the news of a fault may take to leave a rank that ends because of
+// it.
+constexpr std::chrono::milliseconds kFarewell(100);
+
+}  // namespace
+
+// Every rank has left. Who has told others so stays until his words have found
+// room: they wait for them.
+bool Progress::ended() const {
+  return parts_.coordinator.closed() && !parts_.mailroom.has_unwritten();
+}
+
+absl::Status Progress::what_was_thrown() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return absl::InternalError(
+        absl::StrCat("the runtime failed (", e.what(), ")"));
+  } catch (...) {
+    return absl::InternalError("the runtime failed");
+  }
+}
+
+// Where there is no memory left the others see this rank's end.
+void Progress::break_down(const absl::Status& why) {
+  try {
+    end_ = settle(why);
+    tell_other_nodes(*end_);
+  } catch (...) {
+    if (!end_) end_ = why;
+  }
+}
+
+// Messages still on their way are seen off; peers may need them to end, too.
+absl::Status Progress::say_goodbye() {
+  const auto give_up = steady_clock::now() + kFarewell;
+  while (steady_clock::now() < give_up) {
+    HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.mailroom.flush());
+    if (flushed && !parts_.mailroom.is_sending()) break;
+    std::this_thread::yield();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Progress::settle(const absl::Status& why) {
+  absl::Status reason = parts_.health.verdict();
+  if (reason.ok()) {
+    // What is Aborted comes from a peer, and names it.
+    const std::string text =
+        absl::IsAborted(why)
+            ? std::string(why.message())
+            : absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
+                           ": ", why.message());
+    parts_.health.report(text);
+    reason = parts_.health.verdict();
+    // Others are about to publish theirs.
+    if (reason.ok()) reason = absl::AbortedError(text);
+  }
+  parts_.queue.close(reason);
+  return reason;
+}
+
+// Every rank of the node does so: its leader may be the one that died.
+void Progress::tell_other_nodes(const absl::Status& reason) {
+  for (coordinator::Outgoing& mail :
+       parts_.coordinator.break_mail(std::string(reason.message()))) {
+    // Best effort: the peer may be the one that died.
+    parts_.mailroom.send(mail.to, std::move(mail.bytes)).IgnoreError();
+  }
+  say_goodbye().IgnoreError();
+}
+
+}  // namespace hvd::runtime

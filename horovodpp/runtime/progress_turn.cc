@@ -1,0 +1,168 @@
+// What a Progress does in a turn.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/progress.h"
+
+namespace hvd::runtime {
+namespace {
+
+using std::chrono::steady_clock;
+
+}  // namespace
+
+absl::StatusOr<bool> Progress::turn() {
+  HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
+  HVD_ASSIGN_OR_RETURN(const bool done, execute());
+  return agreed || done;
+}
+
+absl::StatusOr<bool> Progress::agree() {
+  // Before the verdict on a death: the mail may say that it was none.
+  HVD_ASSIGN_OR_RETURN(const bool in, take_in());
+  if (!parts_.coordinator.closed()) {
+    HVD_RETURN_IF_ERROR(parts_.health.judge());
+  }
+  HVD_RETURN_IF_ERROR(beat());
+  HVD_ASSIGN_OR_RETURN(const bool out, give_out());
+  return in || out;
+}
+
+absl::Status Progress::attend() {
+  HVD_RETURN_IF_ERROR(take_in().status());
+  HVD_RETURN_IF_ERROR(beat());
+  HVD_RETURN_IF_ERROR(give_out().status());
+  if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
+  return absl::CancelledError("the cycle ended before all ranks came here");
+}
+
+absl::StatusOr<bool> Progress::take_in() {
+  // Asked first: what was submitted before leave() is then among the requests.
+  const bool leave = leave_requested_.load() && !leaving_;
+  bool moved = false;
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
+                         parts_.mailroom.receive());
+    if (!mail) break;
+    moved = true;
+    if (beats_) beats_->heard(mail->from, steady_clock::now());
+    HVD_RETURN_IF_ERROR(parts_.coordinator.receive(mail->from, mail->bytes));
+  }
+  if (parts_.queue.has_news()) {
+    moved = true;
+    parts_.queue.take_news(news_);
+    for (const coordinator::SubmissionPtr& submission : news_.unsent) {
+      parts_.coordinator.submit(submission->request);
+    }
+    news_.unsent.clear();
+    for (const coordinator::Key& key : news_.waited_for) {
+      parts_.coordinator.wait_for(key);
+    }
+  }
+  if (leave) {
+    moved = leaving_ = true;
+    parts_.health.leaving();
+    parts_.coordinator.leave();
+  }
+  return moved;
+}
+
+absl::StatusOr<bool> Progress::give_out() {
+  HVD_RETURN_IF_ERROR(parts_.coordinator.step());
+  bool moved = false;
+  for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
+    moved = true;
+    HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
+  }
+  HVD_RETURN_IF_ERROR(parts_.mailroom.flush().status());
+  const coordinator::Bells bells = parts_.coordinator.take_bells();
+  ring(bells);
+  for (const std::string& warning : parts_.coordinator.take_warnings()) {
+    parts_.log.warning(warning);
+  }
+  return moved || bells.leader || bells.node;
+}
+
+// Leaders of neighbouring nodes see nothing of each other but mail.
+absl::Status Progress::beat() {
+  if (!beats_) return absl::OkStatus();
+  const auto now = steady_clock::now();
+  for (const int rank : beats_->due(now)) {
+    coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
+    HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
+  }
+  for (const int rank : beats_->lost(now)) {
+    parts_.health.peer_lost(rank,
+                            "and its node have not been heard of for too long; "
+                            "the host may be down or cut off");
+  }
+  return absl::OkStatus();
+}
+
+void Progress::ring(coordinator::Bells bells) {
+  if (bells.node) {
+    parts_.segment.ring_others();
+  } else if (bells.leader) {
+    parts_.segment.doorbell(0).ring();
+  }
+}
+
+absl::StatusOr<bool> Progress::execute() {
+  bool moved = false;
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
+    moved = moved || failed;
+    if (!next_) return moved || parts_.coordinator.wants_step();
+    moved = true;
+    // Who has what it waited for is not held up by others' batches: what it does
+    // next may be what another rank needs before it comes there.
+    if (awaited_ != nullptr && (*awaited_)()) return moved;
+    const coordinator::Batch batch = *std::exchange(next_, std::nullopt);
+    HVD_RETURN_IF_ERROR(carry_out(batch));
+  }
+}
+
+absl::StatusOr<bool> Progress::read_schedule() {
+  if (next_) return false;
+  HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
+  const std::vector<coordinator::Failure> failures =
+      parts_.coordinator.take_failures();
+  for (const coordinator::Failure& failure : failures) {
+    parts_.queue.fail(failure.key, failure.why);
+  }
+  return !failures.empty();
+}
+
+absl::Status Progress::carry_out(const coordinator::Batch& batch) {
+  std::vector<const coordinator::Key*> keys;
+  for (const coordinator::Batch::Entry& entry : batch.entries) {
+    if (entry.submitted_here) keys.push_back(&entry.agreed->key);
+  }
+  HVD_ASSIGN_OR_RETURN(std::vector<coordinator::SubmissionPtr> submissions,
+                       parts_.queue.take(keys));
+  const auto release = [&] { parts_.queue.release(submissions); };
+  absl::Status status;
+  try {
+    status = parts_.executor.run(batch, submissions, release);
+  } catch (...) {
+    status = what_was_thrown();
+  }
+  parts_.mailroom.data_was_sent();
+  if (status.ok()) {
+    parts_.coordinator.finished();
+    return status;
+  }
+  if (absl::IsCancelled(status) && parts_.coordinator.should_abandon()) {
+    parts_.queue.put_back(std::move(submissions));
+    parts_.coordinator.abandoned();
+    return absl::OkStatus();
+  }
+  const absl::Status reason = settle(status);
+  release();
+  for (const auto& submission : submissions) submission->done(reason);
+  return reason;
+}
+
+}  // namespace hvd::runtime
