@@ -82,7 +82,7 @@ double kaiming_deviation(const Tensor& weight, const KaimingOptions& options) {
 // Uniform with this deviation around 0.
 const Tensor& uniform_of(const Tensor& weight, double deviation) {
   const double bound = std::numbers::sqrt3 * deviation;
-  return uniform_(weight, -bound, bound);
+  return init::uniform_(weight, -bound, bound);
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ const Tensor& xavier_uniform_(const Tensor& weight, double gain) {
 }
 
 const Tensor& xavier_normal_(const Tensor& weight, double gain) {
-  return normal_(weight, 0.0, xavier_deviation(weight, gain));
+  return init::normal_(weight, 0.0, xavier_deviation(weight, gain));
 }
 
 const Tensor& kaiming_uniform_(const Tensor& weight,
@@ -174,7 +174,7 @@ const Tensor& kaiming_uniform_(const Tensor& weight,
 
 const Tensor& kaiming_normal_(const Tensor& weight,
                               const KaimingOptions& options) {
-  return normal_(weight, 0.0, kaiming_deviation(weight, options));
+  return init::normal_(weight, 0.0, kaiming_deviation(weight, options));
 }
 
 }  // namespace init
