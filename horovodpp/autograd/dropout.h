@@ -18,14 +18,14 @@ Tensor dropout(const Tensor& x, double p = 0.5, bool training = true);
 // The same for all of x[i] at once.
 Tensor drop_path(const Tensor& x, double p = 0.0, bool training = true);
 
+namespace autograd {
+
 // Fills a tensor in place: uniform in [low, high); normal; 1 with `probability`
 // and else 0. float32 or float64, and any dtype for the last. Errors as of
 // check_inplace() (record.h).
 void uniform_(const Tensor& x, double low = 0.0, double high = 1.0);
 void normal_(const Tensor& x, double mean = 0.0, double deviation = 1.0);
 void bernoulli_(const Tensor& x, double probability = 0.5);
-
-namespace autograd {
 
 // Which elements of a dropout are kept, as a function of where the generator
 // was. Block b of a draw is kept or dropped by the words of 16 blocks of the

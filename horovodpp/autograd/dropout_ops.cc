@@ -132,25 +132,25 @@ Tensor drop_path(const Tensor& x, double p, bool training) {
   return mul(x, dropout(ones(sizes, {.dtype = x.dtype()}), p));
 }
 
+namespace autograd {
+
 void uniform_(const Tensor& x, double low, double high) {
-  autograd::check_defined(x, "uniform_");
+  check_defined(x, "uniform_");
   NoGrad no_grad;
-  autograd::fill_from(
-      x, rand(x.sizes(), {.dtype = x.dtype()}) * (high - low) + low);
+  fill_from(x, rand(x.sizes(), {.dtype = x.dtype()}) * (high - low) + low);
 }
 
 void normal_(const Tensor& x, double mean, double deviation) {
-  autograd::check_defined(x, "normal_");
+  check_defined(x, "normal_");
   NoGrad no_grad;
-  autograd::fill_from(
-      x, randn(x.sizes(), {.dtype = x.dtype()}) * deviation + mean);
+  fill_from(x, randn(x.sizes(), {.dtype = x.dtype()}) * deviation + mean);
 }
 
 void bernoulli_(const Tensor& x, double probability) {
-  autograd::check_defined(x, "bernoulli_");
+  check_defined(x, "bernoulli_");
   NoGrad no_grad;
-  autograd::fill_from(x,
-                      bernoulli(x.sizes(), probability, {.dtype = x.dtype()}));
+  fill_from(x, bernoulli(x.sizes(), probability, {.dtype = x.dtype()}));
 }
 
+}  // namespace autograd
 }  // namespace hvd

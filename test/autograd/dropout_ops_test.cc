@@ -107,15 +107,15 @@ TEST(DropPath, DropsWholeSamples) {
 TEST(Fills, WriteInPlace) {
   manual_seed(1);
   const Tensor x = zeros({1000});
-  uniform_(x, 2.0, 3.0);
+  autograd::uniform_(x, 2.0, 3.0);
   for (float v : x.to_vector<float>()) EXPECT_TRUE(v >= 2 && v <= 3);
-  normal_(x, 5.0, 0.1);
+  autograd::normal_(x, 5.0, 0.1);
   EXPECT_NEAR(x.mean().item<float>(), 5, 0.05);
-  bernoulli_(x, 0.5);
+  autograd::bernoulli_(x, 0.5);
   EXPECT_NEAR(x.mean().item<float>(), 0.5, 0.1);
   EXPECT_EQ(x.version(), 3u);
   Tensor leaf = zeros({2}, {.requires_grad = true});
-  normal_(leaf);
+  autograd::normal_(leaf);
   EXPECT_TRUE(leaf.is_leaf());
 }
 
