@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/board_steps.h"
 #include "horovodpp/collective/hierarchical_plane.h"
-#include "horovodpp/collective/hierarchical_steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

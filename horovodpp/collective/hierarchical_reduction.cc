@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "horovodpp/collective/board_steps.h"
 #include "horovodpp/collective/doubling.h"
-#include "horovodpp/collective/hierarchical_steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

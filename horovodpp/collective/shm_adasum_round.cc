@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "horovodpp/collective/hierarchical_steps.h"
+#include "horovodpp/collective/board_steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

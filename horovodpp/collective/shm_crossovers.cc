@@ -51,18 +51,18 @@ class Trial {
       std::span<const ShmCrossovers> ways, std::size_t bytes) {
     constexpr std::size_t kRounds = 15;
     std::vector<std::vector<double>> times(ways.size());
-    bool in_time = steady_clock::now() < deadline_;
-    HVD_RETURN_IF_ERROR(tell(in_time));
+    bool in_time = true;
     for (std::size_t round = 0; in_time && round < kRounds; ++round) {
       for (std::size_t way = 0; way < ways.size(); ++way) {
+        in_time = steady_clock::now() < deadline_;
+        HVD_RETURN_IF_ERROR(tell(in_time));
+        if (!in_time) break;
         board_.set_crossovers(ways[way]);
         const auto start = steady_clock::now();
         HVD_RETURN_IF_ERROR(reduce(bytes));
         times[way].push_back(
             std::chrono::duration<double>(steady_clock::now() - start).count());
       }
-      in_time = steady_clock::now() < deadline_;
-      HVD_RETURN_IF_ERROR(tell(in_time));
     }
     if (!in_time) return std::vector<double>();
     std::vector<double> medians;
@@ -103,7 +103,7 @@ class Trial {
 // measurement does not decide, and only if it is clearly better than the one
 // there was. Slices lose more where cores share no cache, and where ranks run
 // may change: they have to be clearly faster.
-absl::Status measure_small(Trial& trial, ShmCrossovers& found) {
+absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
   constexpr double kAgainstSlices = 1.1;
   constexpr double kClearly = 0.2;  // The logarithm of a ratio.
   double loss = 0;                  // Of the limit at hand, over having none.
@@ -114,7 +114,7 @@ absl::Status measure_small(Trial& trial, ShmCrossovers& found) {
     const std::array ways = {ShmCrossovers{bytes, found.step_bytes},
                              ShmCrossovers{0, found.step_bytes}};
     HVD_ASSIGN_OR_RETURN(const auto times, trial.measure(ways, bytes));
-    if (times.empty()) return absl::OkStatus();
+    if (times.empty()) return false;
     loss += std::log(times[0] / times[1] / kAgainstSlices);
     if (bytes <= found.small_bytes) before = loss;
     if (loss >= least) continue;
@@ -124,25 +124,25 @@ absl::Status measure_small(Trial& trial, ShmCrossovers& found) {
   if (before - least < kClearly) best = found.small_bytes;
   HVD_RETURN_IF_ERROR(trial.tell(best));
   found.small_bytes = best;
-  return absl::OkStatus();
+  return true;
 }
 
 // Shorter steps than a slot have to be faster by a tenth.
-absl::Status measure_step(Trial& trial, std::size_t slot_bytes,
-                          ShmCrossovers& found) {
+absl::StatusOr<bool> measure_step(Trial& trial, std::size_t slot_bytes,
+                                  ShmCrossovers& found) {
   constexpr double kInFavourOfWholeSlots = 0.9;
   std::vector<ShmCrossovers> ways;
   for (std::size_t step = slot_bytes; step >= kLeastStep; step /= 2) {
     ways.push_back({found.small_bytes, step});
   }
   HVD_ASSIGN_OR_RETURN(auto times, trial.measure(ways, kLargeSize));
-  if (times.empty()) return absl::OkStatus();
+  if (times.empty()) return false;
   times[0] *= kInFavourOfWholeSlots;
   auto best = static_cast<std::size_t>(
       std::min_element(times.begin(), times.end()) - times.begin());
   HVD_RETURN_IF_ERROR(trial.tell(best));
   found.step_bytes = ways[best].step_bytes;
-  return absl::OkStatus();
+  return true;
 }
 
 bool fit(const ShmCrossovers& values, std::size_t slot_bytes) {
@@ -154,17 +154,18 @@ bool fit(const ShmCrossovers& values, std::size_t slot_bytes) {
 
 }  // namespace
 
-absl::StatusOr<ShmCrossovers> measure_crossovers(ShmBoard& board,
-                                                 ArenaMap* arenas,
-                                                 const MeasureOptions& options,
-                                                 transport::Watch& watch) {
+absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
+    ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
+    transport::Watch& watch) {
   ShmCrossovers found = board.crossovers();
   const std::size_t slot_bytes = board.options().chunk_bytes;
-  Trial trial(board, arenas, options, watch);
   if (slot_bytes < kSmallSizes.back()) return found;
-  HVD_RETURN_IF_ERROR(measure_step(trial, slot_bytes, found));
-  HVD_RETURN_IF_ERROR(measure_small(trial, found));
-  return found;
+  Trial trial(board, arenas, options, watch);
+  HVD_ASSIGN_OR_RETURN(bool done, measure_step(trial, slot_bytes, found));
+  if (done) {
+    HVD_ASSIGN_OR_RETURN(done, measure_small(trial, found));
+  }
+  return done ? std::optional(found) : std::nullopt;
 }
 
 absl::StatusOr<ShmCrossovers> share_crossovers(ShmBoard& board,

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "horovodpp/collective/board_steps.h"
 #include "horovodpp/collective/shm_plane.h"
-#include "horovodpp/core/status.h"
 
 namespace hvd::collective {
 
@@ -15,28 +15,14 @@ inline std::uint64_t steps_for(std::size_t bytes, std::size_t chunk_bytes) {
 
 template <typename Body>
 absl::Status ShmPlane::on_board(const ShmBoard::Label& label, Body body) {
-  HVD_RETURN_IF_ERROR(board_.begin(members_, label));
-  const absl::Status status = body();
-  if (!status.ok()) return board_.give_up(status);
-  board_.end();
-  return absl::OkStatus();
+  return call_on_board(board_, members_, label, std::move(body));
 }
 
 template <typename Fill, typename Drain>
 absl::Status ShmPlane::step_through(std::uint64_t steps, const Call& call,
                                     Fill fill, Drain drain) {
-  const std::uint64_t first = board_.steps();
-  const auto arrive = [&](std::uint64_t i) {
-    fill(i, board_.mine());
-    board_.arrive();
-  };
-  arrive(0);
-  for (std::uint64_t i = 0; i < steps; ++i) {
-    HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first + i, call.watch));
-    if (i + 1 < steps) arrive(i + 1);
-    HVD_RETURN_IF_ERROR(drain(i, first + i));
-  }
-  return absl::OkStatus();
+  return step_on_node(board_, steps, call.watch, std::move(fill),
+                      std::move(drain));
 }
 
 }  // namespace hvd::collective

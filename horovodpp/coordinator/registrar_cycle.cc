@@ -24,7 +24,7 @@ std::vector<Record> Registrar::start_cycle() {
   if (ids.empty() || is_leaving_) return {};
   const std::optional<std::vector<Candidate>> step = candidates(ids);
   if (!step) {
-    steps_.followed(0);
+    steps_.refuse();
     return {};
   }
   Cycle cycle;
@@ -42,6 +42,7 @@ std::vector<Record> Registrar::start_cycle() {
   // What is queued of it is executed as part of it: every rank knows itself that
   // it has submitted that.
   if (!queue_.drop_all_of(cycle)) return {};
+  steps_.begin();
   cycle_run_ = next_run_++;
   cycle_batches_ = cycle.batches();
   records.push_back({.kind = RecordKind::kStartCycle,

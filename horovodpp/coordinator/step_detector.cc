@@ -49,16 +49,25 @@ void StepDetector::disturb() {
 }
 
 std::vector<std::uint32_t> StepDetector::repeated() const {
-  if (steps_ == 0 || equal_ < needed_ || !current_.empty()) return {};
-  if (!hopeless_.empty() && hopeless_ == in_last_) return {};
-  return last_;
+  if (steps_ == 0 || last_.empty() || !current_.empty()) return {};
+  if (hopeless_ == in_last_) return {};
+  const int needed = failed_once_ == in_last_
+                         ? std::min(kMostSteps, kSecondChance * needed_)
+                         : needed_;
+  return equal_ < needed ? std::vector<std::uint32_t>() : last_;
+}
+
+void StepDetector::begin() { begun_ = in_last_; }
+
+void StepDetector::refuse() {
+  hopeless_ = in_last_;
+  disturb();
 }
 
 void StepDetector::followed(std::uint64_t steps) {
   if (steps == 0) {
-    if (failed_once_ == in_last_) hopeless_ = in_last_;
-    failed_once_ = in_last_;
-    needed_ = std::min(kMostSteps, kSecondChance * needed_);
+    if (failed_once_ == begun_) hopeless_ = begun_;
+    failed_once_ = begun_;
   } else if (steps >= kUseful * static_cast<std::uint64_t>(needed_)) {
     needed_ = steps_;
   } else {

@@ -30,7 +30,11 @@ class StepDetector {
   // ones have passed and the last is complete; else empty.
   std::vector<std::uint32_t> repeated() const;
 
-  // The order was followed for so many whole steps.
+  // Of what repeated() gives: it is in force from now on, or can never be.
+  void begin();
+  void refuse();
+
+  // The order that was begun last was followed for so many whole steps.
   void followed(std::uint64_t steps);
 
  private:
@@ -41,6 +45,7 @@ class StepDetector {
   std::vector<std::uint32_t> current_;
   absl::flat_hash_set<std::uint32_t> in_last_;
   absl::flat_hash_set<std::uint32_t> in_current_;
+  absl::flat_hash_set<std::uint32_t> begun_;
   absl::flat_hash_set<std::uint32_t> failed_once_;
   absl::flat_hash_set<std::uint32_t> hopeless_;
 };

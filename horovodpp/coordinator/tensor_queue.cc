@@ -46,9 +46,10 @@ void TensorQueue::take_news(News& news) {
   has_news_.store(false);
   wake_at_ = 1;
   news.unsent.swap(unsent_);
-  news.waited_for.swap(waited_for_);
-  std::erase_if(news.waited_for,
-                [&](const Key& key) { return !is_pending(key); });
+  for (Key& key : waited_for_) {
+    if (is_pending(key)) news.waited_for.push_back(std::move(key));
+  }
+  waited_for_.clear();
 }
 
 absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
@@ -73,7 +74,10 @@ absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
 void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
   MutexLock lock(mutex_);
   for (const SubmissionPtr& submission : submissions) {
-    in_flight_.erase(submission->request.key);
+    const Key& key = submission->request.key;
+    in_flight_.erase(key);
+    // Who waits for it does not wait for what will have its name.
+    if (!waited_for_.empty()) std::erase(waited_for_, key);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "horovodpp/core/threads.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,19 @@ namespace {
 
 std::atomic<int> set_threads{0};
 std::atomic<int> default_threads{0};
+
+int cores_of(pid_t process) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(process, sizeof(cores), &cores) == 0) {
+    return std::max(CPU_COUNT(&cores), 1);
+  }
+  // More cores than the set has room for, or somebody else's process.
+  return process != 0
+             ? 1
+             : std::max(static_cast<int>(std::thread::hardware_concurrency()),
+                        1);
+}
 
 }  // namespace
 
@@ -30,13 +44,8 @@ int get_num_threads() {
   return chosen != 0 ? chosen : usable_cores();
 }
 
-int usable_cores() {
-  cpu_set_t cores;
-  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) {
-    return std::max(CPU_COUNT(&cores), 1);
-  }
-  // More cores than the set has room for.
-  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
-}
+int usable_cores() { return cores_of(0); }
+
+int cores_for_ranks() { return std::max(cores_of(0), cores_of(::getppid())); }
 
 }  // namespace hvd

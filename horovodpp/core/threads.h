@@ -28,4 +28,8 @@ int chosen_num_threads();
 // The cores that this process may run on; at least 1.
 int usable_cores();
 
+// The cores for all ranks of this node: a launcher that binds each rank to cores
+// of its own leaves it only those, but has more itself. At least 1.
+int cores_for_ranks();
+
 }  // namespace hvd

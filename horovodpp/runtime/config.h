@@ -97,8 +97,9 @@ struct Config {
 
   // HOROVODPP_MEASURE_CROSSOVERS: whether ranks that share a node measure, when
   // the job starts, from which size on which way through its memory is the
-  // faster one (in less than 0.1 s); if not, built-in values hold. From the
-  // environment: on. Equal on all ranks.
+  // faster one (in 60 ms and little more); if not, and where ranks outnumber
+  // cores or have lost others, built-in values hold. From the environment: on.
+  // Equal on all ranks.
   bool measure_crossovers = false;
 
   // HOROVODPP_CACHE_DIR: where jobs leave what they have measured of a machine,

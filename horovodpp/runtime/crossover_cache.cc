@@ -1,6 +1,5 @@
 #include "horovodpp/runtime/crossover_cache.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,11 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "horovodpp/core/threads.h"
 
 namespace hvd::runtime {
 namespace {
@@ -31,13 +32,6 @@ std::string processor() {
   return "unknown";
 }
 
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores)
-                                                          : 0;
-}
-
 // FNV-1a: the same in all builds.
 std::uint64_t hash(const std::string& text) {
   std::uint64_t value = 0xcbf29ce484222325;
@@ -52,9 +46,9 @@ std::uint64_t hash(const std::string& text) {
 CrossoverCache::CrossoverCache(std::string directory, const Place& place)
     : directory_(std::move(directory)) {
   if (directory_.empty()) return;
-  key_ =
-      absl::StrCat("format ", kFormat, ", ", processor(), ", ", usable_cores(),
-                   " cores, ", place.ranks, " ranks, slots ", place.slot_bytes);
+  key_ = absl::StrCat("format ", kFormat, ", ", processor(), ", ",
+                      cores_for_ranks(), " cores, ", place.ranks,
+                      " ranks, slots ", place.slot_bytes);
   path_ = absl::StrFormat("%s/crossovers-%016x", directory_, hash(key_));
 }
 
@@ -84,7 +78,9 @@ absl::Status CrossoverCache::store(
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (error) return failed(error.message());
-  const std::string draft = absl::StrCat(path_, ".", ::getpid());
+  // Of its own for each rank, also where hosts have one home.
+  const std::string draft =
+      absl::StrCat(path_, ".", ::getpid(), ".", std::random_device()());
   errno = 0;
   std::ofstream file(draft);
   file << key_ << "\n"

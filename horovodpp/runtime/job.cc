@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -68,26 +69,28 @@ std::chrono::steady_clock::time_point deadline_after(
              : now + patience;
 }
 
-// Whether waiting makes sense where there is no loop yet that finds out more.
+// The watch of calls before there is a loop: this rank takes part in everything
+// meanwhile, as in any call.
 class StartWatch : public transport::Watch {
  public:
-  StartWatch(Health& health, std::chrono::steady_clock::time_point deadline)
+  using TimePoint = std::chrono::steady_clock::time_point;
+  StartWatch(Health& health, TimePoint deadline)
       : health_(health), deadline_(deadline) {}
   absl::Status check() override {
-    if (std::chrono::steady_clock::now() < deadline_) return health_.judge();
+    if (std::chrono::steady_clock::now() < deadline_) return health_.check();
     return absl::DeadlineExceededError(
         "the other ranks of this node did not come to measure its memory with "
         "this one; HOROVOD_START_TIMEOUT allows them more time");
   }
-  std::optional<std::chrono::steady_clock::time_point> verdict_due()
-      const override {
-    const auto loss = health_.loss_due();
-    return loss ? std::min(*loss, deadline_) : deadline_;
+  std::optional<TimePoint> verdict_due() const override {
+    const auto due = health_.verdict_due();
+    if (deadline_ == TimePoint::max()) return due;
+    return due ? std::min(*due, deadline_) : deadline_;
   }
 
  private:
   Health& health_;
-  const std::chrono::steady_clock::time_point deadline_;
+  const TimePoint deadline_;
 };
 
 }  // namespace
@@ -113,6 +116,15 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   HVD_ASSIGN_OR_RETURN(Topology topology,
                        Topology::from_peers(wires->rank(), wires->peers()));
   HVD_ASSIGN_OR_RETURN(Topology sharing, sharing_topology(*wires));
+  const int local_size = sharing.local_size();
+  const bool may_remember =
+      config.measure_crossovers && local_size > 1 && sharing.local_rank() == 0;
+  const CrossoverCache cache(
+      may_remember ? config.cache_dir : "",
+      {.ranks = local_size,
+       .slot_bytes = collective::ShmOptions().chunk_bytes});
+  // While the others wait for this rank anyway: a file may be slow to come by.
+  const auto remembered = cache.load();
   HVD_RETURN_IF_ERROR(agree_on_config(config, *wires, deadline));
   const Layout layout = lay_out(config, sharing);
   HVD_ASSIGN_OR_RETURN(
@@ -120,11 +132,16 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
       transport::NodeSegment::open(*wires, sharing, layout.total(), deadline));
   set_default_num_threads(config.num_threads > 0
                               ? config.num_threads
-                              : usable_cores() / topology.local_size());
+                              : cores_for_ranks() / topology.local_size());
   std::unique_ptr<Job> job(
       new Job(config, {std::move(topology), std::move(sharing)},
               std::move(wires), std::move(segment), std::move(arena)));
+  job->crossovers_ = remembered;
   HVD_RETURN_IF_ERROR(job->launch(config));
+  if (job->crossovers_ && job->crossovers_ != remembered) {
+    const absl::Status stored = cache.store(*job->crossovers_);
+    if (!stored.ok()) job->log_.info(std::string(stored.message()));
+  }
   return job;
 }
 
@@ -202,7 +219,12 @@ absl::Status Job::launch(const Config& config) {
   std::promise<absl::Status> prepared;
   thread_ = std::thread([this, &config, &prepared] {
     block_signals();
-    const absl::Status ready = prepare(config);
+    absl::Status ready;
+    try {
+      ready = prepare(config);
+    } catch (const std::bad_alloc&) {
+      ready = absl::ResourceExhaustedError("there is no memory left");
+    }
     if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
     prepared.set_value(ready);
     loop_result_ = progress_.run();
@@ -226,30 +248,32 @@ absl::Status Job::prepare(const Config& config) {
   return learn_crossovers(config);
 }
 
+// Where ranks outnumber cores one would measure whom the system lets run.
 absl::Status Job::learn_crossovers(const Config& config) {
   StartWatch watch(health_, deadline_after(config.start_timeout));
-  const CrossoverCache cache(
-      sharing_.local_rank() == 0 ? config.cache_dir : "",
-      {.ranks = sharing_.local_size(),
-       .slot_bytes = plane_board_.options().chunk_bytes});
+  const bool crowded =
+      transport::WaitPolicy::for_node(topology_.local_size()).spin.count() == 0;
+  const auto unknown =
+      crowded ? plane_board_.crossovers() : collective::ShmCrossovers();
   HVD_ASSIGN_OR_RETURN(
-      collective::ShmCrossovers values,
-      collective::share_crossovers(
-          plane_board_, cache.load().value_or(collective::ShmCrossovers{}),
-          kStartEpoch, watch));
-  const bool known = values != collective::ShmCrossovers{};
+      const collective::ShmCrossovers shared,
+      collective::share_crossovers(plane_board_, crossovers_.value_or(unknown),
+                                   kStartEpoch, watch));
+  const bool known = shared != collective::ShmCrossovers();
+  std::optional<collective::ShmCrossovers> values = shared;
   if (!known) {
     HVD_ASSIGN_OR_RETURN(
         values, collective::measure_crossovers(plane_board_, &arenas_,
                                                {.epoch = kStartEpoch}, watch));
-    const absl::Status stored = cache.store(values);
-    if (!stored.ok()) log_.info(std::string(stored.message()));
+    if (!values) return absl::OkStatus();
+    crossovers_ = values;
   }
-  plane_board_.set_crossovers(values);
-  log_.debug(absl::StrCat(
-      known ? "remembered" : "measured", ": tensors up to ", values.small_bytes,
-      " bytes are reduced by every rank, larger ones in steps of ",
-      values.step_bytes));
+  plane_board_.set_crossovers(*values);
+  log_.debug(
+      absl::StrCat(known ? "remembered" : "measured", ": tensors up to ",
+                   values->small_bytes,
+                   " bytes are reduced by every rank, larger ones in steps of ",
+                   values->step_bytes));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "horovodpp/collective/arena.h"
 #include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/shm_board.h"
+#include "horovodpp/collective/shm_crossovers.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
@@ -124,6 +126,8 @@ class Job {
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;
+  // What the node was found to be like: remembered on local rank 0, or measured.
+  std::optional<collective::ShmCrossovers> crossovers_;
   collective::ShmBoard plane_board_;
   Planes planes_;
   SetTable sets_;

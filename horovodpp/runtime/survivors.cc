@@ -170,6 +170,7 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::start(
                                       return check_epoch(epoch);
                                     }}));
   Config config = config_;
+  config.measure_crossovers = false;  // Who has lost a rank wants to go on.
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,

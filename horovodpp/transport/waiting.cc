@@ -1,11 +1,9 @@
 #include "horovodpp/transport/waiting.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/threads.h"
 
 namespace hvd::transport {
 namespace {
@@ -20,17 +18,6 @@ void pause_core() {
   asm volatile("yield" ::: "memory");
 #endif
 }
-
-int cores_of(pid_t process) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(process, sizeof(cores), &cores) != 0) return 1;
-  return CPU_COUNT(&cores);
-}
-
-// A launcher that binds each rank to a core of its own leaves one core in the
-// rank's mask; the launcher's own mask shows how many there are for all ranks.
-int cores_for_ranks() { return std::max(cores_of(0), cores_of(::getppid())); }
 
 // True if `ready` came true; false when the time for spinning is over.
 absl::StatusOr<bool> spin(const std::function<bool()>& ready, Watch& watch,

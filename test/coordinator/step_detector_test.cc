@@ -98,6 +98,7 @@ TEST(StepDetector, AfterAnOrderOfLittleUseItWaitsLonger) {
   StepDetector detector(3);
   int waited = steps_until_repeated(detector, {1, 2});
   for (int tries = 0; tries < 5; ++tries) {
+    detector.begin();
     detector.followed(1);
     const int longer = steps_until_repeated(detector, {1, 2});
     EXPECT_GT(longer, waited);
@@ -109,6 +110,7 @@ TEST(StepDetector, TheWaitHasALimit) {
   StepDetector detector(3);
   for (int tries = 0; tries < 20; ++tries) {
     ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
+    detector.begin();
     detector.followed(1);
   }
   EXPECT_LE(steps_until_repeated(detector, {1, 2}), 260);
@@ -117,8 +119,10 @@ TEST(StepDetector, TheWaitHasALimit) {
 TEST(StepDetector, AfterAnOrderOfUseItWaitsAsLittleAsAtFirst) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});
+  detector.begin();
   detector.followed(1);
   steps_until_repeated(detector, {1, 2});
+  detector.begin();
   detector.followed(1000);
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), first);
 }
@@ -127,12 +131,34 @@ TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});
   ASSERT_NE(first, 0);
+  detector.begin();
   detector.followed(0);
   EXPECT_GT(steps_until_repeated(detector, {1, 2}), 5 * first);
+  detector.begin();
   detector.followed(0);
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
   EXPECT_EQ(steps_until_repeated(detector, {2, 1}), 0);
-  EXPECT_NE(steps_until_repeated(detector, {7, 8}), 0);
+  EXPECT_EQ(steps_until_repeated(detector, {7, 8}), first);
+}
+
+TEST(StepDetector, ItRemembersWhatWasBegunThoughSomethingDisturbs) {
+  StepDetector detector(3);
+  for (int tries = 0; tries < 2; ++tries) {
+    ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
+    detector.begin();
+    detector.disturb();
+    detector.followed(0);
+  }
+  EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
+}
+
+TEST(StepDetector, WhatCanBeNoOrderIsRefusedAndDelaysNoOther) {
+  StepDetector detector(3);
+  const int first = steps_until_repeated(detector, {1});
+  ASSERT_NE(first, 0);
+  detector.refuse();
+  EXPECT_EQ(steps_until_repeated(detector, {1}), 0);
+  EXPECT_EQ(steps_until_repeated(detector, {2, 3}), first);
 }
 
 // An order that begins in the middle of a step fuses across its end, where the

@@ -152,6 +152,16 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
   EXPECT_TRUE(take_news().waited_for.empty());
 }
 
+TEST_F(TensorQueueTest, AWaitIsNotForTheNextOfItsName) {
+  ASSERT_TRUE(push("a").ok());
+  queue_.wait_for(key("a"));
+  const auto taken = take({"a"});
+  ASSERT_TRUE(taken.ok());
+  queue_.release(*taken);
+  ASSERT_TRUE(push("a").ok());
+  EXPECT_TRUE(take_news().waited_for.empty());
+}
+
 TEST_F(TensorQueueTest, FailsOneSubmission) {
   ASSERT_TRUE(push("a").ok());
   ASSERT_TRUE(push("b").ok());
