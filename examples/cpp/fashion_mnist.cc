@@ -63,7 +63,7 @@ void add_options(CLI::App& app, Options& options) {
 
 // The fraction of images that are classified rightly, over all ranks.
 double accuracy(hvd::nn::Module& model, const FashionMnist& images) {
-  constexpr std::int64_t kBatch = 250;
+  constexpr std::int64_t kBatch = 100;
   const hvd::NoGrad no_grad;
   std::vector<std::int64_t> mine;
   for (std::int64_t i = hvd::rank(); i < images.size(); i += hvd::size()) {

@@ -1,7 +1,7 @@
 // Trains a language model on the bytes of a file over all ranks, and writes
 // samples of what it would have written.
 //
-//   horovodrun -np 2 build/release/examples/cpp/text /usr/share/dict/words
+//   horovodrun -np 2 build/release/examples/cpp/text README.md
 //   ... --model lstm --save lstm.safetensors
 #include <horovodpp/horovodpp.h>
 

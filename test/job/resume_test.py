@@ -77,14 +77,18 @@ class Resume(unittest.TestCase):
         return job
 
     def run_and_kill(self, program, path, options, saves, whom):
-        """Starts the job, and kills it once it has written `path` so often:
-        one rank, or all of the job at once."""
+        """Starts the job, and kills it once it has written `path` so often, or,
+        for 0, while it writes: one rank, or all of the job at once."""
+        # A job that was killed may have left one.
+        old_partial = version(f"{path}.partial")
         job = subprocess.Popen(
             [jobs.HOROVODRUN, "-np", str(RANKS), PROGRAMS[program], *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         last = version(path)
-        while saves > 0:
+        writes = saves == 0
+        while saves > 0 or (
+                writes and version(f"{path}.partial") in (None, old_partial)):
             os.sched_yield()  # To the job.
             self.assertIsNone(job.poll(), "the job ended before it was killed")
             if version(path) not in (None, last):
@@ -92,7 +96,9 @@ class Resume(unittest.TestCase):
                 saves -= 1
         below = descendants(job.pid)
         if whom == "a rank":
-            kill([pid for pid in below if runs(pid, PROGRAMS[program])][:1])
+            ranks = [pid for pid in below if runs(pid, PROGRAMS[program])]
+            self.assertEqual(len(ranks), RANKS)
+            kill(ranks[:1])
         else:
             kill([job.pid, *below])
         self.assertNotEqual(job.wait(timeout=60), 0)
@@ -108,7 +114,8 @@ class Resume(unittest.TestCase):
         self.run_and_kill(program, killed, saving, 2, "a rank")
         resuming = [*saving, "--resume", killed]
         self.run_and_kill(program, killed, resuming, 3, "all")
-        self.run_and_kill(program, killed, resuming, 1, "all")
+        self.run_and_kill(program, killed, resuming, 0, "all")
+        self.run_and_kill(program, killed, resuming, 0, "a rank")
         self.assertNotEqual(contents(killed), contents(whole))
         self.finish(program, *resuming)
         self.assertEqual(contents(killed), contents(whole))
