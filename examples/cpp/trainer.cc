@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -55,16 +56,22 @@ const hvd::data::Dataset& checked(const hvd::data::Dataset& dataset,
                            std::to_string(step) + ")");
 }
 
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
 Checkpoint::Settings all_settings(const TrainerOptions& options) {
   Checkpoint::Settings settings = options.settings;
   settings["ranks"] = std::to_string(hvd::size());
   settings["epochs"] = std::to_string(options.epochs);
   settings["batch-size"] = std::to_string(options.batch_size);
   settings["optimizer"] = options.optimizer;
-  settings["learning-rate"] = std::to_string(options.learning_rate);
-  settings["weight-decay"] = std::to_string(options.weight_decay);
-  settings["warmup-epochs"] = std::to_string(options.warmup_epochs);
-  settings["clip-norm"] = std::to_string(options.clip_norm);
+  settings["learning-rate"] = text_of(options.learning_rate);
+  settings["weight-decay"] = text_of(options.weight_decay);
+  settings["warmup-epochs"] = text_of(options.warmup_epochs);
+  settings["clip-norm"] = text_of(options.clip_norm);
   settings["seed"] = std::to_string(options.seed);
   return settings;
 }
