@@ -1,168 +1,105 @@
-// Trains a multilayer perceptron, 784-256-128-10, on Fashion-MNIST over all
-// ranks.
+// Trains a model on Fashion-MNIST over all ranks.
 //
 //   horovodrun -np 2 build/release/examples/cpp/fashion_mnist --epochs 5
+//   ... --model resnet18 --augment --epochs 10 --save resnet.safetensors
 #include <horovodpp/horovodpp.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fashion_mnist_data.h"
-#include "progress_bar.h"
+#include "models/catalog.h"
+#include "trainer.h"
 
 namespace {
 
 struct Options {
-  int epochs = 5;
-  std::int64_t batch_size = 64;  // Of one rank.
-  double learning_rate = 0.05;
-  std::uint64_t seed = 42;
+  TrainerOptions training;
+  std::string model = "mlp";
+  std::int64_t width = 0;
   std::string data = "/usr/share/datasets/fashion-mnist";
-  std::int64_t limit = 0;  // Images; 0: all.
-  std::string loss_file;
+  FashionMnistOptions images;
 };
+
+const std::map<std::string, Recipe>& recipes() {
+  static const std::map<std::string, Recipe> all = {
+      {"mlp", {}},
+      {"lenet", {.learning_rate = 0.05, .weight_decay = 5e-4}},
+      {"resnet18",
+       {.learning_rate = 0.1, .weight_decay = 5e-4, .warmup_epochs = 0.5}},
+      {"densenet",
+       {.learning_rate = 0.1, .weight_decay = 1e-4, .warmup_epochs = 0.5}},
+      {"swin",
+       {.optimizer = "adamw",
+        .learning_rate = 1e-3,
+        .weight_decay = 0.05,
+        .warmup_epochs = 1}}};
+  return all;
+}
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--epochs", options.epochs, "times to go through the data")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--batch-size", options.batch_size, "images per step and rank")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--learning-rate", options.learning_rate,
-                 "step size of SGD at the start; it falls to 0 along a line")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed, "of initial weights and data order");
-  app.add_option("--data", options.data, "directory with the four .gz files");
-  app.add_option("--limit", options.limit, "use so many images only; 0: all")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--loss-file", options.loss_file,
-                 "write the loss of every step, over all ranks, to this file");
   app.option_defaults()->always_capture_default();
+  std::vector<std::string> names;
+  for (const auto& [name, recipe] : recipes()) names.push_back(name);
+  app.add_option("--model", options.model, "what to train")
+      ->check(CLI::IsMember(names));
+  app.add_option(
+         "--width", options.width,
+         "channels of a ResNet's stem, growth of a DenseNet, width of a "
+         "Swin's first stage; 0: 64, 12, 48")
+      ->check(CLI::NonNegativeNumber);
+  add_options(app, options.training);
+  app.add_flag("--augment", options.images.augment,
+               "move and mirror images at random");
+  app.add_option("--data", options.data, "directory with the four .gz files");
+  app.add_option("--limit", options.images.limit,
+                 "use so many images only; 0: all")
+      ->check(CLI::NonNegativeNumber);
 }
 
-// The sum over all ranks.
-double sum_over_ranks(double value, const std::string& name) {
-  hvd::throw_if_error(
-      hvd::allreduce_(hvd::TensorView::of(&value, {1}),
-                      {.name = name, .op = hvd::ReduceOp::kSum}));
-  return value;
+// The fraction of images that are classified rightly, over all ranks.
+double accuracy(hvd::nn::Module& model, const FashionMnist& images) {
+  constexpr std::int64_t kBatch = 100;
+  const hvd::NoGrad no_grad;
+  std::vector<std::int64_t> mine;
+  for (std::int64_t i = hvd::rank(); i < images.size(); i += hvd::size()) {
+    mine.push_back(i);
+  }
+  const std::span<const std::int64_t> all(mine);
+  double right = 0;
+  for (std::size_t first = 0; first < all.size(); first += kBatch) {
+    const auto batch = images.get_batch(
+        all.subspan(first, std::min<std::size_t>(kBatch, all.size() - first)));
+    const auto guesses = model(batch[0]).argmax().to_vector<std::int64_t>();
+    const auto labels = batch[1].to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      right += guesses[i] == labels[i];
+    }
+  }
+  return sum_over_ranks(right, "right guesses") /
+         static_cast<double>(images.size());
 }
-
-class Training {
- public:
-  explicit Training(const Options& options)
-      : options_(options),
-        train_(options.data, "train", options.limit),
-        test_(options.data, "t10k", options.limit),
-        global_batch_(options.batch_size * hvd::size()) {
-    if (train_.size() < global_batch_) {
-      throw std::runtime_error(
-          std::to_string(train_.size()) +
-          " images are fewer than one step of all ranks takes (" +
-          std::to_string(global_batch_) + ")");
-    }
-    hvd::broadcast_parameters(model_->named_parameters(), 0);
-    optimizer_ = std::make_unique<hvd::DistributedOptimizer>(
-        std::make_unique<hvd::optim::SGD>(
-            model_->named_parameters(),
-            hvd::optim::SGDOptions{.learning_rate = options.learning_rate,
-                                   .momentum = 0.9}));
-    if (hvd::rank() == 0 && !options.loss_file.empty()) {
-      losses_.open(options.loss_file);
-      if (!losses_)
-        throw std::runtime_error("cannot write '" + options.loss_file + "'");
-    }
-  }
-
-  void train_epoch(int epoch) {
-    const std::int64_t steps = train_.size() / global_batch_;
-    const auto order = shuffled(train_.size(), options_.seed, epoch);
-    ProgressBar bar("epoch " + std::to_string(epoch + 1) + "/" +
-                        std::to_string(options_.epochs),
-                    steps, global_batch_, hvd::rank() == 0);
-    double sum = 0;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const auto batch =
-          train_.batch(share(order, step * global_batch_, global_batch_,
-                             hvd::rank(), hvd::size()));
-      const double done = static_cast<double>(epoch * steps + step) /
-                          static_cast<double>(options_.epochs * steps);
-      optimizer_->set_learning_rate(options_.learning_rate * (1 - done));
-      const double loss = train_step(batch);
-      sum += loss;
-      bar.show(step + 1, sum / static_cast<double>(step + 1));
-    }
-    bar.finish(sum_over_ranks(sum, "epoch loss") /
-               static_cast<double>(steps * hvd::size()));
-  }
-
-  // The fraction of test images that are classified rightly, over all ranks.
-  double test_accuracy() {
-    hvd::NoGrad no_grad;
-    const auto mine = share(shuffled(test_.size(), 0, 0), 0, test_.size(),
-                            hvd::rank(), hvd::size());
-    double right = 0;
-    for (std::size_t first = 0; first < mine.size(); first += kTestBatch) {
-      const auto end = std::min(mine.size(), first + kTestBatch);
-      const auto batch =
-          test_.batch({mine.begin() + static_cast<std::ptrdiff_t>(first),
-                       mine.begin() + static_cast<std::ptrdiff_t>(end)});
-      const auto guesses =
-          (*model_)(batch.images).argmax().to_vector<std::int64_t>();
-      const auto labels = batch.labels.to_vector<std::int64_t>();
-      for (std::size_t i = 0; i < labels.size(); ++i)
-        right += guesses[i] == labels[i];
-    }
-    return sum_over_ranks(right, "right guesses") /
-           static_cast<double>(test_.size());
-  }
-
- private:
-  static constexpr std::size_t kTestBatch = 500;
-
-  double train_step(const FashionMnist::Batch& batch) {
-    optimizer_->zero_grad();
-    const hvd::Tensor loss =
-        hvd::cross_entropy((*model_)(batch.images), batch.labels);
-    loss.backward();
-    optimizer_->step();
-    const double value = static_cast<double>(loss.item<float>());
-    if (!options_.loss_file.empty()) {
-      const double mean = sum_over_ranks(value, "loss") / hvd::size();
-      if (hvd::rank() == 0) losses_ << std::hexfloat << mean << "\n";
-    }
-    return value;
-  }
-
-  const Options& options_;
-  const FashionMnist train_;
-  const FashionMnist test_;
-  const std::int64_t global_batch_;
-  std::shared_ptr<hvd::nn::Sequential> model_ =
-      std::make_shared<hvd::nn::Sequential>(
-          std::make_shared<hvd::nn::Linear>(FashionMnist::kPixels, 256),
-          std::make_shared<hvd::nn::ReLU>(),
-          std::make_shared<hvd::nn::Linear>(256, 128),
-          std::make_shared<hvd::nn::ReLU>(),
-          std::make_shared<hvd::nn::Linear>(128, 10));
-  std::unique_ptr<hvd::DistributedOptimizer> optimizer_;
-  std::ofstream losses_;
-};
 
 void run(const Options& options) {
   hvd::throw_if_error(hvd::init());
-  hvd::manual_seed(options.seed);
-  Training training(options);
-  for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    training.train_epoch(epoch);
-    const double accuracy = training.test_accuracy();
-    if (hvd::rank() == 0) {
-      std::printf("  test accuracy %.2f %%\n", 100 * accuracy);
-      std::fflush(stdout);
-    }
-  }
+  hvd::manual_seed(options.training.seed);
+  const FashionMnist train(options.data, "train", options.images);
+  const FashionMnist test(options.data, "t10k",
+                          {.limit = options.images.limit});
+  const auto model = models::make_image_model(options.model, options.width);
+  Trainer trainer(*model, train, options.training);
+  trainer.run([&](std::int64_t) {
+    const double right = accuracy(*model, test);
+    const double memory = max_over_ranks(peak_memory(), "memory");
+    if (hvd::rank() != 0) return;
+    std::printf("  test accuracy %.2f %%, peak memory of a rank %.0f MiB\n",
+                100 * right, memory);
+    std::fflush(stdout);
+  });
   hvd::throw_if_error(hvd::shutdown());
 }
 
@@ -170,9 +107,15 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a multilayer perceptron on Fashion-MNIST");
+  CLI::App app("Trains a model on Fashion-MNIST");
   add_options(app, options);
   CLI11_PARSE(app, argc, argv);
+  apply_recipe(app, recipes().at(options.model), options.training);
+  options.training.settings = {
+      {"model", options.model},
+      {"width", std::to_string(options.width)},
+      {"limit", std::to_string(options.images.limit)},
+      {"augment", options.images.augment ? "yes" : "no"}};
   try {
     run(options);
     return 0;

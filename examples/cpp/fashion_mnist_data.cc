@@ -1,8 +1,8 @@
 #include "fashion_mnist_data.h"
 
 #include <algorithm>
-#include <numeric>
-#include <random>
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 
 namespace {
@@ -10,6 +10,30 @@ namespace {
 // Of the 60,000 training images, as fractions of white.
 constexpr float kMean = 0.2860f;
 constexpr float kDeviation = 0.3530f;
+
+float normalized(std::uint8_t grey) {
+  return (static_cast<float>(grey) / 255.0f - kMean) / kDeviation;
+}
+
+// Where an image is seen from: by how many pixels it is moved, and whether it is
+// mirrored.
+struct Pose {
+  std::int64_t down = 0;
+  std::int64_t right = 0;
+  bool mirrored = false;
+};
+
+Pose random_pose() {
+  constexpr int kMost = 2;
+  std::array<float, 3> draws;
+  hvd::autograd::default_generator().uniform(std::span<float>(draws));
+  const auto shift = [](float draw) {
+    return static_cast<std::int64_t>(draw * (2 * kMost + 1)) - kMost;
+  };
+  return {.down = shift(draws[0]),
+          .right = shift(draws[1]),
+          .mirrored = draws[2] < 0.5f};
+}
 
 hvd::Tensor read(const std::string& path) {
   try {
@@ -26,7 +50,9 @@ hvd::Tensor read(const std::string& path) {
 }  // namespace
 
 FashionMnist::FashionMnist(const std::string& directory,
-                           const std::string& split, std::int64_t limit) {
+                           const std::string& split,
+                           const FashionMnistOptions& options)
+    : options_(options) {
   const std::string base = directory + "/" + split;
   const hvd::Tensor images = read(base + "-images-idx3-ubyte.gz");
   const hvd::Tensor labels = read(base + "-labels-idx1-ubyte.gz");
@@ -42,47 +68,48 @@ FashionMnist::FashionMnist(const std::string& directory,
     throw std::runtime_error("'" + base +
                              "-labels-idx1-ubyte.gz' has a label above 9");
   }
-  if (limit > 0 && limit < size()) {
-    labels_.resize(static_cast<std::size_t>(limit));
-    images_.resize(static_cast<std::size_t>(limit * kPixels));
+  if (options.limit > 0 && options.limit < size()) {
+    labels_.resize(static_cast<std::size_t>(options.limit));
+    images_.resize(static_cast<std::size_t>(options.limit * kPixels));
   }
 }
 
-FashionMnist::Batch FashionMnist::batch(
-    const std::vector<std::int64_t>& positions) const {
-  const auto count = static_cast<std::int64_t>(positions.size());
-  Batch batch{hvd::empty({count, kPixels}),
-              hvd::empty({count}, {.dtype = hvd::DType::kI64})};
-  float* pixel = batch.images.data<float>();
-  std::int64_t* label = batch.labels.data<std::int64_t>();
-  for (const std::int64_t position : positions) {
-    const std::uint8_t* image =
-        &images_[static_cast<std::size_t>(position * kPixels)];
-    pixel =
-        std::transform(image, image + kPixels, pixel, [](std::uint8_t grey) {
-          return (static_cast<float>(grey) / 255.0f - kMean) / kDeviation;
-        });
-    *label++ = labels_[static_cast<std::size_t>(position)];
+void FashionMnist::copy_image(std::int64_t index, float* to) const {
+  const std::uint8_t* image =
+      &images_[static_cast<std::size_t>(index * kPixels)];
+  if (!options_.augment) {
+    std::transform(image, image + kPixels, to, normalized);
+    return;
   }
-  return batch;
+  const Pose pose = random_pose();
+  for (std::int64_t y = 0; y < kSide; ++y) {
+    for (std::int64_t x = 0; x < kSide; ++x) {
+      const std::int64_t row = y - pose.down;
+      const std::int64_t moved = x - pose.right;
+      const std::int64_t column = pose.mirrored ? kSide - 1 - moved : moved;
+      const bool inside =
+          row >= 0 && row < kSide && column >= 0 && column < kSide;
+      *to++ = normalized(inside ? image[row * kSide + column] : 0);
+    }
+  }
 }
 
-std::vector<std::int64_t> shuffled(std::int64_t size, std::uint64_t seed,
-                                   int epoch) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
-  std::iota(order.begin(), order.end(), 0);
-  std::mt19937_64 random(seed * 1000003u + static_cast<std::uint64_t>(epoch));
-  // Not std::shuffle, whose result each standard library may choose.
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[random() % i]);
-  }
-  return order;
+hvd::data::Item FashionMnist::get(std::int64_t index) const {
+  const hvd::data::Batch batch = get_batch(std::span(&index, 1));
+  return {batch[0].select(0, 0), batch[1].select(0, 0)};
 }
 
-std::vector<std::int64_t> share(const std::vector<std::int64_t>& order,
-                                std::int64_t first, std::int64_t count,
-                                int rank, int ranks) {
-  const auto begin = order.begin() + first + count * rank / ranks;
-  const auto end = order.begin() + first + count * (rank + 1) / ranks;
-  return std::vector<std::int64_t>(begin, end);
+hvd::data::Batch FashionMnist::get_batch(
+    std::span<const std::int64_t> indices) const {
+  const auto count = static_cast<std::int64_t>(indices.size());
+  hvd::Tensor images = hvd::empty({count, 1, kSide, kSide});
+  hvd::Tensor labels = hvd::empty({count}, {.dtype = hvd::DType::kI64});
+  float* pixel = images.data<float>();
+  std::int64_t* label = labels.data<std::int64_t>();
+  for (const std::int64_t index : indices) {
+    copy_image(index, pixel);
+    pixel += kPixels;
+    *label++ = labels_[static_cast<std::size_t>(index)];
+  }
+  return {std::move(images), std::move(labels)};
 }

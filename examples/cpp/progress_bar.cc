@@ -11,25 +11,21 @@ constexpr std::chrono::milliseconds kRedraw(200);
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string label, std::int64_t total,
-                         std::int64_t images_per_step, bool visible)
-    : label_(std::move(label)),
-      total_(std::max<std::int64_t>(total, 1)),
-      images_per_step_(images_per_step),
-      visible_(visible),
+ProgressBar::ProgressBar(ProgressOptions options)
+    : options_(std::move(options)),
       begin_(std::chrono::steady_clock::now()),
       drawn_(begin_) {}
 
 void ProgressBar::show(std::int64_t done, double loss) {
   const auto now = std::chrono::steady_clock::now();
-  if (!visible_ || now - drawn_ < kRedraw) return;
+  if (!options_.visible || now - drawn_ < kRedraw) return;
   drawn_ = now;
   draw(done, loss);
 }
 
 void ProgressBar::finish(double loss) {
-  if (!visible_) return;
-  draw(total_, loss);
+  if (!options_.visible) return;
+  draw(options_.total, loss);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -37,13 +33,16 @@ void ProgressBar::finish(double loss) {
 void ProgressBar::draw(std::int64_t done, double loss) {
   const std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - begin_;
-  const double rate = static_cast<double>(done * images_per_step_) /
-                      std::max(seconds.count(), 1e-9);
-  const int filled = static_cast<int>(kWidth * done / total_);
+  const std::int64_t units = (done - options_.first) * options_.units_per_step;
+  const double rate =
+      static_cast<double>(units) / std::max(seconds.count(), 1e-9);
+  const std::int64_t total = std::max<std::int64_t>(options_.total, 1);
+  const int filled = static_cast<int>(kWidth * done / total);
   std::string bar(static_cast<std::size_t>(kWidth), ' ');
   std::fill_n(bar.begin(), filled, '=');
   if (filled < kWidth) bar[static_cast<std::size_t>(filled)] = '>';
-  std::printf("\r%s [%s] %3d%%  %.0f images/s  loss %.4f", label_.c_str(),
-              bar.c_str(), static_cast<int>(100 * done / total_), rate, loss);
+  std::printf("\r%s [%s] %3d%%  %.0f %s/s  loss %.4f", options_.label.c_str(),
+              bar.c_str(), static_cast<int>(100 * done / total), rate,
+              options_.unit.c_str(), loss);
   std::fflush(stdout);
 }

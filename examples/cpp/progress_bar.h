@@ -6,11 +6,19 @@
 #include <cstdint>
 #include <string>
 
+struct ProgressOptions {
+  std::string label;
+  std::int64_t total = 1;  // Steps.
+  std::int64_t first = 0;  // Steps that were done before.
+  std::int64_t units_per_step = 1;
+  std::string unit = "images";
+  bool visible = true;
+};
+
 class ProgressBar {
  public:
-  // Draws `total` steps of `images_per_step`; nothing if not `visible`.
-  ProgressBar(std::string label, std::int64_t total,
-              std::int64_t images_per_step, bool visible);
+  // Draws nothing if not visible.
+  explicit ProgressBar(ProgressOptions options);
 
   // `done` steps are done; the loss as it stands. Redraws a few times a second.
   void show(std::int64_t done, double loss);
@@ -21,10 +29,7 @@ class ProgressBar {
  private:
   void draw(std::int64_t done, double loss);
 
-  const std::string label_;
-  const std::int64_t total_;
-  const std::int64_t images_per_step_;
-  const bool visible_;
+  const ProgressOptions options_;
   const std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point drawn_;
 };

@@ -11,12 +11,12 @@
 namespace hvd {
 
 // That no element of `found`, of any floating dtype, is farther from that of
-// `wanted`, which is float64, than `tolerance` times the largest of those.
+// `wanted` than `tolerance` times the largest of those.
 inline void expect_near(const Tensor& found, const Tensor& wanted,
                         double tolerance) {
   ASSERT_EQ(found.sizes(), wanted.sizes());
   const auto f = values(to(found.detach(), DType::kF64));
-  const auto w = values(wanted.detach());
+  const auto w = values(to(wanted.detach(), DType::kF64));
   double largest = 0, off = 0;
   for (std::size_t i = 0; i < w.size(); ++i) {
     largest = std::max(largest, std::abs(w[i]));

@@ -12,6 +12,7 @@ import jobs
 
 HELLO = os.environ["HELLO_ALLREDUCE"]
 FASHION_MNIST = os.environ["FASHION_MNIST"]
+TEXT = os.environ["TEXT"]
 DATA = "/usr/share/datasets/fashion-mnist"
 
 
@@ -44,6 +45,17 @@ class FashionMnist(unittest.TestCase):
         self.assertEqual(len(accuracies), 2, job.stdout)
         self.assertGreater(float(accuracies[-1]), 70)
         self.assertEqual(len(re.findall(r"100%  \d+ images/s  loss", job.stdout)), 2)
+
+    def test_trains_every_model(self):
+        for model, *width in (["lenet"], ["resnet18", "4"], ["densenet", "4"],
+                              ["swin", "16"]):
+            options = ["--width", *width] if width else []
+            job = jobs.run(2, FASHION_MNIST, "--model", model, *options, "--augment",
+                           "--epochs", "1", "--limit", "256", "--batch-size", "32")
+            self.assertEqual((job.returncode, job.stderr), (0, ""), model)
+            self.assertRegex(job.stdout, r"100%  \d+ images/s  loss")
+            self.assertRegex(job.stdout,
+                             r"test accuracy [0-9.]+ %, peak memory of a rank \d+ MiB")
 
     def losses(self, ranks, global_batch):
         # A small step: at large ones rounding alone can flip a ReLU, and training
@@ -101,12 +113,44 @@ class FashionMnist(unittest.TestCase):
                 self.assertRegex(job.stderr, complaint % re.escape(images))
 
     def test_options_that_mean_nothing_are_refused(self):
-        for wrong in (["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]):
+        for wrong in (["--epochs", "0"], ["--batch-size", "x"], ["--unknown"],
+                      ["--model", "gpt"], ["--model", "mlp", "--width", "3"]):
             job = jobs.run(1, FASHION_MNIST, *wrong)
             self.assertNotEqual(job.returncode, 0)
         job = jobs.run(2, FASHION_MNIST, "--limit", "10")
         self.assertEqual(job.returncode, 1)
         self.assertIn("10 images are fewer than one step", job.stderr)
+
+
+class Text(unittest.TestCase):
+    def run_on(self, text, *options):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(text)
+            file.flush()
+            return jobs.run(2, TEXT, file.name, *options)
+
+    def test_learns_a_text_and_writes_what_is_like_it(self):
+        for model, options in (("gpt", ["--width", "32", "--layers", "1"]),
+                               ("lstm", ["--width", "64"])):
+            job = self.run_on(b"abcdefgh" * 400, "--model", model, *options,
+                              "--context", "16", "--stride", "5", "--epochs", "8",
+                              "--batch-size", "8", "--learning-rate", "0.01",
+                              "--sample-bytes", "24", "--temperature", "0.1")
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            losses = [float(loss) for loss in
+                      re.findall(r"validation loss ([0-9.]+) nats", job.stdout)]
+            self.assertEqual(len(losses), 8, job.stdout)
+            self.assertLess(losses[-1], 0.3)
+            self.assertRegex(job.stdout, r"100%  \d+ tokens/s  loss")
+            self.assertIn("abcdefghabcd", job.stdout.split("--- sample ---")[-1])
+
+    def test_a_file_that_is_too_short_is_named(self):
+        job = self.run_on(b"short", "--validation", "0")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("a text of 5 bytes has no window of 128", job.stderr)
+        job = jobs.run(2, TEXT, "/nonexistent")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("/nonexistent", job.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+#include "checkpoint.h"
+
+#include <cstring>
+#include <utility>
+
+namespace {
+
+using hvd::nn::StateDict;
+
+constexpr char kModel[] = "model.";
+constexpr char kOptimizer[] = "optimizer.";
+constexpr char kSchedule[] = "schedule.";
+constexpr char kSampler[] = "sampler";
+constexpr char kGenerators[] = "generators";
+
+// int64 [ranks, 2]: seed and offset of the generator of each.
+hvd::Tensor gather_generators() {
+  const auto& state = hvd::autograd::default_generator().state();
+  std::int64_t mine[2] = {static_cast<std::int64_t>(state.seed),
+                          static_cast<std::int64_t>(state.offset)};
+  const auto all = hvd::value_or_throw(hvd::allgather(
+      hvd::TensorView::of(mine, {1, 2}), {.name = "generators"}));
+  hvd::Tensor result =
+      hvd::empty({hvd::size(), 2}, {.dtype = hvd::DType::kI64});
+  std::memcpy(result.raw_data(), all.view().data(), all.bytes());
+  return result;
+}
+
+void restore_generator(const hvd::Tensor& states) {
+  const auto mine = states.select(0, hvd::rank()).to_vector<std::int64_t>();
+  hvd::autograd::default_generator().set_state(
+      {.seed = static_cast<std::uint64_t>(mine[0]),
+       .offset = static_cast<std::uint64_t>(mine[1])});
+}
+
+hvd::Tensor only_tensor(const StateDict& all, const std::string& name) {
+  const StateDict found = hvd::nn::without_prefix(name, all);
+  if (found.size() == 1) return found[0].tensor;
+  throw hvd::InvalidArgument("the checkpoint has no '" + name + "'");
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const Parts& parts, Settings settings)
+    : parts_(parts), settings_(std::move(settings)) {}
+
+void Checkpoint::save(const std::string& path) const {
+  const hvd::Tensor generators = gather_generators();
+  if (hvd::rank() != 0) return;
+  using namespace hvd::nn;
+  StateDict all = with_prefix(kModel, parts_.model.state_dict());
+  append(all, with_prefix(kOptimizer, parts_.optimizer.state_dict()));
+  append(all, with_prefix(kSchedule, parts_.schedule.state_dict()));
+  append(all, {{kSampler, parts_.sampler.state()}, {kGenerators, generators}});
+  save_safetensors(path, all, settings_);
+}
+
+void Checkpoint::check_settings(
+    const std::string& path,
+    const std::map<std::string, std::string>& found) const {
+  for (const auto& [name, value] : settings_) {
+    const auto there = found.find(name);
+    const std::string its = there == found.end() ? "" : there->second;
+    if (its == value) continue;
+    throw hvd::InvalidArgument("'" + path + "' is of a run with " + name +
+                               " '" + its + "', and this one has '" + value +
+                               "'; it goes on with the same only");
+  }
+}
+
+void Checkpoint::load(const std::string& path) const {
+  using namespace hvd::nn;
+  const SafetensorsFile file = load_safetensors(path);
+  check_settings(path, file.metadata);
+  const StateDict& all = file.tensors;
+  const LoadOptions from{.source = "'" + path + "'"};
+  parts_.model.load_state_dict(without_prefix(kModel, all), from);
+  parts_.optimizer.load_state_dict(without_prefix(kOptimizer, all), from);
+  parts_.schedule.load_state_dict(without_prefix(kSchedule, all), from);
+  parts_.sampler.load_state(only_tensor(all, kSampler));
+  restore_generator(only_tensor(all, kGenerators));
+}

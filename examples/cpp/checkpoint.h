@@ -1,0 +1,48 @@
+// A Checkpoint is all that a run has to remember, in one file: the model, the
+// optimizer, the schedule, how far the sampler is, and where the random numbers
+// of every rank are. A run that is resumed from it comes to the same weights, bit
+// by bit, as one that was never stopped.
+//
+//   Checkpoint checkpoint({model, optimizer, schedule, sampler}, settings);
+//   if (resumes) checkpoint.load(path);
+//   ...
+//   checkpoint.save(path);               // Now and then, by all ranks.
+//
+// The parts outlive it. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <horovodpp/horovodpp.h>
+
+class Checkpoint {
+ public:
+  struct Parts {
+    hvd::nn::Module& model;
+    hvd::optim::Optimizer& optimizer;
+    hvd::optim::LRScheduler& schedule;
+    hvd::data::DistributedSampler& sampler;
+  };
+  // What the weights depend on besides, as a user says it: "batch-size" -> "64".
+  using Settings = std::map<std::string, std::string>;
+
+  Checkpoint(const Parts& parts, Settings settings);
+
+  // Every rank calls it after the same step; rank 0 writes its model, in one
+  // step (see AtomicFile).
+  //   hvd::Error  the file cannot be written, or a collective failed
+  void save(const std::string& path) const;
+
+  // Every rank reads the file and goes on from there.
+  //   hvd::Error, InvalidArgument  the file is missing, damaged, or of another
+  //                                run: names the setting that differs
+  void load(const std::string& path) const;
+
+ private:
+  void check_settings(const std::string& path,
+                      const std::map<std::string, std::string>& found) const;
+
+  const Parts parts_;
+  const Settings settings_;
+};

@@ -1,0 +1,257 @@
+#include "trainer.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "progress_bar.h"
+
+namespace {
+
+constexpr double kMomentum = 0.9;
+constexpr double kWarmupStart = 0.01;  // Of the learning rate.
+
+std::unique_ptr<hvd::optim::Optimizer> make_optimizer(
+    const hvd::nn::Module& model, const TrainerOptions& options) {
+  if (options.optimizer == "adamw") {
+    return std::make_unique<hvd::optim::AdamW>(
+        model.named_parameters(),
+        hvd::optim::AdamWOptions{.learning_rate = options.learning_rate,
+                                 .weight_decay = options.weight_decay});
+  }
+  return std::make_unique<hvd::optim::SGD>(
+      model.named_parameters(),
+      hvd::optim::SGDOptions{.learning_rate = options.learning_rate,
+                             .momentum = kMomentum,
+                             .weight_decay = options.weight_decay});
+}
+
+hvd::optim::Schedule make_schedule(const TrainerOptions& options,
+                                   std::int64_t steps) {
+  using namespace hvd::optim;
+  const std::int64_t total = options.epochs * steps;
+  const auto warmup = std::min<std::int64_t>(
+      std::llround(options.warmup_epochs * static_cast<double>(steps)),
+      total - 1);
+  const Schedule falling = cosine_annealing_lr({.max_steps = total - warmup});
+  if (warmup <= 0) return falling;
+  return sequential_lr(
+      {linear_lr({.start_factor = kWarmupStart, .total_steps = warmup}),
+       falling},
+      {warmup});
+}
+
+// Before the members that want a whole step.
+const hvd::data::Dataset& checked(const hvd::data::Dataset& dataset,
+                                  const TrainerOptions& options) {
+  const std::int64_t step = options.batch_size * hvd::size();
+  if (dataset.size() >= step) return dataset;
+  throw std::runtime_error(std::to_string(dataset.size()) + " " + options.unit +
+                           " are fewer than one step of all ranks takes (" +
+                           std::to_string(step) + ")");
+}
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
+Checkpoint::Settings all_settings(const TrainerOptions& options) {
+  Checkpoint::Settings settings = options.settings;
+  settings["ranks"] = std::to_string(hvd::size());
+  settings["epochs"] = std::to_string(options.epochs);
+  settings["batch-size"] = std::to_string(options.batch_size);
+  settings["optimizer"] = options.optimizer;
+  settings["learning-rate"] = text_of(options.learning_rate);
+  settings["weight-decay"] = text_of(options.weight_decay);
+  settings["warmup-epochs"] = text_of(options.warmup_epochs);
+  settings["clip-norm"] = text_of(options.clip_norm);
+  settings["seed"] = std::to_string(options.seed);
+  return settings;
+}
+
+double reduce(double value, const std::string& name, hvd::ReduceOp op) {
+  hvd::throw_if_error(hvd::allreduce_(hvd::TensorView::of(&value, {1}),
+                                      {.name = name, .op = op}));
+  return value;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, TrainerOptions& options) {
+  app.add_option("--epochs", options.epochs, "times to go through the data")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", options.batch_size, "items per step and rank")
+      ->check(CLI::PositiveNumber);
+  // Whose defaults are not known yet.
+  app.option_defaults()->always_capture_default(false);
+  const char* by_model = "; by default as suits the model";
+  app.add_option("--optimizer", options.optimizer,
+                 std::string("sgd, with momentum, or adamw") + by_model)
+      ->check(CLI::IsMember({"sgd", "adamw"}));
+  app.add_option("--learning-rate", options.learning_rate,
+                 std::string("step size after the warm-up; it falls to 0 along "
+                             "a cosine") +
+                     by_model)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--weight-decay", options.weight_decay,
+                 std::string("of the optimizer") + by_model)
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--warmup-epochs", options.warmup_epochs,
+                 std::string("epochs, or parts of one, in which the learning "
+                             "rate rises along a line") +
+                     by_model)
+      ->check(CLI::NonNegativeNumber);
+  app.option_defaults()->always_capture_default();
+  app.add_option("--clip-norm", options.clip_norm,
+                 "bound on the norm of all gradients; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "of all random numbers");
+  app.add_option("--workers", options.workers,
+                 "threads of each rank that prepare batches")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--save", options.save,
+                 "write checkpoints to this file, after each epoch");
+  app.add_option("--save-every", options.save_every,
+                 "and after every so many steps; 0: not")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--resume", options.resume,
+                 "go on from this checkpoint, with the same options");
+  app.add_option("--loss-file", options.loss_file,
+                 "write the loss of every step, over all ranks, to this file");
+}
+
+void apply_recipe(const CLI::App& app, const Recipe& recipe,
+                  TrainerOptions& options) {
+  if (app.count("--optimizer") == 0) options.optimizer = recipe.optimizer;
+  if (app.count("--learning-rate") == 0) {
+    options.learning_rate = recipe.learning_rate;
+  }
+  if (app.count("--weight-decay") == 0) {
+    options.weight_decay = recipe.weight_decay;
+  }
+  if (app.count("--warmup-epochs") == 0) {
+    options.warmup_epochs = recipe.warmup_epochs;
+  }
+}
+
+double sum_over_ranks(double value, const std::string& name) {
+  return reduce(value, name, hvd::ReduceOp::kSum);
+}
+
+double max_over_ranks(double value, const std::string& name) {
+  return reduce(value, name, hvd::ReduceOp::kMax);
+}
+
+double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
+                 const TrainerOptions& options)
+    : options_(options),
+      model_(model),
+      sampler_(checked(dataset, options).size(), {.num_replicas = hvd::size(),
+                                                  .rank = hvd::rank(),
+                                                  .seed = options.seed,
+                                                  .drop_last = true}),
+      loader_(dataset, sampler_,
+              {.batch_size = options.batch_size,
+               .workers = options.workers,
+               .drop_last = true,
+               .seed = options.seed}),
+      steps_(loader_.num_batches()) {
+  hvd::broadcast_parameters(model.named_parameters(), 0);
+  // So that ranks drop different units.
+  hvd::manual_seed(options.seed + 1 + static_cast<std::uint64_t>(hvd::rank()));
+  optimizer_ = std::make_unique<hvd::DistributedOptimizer>(
+      make_optimizer(model, options));
+  schedule_ = std::make_unique<hvd::optim::LRScheduler>(
+      *optimizer_, make_schedule(options, steps_));
+  if (!options.resume.empty()) checkpoint().load(options.resume);
+  if (hvd::rank() == 0 && !options.loss_file.empty()) {
+    losses_.open(options.loss_file,
+                 options.resume.empty() ? std::ios::out : std::ios::app);
+    if (!losses_) {
+      throw std::runtime_error("cannot write '" + options.loss_file + "'");
+    }
+  }
+}
+
+Checkpoint Trainer::checkpoint() {
+  return Checkpoint({model_, *optimizer_, *schedule_, sampler_},
+                    all_settings(options_));
+}
+
+std::int64_t Trainer::step_of_epoch() const {
+  return sampler_.position() / options_.batch_size;
+}
+
+void Trainer::run(const std::function<void(std::int64_t epoch)>& after_epoch) {
+  for (std::int64_t epoch = sampler_.epoch(); epoch < options_.epochs;
+       ++epoch) {
+    sampler_.set_epoch(epoch);
+    model_.train();
+    train_epoch(epoch);
+    // Each rank has seen other images.
+    hvd::broadcast_parameters(model_.named_buffers(), 0);
+    if (!options_.save.empty()) checkpoint().save(options_.save);
+    model_.eval();
+    after_epoch(epoch + 1);
+  }
+}
+
+void Trainer::train_epoch(std::int64_t epoch) {
+  const std::int64_t first = step_of_epoch();
+  ProgressBar bar({.label = "epoch " + std::to_string(epoch + 1) + "/" +
+                            std::to_string(options_.epochs),
+                   .total = steps_,
+                   .first = first,
+                   .units_per_step = options_.batch_size * hvd::size() *
+                                     options_.units_per_item,
+                   .unit = options_.unit,
+                   .visible = hvd::rank() == 0});
+  double sum = 0;
+  std::int64_t done = first;
+  for (const hvd::data::Batch& batch : loader_.iterate()) {
+    sum += train_step(batch);
+    ++done;
+    bar.show(done, sum / static_cast<double>(done - first));
+    const bool due = options_.save_every > 0 && !options_.save.empty() &&
+                     schedule_->num_steps() % options_.save_every == 0;
+    if (due && done < steps_) checkpoint().save(options_.save);
+  }
+  const auto count = static_cast<double>((done - first) * hvd::size());
+  bar.finish(sum_over_ranks(sum, "epoch loss") / std::max(count, 1.0));
+}
+
+double Trainer::train_step(const hvd::data::Batch& batch) {
+  optimizer_->zero_grad();
+  const hvd::Tensor outputs = model_(batch[0]);
+  const hvd::Tensor loss = hvd::cross_entropy(
+      outputs.reshape({-1, outputs.size(-1)}), batch[1].reshape({-1}));
+  loss.backward();
+  if (options_.clip_norm > 0) {
+    optimizer_->synchronize();
+    hvd::clip_grad_norm_(model_.parameters(), options_.clip_norm);
+    auto skip = optimizer_->skip_synchronize();
+    optimizer_->step();
+  } else {
+    optimizer_->step();
+  }
+  schedule_->step();
+  const double value = static_cast<double>(loss.item<float>());
+  if (!options_.loss_file.empty()) {
+    const double mean = sum_over_ranks(value, "loss") / hvd::size();
+    if (hvd::rank() == 0) losses_ << std::hexfloat << mean << "\n";
+  }
+  return value;
+}

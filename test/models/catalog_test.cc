@@ -1,0 +1,87 @@
+#include "models/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "horovodpp/autograd/autograd.h"
+#include "models/gpt.h"
+#include "models/swin.h"
+
+namespace hvd {
+namespace {
+
+std::int64_t count_parameters(const nn::Module& model) {
+  std::int64_t count = 0;
+  for (const Tensor& p : model.parameters()) count += p.num_elements();
+  return count;
+}
+
+TEST(Catalog, MakesEveryImageModel) {
+  const NoGrad no_grad;
+  const Tensor images = randn({2, 1, 28, 28});
+  for (const std::string name :
+       {"mlp", "lenet", "resnet18", "densenet", "swin"}) {
+    const auto model = models::make_image_model(name);
+    EXPECT_EQ((*model)(images).shape(), Shape({2, 10})) << name;
+  }
+}
+
+TEST(Catalog, MakesModelsAsWideAsAskedFor) {
+  EXPECT_LT(count_parameters(*models::make_image_model("resnet18", 8)),
+            count_parameters(*models::make_image_model("resnet18", 16)));
+  EXPECT_LT(count_parameters(*models::make_image_model("densenet", 4)),
+            count_parameters(*models::make_image_model("densenet", 8)));
+  EXPECT_LT(count_parameters(*models::make_image_model("swin", 16)),
+            count_parameters(*models::make_image_model("swin", 32)));
+  EXPECT_LT(count_parameters(*models::make_text_model("gpt", {.width = 32})),
+            count_parameters(*models::make_text_model("gpt", {.width = 64})));
+}
+
+TEST(Catalog, MakesModelsOfTextThatBeginByGuessing) {
+  manual_seed(5);
+  const NoGrad no_grad;
+  const Tensor tokens = randperm(200).reshape({2, 100});
+  for (const std::string name : {"gpt", "lstm"}) {
+    const auto model = models::make_text_model(name, {.context = 100});
+    const Tensor logits = (*model)(tokens);
+    ASSERT_EQ(logits.shape(), Shape({2, 100, 256}));
+    const Tensor loss =
+        cross_entropy(logits.reshape({-1, 256}), randperm(200).reshape({-1}));
+    EXPECT_NEAR(loss.item<float>(), std::log(256.0), 0.2) << name;
+  }
+}
+
+TEST(Catalog, RefusesModelsAndWidthsThatThereAreNot) {
+  EXPECT_THROW(models::make_image_model("gpt"), InvalidArgument);
+  EXPECT_THROW(models::make_image_model("mlp", 5), InvalidArgument);
+  EXPECT_THROW(models::make_image_model("swin", 20), InvalidArgument);
+  EXPECT_THROW(models::make_image_model("resnet18", -1), InvalidArgument);
+  EXPECT_THROW(models::make_text_model("swin"), InvalidArgument);
+  EXPECT_THROW(models::make_text_model("gpt", {.width = 33}), InvalidArgument);
+  EXPECT_THROW(models::make_text_model("lstm", {.layers = -1}),
+               InvalidArgument);
+}
+
+TEST(Catalog, HasNoStateButParametersAndMoments) {
+  // What a shifted window computes from its sizes is no part of a file.
+  const models::Swin model;
+  EXPECT_EQ(model.state_dict().size(), model.named_parameters().size());
+  EXPECT_FALSE(model.named_buffers().empty());
+}
+
+TEST(GPT, SeesNoByteBehindTheOneItPredicts) {
+  const NoGrad no_grad;
+  models::GPT model({.width = 32, .layers = 2, .heads = 2, .context = 8});
+  const Tensor tokens = from_vector<std::int64_t>({1, 2, 3, 4, 5, 6}, {1, 6});
+  const Tensor before = model(tokens).narrow(1, 0, 3).clone();
+  const Tensor other = tokens.clone();
+  other.narrow(1, 3, 3).fill_(9);
+  const Tensor after = model(other);
+  EXPECT_EQ(after.narrow(1, 0, 3).to_vector<float>(),
+            before.to_vector<float>());
+  EXPECT_THROW(model(randperm(9).reshape({1, 9})), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace hvd
