@@ -1,5 +1,7 @@
-// Activations as modules.
+// Activations as modules; formulas are in ops.h.
 #pragma once
+
+#include <cstdint>
 
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/nn/module.h"
@@ -10,6 +12,46 @@ namespace hvd::nn {
 class ReLU : public Module {
  public:
   Tensor forward(const Tensor& input) override { return relu(input); }
+};
+
+class GELU : public Module {
+ public:
+  explicit GELU(GeluForm form = GeluForm::kExact) : form_(form) {}
+  Tensor forward(const Tensor& input) override { return gelu(input, form_); }
+
+ private:
+  const GeluForm form_;
+};
+
+class Tanh : public Module {
+ public:
+  Tensor forward(const Tensor& input) override { return tanh(input); }
+};
+
+class Sigmoid : public Module {
+ public:
+  Tensor forward(const Tensor& input) override { return sigmoid(input); }
+};
+
+// Along a dimension.
+class Softmax : public Module {
+ public:
+  explicit Softmax(std::int64_t dim = -1) : dim_(dim) {}
+  Tensor forward(const Tensor& input) override { return softmax(input, dim_); }
+
+ private:
+  const std::int64_t dim_;
+};
+
+class LogSoftmax : public Module {
+ public:
+  explicit LogSoftmax(std::int64_t dim = -1) : dim_(dim) {}
+  Tensor forward(const Tensor& input) override {
+    return log_softmax(input, dim_);
+  }
+
+ private:
+  const std::int64_t dim_;
 };
 
 }  // namespace hvd::nn

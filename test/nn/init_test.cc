@@ -48,12 +48,12 @@ TEST(Init, DrawsFromTheDistributionOfItsName) {
   manual_seed(3);
   for (const DType dtype :
        {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
-    Moments m = moments_of(uniform_(weight(dtype), -1, 3));
+    Moments m = moments_of(init::uniform_(weight(dtype), -1, 3));
     EXPECT_NEAR(m.mean, 1.0, 0.03);
     EXPECT_NEAR(m.deviation, 4 / std::sqrt(12.0), 0.03);
     EXPECT_GE(m.low, -1.0);
     EXPECT_LE(m.high, 3.0);
-    m = moments_of(normal_(weight(dtype), 2, 0.5));
+    m = moments_of(init::normal_(weight(dtype), 2, 0.5));
     EXPECT_NEAR(m.mean, 2.0, 0.02);
     EXPECT_NEAR(m.deviation, 0.5, 0.01);
   }
@@ -111,13 +111,13 @@ TEST(Init, KnowsTheGainOfNonlinearities) {
 }
 
 TEST(Init, RefusesWhatMeansNothing) {
-  EXPECT_THROW(uniform_(weight(), 1, 0), InvalidArgument);
-  EXPECT_THROW(normal_(weight(), 0, -1), InvalidArgument);
+  EXPECT_THROW(init::uniform_(weight(), 1, 0), InvalidArgument);
+  EXPECT_THROW(init::normal_(weight(), 0, -1), InvalidArgument);
   EXPECT_THROW(trunc_normal_(weight(), {.deviation = 0}), InvalidArgument);
   EXPECT_THROW(trunc_normal_(weight(), {.low = 2}), InvalidArgument);
   const Tensor integers = zeros({2, 2}, {.dtype = DType::kI64});
-  EXPECT_THROW(uniform_(integers), InvalidArgument);
-  EXPECT_THROW(normal_(integers), InvalidArgument);
+  EXPECT_THROW(init::uniform_(integers), InvalidArgument);
+  EXPECT_THROW(init::normal_(integers), InvalidArgument);
   EXPECT_THROW(trunc_normal_(integers), InvalidArgument);
 }
 

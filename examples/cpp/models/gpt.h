@@ -1,0 +1,63 @@
+// GPT: a transformer that predicts the next byte, as GPT-2 (Radford et al. 2019)
+// has it. The last product shares its weight with the embedding.
+//
+//   models::GPT model({.width = 128, .context = 128});
+//   hvd::Tensor logits = model(tokens);  // int64 [n, t] -> [n, t, 256]
+#pragma once
+
+#include <horovodpp/nn/nn.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace models {
+
+struct GPTOptions {
+  std::int64_t width = 128;
+  std::int64_t layers = 4;
+  std::int64_t heads = 4;
+  std::int64_t context = 128;  // Tokens at most.
+  std::int64_t vocabulary = 256;
+  double dropout = 0.0;
+};
+
+class GPTBlock : public hvd::nn::Module {
+ public:
+  explicit GPTBlock(const GPTOptions& options);
+
+  // [n, t, width] -> the same
+  hvd::Tensor forward(const hvd::Tensor& x) override;
+
+ private:
+  hvd::Tensor attend(const hvd::Tensor& x);
+
+  const std::int64_t heads_;
+  const double dropout_;
+  std::shared_ptr<hvd::nn::LayerNorm> ln_1_;
+  std::shared_ptr<hvd::nn::Linear> qkv_;
+  std::shared_ptr<hvd::nn::Linear> proj_;
+  std::shared_ptr<hvd::nn::LayerNorm> ln_2_;
+  std::shared_ptr<hvd::nn::Linear> fc_;
+  std::shared_ptr<hvd::nn::Linear> fc_out_;
+};
+
+class GPT : public hvd::nn::Module {
+ public:
+  explicit GPT(const GPTOptions& options = {});
+
+  // int64 [n, t] -> [n, t, vocabulary], t at most the context.
+  hvd::Tensor forward(const hvd::Tensor& tokens) override;
+
+  // Weights as of GPT-2: normal with a deviation of 0.02, that of what is added
+  // to the residual less, biases 0. (The constructor's are PyTorch's.)
+  void reset_parameters();
+
+ private:
+  const GPTOptions options_;
+  std::shared_ptr<hvd::nn::Embedding> wte_;
+  std::shared_ptr<hvd::nn::Embedding> wpe_;
+  std::shared_ptr<hvd::nn::ModuleList<GPTBlock>> blocks_;
+  std::shared_ptr<hvd::nn::LayerNorm> ln_f_;
+};
+
+}  // namespace models

@@ -1,0 +1,88 @@
+// Swin (Liu et al. 2021): a transformer whose attention stays within windows of
+// the image, which every second block shifts by half a window.
+//
+//   models::Swin model;                  // Patches of 2x2, windows of 7x7.
+//   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
+#pragma once
+
+#include <horovodpp/nn/nn.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace models {
+
+struct SwinOptions {
+  std::int64_t width = 48;  // Of the first stage; each has twice the width and
+  std::int64_t heads = 3;   // heads of the one before, at half the resolution.
+  std::vector<std::int64_t> depths = {2, 2};  // Blocks of each stage.
+  std::int64_t window = 7;
+  std::int64_t image = 28;
+  std::int64_t patch = 2;
+  std::int64_t classes = 10;
+};
+
+struct SwinBlockOptions {
+  std::int64_t width = 48;
+  std::int64_t heads = 3;
+  std::int64_t size = 14;  // Of the image, in patches.
+  std::int64_t window = 7;
+  std::int64_t shift = 0;
+};
+
+class SwinBlock : public hvd::nn::Module {
+ public:
+  explicit SwinBlock(const SwinBlockOptions& options);
+
+  // [n, size, size, width] -> the same
+  hvd::Tensor forward(const hvd::Tensor& x) override;
+
+ private:
+  hvd::Tensor to_windows(const hvd::Tensor& x) const;
+  hvd::Tensor from_windows(const hvd::Tensor& x, std::int64_t images) const;
+  hvd::Tensor relative_index() const;
+  hvd::Tensor shift_mask() const;
+  hvd::Tensor attend(const hvd::Tensor& windows);
+
+  SwinBlockOptions options_;
+  hvd::Tensor bias_table_;  // Of each way between two patches and head.
+  hvd::Tensor index_;       // The row for each pair of patches of a window.
+  hvd::Tensor mask_;        // Undefined: not shifted.
+  std::shared_ptr<hvd::nn::LayerNorm> norm1_;
+  std::shared_ptr<hvd::nn::Linear> qkv_;
+  std::shared_ptr<hvd::nn::Linear> proj_;
+  std::shared_ptr<hvd::nn::LayerNorm> norm2_;
+  std::shared_ptr<hvd::nn::Linear> fc1_;
+  std::shared_ptr<hvd::nn::Linear> fc2_;
+};
+
+// Squares of 2x2 patches become one, of twice the width.
+class PatchMerging : public hvd::nn::Module {
+ public:
+  explicit PatchMerging(std::int64_t width);
+
+  hvd::Tensor forward(const hvd::Tensor& x) override;
+
+ private:
+  std::shared_ptr<hvd::nn::LayerNorm> norm_;
+  std::shared_ptr<hvd::nn::Linear> reduction_;
+};
+
+class Swin : public hvd::nn::Module {
+ public:
+  explicit Swin(const SwinOptions& options = {});
+
+  // float [n, 1, image, image] -> [n, classes]
+  hvd::Tensor forward(const hvd::Tensor& images) override;
+
+ private:
+  std::shared_ptr<hvd::nn::Conv2d> patch_embed_;
+  std::shared_ptr<hvd::nn::LayerNorm> norm0_;
+  std::shared_ptr<hvd::nn::ModuleList<hvd::nn::Sequential>> stages_;
+  std::shared_ptr<hvd::nn::ModuleList<PatchMerging>> merges_;
+  std::shared_ptr<hvd::nn::LayerNorm> norm_;
+  std::shared_ptr<hvd::nn::Linear> head_;
+};
+
+}  // namespace models

@@ -1,0 +1,31 @@
+#include "horovodpp/nn/flatten.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/dims.h"
+#include "horovodpp/autograd/error.h"
+
+namespace hvd::nn {
+
+Tensor Flatten::forward(const Tensor& input) {
+  const auto rank = static_cast<std::size_t>(input.dim());
+  const std::size_t start = autograd::checked_dim(start_dim_, rank, "Flatten");
+  const std::size_t end = autograd::checked_dim(end_dim_, rank, "Flatten");
+  if (start > end) {
+    throw InvalidArgument(absl::StrCat("Flatten of dimensions ", start, " to ",
+                                       end, " of ", input.describe()));
+  }
+  autograd::Dims sizes;
+  std::int64_t together = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t size = input.sizes()[d];
+    if (d >= start && d <= end) together *= size;
+    if (d == end) {
+      sizes.push_back(together);
+    } else if (d < start || d > end) {
+      sizes.push_back(size);
+    }
+  }
+  return input.reshape(sizes);
+}
+
+}  // namespace hvd::nn

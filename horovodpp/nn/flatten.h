@@ -1,0 +1,24 @@
+// Flatten: dimensions start_dim to end_dim as one; by default all but the first.
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+class Flatten : public Module {
+ public:
+  explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1)
+      : start_dim_(start_dim), end_dim_(end_dim) {}
+
+  //   InvalidArgument  there are no such dimensions, or they end before they
+  //                    start
+  Tensor forward(const Tensor& input) override;
+
+ private:
+  const std::int64_t start_dim_;
+  const std::int64_t end_dim_;
+};
+
+}  // namespace hvd::nn

@@ -1,0 +1,39 @@
+// LayerNorm: the last dimensions of each item brought to mean 0 and variance 1,
+// then scaled and shifted.
+//
+//   hvd::nn::LayerNorm norm({128});
+//   hvd::Tensor y = norm(x);             // [n, t, 128] -> the same
+#pragma once
+
+#include "horovodpp/autograd/dims.h"
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool elementwise_affine = true;  // Whether to scale and shift.
+  bool bias = true;                // Whether to shift.
+  DType dtype = DType::kF32;
+};
+
+class LayerNorm : public Module {
+ public:
+  // "weight" (1) and "bias" (0), of the normalized shape.
+  //   InvalidArgument  it has no dimension, or one that is not positive
+  explicit LayerNorm(const autograd::Dims& normalized_shape,
+                     const LayerNormOptions& options = {});
+
+  Tensor forward(const Tensor& input) override;
+
+  const Tensor& weight() const { return weight_; }  // Undefined: there is none.
+  const Tensor& bias() const { return bias_; }
+
+ private:
+  const autograd::Dims shape_;
+  const double eps_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+}  // namespace hvd::nn

@@ -1,0 +1,48 @@
+// Losses as objects that keep their options; formulas and shapes are in
+// losses.h. They have no parameters, and are no modules: they take two tensors.
+//
+//   hvd::nn::CrossEntropyLoss criterion({.label_smoothing = 0.1});
+//   criterion(model(images), labels).backward();
+#pragma once
+
+#include "horovodpp/autograd/losses.h"
+
+namespace hvd::nn {
+
+class CrossEntropyLoss {
+ public:
+  explicit CrossEntropyLoss(const CrossEntropyOptions& options = {})
+      : options_(options) {}
+  Tensor operator()(const Tensor& logits, const Tensor& targets) const {
+    return cross_entropy(logits, targets, options_);
+  }
+
+ private:
+  CrossEntropyOptions options_;
+};
+
+class NLLLoss {
+ public:
+  explicit NLLLoss(const NllOptions& options = {}) : options_(options) {}
+  Tensor operator()(const Tensor& log_probabilities,
+                    const Tensor& targets) const {
+    return nll_loss(log_probabilities, targets, options_);
+  }
+
+ private:
+  NllOptions options_;
+};
+
+class MSELoss {
+ public:
+  explicit MSELoss(Reduction reduction = Reduction::kMean)
+      : reduction_(reduction) {}
+  Tensor operator()(const Tensor& x, const Tensor& target) const {
+    return mse_loss(x, target, reduction_);
+  }
+
+ private:
+  Reduction reduction_;
+};
+
+}  // namespace hvd::nn

@@ -1,0 +1,56 @@
+// ModuleList: modules named "0", "1", …, for a module that calls them as it
+// likes; a list cannot be called itself.
+//
+//   auto blocks = register_module("blocks",
+//                                 std::make_shared<hvd::nn::ModuleList<Block>>());
+//   for (int i = 0; i < 4; ++i) blocks->push_back(std::make_shared<Block>(128));
+//   for (const auto& block : *blocks) x = (*block)(x);
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+template <typename M = Module>
+class ModuleList : public Module {
+ public:
+  ModuleList() = default;
+  //   InvalidArgument  one is null
+  explicit ModuleList(std::vector<std::shared_ptr<M>> modules) {
+    for (auto& module : modules) push_back(std::move(module));
+  }
+
+  //   InvalidArgument  it is null
+  void push_back(std::shared_ptr<M> module) {
+    list_.push_back(
+        register_module(std::to_string(list_.size()), std::move(module)));
+  }
+
+  std::size_t size() const { return list_.size(); }
+  //   InvalidArgument  there is no such module
+  M& operator[](std::size_t i) const {
+    if (i >= list_.size()) {
+      throw InvalidArgument("module " + std::to_string(i) + " of a list of " +
+                            std::to_string(list_.size()));
+    }
+    return *list_[i];
+  }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+
+  //   InvalidArgument  always
+  Tensor forward(const Tensor&) override {
+    throw InvalidArgument("a ModuleList is not called; its modules are");
+  }
+
+ private:
+  std::vector<std::shared_ptr<M>> list_;
+};
+
+}  // namespace hvd::nn

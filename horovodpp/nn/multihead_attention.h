@@ -1,0 +1,77 @@
+// MultiheadAttention (Vaswani et al. 2017): queries look at keys, in several
+// heads, and get the values of those they look at.
+//
+//   hvd::nn::MultiheadAttention attention(128, 4, {.batch_first = true});
+//   hvd::Tensor y = attention(x);                        // [n, t, 128], itself
+//   y = attention.attend(x, x, x, {.is_causal = true}).output;
+//   y = attention.attend(x, memory, memory).output;
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "horovodpp/nn/linear.h"
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+struct MultiheadAttentionOptions {
+  double dropout = 0.0;  // Of the weights, while training.
+  bool bias = true;
+  bool batch_first = false;  // [batch, time, width], not [time, batch, width].
+  DType dtype = DType::kF32;
+};
+
+struct AttendOptions {
+  // [queries, keys] or [batch heads, queries, keys]: bool, true where a key must
+  // NOT be seen, as in PyTorch's module; or a number added to its score.
+  Tensor mask = {};
+  // bool [batch, keys]: true where a key is padding.
+  Tensor key_padding_mask = {};
+  bool is_causal = false;     // Query i sees keys 0 to i. Without a mask only.
+  bool need_weights = false;  // Which costs memory for all of them.
+};
+
+class MultiheadAttention : public Module {
+ public:
+  struct Result {
+    Tensor output;  // As the query.
+    Tensor
+        weights;  // [batch, queries, keys], the mean over the heads, if asked.
+  };
+
+  // "in_proj_weight" [3 width, width], uniform as of Glorot and Bengio,
+  // "in_proj_bias" [3 width] and "out_proj.bias", both 0, and "out_proj.weight".
+  //   InvalidArgument  a size is not positive, the heads do not divide the
+  //                    width, or dropout is not in [0, 1]
+  MultiheadAttention(std::int64_t embed_dim, std::int64_t num_heads,
+                     const MultiheadAttentionOptions& options = {});
+
+  // The input attends to itself.
+  Tensor forward(const Tensor& input) override {
+    return attend(input, input, input).output;
+  }
+
+  //   InvalidArgument  shapes do not fit
+  Result attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                const AttendOptions& options = {});
+
+ private:
+  struct Heads {
+    Tensor q, k, v;  // [batch, heads, time, width / heads]
+  };
+  Heads project(const Tensor& query, const Tensor& key,
+                const Tensor& value) const;
+  Tensor split_heads(const Tensor& x) const;
+  Tensor combined_mask(const Heads& x, const AttendOptions& options) const;
+  Tensor weights_of(const Heads& x, const Tensor& mask) const;
+
+  const std::int64_t width_;
+  const std::int64_t heads_;
+  const MultiheadAttentionOptions options_;
+  Tensor in_proj_weight_;
+  Tensor in_proj_bias_;
+  std::shared_ptr<Linear> out_proj_;
+};
+
+}  // namespace hvd::nn

@@ -1,0 +1,46 @@
+// Pooling as modules, of images [n, c, h, w]; what they compute is in
+// spatial_ops.h.
+//
+//   hvd::nn::MaxPool2d pool({.kernel = 2});
+//   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
+#pragma once
+
+#include "horovodpp/autograd/spatial_ops.h"
+#include "horovodpp/nn/module.h"
+
+namespace hvd::nn {
+
+class MaxPool2d : public Module {
+ public:
+  explicit MaxPool2d(const MaxPool2dOptions& options) : options_(options) {}
+  Tensor forward(const Tensor& input) override {
+    return max_pool2d(input, options_);
+  }
+
+ private:
+  const MaxPool2dOptions options_;
+};
+
+class AvgPool2d : public Module {
+ public:
+  explicit AvgPool2d(const AvgPool2dOptions& options) : options_(options) {}
+  Tensor forward(const Tensor& input) override {
+    return avg_pool2d(input, options_);
+  }
+
+ private:
+  const AvgPool2dOptions options_;
+};
+
+class AdaptiveAvgPool2d : public Module {
+ public:
+  explicit AdaptiveAvgPool2d(Pair size) : size_(size) {}
+  Tensor forward(const Tensor& input) override {
+    return adaptive_avg_pool2d(input, size_);
+  }
+
+ private:
+  const Pair size_;
+};
+
+}  // namespace hvd::nn
