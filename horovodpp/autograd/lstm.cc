@@ -68,14 +68,18 @@ void run_forward(const Values& in, const Forward& result) {
   Tensor w = in[kWhh];
   blas::Matrix<const T> w_hh = weight_matrix<T>(w);
   w_hh.transposed = !w_hh.transposed;
+  const auto add_product = blas::multiply_by({.size = {rows, 4 * n, n},
+                                              .a_stride = n,
+                                              .c_stride = 4 * n,
+                                              .adds = true},
+                                             w_hh);
   const Tensor start = in[kH].contiguous();
   const T* before = start.data<T>();
   for (std::int64_t t = 0; t < steps_of(in); ++t) {
     T* gates = result.gates.data<T>() + t * 4 * state;
     T* h = result.output.data<T>() + t * state;
     T* cells = result.cells.data<T>() + t * state;
-    blas::gemm_add({rows, 4 * n, n}, blas::Matrix<const T>{before, n}, w_hh,
-                   blas::Matrix<T>{gates, 4 * n});
+    add_product(before, gates);
     for (std::int64_t b = 0; b < rows; ++b) {
       T* c = cells + b * n;
       lstm_forward(LstmStep<T>{gates + b * 4 * n, c, c + state, h + b * n,
@@ -118,7 +122,9 @@ void run_backward(const Values& in, const Forward& saved, const Values& grads,
   const std::int64_t rows = batch_of(in);
   const std::int64_t state = rows * n;
   Tensor w = in[kWhh];
-  const blas::Matrix<const T> w_hh = weight_matrix<T>(w);
+  const auto multiply = blas::multiply_by(
+      {.size = {rows, n, 4 * n}, .a_stride = 4 * n, .c_stride = n},
+      weight_matrix<T>(w));
   T* dh = result.h.data<T>();
   T* dc = result.c.data<T>();
   for (std::int64_t t = steps_of(in); t-- > 0;) {
@@ -135,8 +141,7 @@ void run_backward(const Values& in, const Forward& saved, const Values& grads,
           gates + 4 * at, cells + at, cells + state + at, dh + at, dc + at,
           dgates + 4 * at, static_cast<std::size_t>(n)});
     }
-    blas::gemm({rows, n, 4 * n}, blas::Matrix<const T>{dgates, 4 * n}, w_hh,
-               blas::Matrix<T>{dh, n});
+    multiply(dgates, dh);
   }
 }
 
