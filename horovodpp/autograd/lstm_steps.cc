@@ -52,13 +52,11 @@ void run_forward(const LstmValues& in, const Tensor& bias,
   }
 }
 
-// Room for [steps batch, 4 hidden]. A line of the cache more in each row: columns of
-// a stride that is a power of two fall on the same few sets of the cache.
-Tensor gate_rows(const LstmValues& in) {
-  const std::int64_t rows = steps_of(in) * batch_of(in);
-  const std::int64_t columns = 4 * hidden_of(in);
+// Room for a matrix, with a line of the cache more in each row: columns of a
+// stride that is a power of two fall on the same few sets of the cache.
+Tensor padded(std::int64_t rows, std::int64_t columns, DType dtype) {
   const std::int64_t stride = columns + 16;
-  const Tensor room = empty({rows, stride}, {.dtype = in[kX].dtype()});
+  const Tensor room = empty({rows, stride}, {.dtype = dtype});
   return alias(room, {rows, columns}, {stride, 1}, 0);
 }
 
@@ -119,8 +117,9 @@ LstmGateGradients lstm_backward_steps(const LstmValues& in,
   const auto start = [&](const Tensor& grad) {
     return grad.defined() ? clone(grad) : zeros_like(in[kH]);
   };
-  const LstmGateGradients result{gate_rows(in), start(grads[1]),
-                                 start(grads[2])};
+  const LstmGateGradients result{
+      padded(steps_of(in) * batch_of(in), 4 * hidden_of(in), in[kX].dtype()),
+      start(grads[1]), start(grads[2])};
   LstmValues rows = grads;
   if (rows[0].defined()) rows[0] = rows[0].contiguous();
   if (saved.output.num_elements() == 0) return result;
@@ -135,7 +134,8 @@ Tensor lstm_weight_gradient(const Tensor& gates,
                             const std::vector<Tensor>& inputs) {
   const std::int64_t columns = gates.size(1);
   const std::int64_t width = inputs.front().size(1);
-  const Tensor result = zeros({width, columns}, {.dtype = gates.dtype()});
+  const Tensor result = padded(width, columns, gates.dtype());
+  result.zero_();
   std::int64_t row = 0;
   visit_floating(gates.dtype(), "lstm", [&]<typename T>(TypeTag<T>) {
     for (const Tensor& input : inputs) {
@@ -147,7 +147,7 @@ Tensor lstm_weight_gradient(const Tensor& gates,
       blas::gemm_add({width, columns, x.size(0)},
                      blas::Matrix<const T>{x.data<T>(), width, true},
                      blas::Matrix<const T>{from, stride},
-                     blas::Matrix<T>{result.data<T>(), columns});
+                     blas::Matrix<T>{result.data<T>(), result.strides()[0]});
     }
   });
   return result.t().contiguous();
