@@ -94,17 +94,21 @@ struct AttentionBackward : Node {
       for (std::size_t i = 0; i < 3; ++i) results[i] = all[i];
       return;
     }
-    const auto gradients =
-        attention_backward(call_of(query, key, value, added, settings),
-                           sums.unpack(*this), widened(grads[0]));
+    AttentionResult kept;
+    kept.sums = sums.unpack(*this);
+    kept.weights = weights.unpack(*this);
+    const auto gradients = attention_backward(
+        call_of(query, key, value, added, settings), kept, widened(grads[0]));
     results[0] = to(gradients.q, query.dtype());
     results[1] = to(gradients.k, query.dtype());
     results[2] = to(gradients.v, query.dtype());
   }
   void release_saved() override {
-    for (SavedTensor* saved : {&q, &k, &v, &mask, &sums}) saved->release();
+    for (SavedTensor* saved : {&q, &k, &v, &mask, &sums, &weights}) {
+      saved->release();
+    }
   }
-  SavedTensor q, k, v, mask, sums;
+  SavedTensor q, k, v, mask, sums, weights;
   Settings settings;
 };
 
@@ -153,18 +157,20 @@ Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const Settings& settings) {
   AttentionResult result;
+  const bool keeps = needs_grad(q, k, v);
   {
     NoGrad no_grad;
-    result = attention_forward(call_of(q, k, v, mask, settings));
+    result = attention_forward(call_of(q, k, v, mask, settings), keeps);
     result.out = to(result.out, q.dtype());
   }
-  if (needs_grad(q, k, v)) {
+  if (keeps) {
     auto node = make_node<AttentionBackward>(q, k, v);
     node->q.save(q);
     node->k.save(k);
     node->v.save(v);
     if (mask.defined()) node->mask.save(mask);
     node->sums.save(result.sums);
+    if (result.weights.defined()) node->weights.save(result.weights);
     node->settings = settings;
     set_history(result.out, std::move(node));
   }

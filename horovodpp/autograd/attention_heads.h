@@ -34,20 +34,25 @@ struct AttentionCall {
 std::int64_t dropout_row(std::int64_t keys);
 
 // The result, and what backward needs: of each row of scores the largest, and
-// the sum of e^(score - largest); [..., queries, 2]. The sum is 0 for a query
-// that sees no key.
+// the sum of e^(score - largest), [..., queries, 2]; the sum is 0 for a query
+// that sees no key. Where there are few keys also the weights, [..., queries,
+// keys], before the dropout; undefined where there are many, for which they are
+// computed again.
 struct AttentionResult {
   Tensor out;
   Tensor sums;
+  Tensor weights;
 };
-AttentionResult attention_forward(AttentionCall call);
+// `keeps`: for a backward to come.
+AttentionResult attention_forward(AttentionCall call, bool keeps);
 
 struct AttentionGradients {
   Tensor q;
   Tensor k;
   Tensor v;
 };
-AttentionGradients attention_backward(AttentionCall call, const Tensor& sums,
+AttentionGradients attention_backward(AttentionCall call,
+                                      const AttentionResult& saved,
                                       const Tensor& grad);
 
 }  // namespace hvd::autograd

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "horovodpp/autograd/attention_heads.h"
+#include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/products.h"
+#include "horovodpp/autograd/rows.h"
 
 namespace hvd::autograd {
 
@@ -69,10 +71,29 @@ inline std::vector<std::int64_t> offsets_of(const Tensor& x) {
 
 // Queries at a time: their scores stay in the second cache.
 inline std::int64_t block_of(std::int64_t keys) {
-  constexpr std::int64_t kScores = 1 << 17;
+  constexpr std::int64_t kScores = 1 << 16;
   return std::clamp<std::int64_t>(kScores / std::max<std::int64_t>(keys, 1), 32,
                                   128);
 }
+
+// A block of scores, by rows, and what is computed of them. Each row begins with
+// a line of the cache, and has one more than it needs: columns of a stride that
+// is a power of two fall on the same few sets of the cache.
+template <typename T>
+class ScoreBlock {
+ public:
+  ScoreBlock() = default;
+  ScoreBlock(std::int64_t rows, std::int64_t keys)
+      : stride_((keys + 31) / 16 * 16),
+        room_(empty({rows, stride_}, {.dtype = dtype_of<T>})) {}
+
+  T* data() const { return room_.data<T>(); }
+  std::int64_t stride() const { return stride_; }
+
+ private:
+  std::int64_t stride_ = 0;
+  Tensor room_;
+};
 
 template <typename T>
 class Scores {
@@ -86,8 +107,7 @@ class Scores {
         v_offsets_(offsets_of(call.v)),
         call_(call),
         block_(block_of(call.keys())),
-        queries_(static_cast<std::size_t>(block_ * call.width())),
-        weights_(static_cast<std::size_t>(block_ * call.keys())) {
+        queries_(static_cast<std::size_t>(block_ * call.width())) {
     if (call.mask.defined()) mask_offsets_ = offsets_of(call.mask);
   }
 
@@ -113,24 +133,29 @@ class Scores {
     const Head<const T> q = q_.at(offset(q_offsets_, head));
     const std::int64_t width = call_.width();
     const std::int64_t step = call_.q.strides().back();
+    const T scale = static_cast<T>(call_.scale);
     T* to = queries_.data();
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t i = begin; i < end; ++i, to += width) {
       const T* from = q.data + i * q.row_step;
-      for (std::int64_t d = 0; d < width; ++d) {
-        *to++ = static_cast<T>(call_.scale) * from[d * step];
+      if (step == 1) {
+        rows::apply<functors::MulScalar>(from, nullptr, scale, to,
+                                         static_cast<std::size_t>(width));
+        continue;
       }
+      for (std::int64_t d = 0; d < width; ++d) to[d] = scale * from[d * step];
     }
     return {queries_.data(), std::max<std::int64_t>(width, 1)};
   }
 
-  // The scores of `queries` and the first `keys` keys, masked, by rows.
-  T* compute(std::int64_t head, std::int64_t begin, std::int64_t end,
-             blas::Matrix<const T> queries) {
+  // Puts the scores of `queries` and the first seen(end) keys into `scores`,
+  // masked, in rows `stride` elements apart.
+  void compute(std::int64_t head, std::int64_t begin, std::int64_t end,
+               blas::Matrix<const T> queries, blas::Matrix<T> scores) const {
     const std::int64_t keys = seen(end);
     blas::gemm({end - begin, keys, call_.width()}, queries,
-               k(head).transposed(), blas::Matrix<T>{weights_.data(), keys});
+               k(head).transposed(), scores);
     for (std::int64_t i = begin; i < end; ++i) {
-      T* row = weights_.data() + (i - begin) * keys;
+      T* row = scores.data + (i - begin) * scores.stride;
       if (call_.is_causal) {
         constexpr T kNever = -std::numeric_limits<T>::infinity();
         std::fill(row + std::min(i + 1, keys), row + keys, kNever);
@@ -138,7 +163,6 @@ class Scores {
         add_mask(row, head, i, keys);
       }
     }
-    return weights_.data();
   }
 
   // Drops what the dropout of row i of a head drops.
@@ -181,7 +205,6 @@ class Scores {
   const AttentionCall& call_;
   std::int64_t block_;
   std::vector<T> queries_;
-  std::vector<T> weights_;
 };
 
 }  // namespace hvd::autograd

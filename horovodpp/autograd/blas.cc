@@ -32,7 +32,7 @@ int narrow(std::int64_t value) { return static_cast<int>(value); }
 // c = a b + kept c; `function` is cblas_?gemm for T.
 template <typename T, typename Function>
 void call(Function function, const GemmSize& size, Matrix<const T> a,
-          Matrix<const T> b, Matrix<T> c, T kept = T(0)) {
+          Matrix<const T> b, Matrix<T> c, T kept) {
   apply_threads_to_blas();
   check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
   function(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
@@ -41,26 +41,54 @@ void call(Function function, const GemmSize& size, Matrix<const T> a,
            narrow(c.stride));
 }
 
+void multiply(const GemmSize& size, Matrix<const float> a,
+              Matrix<const float> b, Matrix<float> c, bool adds) {
+  if (gemm_with_dnnl(size, a, b, c, adds)) return;
+  call(cblas_sgemm, size, a, b, c, adds ? 1.0F : 0.0F);
+}
+
+void multiply(const GemmSize& size, Matrix<const double> a,
+              Matrix<const double> b, Matrix<double> c, bool adds) {
+  call(cblas_dgemm, size, a, b, c, adds ? 1.0 : 0.0);
+}
+
+template <typename T>
+Multiply<T> by_calls(const Factors& factors, Matrix<const T> b) {
+  return [factors, b](const T* a, T* c) {
+    multiply(factors.size, Matrix<const T>{a, factors.a_stride}, b,
+             Matrix<T>{c, factors.c_stride}, factors.adds);
+  };
+}
+
 }  // namespace
 
 void gemm(const GemmSize& size, Matrix<const float> a, Matrix<const float> b,
           Matrix<float> c) {
-  call(cblas_sgemm, size, a, b, c);
+  multiply(size, a, b, c, false);
 }
 
 void gemm(const GemmSize& size, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c) {
-  call(cblas_dgemm, size, a, b, c);
+  multiply(size, a, b, c, false);
 }
 
 void gemm_add(const GemmSize& size, Matrix<const float> a,
               Matrix<const float> b, Matrix<float> c) {
-  call(cblas_sgemm, size, a, b, c, 1.0f);
+  multiply(size, a, b, c, true);
 }
 
 void gemm_add(const GemmSize& size, Matrix<const double> a,
               Matrix<const double> b, Matrix<double> c) {
-  call(cblas_dgemm, size, a, b, c, 1.0);
+  multiply(size, a, b, c, true);
+}
+
+Multiply<float> multiply_by(const Factors& factors, Matrix<const float> b) {
+  if (auto multiply = multiply_with_dnnl(factors, b)) return multiply;
+  return by_calls(factors, b);
+}
+
+Multiply<double> multiply_by(const Factors& factors, Matrix<const double> b) {
+  return by_calls(factors, b);
 }
 
 bool set_num_threads(int threads) {

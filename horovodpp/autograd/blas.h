@@ -1,10 +1,11 @@
 // The matrix products of whatever BLAS the library is linked with, and of oneDNN
-// for what no BLAS has. The only file that knows of cblas.h is blas.cc.
+// for what no BLAS has or what oneDNN is faster at. The only file that knows of cblas.h is blas.cc.
 //
 // Thread-safe if the BLAS is, as all common ones are.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "horovodpp/core/half.h"
 
@@ -40,6 +41,29 @@ void gemm_add(const GemmSize& size, Matrix<const float> a,
               Matrix<const float> b, Matrix<float> c);
 void gemm_add(const GemmSize& size, Matrix<const double> a,
               Matrix<const double> b, Matrix<double> c);
+
+// Multiplies by one matrix many that lie alike: c = a b, or c += a b. A call of it
+// gives a and c.
+template <typename T>
+using Multiply = std::function<void(const T* a, T* c)>;
+struct Factors {
+  GemmSize size;
+  std::int64_t a_stride;  // Of the rows of a,
+  std::int64_t c_stride;  // and of c.
+  bool adds = false;
+};
+
+// `b` may be copied once, into an order in which it is read faster, and is
+// borrowed for as long as the result lives.
+Multiply<float> multiply_by(const Factors& factors, Matrix<const float> b);
+Multiply<double> multiply_by(const Factors& factors, Matrix<const double> b);
+
+// The same by oneDNN. Nothing is done, and false or null returned, if there is
+// none or the BLAS would be faster.
+bool gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,
+                    Matrix<const float> b, Matrix<float> c, bool adds);
+Multiply<float> multiply_with_dnnl(const Factors& factors,
+                                   Matrix<const float> b);
 
 // How many threads a product may use, in this process: to be set by
 // hvd::set_num_threads(), which the next product hands on here. False if the BLAS has

@@ -49,6 +49,10 @@ class DnnlRoutine {
   //   hvd::Error  oneDNN failed
   void run(std::span<void* const> memory) const;
 
+  const dnnl::memory::desc& wanted(std::size_t i) const {
+    return slots_[i].argument.wanted;
+  }
+
  private:
   struct Slot {
     Argument argument;

@@ -10,13 +10,14 @@ namespace hvd::autograd {
 template <typename T>
 struct LstmStep {
   T* gates;
+  const T* bias;  // Of all gates; null: none.
   const T* c_before;
   T* c;
   T* h;
   std::size_t n;
 };
 
-// Gates, as sums, become what they let through; then c and h.
+// Gates, as sums but for the bias, become what they let through; then c and h.
 void lstm_forward(const LstmStep<float>& step);
 void lstm_forward(const LstmStep<double>& step);
 
@@ -26,6 +27,7 @@ struct LstmStepBackward {
   const T* c_before;
   const T* c;
   const T* dh;
+  const T* dh_more;  // Added to it; null: nothing.
   T* dc;      // That of c becomes that of c_before.
   T* dgates;  // Of the sums.
   std::size_t n;

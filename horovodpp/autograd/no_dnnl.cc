@@ -13,4 +13,14 @@ bool blas::gemm(const GemmSize&, Matrix<const bf16>, Matrix<const bf16>,
   return false;
 }
 
+bool blas::gemm_with_dnnl(const GemmSize&, Matrix<const float>,
+                          Matrix<const float>, Matrix<float>, bool) {
+  return false;
+}
+
+blas::Multiply<float> blas::multiply_with_dnnl(const Factors&,
+                                               Matrix<const float>) {
+  return nullptr;
+}
+
 }  // namespace hvd::autograd

@@ -18,10 +18,15 @@ namespace {
 template <class D>
 HWY_INLINE void forward_at(D d, const LstmStep<float>& s, std::size_t at) {
   float* gate = s.gates + at;
-  const auto i = sigmoid(d, hn::LoadU(d, gate));
-  const auto f = sigmoid(d, hn::LoadU(d, gate + s.n));
-  const auto g = tanh(d, hn::LoadU(d, gate + 2 * s.n));
-  const auto o = sigmoid(d, hn::LoadU(d, gate + 3 * s.n));
+  const auto sum = [&](std::size_t k) HWY_ATTR {
+    const auto x = hn::LoadU(d, gate + k * s.n);
+    if (s.bias == nullptr) return x;
+    return hn::Add(x, hn::LoadU(d, s.bias + k * s.n + at));
+  };
+  const auto i = sigmoid(d, sum(0));
+  const auto f = sigmoid(d, sum(1));
+  const auto g = tanh(d, sum(2));
+  const auto o = sigmoid(d, sum(3));
   const auto c = hn::MulAdd(f, hn::LoadU(d, s.c_before + at), hn::Mul(i, g));
   hn::StoreU(i, d, gate);
   hn::StoreU(f, d, gate + s.n);
@@ -48,7 +53,8 @@ HWY_INLINE void backward_at(D d, const LstmStepBackward<float>& s,
   const auto f = hn::LoadU(d, s.gates + s.n + at);
   const auto g = hn::LoadU(d, s.gates + 2 * s.n + at);
   const auto o = hn::LoadU(d, s.gates + 3 * s.n + at);
-  const auto dh = hn::LoadU(d, s.dh + at);
+  auto dh = hn::LoadU(d, s.dh + at);
+  if (s.dh_more != nullptr) dh = hn::Add(dh, hn::LoadU(d, s.dh_more + at));
   const auto y = tanh(d, hn::LoadU(d, s.c + at));
   const auto dc =
       hn::Add(hn::LoadU(d, s.dc + at), through_tanh(d, hn::Mul(dh, o), y));
@@ -103,10 +109,13 @@ void lstm_forward(const LstmStep<double>& s) {
   const auto sigmoid = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
   for (std::size_t k = 0; k < s.n; ++k) {
     double* gate = s.gates + k;
-    const double i = gate[0] = sigmoid(gate[0]);
-    const double f = gate[s.n] = sigmoid(gate[s.n]);
-    const double g = gate[2 * s.n] = std::tanh(gate[2 * s.n]);
-    const double o = gate[3 * s.n] = sigmoid(gate[3 * s.n]);
+    const auto sum = [&](std::size_t j) {
+      return gate[j * s.n] + (s.bias == nullptr ? 0.0 : s.bias[j * s.n + k]);
+    };
+    const double i = gate[0] = sigmoid(sum(0));
+    const double f = gate[s.n] = sigmoid(sum(1));
+    const double g = gate[2 * s.n] = std::tanh(sum(2));
+    const double o = gate[3 * s.n] = sigmoid(sum(3));
     s.c[k] = f * s.c_before[k] + i * g;
     s.h[k] = o * std::tanh(s.c[k]);
   }
@@ -119,11 +128,12 @@ void lstm_backward(const LstmStepBackward<double>& s) {
     const double g = s.gates[2 * s.n + k];
     const double o = s.gates[3 * s.n + k];
     const double y = std::tanh(s.c[k]);
-    const double dc = s.dc[k] + s.dh[k] * o * (1.0 - y * y);
+    const double dh = s.dh[k] + (s.dh_more == nullptr ? 0.0 : s.dh_more[k]);
+    const double dc = s.dc[k] + dh * o * (1.0 - y * y);
     s.dgates[k] = dc * g * i * (1.0 - i);
     s.dgates[s.n + k] = dc * s.c_before[k] * f * (1.0 - f);
     s.dgates[2 * s.n + k] = dc * i * (1.0 - g * g);
-    s.dgates[3 * s.n + k] = s.dh[k] * y * o * (1.0 - o);
+    s.dgates[3 * s.n + k] = dh * y * o * (1.0 - o);
     s.dc[k] = dc * f;
   }
 }

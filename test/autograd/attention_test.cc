@@ -53,9 +53,10 @@ struct Sizes {
   std::int64_t queries, keys;
 };
 
-// More queries than a block holds.
+// More queries than a block holds; many keys, and few.
 TEST(Attention, OfFloatsIsSoftmaxTimesValues) {
-  for (const Sizes& sizes : {Sizes{300, 300}, Sizes{130, 700}, Sizes{5, 1}}) {
+  for (const Sizes& sizes : {Sizes{300, 300}, Sizes{130, 700}, Sizes{300, 90},
+                             Sizes{90, 120}, Sizes{5, 1}}) {
     for (const bool causal : {false, true}) {
       manual_seed(4);
       const auto make = [](std::int64_t rows) {
@@ -80,6 +81,31 @@ TEST(Attention, OfFloatsIsSoftmaxTimesValues) {
       for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_LT(max(abs(got[i] - slopes[i])).item<float>(), 2e-5f) << i;
       }
+    }
+  }
+}
+
+// What was dropped shows where the values are those of an identity.
+TEST(Attention, DropsTheSameWeightsInBothDirections) {
+  for (const std::int64_t keys : {100, 200}) {
+    manual_seed(4);
+    Tensor q = randn({2, 150, 8}).set_requires_grad(true);
+    Tensor k = randn({2, keys, 8}).set_requires_grad(true);
+    const Tensor index = arange(0, double(keys));
+    Tensor v = eq(index.unsqueeze(1), index).to(DType::kF32);
+    v.set_requires_grad(true);
+    const Tensor y = scaled_dot_product_attention(
+        q, k, v.expand({2, keys, keys}), {.dropout_p = 0.25});
+    const Tensor kept = gt(y.detach(), 0.0).to(DType::kF32);
+    EXPECT_NEAR(kept.mean().item<float>(), 0.75, 0.02);
+    const Tensor scores = matmul(q, k.transpose(1, 2)) * (1 / std::sqrt(8.0));
+    const Tensor wanted = matmul(softmax(scores, -1) * kept / 0.75, v);
+    const Tensor seed = randn(y.sizes());
+    const auto got = autograd::grad({y}, {q, k, v}, {seed});
+    const auto slopes = autograd::grad({wanted}, {q, k, v}, {seed});
+    EXPECT_LT(max(abs(y - wanted)).item<float>(), 1e-5f);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_LT(max(abs(got[i] - slopes[i])).item<float>(), 2e-5f) << i;
     }
   }
 }

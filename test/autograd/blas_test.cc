@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -35,6 +36,88 @@ void multiply_in_every_orientation() {
 TEST(Gemm, MultipliesInEveryOrientation) {
   multiply_in_every_orientation<float>();
   multiply_in_every_orientation<double>();
+}
+
+// Small whole numbers, of which sums are exact in any order.
+template <typename T>
+std::vector<T> numbers(std::int64_t count, int seed) {
+  std::vector<T> made;
+  for (std::int64_t i = 0; i < count; ++i) {
+    made.push_back(static_cast<T>((i * 7 + seed * 5) % 11 - 5));
+  }
+  return made;
+}
+
+// Element (i, j) of a matrix.
+template <typename T>
+T at(const Matrix<const T>& m, std::int64_t i, std::int64_t j) {
+  return m.transposed ? m.data[j * m.stride + i] : m.data[i * m.stride + j];
+}
+
+template <typename T>
+void expect_product(const GemmSize& size, Matrix<const T> a, Matrix<const T> b,
+                    T before, const std::vector<T>& c) {
+  for (std::int64_t i = 0; i < size.m; ++i) {
+    for (std::int64_t j = 0; j < size.n; ++j) {
+      T sum = before;
+      for (std::int64_t k = 0; k < size.k; ++k)
+        sum += at(a, i, k) * at(b, k, j);
+      ASSERT_EQ(c[static_cast<std::size_t>(i * size.n + j)], sum)
+          << i << ", " << j;
+    }
+  }
+}
+
+// Large enough for whichever library is the fastest.
+constexpr GemmSize kLarge{96, 80, 112};
+
+template <typename T>
+void multiply_large_ones() {
+  const auto a = numbers<T>(kLarge.m * kLarge.k, 1);
+  const auto b = numbers<T>(kLarge.k * kLarge.n, 2);
+  for (bool left : {false, true}) {
+    for (bool right : {false, true}) {
+      const Matrix<const T> x{a.data(), left ? kLarge.m : kLarge.k, left};
+      const Matrix<const T> y{b.data(), right ? kLarge.k : kLarge.n, right};
+      std::vector<T> c(static_cast<std::size_t>(kLarge.m * kLarge.n), T(NAN));
+      gemm(kLarge, x, y, Matrix<T>{c.data(), kLarge.n});
+      expect_product(kLarge, x, y, T(0), c);
+      std::fill(c.begin(), c.end(), T(3));
+      gemm_add(kLarge, x, y, Matrix<T>{c.data(), kLarge.n});
+      expect_product(kLarge, x, y, T(3), c);
+    }
+  }
+}
+
+TEST(Gemm, MultipliesLargeMatricesInEveryOrientation) {
+  multiply_large_ones<float>();
+  multiply_large_ones<double>();
+}
+
+template <typename T>
+void multiply_many_by_one(bool adds, bool transposed) {
+  const GemmSize size{5, 80, 48};
+  const auto a = numbers<T>(2 * size.m * size.k, 3);
+  const auto b = numbers<T>(size.k * size.n, 4);
+  const Matrix<const T> y{b.data(), transposed ? size.k : size.n, transposed};
+  const auto multiply = multiply_by(
+      {.size = size, .a_stride = size.k, .c_stride = size.n, .adds = adds}, y);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const T* left = a.data() + i * size.m * size.k;
+    std::vector<T> c(static_cast<std::size_t>(size.m * size.n),
+                     adds ? T(2) : T(NAN));
+    multiply(left, c.data());
+    expect_product(size, Matrix<const T>{left, size.k}, y, T(adds ? 2 : 0), c);
+  }
+}
+
+TEST(Gemm, MultipliesManyByOne) {
+  for (bool adds : {false, true}) {
+    for (bool transposed : {false, true}) {
+      multiply_many_by_one<float>(adds, transposed);
+      multiply_many_by_one<double>(adds, transposed);
+    }
+  }
 }
 
 TEST(Gemm, MultipliesBfloat16InEveryOrientation) {
