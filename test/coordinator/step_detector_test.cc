@@ -6,8 +6,11 @@
 namespace hvd::coordinator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::IsEmpty;
+using ::testing::Le;
 
 void run(StepDetector& detector, const std::vector<std::uint32_t>& ids) {
   for (const std::uint32_t id : ids) detector.ran(id);
@@ -138,7 +141,8 @@ TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
   detector.followed(0);
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
   EXPECT_EQ(steps_until_repeated(detector, {2, 1}), 0);
-  EXPECT_EQ(steps_until_repeated(detector, {7, 8}), first);
+  EXPECT_THAT(steps_until_repeated(detector, {7, 8}),
+              AllOf(Ge(first), Le(first + 1)));
 }
 
 TEST(StepDetector, ItRemembersWhatWasBegunThoughSomethingDisturbs) {
@@ -158,7 +162,8 @@ TEST(StepDetector, WhatCanBeNoOrderIsRefusedAndDelaysNoOther) {
   ASSERT_NE(first, 0);
   detector.refuse();
   EXPECT_EQ(steps_until_repeated(detector, {1}), 0);
-  EXPECT_EQ(steps_until_repeated(detector, {2, 3}), first);
+  EXPECT_THAT(steps_until_repeated(detector, {2, 3}),
+              AllOf(Ge(first), Le(first + 1)));
 }
 
 // An order that begins in the middle of a step fuses across its end, where the
