@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
@@ -34,22 +35,23 @@ template <typename T, typename Function>
 void call(Function function, const GemmSize& size, Matrix<const T> a,
           Matrix<const T> b, Matrix<T> c, T kept) {
   apply_threads_to_blas();
-  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
   function(CblasRowMajor, transpose(a.transposed), transpose(b.transposed),
            narrow(size.m), narrow(size.n), narrow(size.k), T(1), a.data,
            narrow(a.stride), b.data, narrow(b.stride), kept, c.data,
            narrow(c.stride));
 }
 
-void multiply(const GemmSize& size, Matrix<const float> a,
-              Matrix<const float> b, Matrix<float> c, bool adds) {
-  if (gemm_with_dnnl(size, a, b, c, adds)) return;
-  call(cblas_sgemm, size, a, b, c, adds ? 1.0F : 0.0F);
-}
-
-void multiply(const GemmSize& size, Matrix<const double> a,
-              Matrix<const double> b, Matrix<double> c, bool adds) {
-  call(cblas_dgemm, size, a, b, c, adds ? 1.0 : 0.0);
+template <typename T>
+void multiply(const GemmSize& size, Matrix<const T> a, Matrix<const T> b,
+              Matrix<T> c, bool adds) {
+  check_size(size, {size.m, size.n, size.k, a.stride, b.stride, c.stride});
+  const T kept = adds ? T(1) : T(0);
+  if constexpr (std::is_same_v<T, float>) {
+    if (gemm_with_dnnl(size, a, b, c, adds)) return;
+    call(cblas_sgemm, size, a, b, c, kept);
+  } else {
+    call(cblas_dgemm, size, a, b, c, kept);
+  }
 }
 
 template <typename T>

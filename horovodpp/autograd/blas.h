@@ -50,6 +50,7 @@ struct Factors {
   GemmSize size;
   std::int64_t a_stride;  // Of the rows of a,
   std::int64_t c_stride;  // and of c.
+  std::int64_t times;     // About how often it will be called.
   bool adds = false;
 };
 

@@ -1,5 +1,6 @@
 #include <array>
 #include <memory>
+#include <string>
 
 #include "horovodpp/autograd/blas.h"
 #include "horovodpp/autograd/dnnl_routine.h"
@@ -41,13 +42,15 @@ dnnl::primitive_attr attributes(bool adds) {
 
 using Argument = DnnlRoutine::Argument;
 
-// The product with a right operand that lies as oneDNN likes it best.
+// The product with a right operand that lies as oneDNN likes it best. Null if
+// oneDNN has none but its reference implementation.
 DnnlCache::Routine make_product(const memory::desc& a, const memory::dims& b,
                                 const memory::desc& c, bool adds) {
   try {
     const memory::desc any(b, memory::data_type::f32, memory::format_tag::any);
     const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a, any, c),
                                             attributes(adds), dnnl_engine());
+    if (std::string(made.impl_info_str()).starts_with("ref")) return nullptr;
     const memory::desc packed = made.weights_desc();
     const std::array<Argument, 3> arguments{{{DNNL_ARG_SRC, a, a},
                                              {DNNL_ARG_WEIGHTS, packed, packed},
@@ -93,12 +96,18 @@ bool blas::gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,
 
 blas::Multiply<float> blas::multiply_with_dnnl(const Factors& factors,
                                                Matrix<const float> b) {
-  const auto& [size, a_stride, c_stride, adds] = factors;
-  if (!has_vectors_of_512_bits()) return nullptr;
+  constexpr std::int64_t kSmall = 1 << 12;
+  constexpr std::int64_t kFewTimes = 4;
+  const GemmSize& size = factors.size;
+  if (!has_vectors_of_512_bits() || size.n * size.k < kSmall ||
+      factors.times < kFewTimes) {
+    return nullptr;
+  }
   static auto& products = *new DnnlCache;
   static auto& packings = *new DnnlCache;
-  DnnlCache::Key key{size.m, size.n, size.k, a_stride, c_stride, adds};
-  const auto product = products.get(key, [&, &size = size] {
+  DnnlCache::Key key{size.m,           size.n,           size.k,
+                     factors.a_stride, factors.c_stride, factors.adds};
+  const auto product = products.get(key, [&] {
     return make_product(
         describe<const float>(size.m, size.k, {nullptr, factors.a_stride}),
         {size.k, size.n},
@@ -109,9 +118,8 @@ blas::Multiply<float> blas::multiply_with_dnnl(const Factors& factors,
   const memory::desc& packed = product->wanted(1);
   key.push_back(b.stride);
   key.push_back(b.transposed);
-  const auto packing = packings.get(key, [&, &size = size] {
-    return make_packing(describe(size.k, size.n, b), packed);
-  });
+  const auto packing = packings.get(
+      key, [&] { return make_packing(describe(size.k, size.n, b), packed); });
   if (packing == nullptr) return nullptr;
   const Tensor room = empty({static_cast<std::int64_t>(packed.get_size())},
                             {.dtype = DType::kU8});

@@ -28,8 +28,8 @@ struct LstmStepBackward {
   const T* c;
   const T* dh;
   const T* dh_more;  // Added to it; null: nothing.
-  T* dc;      // That of c becomes that of c_before.
-  T* dgates;  // Of the sums.
+  T* dc;             // That of c becomes that of c_before.
+  T* dgates;         // Of the sums.
   std::size_t n;
 };
 void lstm_backward(const LstmStepBackward<float>& step);

@@ -33,6 +33,7 @@ void run_forward(const LstmValues& in, const Tensor& bias,
   const auto add_product = blas::multiply_by({.size = {rows, 4 * n, n},
                                               .a_stride = n,
                                               .c_stride = 4 * n,
+                                              .times = steps_of(in),
                                               .adds = true},
                                              w_hh);
   const T* biases = bias.defined() ? bias.data<T>() : nullptr;
@@ -68,9 +69,11 @@ void run_backward(const LstmValues& in, const LstmForward& saved,
   const std::int64_t state = rows * n;
   Tensor w = in[kWhh];
   const std::int64_t stride = result.gates.strides()[0];
-  const auto multiply = blas::multiply_by(
-      {.size = {rows, n, 4 * n}, .a_stride = stride, .c_stride = n},
-      weight_matrix<T>(w));
+  const auto multiply = blas::multiply_by({.size = {rows, n, 4 * n},
+                                           .a_stride = stride,
+                                           .c_stride = n,
+                                           .times = steps_of(in)},
+                                          weight_matrix<T>(w));
   T* dh = result.h.data<T>();
   T* dc = result.c.data<T>();
   for (std::int64_t t = steps_of(in); t-- > 0;) {

@@ -96,12 +96,16 @@ TEST(Gemm, MultipliesLargeMatricesInEveryOrientation) {
 
 template <typename T>
 void multiply_many_by_one(bool adds, bool transposed) {
-  const GemmSize size{5, 80, 48};
+  const GemmSize size{5, 80, 64};
   const auto a = numbers<T>(2 * size.m * size.k, 3);
   const auto b = numbers<T>(size.k * size.n, 4);
   const Matrix<const T> y{b.data(), transposed ? size.k : size.n, transposed};
-  const auto multiply = multiply_by(
-      {.size = size, .a_stride = size.k, .c_stride = size.n, .adds = adds}, y);
+  const auto multiply = multiply_by({.size = size,
+                                     .a_stride = size.k,
+                                     .c_stride = size.n,
+                                     .times = 8,
+                                     .adds = adds},
+                                    y);
   for (std::int64_t i = 0; i < 2; ++i) {
     const T* left = a.data() + i * size.m * size.k;
     std::vector<T> c(static_cast<std::size_t>(size.m * size.n),
