@@ -50,7 +50,7 @@ function(hvd_register_cases program name label)
   if(HVD_SANITIZE)
     add_test(NAME ${test}
       COMMAND ${HVD_TEST_LAUNCHER} $<TARGET_FILE:${program}> --gtest_brief=1)
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 900
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1800
       ENVIRONMENT "${HVD_TEST_ENVIRONMENT}")
   else()
     gtest_discover_tests(${program} TEST_PREFIX "${test}." DISCOVERY_TIMEOUT 60
