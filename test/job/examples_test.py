@@ -32,9 +32,9 @@ class HelloAllreduce(unittest.TestCase):
                          (0, "rank 0 of 1: the sum is 1\n", ""))
 
 
-# A BLAS with other threads adds in another order, and a job of one rank would
+# Products with other threads add in another order, and a job of one rank would
 # use more of them.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
 class FashionMnist(unittest.TestCase):
@@ -75,11 +75,8 @@ class FashionMnist(unittest.TestCase):
         self.assertLess(one[-1], one[0])
         for ranks in (2, 3):
             several = self.losses(ranks, 36)
-            apart = [abs(a - b) / a for a, b in zip(one, several, strict=True)]
-            # Products of fewer rows are added up in another order, and training makes
-            # more of each difference.
-            self.assertLessEqual(max(apart[:100]), 1e-4, f"{ranks} ranks")
-            self.assertLessEqual(max(apart), 1e-3, f"{ranks} ranks")
+            worst = max(abs(a - b) / a for a, b in zip(one, several, strict=True))
+            self.assertLessEqual(worst, 1e-4, f"{ranks} ranks")
 
     def test_a_missing_file_is_named_with_the_package_that_has_it(self):
         job = jobs.run(2, FASHION_MNIST, "--data", "/nonexistent")

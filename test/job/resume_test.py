@@ -16,7 +16,7 @@ PROGRAMS = {
 }
 RANKS = 2
 # A BLAS with other threads would add in another order.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
 def descendants(root):
