@@ -143,23 +143,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
             : autograd::running_statistics(running, wide.dtype(), options.eps);
     out = to(autograd::normalized(wide, statistics, weight, bias), x.dtype());
   }
-  const bool recorded = autograd::needs_grad(x) ||
-                        (weight.defined() && autograd::needs_grad(weight)) ||
-                        (bias.defined() && autograd::needs_grad(bias));
-  if (recorded) {
-    auto node = autograd::make_node<autograd::BatchNormBackward>(x);
-    node->add_edge(weight.defined() ? autograd::gradient_edge(weight)
-                                    : autograd::Edge());
-    node->add_edge(bias.defined() ? autograd::gradient_edge(bias)
-                                  : autograd::Edge());
-    node->input.save(x);
-    if (weight.defined()) {
-      node->weight.save(weight);
-      node->dtypes[0] = weight.dtype();
-    }
-    if (bias.defined()) node->dtypes[1] = bias.dtype();
-    node->mean.save(statistics.mean);
-    node->rstd.save(statistics.rstd);
+  const autograd::NormOperands operands{x, weight, bias};
+  if (autograd::needs_grad(operands)) {
+    auto node = autograd::make_node<autograd::BatchNormBackward>();
+    autograd::save_norm(*node, operands, statistics.mean, statistics.rstd);
     node->eps = options.eps;
     node->training = options.training;
     autograd::set_history(out, std::move(node));

@@ -122,11 +122,4 @@ void BatchNormBackward::apply(std::span<Tensor> grads,
   }
 }
 
-void BatchNormBackward::release_saved() {
-  input.release();
-  weight.release();
-  mean.release();
-  rstd.release();
-}
-
 }  // namespace hvd::autograd

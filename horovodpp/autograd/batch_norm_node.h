@@ -5,9 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/norm_loops.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/norm_node.h"
 #include "horovodpp/autograd/tensor.h"
 
 namespace hvd::autograd {
@@ -33,17 +32,10 @@ struct ChannelStatistics {
 //   training: dx = w rstd (dy - sum dy / count - z sum dy z / count)
 //   else:     dx = w rstd dy
 //   dw = sum dy z,  db = sum dy
-struct BatchNormBackward : Node {
+struct BatchNormBackward : NormNode {
   const char* name() const override { return "BatchNormBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override;
-  void release_saved() override;
 
-  SavedTensor input;
-  SavedTensor weight;
-  SavedTensor mean;
-  SavedTensor rstd;
-  DType dtypes[2] = {DType::kF32, DType::kF32};  // Of weight and bias.
-  double eps = 0.0;
   bool training = false;
 
  private:

@@ -109,13 +109,17 @@ class Maker {
     return routine(made, dnnl::convolution_forward(made), arguments);
   }
 
+  template <class Backward>
+  typename Backward::primitive_desc backward_description() const {
+    return {typename Backward::desc(
+                way_.how, x_, weight_, y_, dims(s_.options.stride), dilation(),
+                dims(s_.options.padding), dims(s_.options.padding)),
+            dnnl_attributes(), dnnl_engine(), forward_description()};
+  }
+
   DnnlCache::Routine backward_data() const {
     using Backward = dnnl::convolution_backward_data;
-    const Backward::primitive_desc made(
-        Backward::desc(way_.how, x_, weight_, y_, dims(s_.options.stride),
-                       dilation(), dims(s_.options.padding),
-                       dims(s_.options.padding)),
-        dnnl_attributes(), dnnl_engine(), forward_description());
+    const auto made = backward_description<Backward>();
     const std::array<Argument, 3> arguments{
         {{DNNL_ARG_DIFF_SRC, given_.x, made.diff_src_desc(), true},
          {DNNL_ARG_WEIGHTS, given_.weight, made.weights_desc()},
@@ -125,11 +129,7 @@ class Maker {
 
   DnnlCache::Routine backward_weights() const {
     using Backward = dnnl::convolution_backward_weights;
-    const Backward::primitive_desc made(
-        Backward::desc(way_.how, x_, weight_, y_, dims(s_.options.stride),
-                       dilation(), dims(s_.options.padding),
-                       dims(s_.options.padding)),
-        dnnl_attributes(), dnnl_engine(), forward_description());
+    const auto made = backward_description<Backward>();
     const std::array<Argument, 3> arguments{
         {{DNNL_ARG_SRC, given_.x, made.src_desc()},
          {DNNL_ARG_DIFF_WEIGHTS, given_.weight, made.diff_weights_desc(), true},

@@ -4,8 +4,8 @@
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/norm_loops.h"
+#include "horovodpp/autograd/norm_node.h"
 #include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/spatial_ops.h"
 
 namespace hvd {
@@ -28,7 +28,7 @@ const T* data_or_null(const Tensor& tensor) {
 
 // z = (x - mean) rstd, y = z w + b, means over the last dimensions:
 //   dx = rstd (w dy - mean w dy - z mean w dy z),  dw = sum dy z,  db = sum dy
-struct LayerNormBackward : Node {
+struct LayerNormBackward : NormNode {
   const char* name() const override { return "LayerNormBackward"; }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -91,21 +91,8 @@ struct LayerNormBackward : Node {
                     grad.dtype());
   }
 
-  void release_saved() override {
-    input.release();
-    weight.release();
-    mean.release();
-    rstd.release();
-  }
-
-  SavedTensor input;
-  SavedTensor weight;
-  SavedTensor mean;
-  SavedTensor rstd;
   Dims shape;
   DType computed_in = DType::kF32;
-  DType dtypes[2] = {DType::kF32, DType::kF32};  // Of weight and bias.
-  double eps = 0.0;
 };
 
 void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
@@ -162,23 +149,10 @@ Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
     });
     out = to(out, x.dtype());
   }
-  const bool recorded = autograd::needs_grad(x) ||
-                        (weight.defined() && autograd::needs_grad(weight)) ||
-                        (bias.defined() && autograd::needs_grad(bias));
-  if (recorded) {
-    auto node = autograd::make_node<autograd::LayerNormBackward>(x);
-    node->add_edge(weight.defined() ? autograd::gradient_edge(weight)
-                                    : autograd::Edge());
-    node->add_edge(bias.defined() ? autograd::gradient_edge(bias)
-                                  : autograd::Edge());
-    node->input.save(x);
-    if (weight.defined()) {
-      node->weight.save(weight);
-      node->dtypes[0] = weight.dtype();
-    }
-    if (bias.defined()) node->dtypes[1] = bias.dtype();
-    node->mean.save(mean);
-    node->rstd.save(rstd);
+  const autograd::NormOperands operands{x, weight, bias};
+  if (autograd::needs_grad(operands)) {
+    auto node = autograd::make_node<autograd::LayerNormBackward>();
+    autograd::save_norm(*node, operands, mean, rstd);
     node->computed_in = mean.dtype();
     node->shape = shape;
     node->eps = eps;

@@ -8,28 +8,14 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/autograd/norm_columns.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway's order: these after it.
 #include <hwy/highway.h>
+
+#include "horovodpp/autograd/norm_vectors.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Rows that are added up in T before they are added to a double.
-constexpr std::int64_t kBlock = 64;
-
-// Calls f(d, column) for vectors of columns, then for single ones.
-template <typename T, typename F>
-HWY_INLINE void for_each_vector(std::int64_t columns, F f) {
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t c = 0;
-  for (; c + lanes <= columns; c += lanes) f(d, c);
-  for (; c < columns; ++c) f(one, c);
-}
 
 // total += lanes, in double.
 template <class D, class V>

@@ -9,28 +9,14 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/autograd/norm_rows.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway's order: these after it.
 #include <hwy/highway.h>
+
+#include "horovodpp/autograd/norm_vectors.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Rows whose share of a parameter's gradient is added up in T before it is
-// added to a double.
-constexpr std::int64_t kBlock = 64;
-
-template <typename T, typename F>
-HWY_INLINE void for_each_vector(std::int64_t n, F f) {
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t c = 0;
-  for (; c + lanes <= n; c += lanes) f(d, c);
-  for (; c < n; ++c) f(one, c);
-}
 
 // Sums of up to two things over a row.
 template <typename T>

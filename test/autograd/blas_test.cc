@@ -167,7 +167,8 @@ TEST(Gemm, RefusesWhatTheBlasCannotCount) {
 }
 
 TEST(Gemm, MultipliesTheSameWithAnyNumberOfThreads) {
-  for (int threads : {1, 2}) {
+  // The last number stays in force: ThreadSanitizer takes long over more.
+  for (int threads : {2, 1}) {
     hvd::set_num_threads(threads);
     multiply_in_every_orientation<float>();
   }

@@ -12,10 +12,11 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/loopback.h"
+#include "test/runtime/relayed_wires.h"
 
 namespace hvd {
 
-class Mortal : public transport::Communicator {
+class Mortal : public RelayedWires {
  public:
   struct Options {
     // Whether deaths on other nodes stay unseen, as between real hosts.
@@ -25,7 +26,9 @@ class Mortal : public transport::Communicator {
   };
 
   Mortal(transport::LoopbackWorld& world, int rank, const Options& options)
-      : world_(world), wires_(world.communicator(rank)), options_(options) {}
+      : RelayedWires(world.communicator(rank)),
+        world_(world),
+        options_(options) {}
 
   // Thread-safe.
   void die_after(int messages) { left_.store(messages); }
@@ -34,51 +37,30 @@ class Mortal : public transport::Communicator {
     dead_.store(true);
   }
 
-  int rank() const override { return wires_->rank(); }
-  int size() const override { return wires_->size(); }
-  const std::vector<Peer>& peers() const override { return wires_->peers(); }
-
-  absl::StatusOr<std::vector<std::string>> exchange(
-      const std::string& mine,
-      std::chrono::steady_clock::time_point deadline) override {
-    return wires_->exchange(mine, deadline);
-  }
   absl::Status send_mail(int to, std::string bytes) override {
     if (left_.fetch_sub(1) == 0) die();
     if (dead_.load()) return gone();
-    return wires_->send_mail(to, std::move(bytes));
+    return RelayedWires::send_mail(to, std::move(bytes));
   }
   absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
     if (dead_.load()) return gone();
-    return wires_->receive_mail();
+    return RelayedWires::receive_mail();
   }
   absl::StatusOr<bool> mail_is_flushed() override {
     if (dead_.load()) return gone();
     if (options_.never_flushed) return false;
-    return wires_->mail_is_flushed();
-  }
-  absl::StatusOr<transport::TransferId> post_send(
-      int to, transport::DataTag tag,
-      std::span<const std::byte> bytes) override {
-    return wires_->post_send(to, tag, bytes);
-  }
-  absl::StatusOr<transport::TransferId> post_receive(
-      int from, transport::DataTag tag, std::span<std::byte> bytes) override {
-    return wires_->post_receive(from, tag, bytes);
+    return RelayedWires::mail_is_flushed();
   }
   absl::StatusOr<bool> test(transport::TransferId id) override {
     if (dead_.load()) return gone();
-    return wires_->test(id);
-  }
-  bool abandon(transport::TransferId id) override {
-    return wires_->abandon(id);
+    return RelayedWires::test(id);
   }
   void on_peer_lost(LostCallback callback) override {
     if (!callback || !options_.near_sighted) {
-      return wires_->on_peer_lost(std::move(callback));
+      return RelayedWires::on_peer_lost(std::move(callback));
     }
-    wires_->on_peer_lost([this, callback = std::move(callback)](
-                             int lost, const std::string& how) {
+    RelayedWires::on_peer_lost([this, callback = std::move(callback)](
+                                   int lost, const std::string& how) {
       const auto node = [&](int rank) {
         return peers()[static_cast<std::size_t>(rank)].node;
       };
@@ -90,7 +72,6 @@ class Mortal : public transport::Communicator {
   static absl::Status gone() { return absl::AbortedError("is dead"); }
 
   transport::LoopbackWorld& world_;
-  const std::unique_ptr<transport::Communicator> wires_;
   const Options options_;
   std::atomic<int> left_{-1};
   std::atomic<bool> dead_{false};
