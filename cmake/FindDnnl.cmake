@@ -1,4 +1,4 @@
-# Finds oneDNN 2: Dnnl_INCLUDE_DIR and Dnnl_LIBRARY. (Its own package asks for
+# Finds oneDNN: Dnnl_INCLUDE_DIR and Dnnl_LIBRARY. (Its own package asks for
 # OpenCL, which is not needed on a processor.)
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(Dnnl_LIBRARY dnnl)

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "horovodpp/autograd/conv_kernels.h"
+#include "horovodpp/autograd/dnnl_describe.h"
 #include "horovodpp/autograd/dnnl_routine.h"
 #include "horovodpp/autograd/factories.h"
 
@@ -20,7 +22,7 @@ struct Given {
   memory::desc x;
   memory::desc weight;
   memory::desc y;
-  memory::desc bias;  // Of no dimensions if there is none.
+  std::optional<memory::desc> bias;
 };
 
 memory::dims dims(const Pair& pair) { return {pair.height, pair.width}; }
@@ -41,10 +43,6 @@ Given describe(const ConvShape& s, memory::data_type type, bool has_bias) {
   }
   if (has_bias) given.bias = memory::desc({s.out}, type, Layout::x);
   return given;
-}
-
-memory::desc in_any_layout(const memory::desc& given) {
-  return memory::desc(given.dims(), given.data_type(), Layout::any);
 }
 
 // How a convolution is made: by which algorithm, and with images that lie as
@@ -88,13 +86,13 @@ class Maker {
     const auto strides = dims(s_.options.stride), gaps = dilation();
     const auto padding = dims(s_.options.padding);
     using Forward = dnnl::convolution_forward;
-    const auto description =
-        given_.bias.dims().empty()
-            ? Forward::desc(kind, way_.how, x_, weight_, y_, strides, gaps,
-                            padding, padding)
-            : Forward::desc(kind, way_.how, x_, weight_, given_.bias, y_,
-                            strides, gaps, padding, padding);
-    return {description, dnnl_attributes(), dnnl_engine()};
+    return given_.bias
+               ? describe_primitive<Forward>(dnnl_attributes(), kind, way_.how,
+                                             x_, weight_, *given_.bias, y_,
+                                             strides, gaps, padding, padding)
+               : describe_primitive<Forward>(dnnl_attributes(), kind, way_.how,
+                                             x_, weight_, y_, strides, gaps,
+                                             padding, padding);
   }
 
   DnnlCache::Routine forward() const {
@@ -103,18 +101,18 @@ class Maker {
         {DNNL_ARG_SRC, given_.x, made.src_desc()},
         {DNNL_ARG_WEIGHTS, given_.weight, made.weights_desc()},
         {DNNL_ARG_DST, given_.y, made.dst_desc(), true}};
-    if (!given_.bias.dims().empty()) {
-      arguments.push_back({DNNL_ARG_BIAS, given_.bias, given_.bias});
+    if (given_.bias) {
+      arguments.push_back({DNNL_ARG_BIAS, *given_.bias, *given_.bias});
     }
     return routine(made, dnnl::convolution_forward(made), arguments);
   }
 
   template <class Backward>
   typename Backward::primitive_desc backward_description() const {
-    return {typename Backward::desc(
-                way_.how, x_, weight_, y_, dims(s_.options.stride), dilation(),
-                dims(s_.options.padding), dims(s_.options.padding)),
-            dnnl_attributes(), dnnl_engine(), forward_description()};
+    return describe_backward<Backward>(forward_description(), way_.how, x_,
+                                       weight_, y_, dims(s_.options.stride),
+                                       dilation(), dims(s_.options.padding),
+                                       dims(s_.options.padding));
   }
 
   DnnlCache::Routine backward_data() const {

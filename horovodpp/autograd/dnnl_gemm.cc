@@ -3,6 +3,7 @@
 #include <string>
 
 #include "horovodpp/autograd/blas.h"
+#include "horovodpp/autograd/dnnl_describe.h"
 #include "horovodpp/autograd/dnnl_routine.h"
 #include "horovodpp/autograd/factories.h"
 
@@ -48,8 +49,8 @@ DnnlCache::Routine make_product(const memory::desc& a, const memory::dims& b,
                                 const memory::desc& c, bool adds) {
   try {
     const memory::desc any(b, memory::data_type::f32, memory::format_tag::any);
-    const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a, any, c),
-                                            attributes(adds), dnnl_engine());
+    const auto made =
+        describe_primitive<dnnl::matmul>(attributes(adds), a, any, c);
     if (std::string(made.impl_info_str()).starts_with("ref")) return nullptr;
     const memory::desc packed = made.weights_desc();
     const std::array<Argument, 3> arguments{{{DNNL_ARG_SRC, a, a},

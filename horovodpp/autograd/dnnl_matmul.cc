@@ -3,6 +3,7 @@
 #include <string>
 
 #include "horovodpp/autograd/blas.h"
+#include "horovodpp/autograd/dnnl_describe.h"
 #include "horovodpp/autograd/dnnl_routine.h"
 
 namespace hvd::autograd::blas {
@@ -23,8 +24,8 @@ memory::desc describe(std::int64_t rows, std::int64_t columns,
 DnnlCache::Routine make(const memory::desc& a, const memory::desc& b,
                         const memory::desc& c) {
   try {
-    const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a, b, c),
-                                            dnnl_attributes(), dnnl_engine());
+    const auto made =
+        describe_primitive<dnnl::matmul>(dnnl_attributes(), a, b, c);
     const std::string by = made.impl_info_str();
     if (by.starts_with("ref")) return nullptr;
     const std::array<DnnlRoutine::Argument, 3> arguments{
