@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "horovodpp/autograd/lstm.h"
@@ -19,6 +20,9 @@ struct LSTMOptions {
   bool bias = true;
   bool batch_first = false;  // [batch, time, features], not [time, batch, …].
   double dropout = 0.0;      // Between layers, while training.
+  // Every layer also goes from the last step to the first, with weights of its
+  // own, and hands on both directions' h, one after the other.
+  bool bidirectional = false;
   DType dtype = DType::kF32;
 };
 
@@ -26,12 +30,13 @@ class LSTM : public Module {
  public:
   struct Result {
     Tensor output;    // h of the last layer at every step.
-    LstmState state;  // Of all layers after the last step.
+    LstmState state;  // Of all layers and directions after their last step.
   };
 
   // "weight_ih_l0" [4 hidden, in], "weight_hh_l0" [4 hidden, hidden],
-  // "bias_ih_l0", "bias_hh_l0" [4 hidden], and so on for every layer; uniform in
-  // ±1/sqrt(hidden). The gates are i, f, g and o.
+  // "bias_ih_l0", "bias_hh_l0" [4 hidden], "…_l0_reverse" if there are two
+  // directions, and so on for every layer, from the h of the one before; uniform
+  // in ±1/sqrt(hidden). The gates are i, f, g and o.
   //   InvalidArgument  a size is not positive, or dropout not in [0, 1]
   LSTM(std::int64_t input_size, std::int64_t hidden_size,
        const LSTMOptions& options = {});
@@ -39,16 +44,18 @@ class LSTM : public Module {
   // The output, beginning with zeros.
   Tensor forward(const Tensor& input) override { return run(input).output; }
 
-  // Both of `start` are [layers, batch, hidden], or undefined: zeros.
+  // Both of `start` are [layers directions, batch, hidden], or undefined: zeros.
   //   InvalidArgument  shapes do not fit
   Result run(const Tensor& input, const LstmState& start = {});
 
  private:
+  void add_direction(const std::string& name, std::int64_t inputs);
   LstmState checked_start(const Tensor& steps, const LstmState& start) const;
 
   const std::int64_t hidden_size_;
   const LSTMOptions options_;
-  std::vector<LstmWeights> layers_;
+  const std::int64_t directions_;
+  std::vector<LstmWeights> weights_;  // Of both directions, layer by layer.
 };
 
 }  // namespace hvd::nn

@@ -26,6 +26,24 @@ TEST(Lstm, HasTheNamesOfPyTorch) {
   EXPECT_EQ(LSTM(3, 4, {.bias = false}).named_parameters().size(), 2u);
 }
 
+TEST(Lstm, BackwardsDependsOnTheRestOfTheSteps) {
+  LSTM lstm(3, 4, {.bidirectional = true});
+  EXPECT_EQ(lstm.named_parameters()[4].name, "weight_ih_l0_reverse");
+  const Tensor x = randn({6, 2, 3}, {.requires_grad = true});
+  const Tensor y = lstm(x);
+  EXPECT_EQ(y.shape(), Shape({6, 2, 8}));
+  // Of step 2: forwards from steps 0 to 2, backwards from 5 to 2.
+  for (const std::int64_t first : {0, 4}) {
+    const Tensor used =
+        autograd::grad({sum(y.select(0, 2).narrow(1, first, 4))}, {x}, {},
+                       {.retain_graph = true})[0];
+    for (std::int64_t step = 0; step < 6; ++step) {
+      const bool seen = first == 0 ? step <= 2 : step >= 2;
+      EXPECT_EQ(max(abs(used.select(0, step))).item<float>() > 0, seen) << step;
+    }
+  }
+}
+
 TEST(Lstm, GoesOnFromItsState) {
   LSTM lstm(3, 4, {.num_layers = 2});
   const Tensor x = randn({6, 2, 3});

@@ -89,15 +89,20 @@ TEST_F(PyTorchsModule, MultiheadAttention) {
 }
 
 TEST_F(PyTorchsModule, Lstm) {
-  LSTM module(5, 6, {.num_layers = 2, .batch_first = true});
-  load(module, "lstm");
-  const Tensor x = wanted("lstm.in");
-  expect_result(module(x), "lstm.zeros");
-  const auto result =
-      module.run(x, {.h = wanted("lstm.h"), .c = wanted("lstm.c")});
-  expect_result(result.output, "lstm.out");
-  expect_result(result.state.h, "lstm.last_h");
-  expect_result(result.state.c, "lstm.last_c");
+  for (const std::string name : {"lstm", "lstm_both_ways"}) {
+    LSTM module(5, 6,
+                {.num_layers = 2,
+                 .batch_first = true,
+                 .bidirectional = name == "lstm_both_ways"});
+    load(module, name);
+    const Tensor x = wanted(name + ".in");
+    expect_result(module(x), name + ".zeros");
+    const auto result =
+        module.run(x, {.h = wanted(name + ".h"), .c = wanted(name + ".c")});
+    expect_result(result.output, name + ".out");
+    expect_result(result.state.h, name + ".last_h");
+    expect_result(result.state.c, name + ".last_c");
+  }
 }
 
 }  // namespace
