@@ -83,7 +83,8 @@ struct Config {
 
   // HOROVODPP_NUM_THREADS, or else OMP_NUM_THREADS if it is one number: how many
   // threads an operation on tensors may use in itself, unless the program says
-  // so (core/threads.h); 0: its share of the cores of the node.
+  // so (core/threads.h); 0: its share of the cores of the node. Overrules what
+  // is set for the libraries it computes with, such as OPENBLAS_NUM_THREADS.
   int num_threads = 0;
 
   // HOROVOD_LOG_LEVEL (trace, debug, info, warning, error, fatal) and
