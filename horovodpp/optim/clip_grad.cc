@@ -1,6 +1,5 @@
 #include "horovodpp/optim/clip_grad.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "absl/container/flat_hash_set.h"
