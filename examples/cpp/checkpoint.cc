@@ -92,11 +92,14 @@ void Checkpoint::check_settings(
     const std::map<std::string, std::string>& found) const {
   for (const auto& [name, value] : settings_) {
     const auto there = found.find(name);
-    const std::string its = there == found.end() ? "" : there->second;
-    if (its == value) continue;
+    if (there == found.end()) {
+      throw hvd::InvalidArgument("'" + path + "' is no checkpoint of such a " +
+                                 "run: it does not say its " + name);
+    }
+    if (there->second == value) continue;
     throw hvd::InvalidArgument("'" + path + "' is of a run with " + name +
-                               " '" + its + "', and this one has '" + value +
-                               "'; it goes on with the same only");
+                               " '" + there->second + "', and this one has '" +
+                               value + "'; it goes on with the same only");
   }
 }
 

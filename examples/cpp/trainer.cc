@@ -196,7 +196,7 @@ Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
 void Trainer::open_losses() {
   const std::string& path = options_.loss_file;
   // A run that was killed may have come further than its checkpoint.
-  if (!options_.resume.empty() && std::filesystem::exists(path)) {
+  if (!options_.resume.empty() && std::filesystem::is_regular_file(path)) {
     std::filesystem::resize_file(path,
                                  bytes_of_lines(path, schedule_->num_steps()));
   }

@@ -203,6 +203,9 @@ class Resume(unittest.TestCase):
                            "--resume", path)
             self.assertEqual(job.returncode, 1)
             self.assertIn(f"is of a run with {name} ", job.stderr)
+        job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", path)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn(f"'{path}' is no checkpoint of such a run", job.stderr)
 
     def test_a_missing_or_damaged_file_is_named(self):
         job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", self.path("nothing"))
