@@ -1,7 +1,11 @@
 #include "checkpoint.h"
 
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <utility>
+
+#include <horovodpp/nn/atomic_file.h>
 
 namespace {
 
@@ -33,6 +37,26 @@ void restore_generator(const hvd::Tensor& states) {
        .offset = static_cast<std::uint64_t>(mine[1])});
 }
 
+// Has rank 0 do something with `path`. If it throws, so do all.
+void by_rank_0(const std::string& path, const std::function<void()>& work) {
+  std::exception_ptr failure;
+  if (hvd::rank() == 0) {
+    try {
+      work();
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+  }
+  std::int64_t failures = failure == nullptr ? 0 : 1;
+  hvd::throw_if_error(
+      hvd::allreduce_(hvd::TensorView::of(&failures, {1}),
+                      {.name = "checkpoint", .op = hvd::ReduceOp::kSum}));
+  if (failure != nullptr) std::rethrow_exception(failure);
+  if (failures == 0) return;
+  throw hvd::Error(absl::AbortedError("rank 0 could not write '" + path +
+                                      "'; its message says why"));
+}
+
 hvd::Tensor only_tensor(const StateDict& all, const std::string& name) {
   const StateDict found = hvd::nn::without_prefix(name, all);
   if (found.size() == 1) return found[0].tensor;
@@ -44,9 +68,17 @@ hvd::Tensor only_tensor(const StateDict& all, const std::string& name) {
 Checkpoint::Checkpoint(const Parts& parts, Settings settings)
     : parts_(parts), settings_(std::move(settings)) {}
 
+void Checkpoint::check_writable(const std::string& path) {
+  by_rank_0(path, [&] { const hvd::nn::AtomicFile discarded(path); });
+}
+
 void Checkpoint::save(const std::string& path) const {
   const hvd::Tensor generators = gather_generators();
-  if (hvd::rank() != 0) return;
+  by_rank_0(path, [&] { write(path, generators); });
+}
+
+void Checkpoint::write(const std::string& path,
+                       const hvd::Tensor& generators) const {
   using namespace hvd::nn;
   StateDict all = with_prefix(kModel, parts_.model.state_dict());
   append(all, with_prefix(kOptimizer, parts_.optimizer.state_dict()));
@@ -60,11 +92,14 @@ void Checkpoint::check_settings(
     const std::map<std::string, std::string>& found) const {
   for (const auto& [name, value] : settings_) {
     const auto there = found.find(name);
-    const std::string its = there == found.end() ? "" : there->second;
-    if (its == value) continue;
+    if (there == found.end()) {
+      throw hvd::InvalidArgument("'" + path + "' is no checkpoint of such a " +
+                                 "run: it does not say its " + name);
+    }
+    if (there->second == value) continue;
     throw hvd::InvalidArgument("'" + path + "' is of a run with " + name +
-                               " '" + its + "', and this one has '" + value +
-                               "'; it goes on with the same only");
+                               " '" + there->second + "', and this one has '" +
+                               value + "'; it goes on with the same only");
   }
 }
 

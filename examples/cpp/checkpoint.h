@@ -4,6 +4,7 @@
 // by bit, as one that was never stopped.
 //
 //   Checkpoint checkpoint({model, optimizer, schedule, sampler}, settings);
+//   checkpoint.check_writable(path);
 //   if (resumes) checkpoint.load(path);
 //   ...
 //   checkpoint.save(path);               // Now and then, by all ranks.
@@ -29,9 +30,14 @@ class Checkpoint {
 
   Checkpoint(const Parts& parts, Settings settings);
 
+  // Throws, on all ranks, if a file of that name cannot be begun: before hours of
+  // training, not after. Every rank calls it.
+  static void check_writable(const std::string& path);
+
   // Every rank calls it after the same step; rank 0 writes its model, in one
-  // step (see AtomicFile).
-  //   hvd::Error  the file cannot be written, or a collective failed
+  // step (see AtomicFile). When a rank returns, the file is on the disk.
+  //   hvd::Error  on all ranks: the file cannot be written, or a collective
+  //               failed
   void save(const std::string& path) const;
 
   // Every rank reads the file and goes on from there.
@@ -40,6 +46,7 @@ class Checkpoint {
   void load(const std::string& path) const;
 
  private:
+  void write(const std::string& path, const hvd::Tensor& generators) const;
   void check_settings(const std::string& path,
                       const std::map<std::string, std::string>& found) const;
 

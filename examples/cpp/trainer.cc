@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -74,6 +75,17 @@ Checkpoint::Settings all_settings(const TrainerOptions& options) {
   settings["clip-norm"] = text_of(options.clip_norm);
   settings["seed"] = std::to_string(options.seed);
   return settings;
+}
+
+// How long the first `lines` lines of a file are; without one that is cut off.
+std::uintmax_t bytes_of_lines(const std::string& path, std::int64_t lines) {
+  std::ifstream file(path);
+  std::uintmax_t bytes = 0;
+  std::string line;
+  for (; lines > 0 && std::getline(file, line) && !file.eof(); --lines) {
+    bytes += line.size() + 1;
+  }
+  return bytes;
 }
 
 double reduce(double value, const std::string& name, hvd::ReduceOp op) {
@@ -176,14 +188,28 @@ Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
       make_optimizer(model, options));
   schedule_ = std::make_unique<hvd::optim::LRScheduler>(
       *optimizer_, make_schedule(options, steps_));
+  if (!options.save.empty()) Checkpoint::check_writable(options.save);
   if (!options.resume.empty()) checkpoint().load(options.resume);
-  if (hvd::rank() == 0 && !options.loss_file.empty()) {
-    losses_.open(options.loss_file,
-                 options.resume.empty() ? std::ios::out : std::ios::app);
-    if (!losses_) {
-      throw std::runtime_error("cannot write '" + options.loss_file + "'");
-    }
+  if (hvd::rank() == 0 && !options.loss_file.empty()) open_losses();
+}
+
+void Trainer::open_losses() {
+  const std::string& path = options_.loss_file;
+  // A run that was killed may have come further than its checkpoint.
+  if (!options_.resume.empty() && std::filesystem::is_regular_file(path)) {
+    std::filesystem::resize_file(path,
+                                 bytes_of_lines(path, schedule_->num_steps()));
   }
+  losses_.open(path, options_.resume.empty() ? std::ios::out : std::ios::app);
+  if (!losses_) throw std::runtime_error("cannot write '" + path + "'");
+}
+
+// The losses of its steps are never behind a checkpoint.
+void Trainer::save() {
+  if (losses_.is_open() && !losses_.flush()) {
+    throw std::runtime_error("cannot write '" + options_.loss_file + "'");
+  }
+  if (!options_.save.empty()) checkpoint().save(options_.save);
 }
 
 Checkpoint Trainer::checkpoint() {
@@ -196,6 +222,10 @@ std::int64_t Trainer::step_of_epoch() const {
 }
 
 void Trainer::run(const std::function<void(std::int64_t epoch)>& after_epoch) {
+  if (sampler_.epoch() >= options_.epochs) {
+    if (hvd::rank() == 0) std::printf("All epochs are done already.\n");
+    save();
+  }
   for (std::int64_t epoch = sampler_.epoch(); epoch < options_.epochs;
        ++epoch) {
     sampler_.set_epoch(epoch);
@@ -203,7 +233,7 @@ void Trainer::run(const std::function<void(std::int64_t epoch)>& after_epoch) {
     train_epoch(epoch);
     // Each rank has seen other images.
     hvd::broadcast_parameters(model_.named_buffers(), 0);
-    if (!options_.save.empty()) checkpoint().save(options_.save);
+    save();
     model_.eval();
     after_epoch(epoch + 1);
   }
@@ -225,9 +255,9 @@ void Trainer::train_epoch(std::int64_t epoch) {
     sum += train_step(batch);
     ++done;
     bar.show(done, sum / static_cast<double>(done - first));
-    const bool due = options_.save_every > 0 && !options_.save.empty() &&
+    const bool due = options_.save_every > 0 &&
                      schedule_->num_steps() % options_.save_every == 0;
-    if (due && done < steps_) checkpoint().save(options_.save);
+    if (due && done < steps_) save();
   }
   const auto count = static_cast<double>((done - first) * hvd::size());
   bar.finish(sum_over_ranks(sum, "epoch loss") / std::max(count, 1.0));

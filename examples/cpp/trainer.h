@@ -32,9 +32,10 @@ struct TrainerOptions {
   std::uint64_t seed = 42;  // Of weights, order, and all other random numbers.
   int workers = 1;          // Threads of each rank that prepare batches.
   std::string save = {};    // File; empty: no checkpoints.
-  std::int64_t save_every = 0;         // Steps; 0: at the end of epochs only.
-  std::string resume = {};             // File; empty: from the beginning.
-  std::string loss_file = {};          // The loss of every step; empty: none.
+  std::int64_t save_every = 0;  // Steps; 0: at the end of epochs only.
+  std::string resume = {};      // File; empty: from the beginning.
+  // The loss of every step; empty: none. A run that is resumed goes on in it.
+  std::string loss_file = {};
   std::string unit = "images";         // What an item is counted in,
   std::int64_t units_per_item = 1;     // and how many it is.
   Checkpoint::Settings settings = {};  // What else the weights depend on.
@@ -78,6 +79,8 @@ class Trainer {
   void train_epoch(std::int64_t epoch);
   double train_step(const hvd::data::Batch& batch);
   Checkpoint checkpoint();
+  void save();
+  void open_losses();
   std::int64_t step_of_epoch() const;
 
   const TrainerOptions options_;

@@ -203,9 +203,7 @@ Forward forward(const Tensor& x, const Rows& rows, Reduction reduction) {
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& targets,
                           const CrossEntropyOptions& options) {
   const Rows rows(x, targets, options);
-  if (x.size(1) == 0 && x.size(0) != 0) {
-    throw InvalidArgument("cross_entropy: there are no classes");
-  }
+  check_classes(x, "cross_entropy");
   Forward result = forward(x, rows, options.reduction);
   if (needs_grad(x)) {
     auto node = make_node<CrossEntropyBackward>(x);

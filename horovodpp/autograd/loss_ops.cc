@@ -86,6 +86,7 @@ Tensor nll_backward(const Tensor& grad, const Tensor& targets,
 // x [n, classes], targets [n].
 Tensor nll_rows(const Tensor& x, const Tensor& targets,
                 const NllOptions& options) {
+  check_classes(x, "nll_loss");
   const Targets read = read_targets(x, targets, options, "nll_loss");
   const Tensor in = widened(x.detach());
   const bool each = options.reduction == Reduction::kNone;

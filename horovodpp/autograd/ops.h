@@ -146,7 +146,7 @@ Tensor view(const Tensor& x, const autograd::Dims& sizes);
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
 // Dimension i of the result is dimension order[i] of x.
 Tensor permute(const Tensor& x, const autograd::Dims& order);
-// x repeated to larger sizes, without copies.
+// x repeated to larger sizes, of which a -1 is that of x, without copies.
 Tensor expand(const Tensor& x, const autograd::Dims& sizes);
 // Elements [start, start + length) of a dimension.
 Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,

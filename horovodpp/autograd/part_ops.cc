@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
@@ -75,10 +74,13 @@ std::vector<Tensor> split(const Tensor& x,
                           std::int64_t dim) {
   check_defined(x, "split");
   const std::size_t d = checked_dim(dim, x.sizes().size(), "split");
-  const bool negative = std::any_of(lengths.begin(), lengths.end(),
-                                    [](std::int64_t n) { return n < 0; });
-  if (negative || std::accumulate(lengths.begin(), lengths.end(),
-                                  std::int64_t{0}) != x.sizes()[d]) {
+  // Counted down, for a sum could overflow.
+  std::int64_t left = x.sizes()[d];
+  for (std::int64_t length : lengths) {
+    left = length < 0 || length > left ? -1 : left - length;
+    if (left < 0) break;
+  }
+  if (left != 0) {
     throw InvalidArgument(
         absl::StrCat("split: the sizes do not add up to dimension ", d,
                      " of shape ", x.shape().to_string()));
@@ -109,8 +111,8 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size,
         absl::StrCat("split: parts of size ", size, " never end"));
   }
   std::vector<std::int64_t> lengths;
-  for (std::int64_t start = 0; start < whole; start += size) {
-    lengths.push_back(std::min(size, whole - start));
+  for (std::int64_t left = whole; left > 0; left -= lengths.back()) {
+    lengths.push_back(std::min(size, left));
   }
   if (lengths.empty()) lengths.push_back(0);
   return split(x, lengths, dim);
@@ -122,7 +124,8 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
   if (chunks <= 0) {
     throw InvalidArgument(absl::StrCat("chunk: ", chunks, " parts are none"));
   }
-  const std::int64_t size = (x.size(dim) + chunks - 1) / chunks;
+  const std::int64_t whole = x.size(dim);
+  const std::int64_t size = whole / chunks + (whole % chunks != 0 ? 1 : 0);
   return split(x, std::max<std::int64_t>(size, 1), dim);
 }
 

@@ -79,7 +79,7 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
   const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "narrow");
   if (start < 0 || length < 0 || start > x.sizes()[d] - length) {
     throw InvalidArgument(absl::StrCat(
-        "narrow: elements [", start, ", ", start + length, ") of dimension ", d,
+        "narrow: ", length, " elements from ", start, " on of dimension ", d,
         " are not within shape ", x.shape().to_string()));
   }
   Dims sizes = x.sizes();
@@ -110,6 +110,8 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
   };
   start = from_front(start);
   end = std::max(start, from_front(end));
+  // A longer step ends no earlier, and its stride could overflow.
+  step = std::min(step, std::max<std::int64_t>(end - start, 1));
   if (step == 1) return narrow(x, dim, start, end - start);
   Dims sizes = x.sizes();
   Dims strides = x.strides();

@@ -50,6 +50,12 @@ Targets read_targets(const Tensor& x, const Tensor& targets,
   return result;
 }
 
+void check_classes(const Tensor& x, const char* operation) {
+  if (x.size(1) != 0 || x.size(0) == 0) return;
+  throw InvalidArgument(absl::StrCat(operation, ": predictions ", x.describe(),
+                                     " are of no classes"));
+}
+
 void check_targets(const Tensor& x, const Tensor& targets,
                    const char* operation) {
   check_defined(x, operation);

@@ -30,6 +30,9 @@ struct Targets {
 Targets read_targets(const Tensor& x, const Tensor& targets,
                      const NllOptions& options, const char* operation);
 
+// InvalidArgument if there are rows of x [n, classes], but no classes.
+void check_classes(const Tensor& x, const char* operation);
+
 // InvalidArgument if they are not of the shapes that losses.h names.
 void check_targets(const Tensor& x, const Tensor& targets,
                    const char* operation);

@@ -88,6 +88,21 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& sizes) {
   return to == 0 ? std::optional(strides) : std::nullopt;
 }
 
+// `to` with each -1 replaced by the size that `from` has there.
+Dims expanded_sizes(const Dims& from, Dims to) {
+  const std::size_t missing = to.size() - std::min(from.size(), to.size());
+  std::int64_t count = 1;
+  bool countable = true;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    if (to[d] == -1 && d >= missing) to[d] = from[d - missing];
+    countable = countable && to[d] >= 0 &&
+                !__builtin_mul_overflow(count, to[d], &count);
+  }
+  if (countable && broadcasts_to(from, to)) return to;
+  throw InvalidArgument(absl::StrCat("expand: shape ", from.to_string(),
+                                     " does not repeat to ", to.to_string()));
+}
+
 Tensor viewed(const Tensor& x, const Dims& sizes, const Dims& strides) {
   Tensor out = make_view(x, sizes, strides, x.storage_offset());
   if (needs_grad(x)) {
@@ -165,14 +180,10 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   return permute(x, order);
 }
 
-Tensor expand(const Tensor& x, const Dims& sizes) {
+Tensor expand(const Tensor& x, const Dims& wanted) {
   autograd::check_defined(x, "expand");
+  const Dims sizes = autograd::expanded_sizes(x.sizes(), wanted);
   if (x.sizes() == sizes) return x;
-  if (!autograd::broadcasts_to(x.sizes(), sizes)) {
-    throw InvalidArgument(absl::StrCat("expand: shape ", x.shape().to_string(),
-                                       " does not repeat to ",
-                                       sizes.to_string()));
-  }
   Tensor out = autograd::make_view(
       x, sizes, autograd::broadcast_strides(x, sizes), x.storage_offset());
   if (autograd::needs_grad(x)) {

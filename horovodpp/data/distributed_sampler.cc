@@ -1,5 +1,6 @@
 #include "horovodpp/data/distributed_sampler.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -71,23 +72,32 @@ Tensor DistributedSampler::state() const {
   const bool at_end = position_ == num_samples_;
   return from_vector<std::int64_t>(
       {at_end ? epoch_ + 1 : epoch_, at_end ? 0 : position_,
-       static_cast<std::int64_t>(options_.seed)},
-      {3});
+       static_cast<std::int64_t>(options_.seed), dataset_size_,
+       options_.num_replicas},
+      {5});
 }
 
 void DistributedSampler::load_state(const Tensor& state) {
-  if (!state.defined() || state.dtype() != DType::kI64 ||
-      state.sizes() != autograd::Dims{3}) {
-    throw InvalidArgument(
-        absl::StrCat("the state of a sampler should be int64[3], but is ",
-                     state.defined() ? state.describe() : "undefined"));
+  const Tensor own = this->state();
+  if (!state.defined() || state.dtype() != own.dtype() ||
+      state.sizes() != own.sizes()) {
+    throw InvalidArgument(absl::StrCat(
+        "the state of a sampler should be ", own.describe(), ", but is ",
+        state.defined() ? state.describe() : "undefined"));
   }
   const auto values = state.to_vector<std::int64_t>();
-  if (values[0] < 0 || values[2] != static_cast<std::int64_t>(options_.seed)) {
-    throw InvalidArgument(absl::StrCat("the state of a sampler is of epoch ",
-                                       values[0], " with seed ",
-                                       static_cast<std::uint64_t>(values[2]),
-                                       "; this one has seed ", options_.seed));
+  const auto mine = own.to_vector<std::int64_t>();
+  const auto describe = [](const std::vector<std::int64_t>& v) {
+    return absl::StrCat("seed ", static_cast<std::uint64_t>(v[2]), ", ", v[3],
+                        " items and ", v[4], " replicas");
+  };
+  if (values[0] < 0 ||
+      !std::equal(mine.begin() + 2, mine.end(), values.begin() + 2)) {
+    throw InvalidArgument(absl::StrCat(
+        "the state of a sampler is of epoch ", values[0], " with ",
+        describe(values), "; this one has ", describe(mine),
+        ", and goes on with the same only (set_epoch and set_position begin "
+        "elsewhere)"));
   }
   set_position(values[1]);
   epoch_ = values[0];

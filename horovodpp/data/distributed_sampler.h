@@ -54,11 +54,12 @@ class DistributedSampler {
   void set_position(std::int64_t position);
   std::int64_t position() const { return position_; }
 
-  // Where to go on: int64 {epoch, position, seed}. At the end of an epoch that
-  // is the beginning of the next.
+  // Where to go on: int64 {epoch, position, seed, items of the data set,
+  // replicas}. At the end of an epoch that is the beginning of the next.
   Tensor state() const;
-  //   InvalidArgument  it is none of this sampler: not of this form, another
-  //                    seed, or a position beyond its items
+  //   InvalidArgument  it is none of this sampler: not of this form, of another
+  //                    seed, data set or number of replicas, which all change
+  //                    what a position means, or beyond its items
   void load_state(const Tensor& state);
 
   const SamplerOptions& options() const { return options_; }

@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,31 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Where the file of that name lies, or would: behind all links.
+std::string behind_links(const std::string& path) {
+  constexpr int kMost = 40;  // As many as Linux follows.
+  std::filesystem::path result(path);
+  std::error_code error;
+  for (int i = 0; std::filesystem::is_symlink(result, error); ++i) {
+    const auto next = std::filesystem::read_symlink(result, error);
+    if (error || i == kMost) {
+      throw Error(file_error(error ? error.value() : ELOOP,
+                             absl::StrCat("'", path, "' cannot be written")));
+    }
+    result = result.parent_path() / next;
+  }
+  return result.string();
+}
+
+// Nothing but a file may be lost: not what the name of a device leads to.
+void check_replaceable(const std::string& path) {
+  struct stat old {};
+  if (stat(path.c_str(), &old) != 0 || S_ISREG(old.st_mode)) return;
+  throw Error(absl::InvalidArgumentError(absl::StrCat(
+      "'", path, "' is ", S_ISDIR(old.st_mode) ? "a directory" : "no file",
+      "; name a file to be written")));
+}
+
 // Whether `path` still is the open file.
 bool is_still(const std::string& path, int fd) {
   struct stat open {};
@@ -35,7 +61,8 @@ bool is_still(const std::string& path, int fd) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), partial_(path + ".partial") {
+    : path_(behind_links(path)), partial_(path_ + ".partial") {
+  check_replaceable(path_);
   // Whoever held the lock may have given the file its final name meanwhile.
   do {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
@@ -50,7 +77,8 @@ AtomicFile::AtomicFile(const std::string& path)
 }
 
 void AtomicFile::open_partial() {
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+               0666);
   if (fd_ < 0) fail("cannot be written");
   // Some file systems have no locks: there, two writers are the user's care.
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

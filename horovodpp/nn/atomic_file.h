@@ -7,7 +7,8 @@
 //   file.commit();                        // else the destructor discards it
 //
 // Until then it is "<name>.partial", which the next one of the same name
-// overwrites, should a program be killed meanwhile. Not thread-safe.
+// overwrites, should a program be killed meanwhile. A name that is a symbolic
+// link stays one: the file it leads to is what is replaced. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class AtomicFile {
  public:
   //   hvd::Error  the directory is missing (NotFound) or must not be written
   //               (PermissionDenied); somebody else is writing the same file
-  //               (Unavailable). Names the file, as all below.
+  //               (Unavailable); there is a directory or a device of that name
+  //               (InvalidArgument). Names the file, as all below.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

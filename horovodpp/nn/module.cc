@@ -124,13 +124,21 @@ std::vector<Tensor> Module::parameters() const {
   return result;
 }
 
+std::vector<std::pair<std::string, std::shared_ptr<Module>>>
+Module::named_children() const {
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> result;
+  for (const auto& child : modules_) {
+    const bool listed = std::any_of(
+        result.begin(), result.end(),
+        [&](const auto& seen) { return seen.second == child.second; });
+    if (!listed) result.push_back(child);
+  }
+  return result;
+}
+
 std::vector<std::shared_ptr<Module>> Module::children() const {
   std::vector<std::shared_ptr<Module>> result;
-  for (const auto& [name, module] : modules_) {
-    if (std::find(result.begin(), result.end(), module) == result.end()) {
-      result.push_back(module);
-    }
-  }
+  for (auto& [name, module] : named_children()) result.push_back(module);
   return result;
 }
 

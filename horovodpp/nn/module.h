@@ -52,9 +52,7 @@ class Module {
   // The modules within, in the same order and with the same names: the direct
   // ones; or this one, named "", and all below. Each is listed once.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> named_children()
-      const {
-    return modules_;
-  }
+      const;
   std::vector<std::shared_ptr<Module>> children() const;
   std::vector<std::pair<std::string, Module*>> named_modules();
 

@@ -22,6 +22,17 @@ void check(const Tensor& x, std::int64_t width, const char* what) {
                                      ", of which the last is ", width));
 }
 
+// A mask of another shape may broadcast all the same, and hide other keys.
+void check_mask(const Tensor& mask, const autograd::Dims& wanted,
+                const char* what) {
+  const bool is_mask =
+      mask.dtype() == DType::kBool || is_floating_point(mask.dtype());
+  if (is_mask && mask.sizes() == wanted) return;
+  throw InvalidArgument(
+      absl::StrCat("MultiheadAttention: the ", what, " is ", mask.describe(),
+                   "; wanted is bool or floating point, ", wanted.to_string()));
+}
+
 // What a mask adds to the scores.
 Tensor as_scores(const Tensor& mask, DType dtype) {
   if (mask.dtype() != DType::kBool) return mask;
@@ -96,12 +107,18 @@ Tensor MultiheadAttention::combined_mask(const Heads& x,
   const std::int64_t keys = x.k.size(2);
   Tensor result;
   if (options.mask.defined()) {
+    check_mask(options.mask,
+               options.mask.dim() == 3
+                   ? autograd::Dims{batch * heads_, queries, keys}
+                   : autograd::Dims{queries, keys},
+               "mask");
     result = as_scores(options.mask, x.q.dtype());
     if (result.dim() == 3) {
       result = result.reshape({batch, heads_, queries, keys});
     }
   }
   if (options.key_padding_mask.defined()) {
+    check_mask(options.key_padding_mask, {batch, keys}, "key padding mask");
     const Tensor padding = as_scores(options.key_padding_mask, x.q.dtype())
                                .reshape({batch, 1, 1, keys});
     result = result.defined() ? result + padding : padding;
@@ -128,6 +145,14 @@ MultiheadAttention::Result MultiheadAttention::attend(
   check(query, width_, "query");
   check(key, width_, "key");
   check(value, width_, "value");
+  const int batch_at = options_.batch_first ? 0 : 1;
+  if (key.sizes() != value.sizes() ||
+      key.size(batch_at) != query.size(batch_at)) {
+    throw InvalidArgument(
+        absl::StrCat("MultiheadAttention: query ", query.describe(), ", key ",
+                     key.describe(), " and value ", value.describe(),
+                     " differ in their batch, or the last two in their time"));
+  }
   if (options.is_causal && options.mask.defined()) {
     throw InvalidArgument("MultiheadAttention: is_causal is for no mask");
   }

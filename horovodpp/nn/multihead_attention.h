@@ -26,7 +26,8 @@ struct AttendOptions {
   // [queries, keys] or [batch heads, queries, keys]: bool, true where a key must
   // NOT be seen, as in PyTorch's module; or a number added to its score.
   Tensor mask = {};
-  // bool [batch, keys]: true where a key is padding.
+  // bool [batch, keys]: true where a key is padding; or a number added to its
+  // score.
   Tensor key_padding_mask = {};
   bool is_causal = false;     // Query i sees keys 0 to i. Without a mask only.
   bool need_weights = false;  // Which costs memory for all of them.

@@ -24,9 +24,9 @@ constexpr std::pair<DType, const char*> kTypeNames[] = {
     {DType::kF64, "F64"}};
 
 // What other programs write and no DType is.
-constexpr const char* kForeignTypes[] = {"U16",     "U32",     "U64",     "C64",
-                                         "F8_E4M3", "F8_E5M2", "F8_E8M0", "F4",
-                                         "F6_E2M3", "F6_E3M2"};
+constexpr const char* kForeignTypes[] = {
+    "U16",         "U32",         "U64",     "C64", "F8_E4M3", "F8_E5M2",
+    "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0", "F4",  "F6_E2M3", "F6_E3M2"};
 
 std::optional<DType> find_dtype(const std::string& name) {
   for (const auto& [dtype, known] : kTypeNames) {

@@ -1,9 +1,8 @@
 #include "horovodpp/optim/clip_grad.h"
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/kernels.h"
@@ -15,21 +14,18 @@
 namespace hvd::optim {
 namespace {
 
-// The gradients there are; each once, though parameters may share one.
+// The gradients there are; each once, though parameters may share one. In the
+// order of the parameters: in that of their addresses, ranks would add them up
+// differently.
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> result;
+  absl::flat_hash_set<const void*> seen;
   for (const Tensor& parameter : parameters) {
     const Tensor grad = parameter.grad();
-    if (grad.defined()) result.push_back(grad);
+    if (grad.defined() && seen.insert(grad.impl()).second) {
+      result.push_back(grad);
+    }
   }
-  std::sort(result.begin(), result.end(), [](const Tensor& a, const Tensor& b) {
-    return std::less<const void*>()(a.impl(), b.impl());
-  });
-  result.erase(std::unique(result.begin(), result.end(),
-                           [](const Tensor& a, const Tensor& b) {
-                             return a.is_same(b);
-                           }),
-               result.end());
   return result;
 }
 

@@ -21,7 +21,7 @@ struct ClipOptions {
 
 // Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), where `norm`,
 // which is returned, is that of all of them as one vector. It is computed in
-// double.
+// double, in the order of `parameters`, so that ranks come to the same bits.
 //   InvalidArgument  max_norm or norm_type means nothing
 //   hvd::Error (OutOfRange)  the norm is not finite, if that is to be an error;
 //                            gradients are as they were

@@ -83,6 +83,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       handed_over_(parameters().size()) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const Tensor& parameter = parameters()[i].tensor;
+    if (!parameter.requires_grad()) continue;
     hooks_.push_back(parameter.register_hook(
         [this, i](const Tensor&) { refuse_if_handed_over(i); }));
     hooks_.push_back(parameter.register_post_accumulate_grad_hook(
@@ -136,7 +137,10 @@ void DistributedOptimizer::hand_over(std::size_t index) {
 
 void DistributedOptimizer::synchronize() {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
-    if (!reducer_.has(parameters()[i].name)) hand_over(i);
+    const auto& [name, parameter] = parameters()[i];
+    // A gradient of zeros would have weight decay move what is frozen.
+    const bool moves = parameter.requires_grad() || parameter.grad().defined();
+    if (moves && !reducer_.has(name)) hand_over(i);
   }
   std::vector<Tensor> reduced(parameters().size());
   {
@@ -146,6 +150,7 @@ void DistributedOptimizer::synchronize() {
   }
   reducer_.finish();
   for (std::size_t i = 0; i < reduced.size(); ++i) {
+    if (!reduced[i].defined()) continue;
     const auto& [name, parameter] = parameters()[i];
     if (!parameter.grad().is_same(reduced[i])) {
       throw Error(absl::FailedPreconditionError(absl::StrCat(

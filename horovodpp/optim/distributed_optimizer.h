@@ -21,7 +21,9 @@
 //
 // A gradient is handed over once per step, after its last contribution. A
 // parameter that no backward has reached by then contributes zeros, so that
-// ranks may differ in what they reach.
+// ranks may differ in what they reach. One that does not require grad, on all
+// ranks alike, stays as it is; should it require grad later on, its gradient is
+// reduced when the step is due, unless the optimizer is made anew.
 //
 // Not thread-safe, but backward may run on other threads than step().
 #pragma once

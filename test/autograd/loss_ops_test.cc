@@ -140,6 +140,14 @@ TEST(CrossEntropy, IgnoresWhatIsIgnored) {
   EXPECT_NEAR(loss.item<float>(), std::log(1 + std::exp(-1.0)), 1e-6);
 }
 
+TEST(Losses, OverNoClassesAreRefusedEvenOfWhatIsIgnored) {
+  const Tensor none = targets_of({-100, -100}, {2});
+  EXPECT_ERROR(InvalidArgument, "nll_loss: predictions float32[2,0] are of no",
+               nll_loss(zeros({2, 0}), none));
+  EXPECT_ERROR(InvalidArgument, "cross_entropy: predictions float32[2,0] are",
+               cross_entropy(zeros({2, 0}), none));
+}
+
 TEST(CrossEntropy, NamesWhatDoesNotGoTogether) {
   const Tensor x = ones({2, 3});
   EXPECT_ERROR(InvalidArgument,

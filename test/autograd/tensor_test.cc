@@ -107,6 +107,12 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
   EXPECT_ERROR(InvalidArgument, "not within shape", x.narrow(0, 1, 2));
   EXPECT_ERROR(InvalidArgument, "is not 1", x.squeeze(0));
   EXPECT_ERROR(InvalidArgument, "does not repeat", x.expand({2, 3, 5}));
+  EXPECT_EQ(ones({1, 3}).expand({2, -1, -1}).sizes(), Dims({2, 1, 3}));
+  constexpr std::int64_t kLarge = std::int64_t{1} << 32;
+  for (const Dims& bad : {Dims({-2, 3}), Dims({-1, 1, 3}), Dims({3}),
+                          Dims({kLarge, kLarge, 1, 3})}) {
+    EXPECT_ERROR(InvalidArgument, "does not repeat", ones({1, 3}).expand(bad));
+  }
   EXPECT_EQ(ones({0, 3}).reshape({3, 0}).num_elements(), 0);
   EXPECT_EQ(ones({1}).view({}).dim(), 0);
 }

@@ -1,5 +1,7 @@
 // Views, their parts, and what may be written through them: sections 1B and 1D
 // of the contract.
+#include <limits>
+
 #include "horovodpp/autograd/index.h"
 #include "horovodpp/autograd/record.h"
 #include "test/autograd/support.h"
@@ -75,6 +77,27 @@ TEST(Split, PartsHaveTheSizesAskedFor) {
                split(x, std::vector<std::int64_t>{1, 1}, 1));
   EXPECT_THROW(x.split(0), InvalidArgument);
   EXPECT_THROW(x.chunk(0), InvalidArgument);
+}
+
+TEST(Split, IsNotDeceivedBySizesWhoseSumOverflows) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t quarter = std::int64_t{1} << 62;
+  const Tensor x = numbers({2, 5});
+  EXPECT_ERROR(InvalidArgument, "do not add up",
+               split(x, {quarter, quarter, quarter, quarter + 5}, 1));
+  EXPECT_EQ(x.split(kMost, 1).size(), 1u);
+  EXPECT_EQ(x.chunk(kMost, 1).size(), 5u);
+}
+
+TEST(Slice, OfALongStepIsOneElement) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Tensor x = leaf({1, 2, 3, 4, 5}, {5});
+  const Tensor part = x.slice(0, 1, 5, kMost);
+  EXPECT_THAT(values(part), ElementsAre(2));
+  part.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 1, 0, 0, 0));
+  EXPECT_EQ(x.slice(0, 5, 5, kMost).num_elements(), 0);
+  EXPECT_ERROR(InvalidArgument, "not within shape", x.narrow(0, kMost, 1));
 }
 
 TEST(Index, NumbersAndSlicesMakeViews) {

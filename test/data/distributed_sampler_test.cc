@@ -99,12 +99,27 @@ TEST(DistributedSampler, RefusesWhatMeansNothing) {
   EXPECT_THROW(sampler.load_state(Tensor()), InvalidArgument);
   EXPECT_THROW(sampler.load_state(ones({3})), InvalidArgument);
   const auto state = [](std::vector<std::int64_t> values) {
-    return from_vector<std::int64_t>(values, {3});
+    return from_vector(values, {static_cast<std::int64_t>(values.size())});
   };
-  EXPECT_THROW(sampler.load_state(state({0, 0, 1})), InvalidArgument);
-  EXPECT_THROW(sampler.load_state(state({0, 99, 0})), InvalidArgument);
-  EXPECT_THROW(sampler.load_state(state({-1, 0, 0})), InvalidArgument);
+  sampler.load_state(state({0, 0, 0, 9, 1}));
+  EXPECT_THROW(sampler.load_state(state({0, 0, 0})), InvalidArgument);
+  EXPECT_THROW(sampler.load_state(state({0, 0, 1, 9, 1})), InvalidArgument);
+  EXPECT_THROW(sampler.load_state(state({0, 99, 0, 9, 1})), InvalidArgument);
+  EXPECT_THROW(sampler.load_state(state({-1, 0, 0, 9, 1})), InvalidArgument);
   EXPECT_EQ(sampler.epoch(), 0);
+}
+
+// Positions count items of a rank, in the order of all items.
+TEST(DistributedSampler, DoesNotGoOnWhereAPositionMeansOtherItems) {
+  DistributedSampler sampler(100, {.num_replicas = 2});
+  sampler.set_position(30);
+  DistributedSampler more_ranks(100, {.num_replicas = 3});
+  EXPECT_THROW(more_ranks.load_state(sampler.state()), InvalidArgument);
+  DistributedSampler more_items(101, {.num_replicas = 2});
+  EXPECT_THROW(more_items.load_state(sampler.state()), InvalidArgument);
+  DistributedSampler other_rank(100, {.num_replicas = 2, .rank = 1});
+  other_rank.load_state(sampler.state());
+  EXPECT_EQ(other_rank.position(), 30);
 }
 
 }  // namespace

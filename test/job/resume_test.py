@@ -1,11 +1,13 @@
 """Training that is killed and resumed ends with the same file, bit by bit, as
-training that was left alone."""
+training that was left alone. RESUME_SEED chooses the moments; a run prints it."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import jobs
@@ -15,31 +17,39 @@ PROGRAMS = {
     "text": os.environ["TEXT"],
 }
 RANKS = 2
+KILLS = 12  # Of each program.
+SEED = int(os.environ.get("RESUME_SEED", random.SystemRandom().randrange(10**6)))
 # A BLAS with other threads would add in another order.
 os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
-def descendants(root):
-    """The ids of all processes below `root`."""
-    children = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+def processes_of(job, path):
+    """The ids of the job's processes, ranks first: all below it, and those below
+    nobody any more that have `path` on their command line."""
+    parents, found = {}, set()
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
             with open(f"/proc/{pid}/stat") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
+                parents[pid] = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if path.encode() in file.read():
+                    found.add(pid)
         except OSError:
             continue  # Gone meanwhile.
-        children.setdefault(parent, []).append(int(pid))
-    found, todo = [], [root]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
+    found.add(job.pid)
+    for pid in parents:
+        above = pid
+        while above in parents and above not in found:
+            above = parents[above]
+        if above in found:
+            found.add(pid)
+    return sorted(found, key=lambda pid: not runs_a_program(pid))
 
 
-def runs(pid, program):
+def runs_a_program(pid):
     try:
-        return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program)
+        return os.readlink(f"/proc/{pid}/exe") in map(
+            os.path.realpath, PROGRAMS.values())
     except OSError:
         return False
 
@@ -53,11 +63,12 @@ def kill(pids):
 
 
 def version(path):
-    """Which file of this name it is; None: there is none."""
+    """Which file of this name it is; None: there is none, or nothing in it."""
     try:
-        return os.stat(path).st_ino, os.stat(path).st_mtime_ns
+        status = os.stat(path)
     except FileNotFoundError:
         return None
+    return (status.st_ino, status.st_mtime_ns) if status.st_size > 0 else None
 
 
 def contents(path):
@@ -67,68 +78,119 @@ def contents(path):
 
 class Resume(unittest.TestCase):
     def setUp(self):
+        self.ranks = RANKS
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.path = lambda name: os.path.join(folder.name, name)
 
     def finish(self, program, *options):
-        job = jobs.run(RANKS, PROGRAMS[program], *options, timeout=280)
+        job = jobs.run(self.ranks, PROGRAMS[program], *options, timeout=280)
         self.assertEqual((job.returncode, job.stderr), (0, ""))
         return job
 
-    def run_and_kill(self, program, path, options, saves, whom):
-        """Starts the job, and kills it once it has written `path` so often, or,
-        for 0, while it writes: one rank, or all of the job at once."""
-        # A job that was killed may have left one.
-        old_partial = version(f"{path}.partial")
+    def wait_for(self, job, path, count):
+        """Until there was a new file of this name `count` times."""
+        # Jobs that were killed before may have left one.
+        last = version(path)
+        while count > 0 and job.poll() is None:
+            os.sched_yield()  # To the job.
+            now = version(path)
+            count -= now not in (None, last)
+            last = now or last
+
+    def run_and_kill(self, dice, program, path, options):
+        """Starts the job and kills it at a random moment: one rank, or all of it.
+        Whether it wrote then; None: it came to its end before."""
         job = subprocess.Popen(
-            [jobs.HOROVODRUN, "-np", str(RANKS), PROGRAMS[program], *options],
+            [jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS[program], *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        last = version(path)
-        writes = saves == 0
-        while saves > 0 or (
-                writes and version(f"{path}.partial") in (None, old_partial)):
-            os.sched_yield()  # To the job.
-            self.assertIsNone(job.poll(), "the job ended before it was killed")
-            if version(path) not in (None, last):
-                last = version(path)
-                saves -= 1
-        below = descendants(job.pid)
-        if whom == "a rank":
-            ranks = [pid for pid in below if runs(pid, PROGRAMS[program])]
-            self.assertEqual(len(ranks), RANKS)
-            kill(ranks[:1])
+        # Known before the moment comes, which would pass meanwhile.
+        below = []
+        while sum(map(runs_a_program, below)) < self.ranks and job.poll() is None:
+            below = processes_of(job, path)
+        moment = dice.choice(["any", "written", "writing", "writing"])
+        if moment == "any":
+            until = time.monotonic() + dice.uniform(0, 0.7)
+            while time.monotonic() < until and job.poll() is None:
+                os.sched_yield()
         else:
-            kill([job.pid, *below])
-        self.assertNotEqual(job.wait(timeout=60), 0)
+            watched = path if moment == "written" else f"{path}.partial"
+            self.wait_for(job, watched, dice.randint(1, 4))
+        kill([below[dice.randrange(self.ranks)]] if dice.random() < 0.3 else below)
+        writing = version(f"{path}.partial") is not None
+        ended = job.wait(timeout=60) == 0
         # Orphans of the job, if any, hold the file that the next one writes.
-        for pid in below:
-            while runs(pid, PROGRAMS[program]):
-                kill([pid])
+        while (left := processes_of(job, path)) != [job.pid]:
+            kill(left)
+        return None if ended else writing
 
-    def hold(self, program, *options):
-        whole, killed = self.path("whole"), self.path("killed")
-        self.finish(program, *options, "--save", whole)
-        saving = [*options, "--save", killed, "--save-every", "3"]
-        self.run_and_kill(program, killed, saving, 2, "a rank")
-        resuming = [*saving, "--resume", killed]
-        self.run_and_kill(program, killed, resuming, 3, "all")
-        self.run_and_kill(program, killed, resuming, 0, "all")
-        self.run_and_kill(program, killed, resuming, 0, "a rank")
-        self.assertNotEqual(contents(killed), contents(whole))
-        self.finish(program, *resuming)
+    def hold(self, program, *options, ranks):
+        self.ranks = ranks
+        dice = random.Random(f"{SEED} {program}")
+        names = "whole", "killed", "losses", "killed.losses"
+        whole, killed, losses, killed_losses = map(self.path, names)
+        self.finish(program, *options, "--save", whole, "--loss-file", losses)
+        saving = [*options, "--save", killed, "--save-every", "2",
+                  "--loss-file", killed_losses]
+        resuming = lambda: (
+            [*saving, "--resume", killed] if os.path.exists(killed) else saving)
+        kills = []
+        while len(kills) < KILLS:
+            writing = self.run_and_kill(dice, program, killed, resuming())
+            if writing is None:
+                break
+            kills.append(writing)
+        print(f"{program}, RESUME_SEED={SEED}: killed {len(kills)} times, "
+              f"{sum(kills)} of them while it wrote", flush=True)
+        self.assertGreaterEqual(len(kills), 10)
+        self.finish(program, *resuming())
         self.assertEqual(contents(killed), contents(whole))
+        self.assertEqual(contents(killed_losses), contents(losses))
+        self.assertFalse(os.path.exists(f"{killed}.partial"))
 
     def test_a_convolutional_network_with_augmentation(self):
         self.hold("fashion_mnist", "--model", "resnet18", "--width", "4",
                   "--augment", "--limit", "1600", "--batch-size", "16",
-                  "--epochs", "2")
+                  "--epochs", "2", ranks=2)
 
+    # Three ranks: sums of two are the same in any order.
     def test_a_transformer_with_dropout(self):
         self.hold("text", "--width", "32", "--layers", "1", "--context", "32",
                   "--dropout", "0.1", "--epochs", "2", "--batch-size", "16",
-                  "--sample-bytes", "20")
+                  "--sample-bytes", "20", ranks=3)
+
+    def test_a_place_that_cannot_be_written_is_told_before_training(self):
+        os.mkdir(self.path("folder"))
+        for place in self.path("none/checkpoint"), self.path("folder"):
+            job = jobs.run(self.ranks, PROGRAMS["text"], "--save", place)
+            self.assertEqual(job.returncode, 1)
+            self.assertIn(place, job.stderr)
+            self.assertNotIn("epoch", job.stdout)
+
+    def test_all_ranks_stop_if_a_checkpoint_cannot_be_written(self):
+        os.mkdir(self.path("folder"))
+        path = self.path("folder/checkpoint")
+        job = subprocess.Popen(
+            [jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS["text"], "--width",
+             "32", "--layers", "1", "--save", path, "--save-every", "1"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True)
+        self.wait_for(job, path, 2)
+        os.rename(self.path("folder"), self.path("elsewhere"))
+        _, errors = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn(f"text: '{path}' ", errors)  # And why.
+        self.assertIn(f"rank 0 could not write '{path}'", errors)
+
+    def test_a_run_that_is_done_says_so_and_saves_what_it_is(self):
+        options = ["--limit", "256", "--epochs", "1"]
+        first, second = self.path("first"), self.path("second")
+        self.finish("fashion_mnist", *options, "--save", first)
+        job = self.finish("fashion_mnist", *options, "--resume", first,
+                          "--save", second)
+        self.assertIn("All epochs are done", job.stdout)
+        self.assertEqual(contents(first), contents(second))
 
     def test_another_run_is_refused_by_name(self):
         path = self.path("checkpoint")
@@ -137,19 +199,22 @@ class Resume(unittest.TestCase):
         for other, name in ((["--seed", "7"], "seed"),
                             (["--batch-size", "32"], "batch-size"),
                             (["--model", "lenet"], "model")):
-            job = jobs.run(RANKS, PROGRAMS["fashion_mnist"], *options, *other,
+            job = jobs.run(self.ranks, PROGRAMS["fashion_mnist"], *options, *other,
                            "--resume", path)
             self.assertEqual(job.returncode, 1)
             self.assertIn(f"is of a run with {name} ", job.stderr)
+        job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", path)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn(f"'{path}' is no checkpoint of such a run", job.stderr)
 
     def test_a_missing_or_damaged_file_is_named(self):
-        job = jobs.run(RANKS, PROGRAMS["text"], "--resume", self.path("nothing"))
+        job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", self.path("nothing"))
         self.assertEqual(job.returncode, 1)
         self.assertIn(self.path("nothing"), job.stderr)
         damaged = self.path("damaged")
         with open(damaged, "wb") as file:
             file.write(b"\x10\0\0\0\0\0\0\0{")
-        job = jobs.run(RANKS, PROGRAMS["text"], "--resume", damaged)
+        job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", damaged)
         self.assertEqual(job.returncode, 1)
         self.assertIn(damaged, job.stderr)
 

@@ -98,6 +98,7 @@ TEST(Module, ListsTheModulesWithin) {
   const auto shared = std::make_shared<ReLU>();
   Sequential twice(shared, shared);
   EXPECT_EQ(twice.children().size(), 1u);
+  EXPECT_EQ(twice.named_children().size(), 1u);
   EXPECT_EQ(twice.named_modules().size(), 2u);
 }
 

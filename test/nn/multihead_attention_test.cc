@@ -90,5 +90,29 @@ TEST(MultiheadAttention, NamesWhatDoesNotFit) {
       InvalidArgument);
 }
 
+TEST(MultiheadAttention, RefusesShapesThatWouldBroadcast) {
+  MultiheadAttention attention(8, 2);
+  const Tensor query = ones({3, 2, 8});
+  const Tensor key = ones({5, 2, 8});
+  const auto attend = [&](const AttendOptions& options) {
+    attention.attend(query, key, key, options);
+  };
+  attend({.mask = zeros({3, 5})});
+  attend({.mask = zeros({4, 3, 5}), .key_padding_mask = zeros({2, 5})});
+  for (const autograd::Dims& sizes : std::vector<autograd::Dims>{
+           {5}, {1, 5}, {3, 1}, {5, 3}, {1, 3, 5}, {2, 2, 3, 5}}) {
+    EXPECT_THROW(attend({.mask = zeros(sizes)}), InvalidArgument);
+  }
+  for (const autograd::Dims& sizes :
+       std::vector<autograd::Dims>{{5, 2}, {10}, {1, 5}, {2, 5, 1}}) {
+    EXPECT_THROW(attend({.key_padding_mask = zeros(sizes)}), InvalidArgument);
+  }
+  EXPECT_THROW(attend({.mask = zeros({3, 5}, {.dtype = DType::kI64})}),
+               InvalidArgument);
+  EXPECT_THROW(attention.attend(query, ones({5, 1, 8}), ones({5, 1, 8})),
+               InvalidArgument);
+  EXPECT_THROW(attention.attend(query, key, ones({4, 2, 8})), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace hvd::nn

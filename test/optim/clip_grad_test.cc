@@ -40,6 +40,25 @@ TEST(ClipGradNorm, LeavesSmallGradientsAlone) {
   EXPECT_EQ(clip_grad_norm_({}, 1.0), 0.0);
 }
 
+// Where gradients lie in memory differs from rank to rank and from run to run; a
+// sum in that order would tell their weights apart.
+TEST(ClipGradNorm, AddsInTheOrderOfTheParametersWhereverTheyLie) {
+  const double tiny = std::ldexp(1.0, -53);  // 1 + tiny is 1.
+  std::vector<Tensor> places(4);
+  for (Tensor& tensor : places) {
+    tensor = zeros({1}, {.dtype = DType::kF64, .requires_grad = true});
+    tensor.set_grad(zeros({1}, {.dtype = DType::kF64}));
+  }
+  for (std::size_t shift = 0; shift < places.size(); ++shift) {
+    std::vector<Tensor> parameters;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      parameters.push_back(places[(i + shift) % places.size()]);
+      parameters.back().grad().fill_(i == 0 ? 1.0 : tiny);
+    }
+    EXPECT_EQ(clip_grad_norm_(parameters, 10.0, {.norm_type = 1}), 1.0);
+  }
+}
+
 TEST(ClipGradNorm, KnowsOtherNorms) {
   const Tensor a = with_grad({-3, 4});
   EXPECT_DOUBLE_EQ(clip_grad_norm_({a}, 100, {.norm_type = 1}), 7.0);

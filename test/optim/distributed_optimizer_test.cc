@@ -103,6 +103,35 @@ TEST(DistributedOptimizer, GoesOnFromTheStateOfOneRank) {
   });
 }
 
+TEST(DistributedOptimizer, LeavesFrozenParametersWhereTheyAre) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    w.b.set_requires_grad(false);
+    DistributedOptimizer optimizer(
+        std::make_unique<SGD>(
+            w.named(), SGDOptions{.learning_rate = 0.5, .weight_decay = 1}),
+        {.runtime = &job});
+    w.loss(1).backward();
+    optimizer.step();
+    EXPECT_EQ(w.b.item<float>(), 3.0f);
+    EXPECT_FALSE(w.b.grad().defined());
+    EXPECT_EQ(w.a.to_vector<float>(), std::vector<float>({0, 0.5}));
+
+    // Thawed, it is reduced as others are; frozen again, it rests.
+    w.b.set_requires_grad(true);
+    optimizer.zero_grad();
+    w.loss(2 * job.topology().rank()).backward();
+    optimizer.step();
+    EXPECT_EQ(w.b.grad().item<float>(), 1.0f);
+    EXPECT_EQ(w.b.item<float>(), 1.0f);
+    optimizer.zero_grad();
+    w.b.set_requires_grad(false);
+    w.loss(1).backward();
+    optimizer.step();
+    EXPECT_EQ(w.b.item<float>(), 1.0f);
+  });
+}
+
 TEST(DistributedOptimizer, SharesAStateThatHasNothingYet) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
