@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/rows.h"
+#include "horovodpp/autograd/soft_targets.h"
 #include "horovodpp/autograd/targets.h"
 
 namespace hvd {
@@ -228,10 +229,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                                        options.label_smoothing,
                                        "; wanted is 0 to 1"));
   }
+  const Tensor x = autograd::autocast_wider(logits);
+  if (targets.defined() && is_floating_point(targets.dtype())) {
+    return autograd::soft_cross_entropy(x, targets, options);
+  }
   return autograd::loss_of_rows(
-      autograd::autocast_wider(logits), targets, "cross_entropy",
-      [&](const Tensor& x, const Tensor& t) {
-        return autograd::cross_entropy_rows(x, t, options);
+      x, targets, "cross_entropy", [&](const Tensor& rows, const Tensor& t) {
+        return autograd::cross_entropy_rows(rows, t, options);
       });
 }
 

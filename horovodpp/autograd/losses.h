@@ -35,7 +35,10 @@ struct CrossEntropyOptions {
   double label_smoothing = 0.0;
 };
 
-// nll_loss(log_softmax(logits, 1), targets), in one pass; shapes as above.
+// nll_loss(log_softmax(logits, 1), targets), in one pass; shapes as above. Or
+// targets of floating point, in the shape of the logits: the probability p of
+// each class, -sum_c weight[c] p[c] log_softmax(logits)[c], where a mean divides
+// by n (and by further dimensions), and nothing is ignored.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 

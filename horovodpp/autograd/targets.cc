@@ -10,15 +10,10 @@ namespace {
 
 std::vector<double> weights_of(const Tensor& x, const Tensor& weight,
                                const char* operation) {
-  const std::int64_t classes = x.size(1);
   if (!weight.defined()) {
-    return std::vector<double>(static_cast<std::size_t>(classes), 1.0);
+    return std::vector<double>(static_cast<std::size_t>(x.size(1)), 1.0);
   }
-  if (weight.sizes() != Dims({classes}) || !is_floating_point(weight.dtype())) {
-    throw InvalidArgument(absl::StrCat(operation, ": weights ",
-                                       weight.describe(), " for ", classes,
-                                       " classes; wanted is one for each"));
-  }
+  check_class_weights(weight, x.size(1), operation);
   NoGrad no_grad;
   return to(weight, DType::kF64).to_vector<double>();
 }
@@ -48,6 +43,16 @@ Targets read_targets(const Tensor& x, const Tensor& targets,
     result.total_weight += result.weights[i];
   }
   return result;
+}
+
+void check_class_weights(const Tensor& weight, std::int64_t classes,
+                         const char* operation) {
+  if (weight.sizes() == Dims({classes}) && is_floating_point(weight.dtype())) {
+    return;
+  }
+  throw InvalidArgument(absl::StrCat(operation, ": weights ", weight.describe(),
+                                     " for ", classes,
+                                     " classes; wanted is one for each"));
 }
 
 void check_classes(const Tensor& x, const char* operation) {

@@ -30,6 +30,10 @@ struct Targets {
 Targets read_targets(const Tensor& x, const Tensor& targets,
                      const NllOptions& options, const char* operation);
 
+// InvalidArgument if they are not one number for each class.
+void check_class_weights(const Tensor& weight, std::int64_t classes,
+                         const char* operation);
+
 // InvalidArgument if there are rows of x [n, classes], but no classes.
 void check_classes(const Tensor& x, const char* operation);
 

@@ -163,6 +163,48 @@ TEST(CrossEntropy, NamesWhatDoesNotGoTogether) {
       cross_entropy(x, targets_of({0, 1}, {2}), {.label_smoothing = 1.5}));
 }
 
+TEST(SoftCrossEntropy, HasItsDerivatives) {
+  for (const Dims& sizes : {Dims{4, 3}, Dims{2, 3, 2}, Dims{3}}) {
+    for (Reduction reduction : kReductions) {
+      for (const Tensor& weight : {Tensor(), weights()}) {
+        check_grid(
+            [&](const Inputs& x) {
+              return cross_entropy(x[0], x[1] * x[1],
+                                   {.weight = weight,
+                                    .reduction = reduction,
+                                    .label_smoothing = 0.2});
+            },
+            {sizes, sizes});
+      }
+    }
+  }
+}
+
+TEST(SoftCrossEntropy, OfCertaintiesIsThatOfClasses) {
+  const Tensor x = randn({4, 3});
+  const Tensor certain = constant({0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0}, {4, 3});
+  const Tensor classes = targets_of({2, 0, 2, 1}, {4});
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const Tensor soft = cross_entropy(x.to(dtype), certain);
+    EXPECT_EQ(soft.dtype(), dtype);
+    EXPECT_NEAR(
+        soft.to(DType::kF64).item<double>(),
+        cross_entropy(x.to(dtype), classes).to(DType::kF64).item<double>(),
+        1e-6);
+  }
+  EXPECT_TRUE(
+      std::isnan(cross_entropy(zeros({0, 3}), zeros({0, 3})).item<float>()));
+}
+
+TEST(SoftCrossEntropy, RefusesWhatDoesNotGoTogether) {
+  const Tensor x = zeros({4, 3});
+  EXPECT_THROW(cross_entropy(x, zeros({4})), InvalidArgument);
+  EXPECT_THROW(cross_entropy(zeros({}), zeros({})), InvalidArgument);
+  EXPECT_THROW(cross_entropy(x, x, {.ignore_index = 1}), InvalidArgument);
+  EXPECT_THROW(cross_entropy(x, x, {.weight = zeros({2})}), InvalidArgument);
+  EXPECT_THROW(cross_entropy(Tensor(), x), InvalidArgument);
+}
+
 TEST(MseLoss, HasItsDerivatives) {
   for (Reduction reduction : kReductions) {
     const auto run = [reduction](const Inputs& x) {

@@ -107,9 +107,11 @@ Cases losses() {
     return [options](X x) {
       CrossEntropyOptions its = options;
       if (its.weight.defined()) its.weight = its.weight.to(x[0].dtype());
-      return cross_entropy(4.0 * x[0], labels(), its);
+      const Tensor targets = x.size() > 1 ? softmax(x[1], 1) : labels();
+      return cross_entropy(4.0 * x[0], targets, its);
     };
   };
+  const Tensor one_to_six = arange(1, 7, 1, {.dtype = DType::kF64});
   return {
       {"nll_loss", {logits, [](X x) { return nll_loss(x[0], labels()); }}},
       {"cross_entropy", {logits, entropy({})}},
@@ -118,8 +120,11 @@ Cases losses() {
        {logits, entropy({.reduction = Reduction::kNone})}},
       {"cross_entropy_smooth", {logits, entropy({.label_smoothing = 0.1})}},
       {"cross_entropy_weighted",
-       {logits, entropy({.weight = arange(1, 7, 1, {.dtype = DType::kF64}),
-                         .label_smoothing = 0.1})}},
+       {logits, entropy({.weight = one_to_six, .label_smoothing = 0.1})}},
+      {"cross_entropy_soft", {{{5, 6}, {5, 6}}, entropy({})}},
+      {"cross_entropy_soft_weighted",
+       {{{2, 6, 3}, {2, 6, 3}},
+        entropy({.weight = one_to_six, .label_smoothing = 0.1})}},
       {"cross_entropy_spatial",
        {{{2, 6, 4}},
         [](X x) {
