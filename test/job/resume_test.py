@@ -203,6 +203,14 @@ class Resume(unittest.TestCase):
                            "--resume", path)
             self.assertEqual(job.returncode, 1)
             self.assertIn(f"is of a run with {name} ", job.stderr)
+        job = jobs.run(1, PROGRAMS["fashion_mnist"], *options, "--resume", path)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("is of a run with ranks '2'", job.stderr)
+
+    def test_a_file_of_something_else_is_told_to_be_no_checkpoint(self):
+        path = self.path("tensors")
+        with open(path, "wb") as file:
+            file.write(b"\x02\0\0\0\0\0\0\0{}")
         job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", path)
         self.assertEqual(job.returncode, 1)
         self.assertIn(f"'{path}' is no checkpoint of such a run", job.stderr)
