@@ -52,11 +52,16 @@ void AdamOptions::check() const {
 }
 
 Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
+    : Adam(std::move(groups), false) {}
+
+Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups,
+           bool always_decoupled)
     : GroupedOptimizer(std::move(groups),
                        {{.name = "step", .is_count = true},
                         {.name = "exp_avg"},
                         {.name = "exp_avg_sq"},
-                        {.name = "max_exp_avg_sq", .may_lack = true}}) {}
+                        {.name = "max_exp_avg_sq", .may_lack = true}}),
+      always_decoupled_(always_decoupled) {}
 
 Adam::Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options)
     : Adam(std::vector<ParameterGroup<AdamOptions>>{
@@ -88,6 +93,7 @@ void Adam::move(const Tensor& parameter, const AdamOptions& options,
   }
   const auto steps = static_cast<double>(++*state[kStep].data<std::int64_t>());
   const double decay = options.weight_decay;
+  const bool is_decoupled = always_decoupled_ || options.decoupled;
   autograd::visit_any_floating(
       parameter.dtype(), "Adam", [&]<typename T>(TypeTag<T>) {
         update(AdamUpdate<T>{
@@ -98,9 +104,8 @@ void Adam::move(const Tensor& parameter, const AdamOptions& options,
             .max_square =
                 options.amsgrad ? state[kMaxSquare].data<T>() : nullptr,
             .count = parameter.num_elements(),
-            .shrink =
-                options.decoupled ? 1.0 - options.learning_rate * decay : 1.0,
-            .decay = options.decoupled ? 0.0 : decay,
+            .shrink = is_decoupled ? 1.0 - options.learning_rate * decay : 1.0,
+            .decay = is_decoupled ? 0.0 : decay,
             .beta1 = options.beta1,
             .beta2 = options.beta2,
             .step_size =
@@ -114,12 +119,13 @@ void Adam::move(const Tensor& parameter, const AdamOptions& options,
 
 AdamW::AdamW(std::vector<nn::NamedTensor> parameters,
              const AdamWOptions& options)
-    : Adam(std::move(parameters), decoupled(options)) {}
+    : AdamW(std::vector<ParameterGroup<AdamWOptions>>{
+          {std::move(parameters), options}}) {}
 
 AdamW::AdamW(const std::vector<Tensor>& parameters, const AdamWOptions& options)
-    : Adam(parameters, decoupled(options)) {}
+    : AdamW(numbered(parameters), options) {}
 
 AdamW::AdamW(const std::vector<ParameterGroup<AdamWOptions>>& groups)
-    : Adam(decoupled(groups)) {}
+    : Adam(decoupled(groups), true) {}
 
 }  // namespace hvd::optim

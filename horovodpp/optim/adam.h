@@ -67,11 +67,18 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   // "max_exp_avg_sq" of every parameter that has moved.
   void step() override;
 
+ protected:
+  // With `always_decoupled`, whatever options say.
+  Adam(std::vector<ParameterGroup<AdamOptions>> groups, bool always_decoupled);
+
  private:
   void move(const Tensor& parameter, const AdamOptions& options, Slots& state);
+
+  const bool always_decoupled_;
 };
 
-// Adam with decoupled weight decay.
+// Adam with decoupled weight decay, also after it has loaded the state of an
+// Adam.
 class AdamW : public Adam {
  public:
   explicit AdamW(std::vector<nn::NamedTensor> parameters,

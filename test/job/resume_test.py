@@ -26,7 +26,7 @@ os.environ["HOROVODPP_NUM_THREADS"] = "1"
 def processes_of(job, path):
     """The ids of the job's processes, ranks first: all below it, and those below
     nobody any more that have `path` on their command line."""
-    parents, found = {}, set()
+    parents, found = {}, {job.pid} if job.returncode is None else set()
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
             with open(f"/proc/{pid}/stat") as file:
@@ -36,7 +36,6 @@ def processes_of(job, path):
                     found.add(pid)
         except OSError:
             continue  # Gone meanwhile.
-    found.add(job.pid)
     for pid in parents:
         above = pid
         while above in parents and above not in found:
@@ -109,6 +108,7 @@ class Resume(unittest.TestCase):
         below = []
         while sum(map(runs_a_program, below)) < self.ranks and job.poll() is None:
             below = processes_of(job, path)
+        self.assertGreaterEqual(len(below), self.ranks, "it ended at once")
         moment = dice.choice(["any", "written", "writing", "writing"])
         if moment == "any":
             until = time.monotonic() + dice.uniform(0, 0.7)
@@ -121,7 +121,7 @@ class Resume(unittest.TestCase):
         writing = version(f"{path}.partial") is not None
         ended = job.wait(timeout=60) == 0
         # Orphans of the job, if any, hold the file that the next one writes.
-        while (left := processes_of(job, path)) != [job.pid]:
+        while left := processes_of(job, path):
             kill(left)
         return None if ended else writing
 
@@ -203,6 +203,14 @@ class Resume(unittest.TestCase):
                            "--resume", path)
             self.assertEqual(job.returncode, 1)
             self.assertIn(f"is of a run with {name} ", job.stderr)
+        job = jobs.run(1, PROGRAMS["fashion_mnist"], *options, "--resume", path)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("is of a run with ranks '2'", job.stderr)
+
+    def test_a_file_of_something_else_is_told_to_be_no_checkpoint(self):
+        path = self.path("tensors")
+        with open(path, "wb") as file:
+            file.write(b"\x02\0\0\0\0\0\0\0{}")
         job = jobs.run(self.ranks, PROGRAMS["text"], "--resume", path)
         self.assertEqual(job.returncode, 1)
         self.assertIn(f"'{path}' is no checkpoint of such a run", job.stderr)

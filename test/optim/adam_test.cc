@@ -33,6 +33,21 @@ TEST(Adam, MovesByTheRateAtFirst) {
   EXPECT_NEAR(w.to_vector<float>()[2], 0.75f, 1e-5f);
 }
 
+TEST(AdamW, StaysOneIfItLoadsTheStateOfAnAdam) {
+  const Tensor w = ones({1}, {.requires_grad = true});
+  const Tensor other = ones({1}, {.requires_grad = true});
+  Adam source({{"w", ones({1}, {.requires_grad = true})}},
+              {.learning_rate = 0.5, .weight_decay = 0.5});
+  AdamW loaded({{"w", w}});
+  loaded.load_state_dict(source.state_dict());
+  AdamW reference({{"w", other}}, {.learning_rate = 0.5, .weight_decay = 0.5});
+  for (const Tensor& p : {w, other}) p.set_grad(ones({1}));
+  loaded.step();
+  reference.step();
+  EXPECT_EQ(w.item<float>(), other.item<float>());
+  EXPECT_NEAR(w.item<float>(), 0.25f, 1e-5f);
+}
+
 TEST(Adam, RemembersWhatItNeeds) {
   Tensor w = ones({2}, {.requires_grad = true});
   Adam optimizer({{"w", w}}, {.amsgrad = true});
