@@ -25,9 +25,14 @@ Tensor compare(const Tensor& a, double b, const char* operation, F f) {
   check_defined(a, operation);
   Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
   visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-    // In double, since an integer need not hold b.
-    map<bool, T>(out, a,
-                 [f, b](auto v) { return f(static_cast<double>(v), b); });
+    // As an element would be rounded; but an integer need not hold b.
+    double number = b;
+    if constexpr (!std::is_integral_v<T>) {
+      number = static_cast<double>(loaded(scalar_to<T>(b)));
+    }
+    map<bool, T>(out, a, [f, number](auto v) {
+      return f(static_cast<double>(v), number);
+    });
   });
   return out;
 }
@@ -165,6 +170,8 @@ Tensor clamp(const Tensor& x, double low, double high) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  autograd::check_defined(x, "masked_fill");
+  autograd::check_defined(mask, "masked_fill");
   return where(logical_not(mask), x, value);
 }
 

@@ -51,7 +51,8 @@ Tensor abs(const Tensor& x);  // Its derivative at 0 is 0.
 // min(max(x, low), high); NaN stays NaN. Its derivative at a bound is 1.
 Tensor clamp(const Tensor& x, double low, double high);
 
-// --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable ---
+// --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable; a
+// number is taken as the floating dtype holds it ---
 Tensor eq(const Tensor& a, const Tensor& b);  // a ~ b, as the others
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
