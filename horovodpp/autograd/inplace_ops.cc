@@ -59,7 +59,7 @@ struct CopyBackward : Node {
   }
 };
 
-// x = max(x, 0):  dx = dx where x > 0 now, else 0
+// x = max(x, 0):  dx = 0 where x <= 0 now, else dx
 struct ReluInplaceBackward : Node {
   const char* name() const override { return "ReluBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {

@@ -192,7 +192,7 @@ namespace autograd {
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset);
 
-// grad where result > 0, else 0: the gradient of relu.
+// 0 where result <= 0, else grad: the gradient of relu.
 Tensor relu_backward(const Tensor& grad, const Tensor& result);
 
 // The sum of the squares of all elements, added up in double. Not recorded.
