@@ -143,7 +143,15 @@ const Tensor& Tensor::sub_(const Tensor& other) const {
 }
 
 const Tensor& Tensor::add_(double value) const {
-  return add_(full({}, value, {.dtype = dtype()}));
+  autograd::check_defined(*this, "add_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "add_");
+  Ref<Node> node;
+  if (recorded) node = make_node<autograd::AddInplaceBackward>(*this);
+  autograd::run<autograd::functors::AddScalar>(
+      {.out = *this, .x = *this, .c = value}, "add_");
+  finish_inplace(*this, std::move(node));
+  return *this;
 }
 
 const Tensor& Tensor::mul_(const Tensor& factor) const {

@@ -27,6 +27,7 @@ Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b, floating
+// With a number, which for integers is whole.
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);
 
