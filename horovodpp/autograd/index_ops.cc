@@ -133,8 +133,8 @@ Tensor nonzero(const Tensor& x) {
       left %= flags.strides()[d];
     }
   }
-  const auto count =
-      rank == 0 ? 0 : places.size() / static_cast<std::size_t>(rank);
+  const bool found = rank == 0 && flag[0];
+  const std::size_t count = rank == 0 ? (found ? 1 : 0) : places.size() / rank;
   return from_vector<std::int64_t>(places, {static_cast<std::int64_t>(count),
                                             static_cast<std::int64_t>(rank)});
 }

@@ -98,10 +98,11 @@ Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
-// The largest element; the gradient goes to the first of equals. NaN is larger
-// than everything.
+// The largest element; equals share the gradient. NaN is larger than
+// everything.
 Tensor max(const Tensor& x);
-// Along a dimension, which goes unless `keepdim`, and where they lie: int64.
+// Along a dimension, which goes unless `keepdim`, and where they lie: int64. The
+// first of equals, which gets the gradient.
 struct MaxResult {
   Tensor values;
   Tensor indices;
@@ -112,7 +113,7 @@ Tensor min(const Tensor& x);
 using MinResult = MaxResult;
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 // Where the largest element of the last dimension lies: x [..., n] -> int64
-// [...]. The first of equals. Not differentiable.
+// [...]. The first of equals, or of NaN. Not differentiable.
 Tensor argmax(const Tensor& x);
 
 // --- Products: matmul_ops.cc ---

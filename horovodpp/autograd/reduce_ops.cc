@@ -110,7 +110,9 @@ Reduction reduction_of(const Tensor& x, const Dims& dims,
   check_defined(x, operation);
   std::array<bool, Dims::kMax> goes{};
   for (std::int64_t dim : dims) {
-    goes[checked_dim(dim, x.sizes().size(), operation)] = true;
+    // A scalar is taken as [1].
+    const std::size_t rank = std::max<std::size_t>(x.sizes().size(), 1);
+    goes[checked_dim(dim, rank, operation)] = true;
   }
   if (dims.empty()) goes.fill(true);
   Reduction result;
@@ -238,22 +240,7 @@ Tensor argmax(const Tensor& x) {
     throw InvalidArgument(absl::StrCat(
         "argmax: ", x.describe(), " has no last dimension to choose from"));
   }
-  const Tensor rows = autograd::widened(x.detach()).contiguous();
-  autograd::Dims sizes = x.sizes();
-  const std::int64_t n = sizes.back();
-  sizes.erase(sizes.size() - 1);
-  Tensor out = empty(sizes, {.dtype = DType::kI64});
-  auto* places = out.data<std::int64_t>();
-  autograd::visit_arithmetic(
-      rows.dtype(), "argmax", [&]<typename T>(TypeTag<T>) {
-        if constexpr (sizeof(autograd::Loaded<T>) == sizeof(T)) {
-          const T* row = rows.data<T>();
-          for (std::int64_t i = 0; i < out.num_elements(); ++i, row += n) {
-            places[i] = std::max_element(row, row + n) - row;
-          }
-        }
-      });
-  return out;
+  return max(x.detach(), -1).indices;
 }
 
 }  // namespace hvd
