@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
@@ -13,17 +14,17 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-template <typename T>
-T sum_row(const T* x, std::int64_t n, std::int64_t step) {
+template <typename Sum, typename T>
+Sum sum_row(const T* x, std::int64_t n, std::int64_t step) {
   if constexpr (std::is_floating_point_v<T>) {
     if (step == 1) {
-      return static_cast<T>(rows::sum(x, static_cast<std::size_t>(n)));
+      return static_cast<Sum>(rows::sum(x, static_cast<std::size_t>(n)));
     }
     double total = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       total += static_cast<double>(x[i * step]);
     }
-    return static_cast<T>(total);
+    return static_cast<Sum>(total);
   } else {
     T total = 0;
     for (std::int64_t i = 0; i < n; ++i) total += x[i * step];
@@ -50,30 +51,52 @@ bool sum_columns(const Walk<2>& walk, T* out, const T* x) {
   }
 }
 
-// out, zeroed, += x; the strides of `out` are 0 in the dimensions that go.
-template <typename T>
-void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
-  const T* in = x.data<T>();
-  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
-  if (sum_columns(walk, out, in)) return;
+// out += the rows of a walk, whose strides of `out` are 0 in the dimensions that
+// go.
+template <typename Sum, typename T>
+void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
-    T* o = out + at[0];
+    Sum* o = out + at[0];
     const T* row = in + at[1];
     if (so == 0) {
-      *o += sum_row(row, n, sx);
+      *o += sum_row<Sum>(row, n, sx);
       return;
     }
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, Sum>) {
       if (so == 1 && sx == 1) {
         rows::apply<functors::Add>(o, row, T(0), o,
                                    static_cast<std::size_t>(n));
         return;
       }
     }
-    for (std::int64_t i = 0; i < n; ++i) o[i * so] += row[i * sx];
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] += static_cast<Sum>(row[i * sx]);
+    }
   });
+}
+
+// out, zeroed, += x; the strides of `out` are 0 in the dimensions that go, so
+// that `count` elements become one.
+template <typename T>
+void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
+              std::int64_t count) {
+  // Up to so many additions in float are exact enough.
+  constexpr std::int64_t kFew = 64;
+  const T* in = x.data<T>();
+  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
+  if (sum_columns(walk, out.data<T>(), in)) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (count > kFew) {
+      std::vector<double> sums(static_cast<std::size_t>(out.num_elements()));
+      sum_rows(walk, sums.data(), in);
+      std::transform(sums.begin(), sums.end(), out.data<float>(),
+                     [](double sum) { return static_cast<float>(sum); });
+      return;
+    }
+  }
+  sum_rows(walk, out.data<T>(), in);
 }
 
 // x with the dimensions in the order in which it lies in memory, and the strides
@@ -161,7 +184,7 @@ Tensor reduced(const Tensor& input, const Reduction& reduction, bool keepdim,
   visit_arithmetic(x.dtype(), "sum", [&]<typename T>(TypeTag<T>) {
     if constexpr (sizeof(T) >= sizeof(float)) {
       const auto [ordered, steps] = in_memory_order(x, strides);
-      sum_into(out.data<T>(), steps, ordered);
+      sum_into<T>(out, steps, ordered, reduction.count);
       if (!is_mean) return;
       map<T, T>(out, out,
                 [f = static_cast<T>(reduction.count)](T v) { return v / f; });
