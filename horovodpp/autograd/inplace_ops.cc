@@ -100,8 +100,7 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
                      " does not broadcast to ", self.shape().to_string(),
                      ", the shape of the tensor written to"));
   }
-  const bool shared = self.impl()->storage == other.impl()->storage;
-  return shared ? clone(other) : other;
+  return shares_memory(self, other) ? clone(other) : other;
 }
 
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
