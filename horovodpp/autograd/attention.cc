@@ -53,7 +53,7 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
                                             : add(scores, counts);
   }
   if (scores.size(-1) == 0) return matmul(scores, v);
-  const Tensor sees = gt(max(scores.detach(), -1, true).values, kNever);
+  const Tensor sees = ne(max(scores.detach(), -1, true).values, kNever);
   Tensor weights = softmax(where(sees, scores, 0.0), -1);
   weights = where(sees, weights, 0.0);
   if (settings.dropout) {
