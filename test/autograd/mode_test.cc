@@ -51,6 +51,17 @@ TEST(InferenceMode, ItsTensorsAreNeverPartOfAGraph) {
 
 // Item 85.
 TEST(InferenceMode, WritesToNormalTensorsCount) {
+TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
+  Tensor x;
+  {
+    InferenceMode inference;
+    x = ones({2});
+  }
+  const Tensor view = x.select(0, 0);
+  EXPECT_TRUE(view.is_leaf());
+  EXPECT_FALSE(view.grad_fn());
+}
+
   Tensor x = leaf(2);
   Tensor y = x * 1.0;
   Tensor z = y * y;
