@@ -182,8 +182,10 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                     const Tensor& value,
-                                    const AttentionOptions& options) {
+                                    const AttentionOptions& given) {
   using autograd::expanded;
+  AttentionOptions options = given;
+  options.mask = autograd::autocast_lower(given.mask);
   Tensor q = autograd::autocast_lower(query);
   Tensor k = autograd::autocast_lower(key);
   Tensor v = autograd::autocast_lower(value);
