@@ -58,7 +58,13 @@ struct Indexed {
 Indexed resolve(const Tensor& x, const std::vector<Index>& indices) {
   check_defined(x, "index");
   std::int64_t taken = 0;
-  for (const Index& index : indices) taken += taken_by(index);
+  bool elided = false;
+  for (const Index& index : indices) {
+    taken += taken_by(index);
+    if (!std::holds_alternative<Ellipsis>(index.value())) continue;
+    if (elided) throw InvalidArgument("index: there is more than one ellipsis");
+    elided = true;
+  }
   if (taken > x.dim()) {
     throw InvalidArgument(absl::StrCat("index: ", taken, " indices for shape ",
                                        x.shape().to_string()));
