@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -128,6 +129,11 @@ Tensor logical_not(const Tensor& x) { return eq(x, 0.0); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   autograd::check_defined(condition, "where");
+  if (autograd::autocast_promotes(a, b)) {
+    Tensor x = a, y = b;
+    autograd::autocast_promote(x, y);
+    return where(condition, x, y);
+  }
   autograd::check_same_dtype(a, b, "where");
   if (condition.dtype() != DType::kBool) {
     autograd::throw_bad_dtype(condition.dtype(), "where: its condition",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -103,6 +104,16 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
   return shares_memory(self, other) ? clone(other) : other;
 }
 
+// The same of the dtype of `self`: what is written to keeps its own, under
+// autocast too.
+Tensor arithmetic_operand(const Tensor& self, const Tensor& other,
+                          const char* operation) {
+  const Tensor result = operand(self, other, operation);
+  if (autocast_promotes(self, result)) return to(result, self.dtype());
+  check_same_dtype(self, result, operation);
+  return result;
+}
+
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
   const Operands operands{.out = self, .x = self, .y = &other, .c = alpha};
   if (alpha == 1.0) {
@@ -123,8 +134,7 @@ using autograd::Node;
 using autograd::Ref;
 
 const Tensor& Tensor::add_(const Tensor& addend, double alpha) const {
-  const Tensor other = autograd::operand(*this, addend, "add_");
-  autograd::check_same_dtype(*this, other, "add_");
+  const Tensor other = autograd::arithmetic_operand(*this, addend, "add_");
   const bool recorded = needs_grad(*this, other);
   check_inplace(*this, recorded, "add_");
   Ref<autograd::AddInplaceBackward> node;
@@ -154,8 +164,7 @@ const Tensor& Tensor::add_(double value) const {
 }
 
 const Tensor& Tensor::mul_(const Tensor& factor) const {
-  const Tensor other = autograd::operand(*this, factor, "mul_");
-  autograd::check_same_dtype(*this, other, "mul_");
+  const Tensor other = autograd::arithmetic_operand(*this, factor, "mul_");
   const bool recorded = needs_grad(*this, other);
   check_inplace(*this, recorded, "mul_");
   Ref<autograd::MulInplaceBackward> node;

@@ -270,6 +270,22 @@ TEST(Autocast, TakesWhatIsJoinedOrMultipliedInOneDtype) {
                cat({arange(0, 2), ones({2})}));
 }
 
+TEST(Autocast, LetsHalvesMeetFloatsInChoicesAndInPlace) {
+  const Tensor low = ones({2}, {.dtype = DType::kBF16});
+  const Tensor high = full({2}, 3);
+  Autocast autocast;
+  EXPECT_EQ(where(gt(high, 0.0), low, high).dtype(), DType::kF32);
+  const Tensor first = from_vector<std::int64_t>({0}, {1});
+  EXPECT_EQ(scatter_add(high, 0, first, low).to_vector<float>(),
+            (std::vector<float>{4, 3}));
+  Tensor x = ones({2}, {.requires_grad = true});
+  Tensor y = (x * 2.0).add_(low).mul_(low);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{3, 3}));
+  y.sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_EQ(low.clone().add_(high).dtype(), DType::kBF16);
+}
+
 TEST(Autocast, LowersTheMaskOfAttention) {
   Autocast autocast;
   const Tensor x = ones({1, 2, 2});
