@@ -1,8 +1,8 @@
 // Autocast: while one lives, operations on this thread choose the dtype they
 // compute in. Products (matmul, linear) take float32 operands in the lower
 // dtype; what loses too much there (exp, log, pow, sums, means, log_softmax,
-// losses) takes 16-bit operands in float32; operations of two tensors take the
-// wider of two floating dtypes.
+// losses) takes 16-bit operands in float32; operations of two tensors, and cat,
+// take the wider of two floating dtypes; what is written in place keeps its own.
 //
 //   {
 //     hvd::Autocast autocast(hvd::DType::kBF16);

@@ -32,29 +32,52 @@ Sum sum_row(const T* x, std::int64_t n, std::int64_t step) {
   }
 }
 
-// Columns of a matrix, if the walk is over such, whose rows lie side by side.
-template <typename T>
-bool sum_columns(const Walk<2>& walk, T* out, const T* x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto [so, sx] = walk.row_steps();
-    if (walk.rank() != 2 || so != 1 || sx != 1 || walk.steps(0)[0] != 0) {
-      return false;
-    }
-    if (walk.size(0) > 0 && walk.row_size() > 0) {
-      rows::add_columns(x, static_cast<std::size_t>(walk.size(0)),
-                        walk.steps(0)[1], out,
-                        static_cast<std::size_t>(walk.row_size()));
-    }
-    return true;
-  } else {
-    return false;
+// Whether a walk ends in matrices whose rows lie side by side and whose columns
+// are to be added up.
+bool ends_in_columns(const Walk<2>& walk) {
+  const auto [so, sx] = walk.row_steps();
+  return walk.rank() >= 2 && so == 1 && sx == 1 &&
+         walk.steps(walk.rank() - 2)[0] == 0;
+}
+
+// out += the columns of all such matrices.
+template <typename Sum, typename T>
+void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
+  const std::size_t d = walk.rank() - 2;
+  Dims sizes, out_steps, in_steps;
+  for (std::size_t k = 0; k < d; ++k) {
+    sizes.push_back(walk.size(k));
+    out_steps.push_back(walk.steps(k)[0]);
+    in_steps.push_back(walk.steps(k)[1]);
   }
+  const auto n = static_cast<std::size_t>(walk.row_size());
+  const auto count = static_cast<std::size_t>(walk.size(d));
+  std::vector<T> part(std::is_same_v<T, Sum> ? 0 : n);
+  const auto add = [&](Sum* to, const T* from) {
+    if constexpr (std::is_same_v<T, Sum>) {
+      rows::add_columns(from, count, walk.steps(d)[1], to, n);
+    } else {
+      std::fill(part.begin(), part.end(), T(0));
+      rows::add_columns(from, count, walk.steps(d)[1], part.data(), n);
+      for (std::size_t i = 0; i < n; ++i) to[i] += static_cast<Sum>(part[i]);
+    }
+  };
+  const Walk<2> outer(sizes, {out_steps, in_steps});
+  outer.for_each_row([&](const auto& at) {
+    const auto [so, sx] = outer.row_steps();
+    for (std::int64_t i = 0; i < outer.row_size(); ++i) {
+      add(out + at[0] + i * so, in + at[1] + i * sx);
+    }
+  });
 }
 
 // out += the rows of a walk, whose strides of `out` are 0 in the dimensions that
 // go.
 template <typename Sum, typename T>
 void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (ends_in_columns(walk)) return sum_columns(walk, out, in);
+  }
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
@@ -84,11 +107,13 @@ void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
               std::int64_t count) {
   // Up to so many additions in float are exact enough.
   constexpr std::int64_t kFew = 64;
+  if (x.num_elements() == 0) return;
   const T* in = x.data<T>();
   const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
-  if (sum_columns(walk, out.data<T>(), in)) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (count > kFew) {
+    const std::int64_t parts =
+        ends_in_columns(walk) ? count / walk.size(walk.rank() - 2) : count;
+    if (parts > kFew) {
       std::vector<double> sums(static_cast<std::size_t>(out.num_elements()));
       sum_rows(walk, sums.data(), in);
       std::transform(sums.begin(), sums.end(), out.data<float>(),

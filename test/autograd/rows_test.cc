@@ -119,6 +119,8 @@ TEST(Reductions, OfManyFloatsAreExactInEveryLayout) {
   check(full({1000, 4, 160, 2}, 0.1), {0, 2});
   check(full({1000, 2, 160}, 0.1), {0, 2});
   check(full({300000, 70}, 0.1), {0});
+  check(full({3, 300, 70}, 0.1), {1});
+  check(full({300, 3, 300, 5}, 0.1), {0, 2});
 }
 
 TEST(Reductions, TakeAScalarAsOneElement) {
