@@ -53,7 +53,7 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
                                             : add(scores, counts);
   }
   if (scores.size(-1) == 0) return matmul(scores, v);
-  const Tensor sees = gt(max(scores.detach(), -1, true).values, kNever);
+  const Tensor sees = ne(max(scores.detach(), -1, true).values, kNever);
   Tensor weights = softmax(where(sees, scores, 0.0), -1);
   weights = where(sees, weights, 0.0);
   if (settings.dropout) {
@@ -182,8 +182,10 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                     const Tensor& value,
-                                    const AttentionOptions& options) {
+                                    const AttentionOptions& given) {
   using autograd::expanded;
+  AttentionOptions options = given;
+  options.mask = autograd::autocast_lower(given.mask);
   Tensor q = autograd::autocast_lower(query);
   Tensor k = autograd::autocast_lower(key);
   Tensor v = autograd::autocast_lower(value);

@@ -1,5 +1,6 @@
 #include "horovodpp/autograd/autocast.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -79,6 +80,24 @@ void autocast_promote(Tensor& a, Tensor& b) {
   const DType wider = double_wanted ? DType::kF64 : DType::kF32;
   a = to(a, wider);
   b = to(b, wider);
+}
+
+bool autocast_promotes(const std::vector<Tensor>& tensors) {
+  return is_autocast_active() &&
+         std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+           return autocast_promotes(tensors[0], tensor);
+         });
+}
+
+std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
+  DType widest = DType::kF32;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dtype() == DType::kF64) widest = DType::kF64;
+  }
+  for (Tensor& tensor : tensors) {
+    if (is_floating_point(tensor.dtype())) tensor = to(tensor, widest);
+  }
+  return tensors;
 }
 
 }  // namespace autograd

@@ -1,8 +1,8 @@
 // Autocast: while one lives, operations on this thread choose the dtype they
 // compute in. Products (matmul, linear) take float32 operands in the lower
 // dtype; what loses too much there (exp, log, pow, sums, means, log_softmax,
-// losses) takes 16-bit operands in float32; operations of two tensors take the
-// wider of two floating dtypes.
+// losses) takes 16-bit operands in float32; operations of two tensors, and cat,
+// take the wider of two floating dtypes; what is written in place keeps its own.
 //
 //   {
 //     hvd::Autocast autocast(hvd::DType::kBF16);
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "horovodpp/autograd/tensor.h"
 
@@ -63,9 +64,11 @@ Tensor autocast_wider(const Tensor& x);
 // x in the lower dtype, if it is float32; else x.
 Tensor autocast_lower(const Tensor& x);
 
-// Whether a and b are to be taken in the wider dtype of the two, and that.
+// Whether tensors are to be taken in the widest dtype of all, and that.
 bool autocast_promotes(const Tensor& a, const Tensor& b);
 void autocast_promote(Tensor& a, Tensor& b);
+bool autocast_promotes(const std::vector<Tensor>& tensors);
+std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors);
 
 }  // namespace autograd
 }  // namespace hvd

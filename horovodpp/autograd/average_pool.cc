@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
@@ -184,10 +185,13 @@ Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
 
 Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
   const Tensor images = autograd::as_images(x, "adaptive_avg_pool2d");
-  if (size.height <= 0 || size.width <= 0) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (size.height <= 0 || size.width <= 0 || size.height > kMost ||
+      size.width > kMost) {
     throw InvalidArgument(absl::StrCat("adaptive_avg_pool2d: size [",
                                        size.height, ",", size.width,
-                                       "] is not positive"));
+                                       "] is not positive, or not less than "
+                                       "2^31"));
   }
   const Pair image(images.size(2), images.size(3));
   const autograd::Grid grid{

@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -25,9 +26,14 @@ Tensor compare(const Tensor& a, double b, const char* operation, F f) {
   check_defined(a, operation);
   Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
   visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-    // In double, since an integer need not hold b.
-    map<bool, T>(out, a,
-                 [f, b](auto v) { return f(static_cast<double>(v), b); });
+    // As an element would be rounded; but an integer need not hold b.
+    double number = b;
+    if constexpr (!std::is_integral_v<T>) {
+      number = static_cast<double>(loaded(scalar_to<T>(b)));
+    }
+    map<bool, T>(out, a, [f, number](auto v) {
+      return f(static_cast<double>(v), number);
+    });
   });
   return out;
 }
@@ -123,6 +129,11 @@ Tensor logical_not(const Tensor& x) { return eq(x, 0.0); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   autograd::check_defined(condition, "where");
+  if (autograd::autocast_promotes(a, b)) {
+    Tensor x = a, y = b;
+    autograd::autocast_promote(x, y);
+    return where(condition, x, y);
+  }
   autograd::check_same_dtype(a, b, "where");
   if (condition.dtype() != DType::kBool) {
     autograd::throw_bad_dtype(condition.dtype(), "where: its condition",
@@ -165,6 +176,8 @@ Tensor clamp(const Tensor& x, double low, double high) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  autograd::check_defined(x, "masked_fill");
+  autograd::check_defined(mask, "masked_fill");
   return where(logical_not(mask), x, value);
 }
 

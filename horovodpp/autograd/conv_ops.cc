@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/conv_kernels.h"
@@ -152,7 +154,13 @@ Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given) {
   return out;
 }
 
-bool positive(const Pair& pair) { return pair.height > 0 && pair.width > 0; }
+// Within this bound, sizes do not overflow.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+bool sound(const Pair& pair, std::int64_t least) {
+  return pair.height >= least && pair.height <= kMost && pair.width >= least &&
+         pair.width <= kMost;
+}
 
 [[noreturn]] void throw_misfit(const Tensor& x, const Tensor& weight,
                                const Tensor& bias, const Conv2dOptions& o) {
@@ -180,10 +188,11 @@ ConvShape checked_shape(const Tensor& x, const Tensor& weight,
                     weight.size(0) % o.groups == 0 &&
                     (!bias.defined() || bias.sizes() == Dims({weight.size(0)}));
   if (!fits) throw_misfit(x, weight, bias, o);
-  if (!positive(o.stride) || !positive(o.dilation) || o.padding.height < 0 ||
-      o.padding.width < 0) {
+  if (!sound(o.stride, 1) || !sound(o.dilation, 1) || !sound(o.padding, 0) ||
+      !sound({weight.size(2), weight.size(3)}, 1)) {
     throw InvalidArgument(
-        "conv2d: stride and dilation must be positive, padding not negative");
+        "conv2d: stride and dilation must be positive, padding not negative, "
+        "and they and the kernel less than 2^31");
   }
   ConvShape s{.n = x.size(0),
               .in = x.size(1),

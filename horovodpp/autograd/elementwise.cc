@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+
 #include "horovodpp/autograd/half_loops.h"
 
 namespace hvd::autograd {
@@ -98,6 +101,12 @@ void run_rows(FloatLoop loop, const Operands& operands) {
 }
 
 }  // namespace
+
+void throw_fraction(const Tensor& x, double constant, const char* operation) {
+  throw InvalidArgument(absl::StrCat(
+      operation, ": ", x.describe(), " and ", constant,
+      ", which is no integer; convert the tensor with to() before"));
+}
 
 void run_loop(FloatLoop loop, const Operands& operands) {
   visit_any_floating(operands.out.dtype(), "loop", [&]<typename T>(TypeTag<T>) {

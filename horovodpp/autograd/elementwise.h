@@ -20,12 +20,30 @@ struct Operands {
   double c = 0.0;
 };
 
+[[noreturn]] void throw_fraction(const Tensor& x, double constant,
+                                 const char* operation);
+
 // Of float32, bfloat16 or float16.
 void run_loop(FloatLoop loop, const Operands& operands);
 
+// c as a T, modulo its range; for integers it must be whole.
+//   InvalidArgument  it is not; names `operation`
+template <typename T>
+T constant_of(const Operands& operands, const char* operation) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto whole = scalar_to<std::int64_t>(operands.c);
+    if (static_cast<double>(whole) != operands.c) {
+      throw_fraction(operands.x, operands.c, operation);
+    }
+    return static_cast<T>(whole);
+  } else {
+    return static_cast<T>(operands.c);
+  }
+}
+
 template <typename F, typename T>
-void run_each(const Operands& operands) {
-  const T c = scalar_to<T>(operands.c);
+void run_each(const Operands& operands, const char* operation) {
+  const T c = constant_of<T>(operands, operation);
   if (operands.y == nullptr) {
     map2<T>(operands.out, operands.x, operands.x,
             [c](T x, T) { return F()(x, T(), c); });
@@ -35,17 +53,18 @@ void run_each(const Operands& operands) {
   }
 }
 
-// InvalidArgument for a dtype that F does not compute in; names `operation`.
+// InvalidArgument for a dtype that F does not compute in, and for integers with
+// a constant that is not whole; names `operation`.
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
   if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) {
     run_loop(float_loop(F::kLoop), operands);
   } else if (dtype == DType::kF64) {
-    run_each<F, double>(operands);
+    run_each<F, double>(operands, operation);
   } else if constexpr (F::kTakesIntegers) {
     visit_arithmetic(dtype, operation, [&]<typename T>(TypeTag<T>) {
-      if constexpr (std::is_integral_v<T>) run_each<F, T>(operands);
+      if constexpr (std::is_integral_v<T>) run_each<F, T>(operands, operation);
     });
   } else {
     throw_bad_dtype(dtype, operation, "floating point");

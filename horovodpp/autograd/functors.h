@@ -89,10 +89,11 @@ struct Relu : Functor<LoopId::kRelu> {
     return x < T(0) ? T(0) : x;
   }
 };
+// Of NaN it is 1, so that NaN goes on.
 struct ReluBackward : Functor<LoopId::kReluBackward> {
   template <typename T>
   T operator()(T grad, T result, T) const {
-    return result > T(0) ? grad : T(0);
+    return result <= T(0) ? T(0) : grad;
   }
 };
 struct Sqrt : Functor<LoopId::kSqrt> {

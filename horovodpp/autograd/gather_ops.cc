@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/lookups.h"
@@ -121,6 +122,11 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
 
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
                    const Tensor& whole) {
+  if (autograd::autocast_promotes(x, whole)) {
+    Tensor to_x = x, added = whole;
+    autograd::autocast_promote(to_x, added);
+    return scatter_add(to_x, dim, index, added);
+  }
   autograd::check_same_dtype(x, whole, "scatter_add");
   autograd::check_defined(index, "scatter_add");
   if (x.dim() == 0 && index.dim() == 0 && whole.dim() == 0) {

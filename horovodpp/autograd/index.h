@@ -50,6 +50,7 @@ class Index {
  private:
   template <typename T>
   static Value convert(T value) {
+    static_assert(!std::is_same_v<T, bool>, "true is no index");
     if constexpr (std::is_integral_v<T>) {
       return static_cast<std::int64_t>(value);
     } else {

@@ -58,7 +58,13 @@ struct Indexed {
 Indexed resolve(const Tensor& x, const std::vector<Index>& indices) {
   check_defined(x, "index");
   std::int64_t taken = 0;
-  for (const Index& index : indices) taken += taken_by(index);
+  bool elided = false;
+  for (const Index& index : indices) {
+    taken += taken_by(index);
+    if (!std::holds_alternative<Ellipsis>(index.value())) continue;
+    if (elided) throw InvalidArgument("index: there is more than one ellipsis");
+    elided = true;
+  }
   if (taken > x.dim()) {
     throw InvalidArgument(absl::StrCat("index: ", taken, " indices for shape ",
                                        x.shape().to_string()));
@@ -133,8 +139,8 @@ Tensor nonzero(const Tensor& x) {
       left %= flags.strides()[d];
     }
   }
-  const auto count =
-      rank == 0 ? 0 : places.size() / static_cast<std::size_t>(rank);
+  const bool found = rank == 0 && flag[0];
+  const std::size_t count = rank == 0 ? (found ? 1 : 0) : places.size() / rank;
   return from_vector<std::int64_t>(places, {static_cast<std::int64_t>(count),
                                             static_cast<std::int64_t>(rank)});
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/elementwise.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -59,7 +60,7 @@ struct CopyBackward : Node {
   }
 };
 
-// x = max(x, 0):  dx = dx where x > 0 now, else 0
+// x = max(x, 0):  dx = 0 where x <= 0 now, else dx
 struct ReluInplaceBackward : Node {
   const char* name() const override { return "ReluBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -100,8 +101,17 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
                      " does not broadcast to ", self.shape().to_string(),
                      ", the shape of the tensor written to"));
   }
-  const bool shared = self.impl()->storage == other.impl()->storage;
-  return shared ? clone(other) : other;
+  return shares_memory(self, other) ? clone(other) : other;
+}
+
+// The same of the dtype of `self`: what is written to keeps its own, under
+// autocast too.
+Tensor arithmetic_operand(const Tensor& self, const Tensor& other,
+                          const char* operation) {
+  const Tensor result = operand(self, other, operation);
+  if (autocast_promotes(self, result)) return to(result, self.dtype());
+  check_same_dtype(self, result, operation);
+  return result;
 }
 
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
@@ -124,8 +134,7 @@ using autograd::Node;
 using autograd::Ref;
 
 const Tensor& Tensor::add_(const Tensor& addend, double alpha) const {
-  const Tensor other = autograd::operand(*this, addend, "add_");
-  autograd::check_same_dtype(*this, other, "add_");
+  const Tensor other = autograd::arithmetic_operand(*this, addend, "add_");
   const bool recorded = needs_grad(*this, other);
   check_inplace(*this, recorded, "add_");
   Ref<autograd::AddInplaceBackward> node;
@@ -143,12 +152,19 @@ const Tensor& Tensor::sub_(const Tensor& other) const {
 }
 
 const Tensor& Tensor::add_(double value) const {
-  return add_(full({}, value, {.dtype = dtype()}));
+  autograd::check_defined(*this, "add_");
+  const bool recorded = needs_grad(*this);
+  check_inplace(*this, recorded, "add_");
+  Ref<Node> node;
+  if (recorded) node = make_node<autograd::AddInplaceBackward>(*this);
+  autograd::run<autograd::functors::AddScalar>(
+      {.out = *this, .x = *this, .c = value}, "add_");
+  finish_inplace(*this, std::move(node));
+  return *this;
 }
 
 const Tensor& Tensor::mul_(const Tensor& factor) const {
-  const Tensor other = autograd::operand(*this, factor, "mul_");
-  autograd::check_same_dtype(*this, other, "mul_");
+  const Tensor other = autograd::arithmetic_operand(*this, factor, "mul_");
   const bool recorded = needs_grad(*this, other);
   check_inplace(*this, recorded, "mul_");
   Ref<autograd::MulInplaceBackward> node;

@@ -20,6 +20,7 @@ struct Choice {
   std::size_t dim = 0;
   std::int64_t size = 0;  // Of the dimension.
   std::int64_t skipped = -1;
+  const char* operation = "index_select";
 };
 
 void check_indices(const Tensor& indices, const char* operation) {
@@ -58,7 +59,7 @@ struct Blocks {
 
 Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   const Tensor in = x.detach().contiguous();
-  const auto chosen = checked_indices(indices, choice.size, "index_select");
+  const auto chosen = checked_indices(indices, choice.size, choice.operation);
   Dims sizes = x.sizes();
   sizes[choice.dim] = static_cast<std::int64_t>(chosen.size());
   Tensor out = empty(sizes, {.dtype = x.dtype()});
@@ -183,7 +184,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
                                        " is not [n, width]"));
   }
   const std::int64_t rows = weight.size(0);
-  autograd::Choice choice{.dim = 0, .size = rows};
+  autograd::Choice choice{.dim = 0, .size = rows, .operation = "embedding"};
   if (options.padding_index) {
     choice.skipped = *options.padding_index;
     if (choice.skipped < 0) choice.skipped += rows;

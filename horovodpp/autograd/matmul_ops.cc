@@ -111,7 +111,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  autograd::check_same_dtype(a, b, "bmm");
+  autograd::check_defined(a, "bmm");
+  autograd::check_defined(b, "bmm");
   if (a.dim() != 3 || b.dim() != 3 || a.size(0) != b.size(0) ||
       a.size(2) != b.size(1)) {
     throw InvalidArgument(absl::StrCat(

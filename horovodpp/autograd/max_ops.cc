@@ -128,6 +128,7 @@ struct Smallest {
 template <typename Which>
 MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   check_defined(x, Which::kName);
+  if (x.dim() == 0) return extreme<Which>(reshape(x, {1}), dim, false);
   const std::size_t d = checked_dim(dim, x.sizes().size(), Which::kName);
   if (x.sizes()[d] == 0) {
     throw InvalidArgument(absl::StrCat(Which::kName, ": dimension ", d,
@@ -156,6 +157,48 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   return {squeeze(values, along), squeeze(found, along).detach()};
 }
 
+// y the largest or smallest of x:  dx = dy / n for each of the n that equal y
+struct ExtremeBackward : Node {
+  const char* name() const override { return "ExtremeBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = self.unpack(*this).detach();
+    const Tensor y = result.unpack(*this).detach();
+    Tensor equal = eq(x, y);
+    auto count = sum(equal).item<std::int64_t>();
+    if (count == 0) {  // y is NaN, and so are they.
+      equal = ne(x, x);
+      count = sum(equal).item<std::int64_t>();
+    }
+    results[0] =
+        where(equal, mul(grads[0], 1.0 / static_cast<double>(count)), 0.0);
+  }
+  void release_saved() override {
+    self.release();
+    result.release();
+  }
+  SavedTensor self;
+  SavedTensor result;
+};
+
+template <typename Which>
+Tensor extreme_of_all(const Tensor& x) {
+  check_defined(x, Which::kName);
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Tensor found =
+        extreme<Which>(reshape(x.detach(), {-1}), 0, false).values;
+    out = clone(found);
+  }
+  if (needs_grad(x)) {
+    auto node = make_node<ExtremeBackward>(x);
+    node->self.save(x);
+    set_history(out, node);
+    node->result.save_output(out);
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace autograd
 
@@ -164,8 +207,7 @@ MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim) {
 }
 
 Tensor max(const Tensor& x) {
-  autograd::check_defined(x, "max");
-  return max(reshape(x, {-1}), 0).values;
+  return autograd::extreme_of_all<autograd::Largest>(x);
 }
 
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
@@ -173,8 +215,7 @@ MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
 }
 
 Tensor min(const Tensor& x) {
-  autograd::check_defined(x, "min");
-  return min(reshape(x, {-1}), 0).values;
+  return autograd::extreme_of_all<autograd::Smallest>(x);
 }
 
 }  // namespace hvd

@@ -113,6 +113,12 @@ struct Pooling {
   std::int64_t channels;
 };
 
+// The first element of a dilated window that begins at `start` and is not
+// before the image.
+std::int64_t first_inside(std::int64_t start, std::int64_t dilation) {
+  return start < 0 ? (dilation - 1 - start) / dilation : 0;
+}
+
 // The largest pixels of one window, channel by channel.
 template <typename T>
 void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
@@ -123,12 +129,14 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
   std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));
   std::fill_n(places, p.channels, 0);
   bool first = true;
-  for (std::int64_t kh = 0; kh < p.kernel.height; ++kh) {
+  const std::int64_t top_inside = first_inside(top, p.dilation.height);
+  const std::int64_t left_inside = first_inside(left, p.dilation.width);
+  for (std::int64_t kh = top_inside; kh < p.kernel.height; ++kh) {
     const std::int64_t h = top + kh * p.dilation.height;
-    if (h < 0 || h >= p.image.height) continue;
-    for (std::int64_t kw = 0; kw < p.kernel.width; ++kw) {
+    if (h >= p.image.height) break;
+    for (std::int64_t kw = left_inside; kw < p.kernel.width; ++kw) {
       const std::int64_t w = left + kw * p.dilation.width;
-      if (w < 0 || w >= p.image.width) continue;
+      if (w >= p.image.width) break;
       const auto place = static_cast<std::int32_t>(h * p.image.width + w);
       const T* pixel = x + place * p.channels;
       if (first) {

@@ -67,10 +67,11 @@ HWY_INLINE void moments(const MatrixSize& size, const T* x, double* mean,
     });
   }
   const auto rows = static_cast<double>(size.rows);
+  // In this order, max passes NaN on.
   for (std::int64_t c = 0; c < n; ++c) {
     const double shift = mean[c] / rows;
     mean[c] = about[static_cast<std::size_t>(c)] + shift;
-    variance[c] = std::max(0.0, variance[c] / rows - shift * shift);
+    variance[c] = std::max(variance[c] / rows - shift * shift, 0.0);
   }
 }
 

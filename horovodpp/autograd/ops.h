@@ -27,6 +27,7 @@ Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b, floating
+// With a number, which for integers is whole.
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);
 
@@ -51,7 +52,8 @@ Tensor abs(const Tensor& x);  // Its derivative at 0 is 0.
 // min(max(x, low), high); NaN stays NaN. Its derivative at a bound is 1.
 Tensor clamp(const Tensor& x, double low, double high);
 
-// --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable ---
+// --- Choice: choice_ops.cc. Comparisons are bool, and not differentiable; a
+// number is taken as the floating dtype holds it ---
 Tensor eq(const Tensor& a, const Tensor& b);  // a ~ b, as the others
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
@@ -96,10 +98,11 @@ Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
-// The largest element; the gradient goes to the first of equals. NaN is larger
-// than everything.
+// The largest element; equals share the gradient. NaN is larger than
+// everything.
 Tensor max(const Tensor& x);
-// Along a dimension, which goes unless `keepdim`, and where they lie: int64.
+// Along a dimension, which goes unless `keepdim`, and where they lie: int64. The
+// first of equals, which gets the gradient.
 struct MaxResult {
   Tensor values;
   Tensor indices;
@@ -110,7 +113,7 @@ Tensor min(const Tensor& x);
 using MinResult = MaxResult;
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 // Where the largest element of the last dimension lies: x [..., n] -> int64
-// [...]. The first of equals. Not differentiable.
+// [...]. The first of equals, or of NaN. Not differentiable.
 Tensor argmax(const Tensor& x);
 
 // --- Products: matmul_ops.cc ---
@@ -191,7 +194,7 @@ namespace autograd {
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset);
 
-// grad where result > 0, else 0: the gradient of relu.
+// 0 where result <= 0, else grad: the gradient of relu.
 Tensor relu_backward(const Tensor& grad, const Tensor& result);
 
 // The sum of the squares of all elements, added up in double. Not recorded.

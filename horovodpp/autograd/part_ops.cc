@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -151,6 +152,9 @@ std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
 
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   if (tensors.empty()) throw InvalidArgument("cat: there are no tensors");
+  if (autograd::autocast_promotes(tensors)) {
+    return cat(autograd::autocast_promoted(tensors), dim);
+  }
   for (const Tensor& tensor : tensors) {
     autograd::check_same_dtype(tensors[0], tensor, "cat");
   }

@@ -212,7 +212,7 @@ void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
   const bool recorded = is_floating_point(x.dtype()) && needs_grad(x, value);
   check_inplace(x, recorded, "index_put_");
   Tensor values = to(value, x.dtype());
-  if (values.impl()->storage == x.impl()->storage) values = clone(values);
+  if (shares_memory(values, x)) values = clone(values);
   Ref<IndexPutBackward> node;
   if (recorded) {
     node = make_node<IndexPutBackward>(x, values);

@@ -1,5 +1,7 @@
 #include "horovodpp/autograd/record.h"
 
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
@@ -114,6 +116,14 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                                    : ViewOrigin::kUnrecordedOfGrad;
   }
   return view;
+}
+
+bool shares_memory(const Tensor& a, const Tensor& b) {
+  const Storage& x = *a.impl()->storage;
+  const Storage& y = *b.impl()->storage;
+  const auto first = reinterpret_cast<std::uintptr_t>(x.data());
+  const auto second = reinterpret_cast<std::uintptr_t>(y.data());
+  return first < second + y.bytes() && second < first + x.bytes();
 }
 
 void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {

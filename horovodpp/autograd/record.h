@@ -53,6 +53,10 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
              std::int64_t offset);
 
+// Whether the storages of a and b, of which one may be borrowed or the data() of
+// the other, have bytes in common.
+bool shares_memory(const Tensor& a, const Tensor& b);
+
 // What an in-place operation begins with: whether it may write to `self`.
 // `needs_grad`: whether it will be recorded.
 //   LeafInplaceError  self is, or shows, a leaf that requires grad

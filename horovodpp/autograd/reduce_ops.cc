@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
@@ -13,17 +14,17 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-template <typename T>
-T sum_row(const T* x, std::int64_t n, std::int64_t step) {
+template <typename Sum, typename T>
+Sum sum_row(const T* x, std::int64_t n, std::int64_t step) {
   if constexpr (std::is_floating_point_v<T>) {
     if (step == 1) {
-      return static_cast<T>(rows::sum(x, static_cast<std::size_t>(n)));
+      return static_cast<Sum>(rows::sum(x, static_cast<std::size_t>(n)));
     }
     double total = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       total += static_cast<double>(x[i * step]);
     }
-    return static_cast<T>(total);
+    return static_cast<Sum>(total);
   } else {
     T total = 0;
     for (std::int64_t i = 0; i < n; ++i) total += x[i * step];
@@ -31,49 +32,96 @@ T sum_row(const T* x, std::int64_t n, std::int64_t step) {
   }
 }
 
-// Columns of a matrix, if the walk is over such, whose rows lie side by side.
-template <typename T>
-bool sum_columns(const Walk<2>& walk, T* out, const T* x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto [so, sx] = walk.row_steps();
-    if (walk.rank() != 2 || so != 1 || sx != 1 || walk.steps(0)[0] != 0) {
-      return false;
-    }
-    if (walk.size(0) > 0 && walk.row_size() > 0) {
-      rows::add_columns(x, static_cast<std::size_t>(walk.size(0)),
-                        walk.steps(0)[1], out,
-                        static_cast<std::size_t>(walk.row_size()));
-    }
-    return true;
-  } else {
-    return false;
-  }
+// Whether a walk ends in matrices whose rows lie side by side and whose columns
+// are to be added up.
+bool ends_in_columns(const Walk<2>& walk) {
+  const auto [so, sx] = walk.row_steps();
+  return walk.rank() >= 2 && so == 1 && sx == 1 &&
+         walk.steps(walk.rank() - 2)[0] == 0;
 }
 
-// out, zeroed, += x; the strides of `out` are 0 in the dimensions that go.
-template <typename T>
-void sum_into(T* out, const Dims& out_strides, const Tensor& x) {
-  const T* in = x.data<T>();
-  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
-  if (sum_columns(walk, out, in)) return;
+// out += the columns of all such matrices.
+template <typename Sum, typename T>
+void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
+  const std::size_t d = walk.rank() - 2;
+  Dims sizes, out_steps, in_steps;
+  for (std::size_t k = 0; k < d; ++k) {
+    sizes.push_back(walk.size(k));
+    out_steps.push_back(walk.steps(k)[0]);
+    in_steps.push_back(walk.steps(k)[1]);
+  }
+  const auto n = static_cast<std::size_t>(walk.row_size());
+  const auto count = static_cast<std::size_t>(walk.size(d));
+  std::vector<T> part(std::is_same_v<T, Sum> ? 0 : n);
+  const auto add = [&](Sum* to, const T* from) {
+    if constexpr (std::is_same_v<T, Sum>) {
+      rows::add_columns(from, count, walk.steps(d)[1], to, n);
+    } else {
+      std::fill(part.begin(), part.end(), T(0));
+      rows::add_columns(from, count, walk.steps(d)[1], part.data(), n);
+      for (std::size_t i = 0; i < n; ++i) to[i] += static_cast<Sum>(part[i]);
+    }
+  };
+  const Walk<2> outer(sizes, {out_steps, in_steps});
+  outer.for_each_row([&](const auto& at) {
+    const auto [so, sx] = outer.row_steps();
+    for (std::int64_t i = 0; i < outer.row_size(); ++i) {
+      add(out + at[0] + i * so, in + at[1] + i * sx);
+    }
+  });
+}
+
+// out += the rows of a walk, whose strides of `out` are 0 in the dimensions that
+// go.
+template <typename Sum, typename T>
+void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (ends_in_columns(walk)) return sum_columns(walk, out, in);
+  }
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
-    T* o = out + at[0];
+    Sum* o = out + at[0];
     const T* row = in + at[1];
     if (so == 0) {
-      *o += sum_row(row, n, sx);
+      *o += sum_row<Sum>(row, n, sx);
       return;
     }
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, Sum>) {
       if (so == 1 && sx == 1) {
         rows::apply<functors::Add>(o, row, T(0), o,
                                    static_cast<std::size_t>(n));
         return;
       }
     }
-    for (std::int64_t i = 0; i < n; ++i) o[i * so] += row[i * sx];
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] += static_cast<Sum>(row[i * sx]);
+    }
   });
+}
+
+// out, zeroed, += x; the strides of `out` are 0 in the dimensions that go, so
+// that `count` elements become one.
+template <typename T>
+void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
+              std::int64_t count) {
+  // Up to so many additions in float are exact enough.
+  constexpr std::int64_t kFew = 64;
+  if (x.num_elements() == 0) return;
+  const T* in = x.data<T>();
+  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
+  if constexpr (std::is_same_v<T, float>) {
+    const std::int64_t parts =
+        ends_in_columns(walk) ? count / walk.size(walk.rank() - 2) : count;
+    if (parts > kFew) {
+      std::vector<double> sums(static_cast<std::size_t>(out.num_elements()));
+      sum_rows(walk, sums.data(), in);
+      std::transform(sums.begin(), sums.end(), out.data<float>(),
+                     [](double sum) { return static_cast<float>(sum); });
+      return;
+    }
+  }
+  sum_rows(walk, out.data<T>(), in);
 }
 
 // x with the dimensions in the order in which it lies in memory, and the strides
@@ -110,7 +158,9 @@ Reduction reduction_of(const Tensor& x, const Dims& dims,
   check_defined(x, operation);
   std::array<bool, Dims::kMax> goes{};
   for (std::int64_t dim : dims) {
-    goes[checked_dim(dim, x.sizes().size(), operation)] = true;
+    // A scalar is taken as [1].
+    const std::size_t rank = std::max<std::size_t>(x.sizes().size(), 1);
+    goes[checked_dim(dim, rank, operation)] = true;
   }
   if (dims.empty()) goes.fill(true);
   Reduction result;
@@ -159,7 +209,7 @@ Tensor reduced(const Tensor& input, const Reduction& reduction, bool keepdim,
   visit_arithmetic(x.dtype(), "sum", [&]<typename T>(TypeTag<T>) {
     if constexpr (sizeof(T) >= sizeof(float)) {
       const auto [ordered, steps] = in_memory_order(x, strides);
-      sum_into(out.data<T>(), steps, ordered);
+      sum_into<T>(out, steps, ordered, reduction.count);
       if (!is_mean) return;
       map<T, T>(out, out,
                 [f = static_cast<T>(reduction.count)](T v) { return v / f; });
@@ -238,22 +288,7 @@ Tensor argmax(const Tensor& x) {
     throw InvalidArgument(absl::StrCat(
         "argmax: ", x.describe(), " has no last dimension to choose from"));
   }
-  const Tensor rows = autograd::widened(x.detach()).contiguous();
-  autograd::Dims sizes = x.sizes();
-  const std::int64_t n = sizes.back();
-  sizes.erase(sizes.size() - 1);
-  Tensor out = empty(sizes, {.dtype = DType::kI64});
-  auto* places = out.data<std::int64_t>();
-  autograd::visit_arithmetic(
-      rows.dtype(), "argmax", [&]<typename T>(TypeTag<T>) {
-        if constexpr (sizeof(autograd::Loaded<T>) == sizeof(T)) {
-          const T* row = rows.data<T>();
-          for (std::int64_t i = 0; i < out.num_elements(); ++i, row += n) {
-            places[i] = std::max_element(row, row + n) - row;
-          }
-        }
-      });
-  return out;
+  return max(x.detach(), -1).indices;
 }
 
 }  // namespace hvd

@@ -37,7 +37,7 @@ struct LogBackward : Node {
   SavedTensor self;
 };
 
-// y = max(x, 0):  dx = dy where y > 0, else 0
+// y = max(x, 0):  dx = 0 where y <= 0, else dy
 struct ReluBackward : Node {
   const char* name() const override { return "ReluBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {

@@ -86,7 +86,7 @@ HVD_LANES(kNeg, OfX, hn::Neg(x));
 HVD_LANES(kAbs, OfX, hn::Abs(x));
 HVD_LANES(kRelu, OfX, relu(x));
 HVD_LANES(kReluBackward, OfXAndY,
-          hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), x));
+          hn::IfThenZeroElse(hn::Le(y, hn::Zero(d)), x));
 HVD_LANES(kSqrt, OfX, hn::Sqrt(x));
 HVD_LANES(kSqrtBackward, OfXAndY, hn::Div(x, hn::Add(y, y)));
 HVD_LANES(kExp, OfX, exp(d, x));

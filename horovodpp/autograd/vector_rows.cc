@@ -148,33 +148,44 @@ std::size_t find(const float* x, float value, std::size_t n) {
 }
 
 // Columns in strips of four vectors, which stay in registers while rows are
-// added; from one run of rows to the next through `out`, so that the error
-// grows with the square root of the rows only.
+// added: runs of rows, of their sums runs again, and those to `out`, so that few
+// additions meet in one place.
 template <std::size_t kVectors>
 HWY_INLINE void add_strip(const float* x, std::size_t rows, std::int64_t stride,
                           float* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kRun = 128;
-  for (std::size_t r = 0; r < rows; r += kRun) {
-    const std::size_t run = std::min(kRun, rows - r);
-    V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (std::size_t k = 0; k < run; ++k, x += stride) {
-      s0 = hn::Add(s0, hn::LoadU(d, x));
-      if constexpr (kVectors == 4) {
-        s1 = hn::Add(s1, hn::LoadU(d, x + lanes));
-        s2 = hn::Add(s2, hn::LoadU(d, x + 2 * lanes));
-        s3 = hn::Add(s3, hn::LoadU(d, x + 3 * lanes));
+  const auto add = [&](std::size_t at, V sum) HWY_ATTR {
+    hn::StoreU(hn::Add(hn::LoadU(d, out + at), sum), d, out + at);
+  };
+  for (std::size_t done = 0; done < rows;) {
+    const std::size_t end = std::min(done + kRun * kRun, rows);
+    V t0 = hn::Zero(d), t1 = t0, t2 = t0, t3 = t0;
+    while (done < end) {
+      const std::size_t run = std::min(kRun, end - done);
+      V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+      for (std::size_t k = 0; k < run; ++k, x += stride) {
+        s0 = hn::Add(s0, hn::LoadU(d, x));
+        if constexpr (kVectors == 4) {
+          s1 = hn::Add(s1, hn::LoadU(d, x + lanes));
+          s2 = hn::Add(s2, hn::LoadU(d, x + 2 * lanes));
+          s3 = hn::Add(s3, hn::LoadU(d, x + 3 * lanes));
+        }
       }
+      t0 = hn::Add(t0, s0);
+      if constexpr (kVectors == 4) {
+        t1 = hn::Add(t1, s1);
+        t2 = hn::Add(t2, s2);
+        t3 = hn::Add(t3, s3);
+      }
+      done += run;
     }
-    hn::StoreU(hn::Add(hn::LoadU(d, out), s0), d, out);
+    add(0, t0);
     if constexpr (kVectors == 4) {
-      const auto add = [&](std::size_t at, V sum) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, out + at), sum), d, out + at);
-      };
-      add(lanes, s1);
-      add(2 * lanes, s2);
-      add(3 * lanes, s3);
+      add(lanes, t1);
+      add(2 * lanes, t2);
+      add(3 * lanes, t3);
     }
   }
 }

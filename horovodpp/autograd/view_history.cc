@@ -109,7 +109,8 @@ Edge current_edge(const Tensor& tensor) {
 
   Ref<Node> replaced;  // Dies after the lock: a graph may go with it.
   SpinLockHolder lock(meta->lock);
-  const std::uint32_t version = tensor.version();
+  // Not that of the tensor, which an inference tensor refuses to tell.
+  const std::uint32_t version = tensor.impl()->storage->version();
   const bool stale = !meta->grad_fn || meta->view_version != version;
   if (stale && meta->base.requires_grad()) {
     if (meta->retains_grad && meta->grad_fn) {

@@ -1,5 +1,7 @@
 #include "horovodpp/autograd/windows.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -28,8 +30,11 @@ std::int64_t count(const Line& line, bool ceil_mode) {
   return windows;
 }
 
+// Within these bounds nothing overflows.
 bool is_sound(const Line& line) {
-  return line.kernel > 0 && line.stride > 0 && line.dilation > 0 &&
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return line.kernel > 0 && line.kernel <= kMost && line.stride > 0 &&
+         line.stride <= kMost && line.dilation > 0 && line.dilation <= kMost &&
          line.padding >= 0 && 2 * line.padding <= line.kernel;
 }
 
@@ -45,8 +50,8 @@ Pair count_windows(const Tensor& x, const PoolOptions& o,
   if (!is_sound(rows) || !is_sound(columns)) {
     throw InvalidArgument(absl::StrCat(
         operation,
-        ": kernel, stride and dilation must be positive, and padding between 0 "
-        "and half of the kernel"));
+        ": kernel, stride and dilation must be positive and less than 2^31, "
+        "and padding between 0 and half of the kernel"));
   }
   const Pair windows(count(rows, o.ceil_mode), count(columns, o.ceil_mode));
   if (windows.height == 0 || windows.width == 0) {

@@ -2,6 +2,7 @@
 #include "horovodpp/autograd/attention.h"
 
 #include <cmath>
+#include <limits>
 
 #include "horovodpp/autograd/ops.h"
 #include "test/autograd/grid.h"
@@ -122,6 +123,18 @@ TEST(Attention, GivesAQueryWithoutKeysNothing) {
       scaled_dot_product_attention(ones({2, 4}), ones({0, 4}), ones({0, 4}))
           .to_vector<float>(),
       Each(0.0f));
+}
+
+TEST(Attention, HidesNoNanWhereTheMaskHasAGradient) {
+  const Tensor q = from_vector<float>({NAN, 0, 0, 0}, {1, 2, 2});
+  const Tensor k = ones({1, 2, 2});
+  const Tensor mask = zeros({2, 2}, {.requires_grad = true});
+  for (const Tensor& added : {mask, mask.detach()}) {
+    const auto y = scaled_dot_product_attention(q, k, k, {.mask = added})
+                       .to_vector<float>();
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[2], 1);
+  }
 }
 
 TEST(Attention, OfHalvesIsComputedInFloat) {

@@ -120,6 +120,15 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BatchNorm,
                                          Dims{4, 19, 5, 2},
                                          Dims{2, 2, 2, 1, 3}));
 
+TEST(BatchNorm, HidesNoNanInItsRunningStatistics) {
+  const Tensor mean = zeros({2}), variance = ones({2});
+  batch_norm(from_vector<float>({1, 1, NAN, 2, 2, 3}, {3, 2}), mean, variance,
+             {}, {}, {.training = true});
+  EXPECT_TRUE(std::isnan(mean.to_vector<float>()[0]));
+  EXPECT_TRUE(std::isnan(variance.to_vector<float>()[0]));
+  EXPECT_NEAR(variance.to_vector<float>()[1], 1.0, 1e-6);
+}
+
 TEST(BatchNorm, TakesImagesThatLieAnyhow) {
   const Tensor x = randn64({2, 3, 4, 5}).detach();
   const auto run = [](const Tensor& t) {

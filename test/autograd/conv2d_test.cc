@@ -1,3 +1,4 @@
+#include <limits>
 #include <thread>
 
 #include "horovodpp/autograd/conv_kernels.h"
@@ -310,6 +311,18 @@ TEST(Conv2d, SaysWhatDoesNotFit) {
   EXPECT_ERROR(InvalidArgument, "floating point",
                conv2d(to(x, DType::kI64), to(w, DType::kI64)));
   EXPECT_ERROR(InvalidArgument, "undefined", conv2d(Tensor(), w));
+}
+
+TEST(Conv2d, RefusesNumbersThatOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = ones({1, 1, 2, 2});
+  const Tensor w = ones({1, 1, 3, 3});
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               conv2d(x, w, {}, {.dilation = kMost}));
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               conv2d(x, w, {}, {.padding = kMost}));
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               conv2d(x, w, {}, {.stride = kMost, .padding = 1}));
 }
 
 }  // namespace

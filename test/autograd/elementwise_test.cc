@@ -240,6 +240,14 @@ TEST(Clamp, HasItsDerivativesAndKeepsNan) {
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
+TEST(Clamp, HasTheDerivativeOneAtBoundsThatAreRounded) {
+  for (DType dtype : {DType::kF32, DType::kBF16}) {
+    Tensor x = full({2}, 0.1, {.dtype = dtype, .requires_grad = true});
+    (clamp(x, -1, 0.1) + clamp(x, 0.1, 1)).sum().backward();
+    EXPECT_EQ(to(x.grad(), DType::kF32).to_vector<float>()[0], 2);
+  }
+}
+
 TEST(Min, IsTheFirstOfEqualsAndHasItsDerivatives) {
   const Tensor x = from_vector<float>({3, 1, 1, NAN, 2, 7}, {2, 3});
   EXPECT_EQ(min(x, 1).indices.to_vector<std::int64_t>()[0], 1);

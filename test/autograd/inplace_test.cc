@@ -17,6 +17,14 @@ using testing::Each;
 using testing::ElementsAre;
 
 // Item 58.
+TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
+  Tensor x = constant({1, 2, 3, 4}, {2, 2});
+  x.copy_(x.data().t());
+  EXPECT_THAT(values(x), ElementsAre(1, 3, 2, 4));
+  x.add_(from_blob(x.raw_data(), {2, 2}, DType::kF64).t());
+  EXPECT_THAT(values(x), ElementsAre(2, 5, 5, 8));
+}
+
 TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;

@@ -47,6 +47,8 @@ TEST(Embedding, AddsUpHalvesInFloat) {
 }
 
 TEST(Embedding, NamesWhatDoesNotFit) {
+  EXPECT_ERROR(InvalidArgument, "embedding: index -1 is not within the 2",
+               embedding(ones({2, 3}), from_vector<std::int64_t>({-1}, {1})));
   EXPECT_ERROR(InvalidArgument, "index 4 is not within the 4",
                embedding(ones({4, 2}), indices_of({4}, {1})));
   EXPECT_ERROR(InvalidArgument, "index -1 is not within",

@@ -1,5 +1,6 @@
 // Section 1E of the contract: inference mode, autocast, and warnings.
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "horovodpp/autograd/anomaly.h"
@@ -50,6 +51,17 @@ TEST(InferenceMode, ItsTensorsAreNeverPartOfAGraph) {
 }
 
 // Item 85.
+TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
+  Tensor x;
+  {
+    InferenceMode inference;
+    x = ones({2});
+  }
+  const Tensor view = x.select(0, 0);
+  EXPECT_TRUE(view.is_leaf());
+  EXPECT_FALSE(view.grad_fn());
+}
+
 TEST(InferenceMode, WritesToNormalTensorsCount) {
   Tensor x = leaf(2);
   Tensor y = x * 1.0;
@@ -241,6 +253,48 @@ TEST(Autocast, ProductsAreLowSumsAreHigh) {
     EXPECT_NEAR(low[i], exact[i], 0.05);
   }
   EXPECT_ERROR(InvalidArgument, "float64", Autocast wrong{DType::kF64});
+}
+
+TEST(Autocast, TakesWhatIsJoinedOrMultipliedInOneDtype) {
+  const Tensor high = ones({1, 2, 2});
+  const Tensor low = high.to(DType::kBF16);
+  Autocast autocast;
+  Tensor x = ones({1, 2, 2}, {.requires_grad = true});
+  EXPECT_EQ(cat({low, x}).dtype(), DType::kF32);
+  EXPECT_EQ(stack({high, low}).dtype(), DType::kF32);
+  EXPECT_EQ(cat({low, low}).dtype(), DType::kBF16);
+  EXPECT_EQ(bmm(high, low).dtype(), DType::kBF16);
+  cat({low, x, low}, 1).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(4, 1.0f));
+  EXPECT_ERROR(InvalidArgument, "differ in dtype",
+               cat({arange(0, 2), ones({2})}));
+}
+
+TEST(Autocast, LetsHalvesMeetFloatsInChoicesAndInPlace) {
+  const Tensor low = ones({2}, {.dtype = DType::kBF16});
+  const Tensor high = full({2}, 3);
+  Autocast autocast;
+  EXPECT_EQ(where(gt(high, 0.0), low, high).dtype(), DType::kF32);
+  const Tensor first = from_vector<std::int64_t>({0}, {1});
+  EXPECT_EQ(scatter_add(high, 0, first, low).to_vector<float>(),
+            (std::vector<float>{4, 3}));
+  Tensor x = ones({2}, {.requires_grad = true});
+  Tensor y = (x * 2.0).add_(low).mul_(low);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{3, 3}));
+  y.sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_EQ(low.clone().add_(high).dtype(), DType::kBF16);
+}
+
+TEST(Autocast, LowersTheMaskOfAttention) {
+  Autocast autocast;
+  const Tensor x = ones({1, 2, 2});
+  const float never = -std::numeric_limits<float>::infinity();
+  const Tensor mask = from_vector<float>({0, never, never, never}, {2, 2});
+  const Tensor y = scaled_dot_product_attention(x, x, x, {.mask = mask});
+  EXPECT_EQ(y.dtype(), DType::kBF16);
+  EXPECT_EQ(to(y, DType::kF32).to_vector<float>(),
+            (std::vector<float>{1, 1, 0, 0}));
 }
 
 TEST(Autocast, CastsAWeightOncePerOutermostScope) {

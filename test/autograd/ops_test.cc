@@ -373,6 +373,15 @@ TEST(Sum, IsExactOverManyElementsAndAnyLayout) {
   EXPECT_EQ(ones({0}).sum().item<float>(), 0);
 }
 
+TEST(Relu, PassesTheGradientOfNotANumber) {
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    Tensor x = to(constant({NAN, 1, 0, -1}, {4}), dtype);
+    x.set_requires_grad(true);
+    relu(x).sum().backward();
+    EXPECT_THAT(values(to(x.grad(), DType::kF64)), ElementsAre(1, 1, 0, 0));
+  }
+}
+
 TEST(Relu, KeepsNotANumber) {
   Tensor y = relu(from_vector<float>({-1, NAN, 2}, {3}));
   EXPECT_EQ(y.to_vector<float>()[0], 0);
@@ -389,6 +398,13 @@ TEST(NllLoss, NamesATargetThatIsNoClass) {
                nll_loss(ones({2, 3}), from_vector<std::int64_t>({0, 3}, {2})));
   EXPECT_ERROR(InvalidArgument, "int64[n]",
                nll_loss(ones({2, 3}), from_vector<float>({0, 1}, {2})));
+}
+
+TEST(Argmax, FindsTheFirstNan) {
+  const Tensor x = from_vector<float>({1, NAN, 9, NAN}, {4});
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    EXPECT_EQ(argmax(to(x, dtype)).item<std::int64_t>(), 1);
+  }
 }
 
 TEST(Argmax, FindsTheFirstLargest) {
@@ -451,6 +467,52 @@ TEST(Max, IsTheFirstOfEqualsAndNanIfThereIsOne) {
   EXPECT_TRUE(std::isnan(max(x).item<float>()));
   EXPECT_EQ(max(x, 0, true).values.sizes(), Dims({1, 3}));
   EXPECT_ERROR(InvalidArgument, "no element", max(zeros({2, 0}), 1));
+}
+
+TEST(Max, OfAllSharesItsGradientAmongEquals) {
+  Tensor x = leaf({5, 1, 5, 1}, {2, 2});
+  max(x).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0.5, 0, 0.5, 0));
+  x.set_grad(Tensor());
+  min(x.t()).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0.5, 0, 0.5));
+  Tensor nan = leaf({NAN, 1, NAN}, {3});
+  max(nan).backward();
+  EXPECT_THAT(values(nan.grad()), ElementsAre(0.5, 0, 0.5));
+  check_grid([](const Inputs& v) { return max(v[0] * v[0]) * min(v[0]); },
+             {{2, 3}}, {.repeated = false});
+}
+
+TEST(Ops, OfIntegersTakeWholeNumbersOnly) {
+  const Tensor x = arange(0, 4);
+  EXPECT_ERROR(InvalidArgument, "mul: int64[4] and 0.5", x * 0.5);
+  EXPECT_ERROR(InvalidArgument, "add: int64[4] and 0.25", x + 0.25);
+  EXPECT_ERROR(InvalidArgument, "no integer", x / 2.0);
+  EXPECT_ERROR(InvalidArgument, "mul_", x.mul_(0.5));
+  EXPECT_ERROR(InvalidArgument, "add_", x.add_(0.5));
+  EXPECT_ERROR(InvalidArgument, "no integer", x * NAN);
+  EXPECT_THAT((x * -2.0 + 1.0).to_vector<std::int64_t>(),
+              ElementsAre(1, -1, -3, -5));
+  const Tensor small = from_vector<std::uint8_t>({5, 7}, {2});
+  EXPECT_THAT((small - 1.0).to_vector<std::uint8_t>(), ElementsAre(4, 6));
+  EXPECT_THAT(small.add_(-1.0).to_vector<std::uint8_t>(), ElementsAre(4, 6));
+}
+
+TEST(Comparisons, RoundANumberAsElementsAre) {
+  const Tensor x = from_vector<float>({0.1f, 0.2f}, {2});
+  for (DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    EXPECT_THAT(eq(to(x, dtype), 0.1).to_vector<bool>(),
+                ElementsAre(true, false));
+    EXPECT_THAT(le(to(x, dtype), 0.1).to_vector<bool>(),
+                ElementsAre(true, false));
+  }
+  EXPECT_THAT(lt(arange(0, 2), 0.5).to_vector<bool>(),
+              ElementsAre(true, false));
+}
+
+TEST(Nonzero, OfAScalarIsOnePlaceOfNoDimensions) {
+  EXPECT_EQ(nonzero(full({}, 1)).sizes(), Dims({1, 0}));
+  EXPECT_EQ(nonzero(full({}, 0)).sizes(), Dims({0, 0}));
 }
 
 TEST(Cat, NamesTheShapesThatDoNotFit) {

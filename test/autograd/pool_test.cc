@@ -168,6 +168,23 @@ TEST(Pool2d, SaysWhatDoesNotFit) {
                max_pool2d(randn({1, 0, 4, 4}), {.kernel = 2}));
 }
 
+TEST(Pool2d, RefusesNumbersThatOverflowAndLooksAtImagesOnly) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = ones({1, 1, 2, 2});
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               max_pool2d(x, {.kernel = 3, .dilation = kMost}));
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               avg_pool2d(x, {.kernel = kMost, .padding = kMost / 2}));
+  EXPECT_ERROR(InvalidArgument, "less than 2^31",
+               max_pool2d(x, {.kernel = 1, .stride = kMost}));
+  EXPECT_ERROR(InvalidArgument, "2^31", adaptive_avg_pool2d(x, kMost));
+  // A kernel much larger than the image takes no longer than the image.
+  const std::int64_t large = (std::int64_t{1} << 31) - 2;
+  const Tensor y =
+      max_pool2d(x, {.kernel = large, .stride = large, .padding = large / 2});
+  EXPECT_EQ(y.num_elements(), 1);
+}
+
 TEST(Pool2d, OfNoImagesIsNone) {
   Tensor x = randn64({0, 2, 4, 4});
   const Tensor y = max_pool2d(x, {.kernel = 2});

@@ -102,6 +102,37 @@ TEST(Reductions, AreTheSameInEveryLayout) {
   }
 }
 
+TEST(Reductions, OfManyFloatsAreExactInEveryLayout) {
+  const auto check = [](const Tensor& x, const Dims& dims) {
+    const auto got = to(sum(x, dims), DType::kF64).to_vector<double>();
+    const auto wanted = sum(to(x, DType::kF64), dims).to_vector<double>();
+    const auto means = to(mean(x, dims), DType::kF64).to_vector<double>();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i] / wanted[i], 1, 2e-6) << dims.to_string();
+      EXPECT_NEAR(means[i], 0.1, 1e-6) << dims.to_string();
+    }
+  };
+  // Rows that are not adjacent; planes of rows; columns, in whole strips, in
+  // vectors and one by one.
+  check(full({1 << 18, 4}, 0.1).narrow(1, 0, 3), {0, 1});
+  check(full({1 << 18, 4}, 0.1).narrow(1, 0, 3), {0});
+  check(full({1000, 4, 160, 2}, 0.1), {0, 2});
+  check(full({1000, 2, 160}, 0.1), {0, 2});
+  check(full({300000, 70}, 0.1), {0});
+  check(full({3, 300, 70}, 0.1), {1});
+  check(full({300, 3, 300, 5}, 0.1), {0, 2});
+}
+
+TEST(Reductions, TakeAScalarAsOneElement) {
+  const Tensor x = full({}, 3, {.requires_grad = true});
+  EXPECT_EQ(sum(x, {0}).item<float>(), 3);
+  EXPECT_EQ(mean(x, {-1}, true).dim(), 0);
+  EXPECT_EQ(max(x, 0).indices.item<std::int64_t>(), 0);
+  min(x, -1, true).values.backward();
+  EXPECT_EQ(x.grad().item<float>(), 1);
+  EXPECT_ERROR(InvalidArgument, "dimension 1", sum(x, {1}));
+}
+
 TEST(SumOfSquares, OfFloatsIsAddedUpInDouble) {
   EXPECT_NEAR(autograd::sum_of_squares(full({1 << 20}, 0.1)), (1 << 20) * 0.01,
               1e-2);

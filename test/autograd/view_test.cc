@@ -114,6 +114,11 @@ TEST(Index, NumbersAndSlicesMakeViews) {
   EXPECT_THROW(x.index({0, 0, 0, 0}), InvalidArgument);
 }
 
+TEST(Index, HasOneEllipsisAtMost) {
+  EXPECT_ERROR(InvalidArgument, "more than one ellipsis",
+               numbers({2, 3}).index({kEllipsis, kEllipsis, 0}));
+}
+
 TEST(Index, TensorsPickElements) {
   const Tensor x = numbers({2, 3, 4});
   const auto i64 = [](const std::vector<std::int64_t>& v, const Dims& sizes) {
