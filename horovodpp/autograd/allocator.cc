@@ -1,5 +1,7 @@
 #include "horovodpp/autograd/allocator.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -110,6 +112,10 @@ class LargeCache {
     return true;
   }
 
+  // For the time of a fork, so that no other thread is at work in here then.
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
+  void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
+
   void drain() {
     std::array<std::vector<void*>, 256> old;
     {
@@ -128,9 +134,20 @@ class LargeCache {
   std::size_t cached_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+LargeCache& large_cache();
+
+void lock_large_cache() ABSL_NO_THREAD_SAFETY_ANALYSIS { large_cache().lock(); }
+void unlock_large_cache() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  large_cache().unlock();
+}
+
 // Never destroyed: tensors in static variables outlive every static.
 LargeCache& large_cache() {
-  static auto* cache = new LargeCache;
+  static auto* cache = [] {
+    auto* made = new LargeCache;
+    ::pthread_atfork(lock_large_cache, unlock_large_cache, unlock_large_cache);
+    return made;
+  }();
   return *cache;
 }
 

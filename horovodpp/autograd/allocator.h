@@ -6,7 +6,8 @@
 //   hvd::autograd::MemoryStats now =
 //       hvd::autograd::cpu_allocator().stats();   // now.peak_bytes
 //
-// Thread-safe; memory may be freed on another thread than it was taken on.
+// Thread-safe; memory may be freed on another thread than it was taken on, and
+// the child of a fork can have some, whatever other threads were at.
 #pragma once
 
 #include <cstddef>
