@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -77,17 +76,6 @@ Checkpoint::Settings all_settings(const TrainerOptions& options) {
   return settings;
 }
 
-// How long the first `lines` lines of a file are; without one that is cut off.
-std::uintmax_t bytes_of_lines(const std::string& path, std::int64_t lines) {
-  std::ifstream file(path);
-  std::uintmax_t bytes = 0;
-  std::string line;
-  for (; lines > 0 && std::getline(file, line) && !file.eof(); --lines) {
-    bytes += line.size() + 1;
-  }
-  return bytes;
-}
-
 double reduce(double value, const std::string& name, hvd::ReduceOp op) {
   hvd::throw_if_error(hvd::allreduce_(hvd::TensorView::of(&value, {1}),
                                       {.name = name, .op = op}));
@@ -95,63 +83,6 @@ double reduce(double value, const std::string& name, hvd::ReduceOp op) {
 }
 
 }  // namespace
-
-void add_options(CLI::App& app, TrainerOptions& options) {
-  app.add_option("--epochs", options.epochs, "times to go through the data")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--batch-size", options.batch_size, "items per step and rank")
-      ->check(CLI::PositiveNumber);
-  // Whose defaults are not known yet.
-  app.option_defaults()->always_capture_default(false);
-  const char* by_model = "; by default as suits the model";
-  app.add_option("--optimizer", options.optimizer,
-                 std::string("sgd, with momentum, or adamw") + by_model)
-      ->check(CLI::IsMember({"sgd", "adamw"}));
-  app.add_option("--learning-rate", options.learning_rate,
-                 std::string("step size after the warm-up; it falls to 0 along "
-                             "a cosine") +
-                     by_model)
-      ->check(CLI::PositiveNumber);
-  app.add_option("--weight-decay", options.weight_decay,
-                 std::string("of the optimizer") + by_model)
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--warmup-epochs", options.warmup_epochs,
-                 std::string("epochs, or parts of one, in which the learning "
-                             "rate rises along a line") +
-                     by_model)
-      ->check(CLI::NonNegativeNumber);
-  app.option_defaults()->always_capture_default();
-  app.add_option("--clip-norm", options.clip_norm,
-                 "bound on the norm of all gradients; 0: none")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options.seed, "of all random numbers");
-  app.add_option("--workers", options.workers,
-                 "threads of each rank that prepare batches")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--save", options.save,
-                 "write checkpoints to this file, after each epoch");
-  app.add_option("--save-every", options.save_every,
-                 "and after every so many steps; 0: not")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--resume", options.resume,
-                 "go on from this checkpoint, with the same options");
-  app.add_option("--loss-file", options.loss_file,
-                 "write the loss of every step, over all ranks, to this file");
-}
-
-void apply_recipe(const CLI::App& app, const Recipe& recipe,
-                  TrainerOptions& options) {
-  if (app.count("--optimizer") == 0) options.optimizer = recipe.optimizer;
-  if (app.count("--learning-rate") == 0) {
-    options.learning_rate = recipe.learning_rate;
-  }
-  if (app.count("--weight-decay") == 0) {
-    options.weight_decay = recipe.weight_decay;
-  }
-  if (app.count("--warmup-epochs") == 0) {
-    options.warmup_epochs = recipe.warmup_epochs;
-  }
-}
 
 double sum_over_ranks(double value, const std::string& name) {
   return reduce(value, name, hvd::ReduceOp::kSum);
@@ -190,25 +121,15 @@ Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
       *optimizer_, make_schedule(options, steps_));
   if (!options.save.empty()) Checkpoint::check_writable(options.save);
   if (!options.resume.empty()) checkpoint().load(options.resume);
-  if (hvd::rank() == 0 && !options.loss_file.empty()) open_losses();
-}
-
-void Trainer::open_losses() {
-  const std::string& path = options_.loss_file;
-  // A run that was killed may have come further than its checkpoint.
-  if (!options_.resume.empty() && std::filesystem::is_regular_file(path)) {
-    std::filesystem::resize_file(path,
-                                 bytes_of_lines(path, schedule_->num_steps()));
+  if (hvd::rank() == 0 && !options.loss_file.empty()) {
+    losses_ =
+        std::make_unique<LossFile>(options.loss_file, schedule_->num_steps());
   }
-  losses_.open(path, options_.resume.empty() ? std::ios::out : std::ios::app);
-  if (!losses_) throw std::runtime_error("cannot write '" + path + "'");
 }
 
 // The losses of its steps are never behind a checkpoint.
 void Trainer::save() {
-  if (losses_.is_open() && !losses_.flush()) {
-    throw std::runtime_error("cannot write '" + options_.loss_file + "'");
-  }
+  if (losses_ != nullptr) losses_->flush();
   if (!options_.save.empty()) checkpoint().save(options_.save);
 }
 
@@ -281,7 +202,7 @@ double Trainer::train_step(const hvd::data::Batch& batch) {
   const double value = static_cast<double>(loss.item<float>());
   if (!options_.loss_file.empty()) {
     const double mean = sum_over_ranks(value, "loss") / hvd::size();
-    if (hvd::rank() == 0) losses_ << std::hexfloat << mean << "\n";
+    if (losses_ != nullptr) losses_->add(mean);
   }
   return value;
 }

@@ -1,0 +1,58 @@
+#include "trainer_options.h"
+
+void add_options(CLI::App& app, TrainerOptions& options) {
+  app.add_option("--epochs", options.epochs, "times to go through the data")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", options.batch_size, "items per step and rank")
+      ->check(CLI::PositiveNumber);
+  // Whose defaults are not known yet.
+  app.option_defaults()->always_capture_default(false);
+  const char* by_model = "; by default as suits the model";
+  app.add_option("--optimizer", options.optimizer,
+                 std::string("sgd, with momentum, or adamw") + by_model)
+      ->check(CLI::IsMember({"sgd", "adamw"}));
+  app.add_option("--learning-rate", options.learning_rate,
+                 std::string("step size after the warm-up; it falls to 0 along "
+                             "a cosine") +
+                     by_model)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--weight-decay", options.weight_decay,
+                 std::string("of the optimizer") + by_model)
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--warmup-epochs", options.warmup_epochs,
+                 std::string("epochs, or parts of one, in which the learning "
+                             "rate rises along a line") +
+                     by_model)
+      ->check(CLI::NonNegativeNumber);
+  app.option_defaults()->always_capture_default();
+  app.add_option("--clip-norm", options.clip_norm,
+                 "bound on the norm of all gradients; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "of all random numbers");
+  app.add_option("--workers", options.workers,
+                 "threads of each rank that prepare batches")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--save", options.save,
+                 "write checkpoints to this file, after each epoch");
+  app.add_option("--save-every", options.save_every,
+                 "and after every so many steps; 0: not")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--resume", options.resume,
+                 "go on from this checkpoint, with the same options");
+  app.add_option("--loss-file", options.loss_file,
+                 "write the loss of every step, over all ranks, to this file");
+}
+
+void apply_recipe(const CLI::App& app, const Recipe& recipe,
+                  TrainerOptions& options) {
+  if (app.count("--optimizer") == 0) options.optimizer = recipe.optimizer;
+  if (app.count("--learning-rate") == 0) {
+    options.learning_rate = recipe.learning_rate;
+  }
+  if (app.count("--weight-decay") == 0) {
+    options.weight_decay = recipe.weight_decay;
+  }
+  if (app.count("--warmup-epochs") == 0) {
+    options.warmup_epochs = recipe.warmup_epochs;
+  }
+}
