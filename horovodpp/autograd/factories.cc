@@ -190,6 +190,13 @@ Tensor from_blob(void* data, const Dims& sizes, DType dtype,
     throw InvalidArgument(
         absl::StrCat("from_blob: ", std::string(status.message())));
   }
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if ((data == nullptr && sizes.product() != 0) ||
+      address % size_of(dtype) != 0) {
+    throw InvalidArgument(absl::StrCat(
+        "from_blob: wanted is memory for ", name_of(dtype), sizes.to_string(),
+        ", aligned for that, but it is at ", address));
+  }
   auto storage = autograd::Storage::borrow(
       data, static_cast<std::size_t>(sizes.product()) * size_of(dtype),
       Device::cpu(), std::move(release));

@@ -62,6 +62,8 @@ Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
 // A tensor on memory of somebody else's: contiguous, aligned for its dtype, and
 // valid until `release(data)` is called, once, when the last tensor on it is
 // gone.
+//   InvalidArgument  it is not aligned, or null for some elements; `release` is
+//                    not called
 Tensor from_blob(void* data, const autograd::Dims& sizes, DType dtype,
                  std::function<void(void*)> release = {});
 

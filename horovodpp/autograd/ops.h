@@ -191,6 +191,7 @@ namespace autograd {
 
 // The elements of x's memory that lie at `offset` after x's first one and on,
 // `strides` apart: what all views are made of.
+//   InvalidArgument  they are not all within that memory
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset);
 

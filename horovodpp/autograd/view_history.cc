@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
@@ -140,8 +142,45 @@ Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
   return slices;
 }
 
+namespace {
+
+// Whether there is memory of x's storage for every element.
+bool lies_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+                 std::int64_t offset) {
+  std::int64_t last = 0;
+  if (sizes.size() != strides.size() ||
+      __builtin_add_overflow(x.storage_offset(), offset, &last) || last < 0 ||
+      !sizes.to_shape().checked(size_of(x.dtype())).ok()) {
+    return false;
+  }
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    std::int64_t span = 0;
+    if (sizes[d] == 0) return true;
+    if (strides[d] < 0 ||
+        __builtin_mul_overflow(sizes[d] - 1, strides[d], &span) ||
+        __builtin_add_overflow(last, span, &last)) {
+      return false;
+    }
+  }
+  const std::size_t room = x.impl()->storage->bytes() / size_of(x.dtype());
+  return static_cast<std::size_t>(last) < room;
+}
+
+void check_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset) {
+  if (lies_within(x, sizes, strides, offset)) return;
+  throw InvalidArgument(
+      absl::StrCat("as_strided: sizes ", sizes.to_string(), " with strides ",
+                   strides.to_string(), " from element ", offset,
+                   " on are not within the memory of ", x.describe()));
+}
+
+}  // namespace
+
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset) {
+  check_defined(x, "as_strided");
+  check_within(x, sizes, strides, offset);
   Tensor result = make_view(x, sizes, strides, x.storage_offset() + offset);
   if (needs_grad(x)) set_history(result, as_strided_node(x, result));
   return result;

@@ -37,6 +37,14 @@ TEST(Factories, RefuseMalformedShapes) {
   EXPECT_ERROR(Error, "out of memory", empty({std::int64_t{1} << 57}));
 }
 
+TEST(Factories, FromBlobWantsMemoryThatIsThereAndAligned) {
+  alignas(8) char memory[16];
+  EXPECT_THROW(from_blob(nullptr, {2}, DType::kF32), InvalidArgument);
+  EXPECT_THROW(from_blob(memory + 2, {2}, DType::kF32), InvalidArgument);
+  EXPECT_EQ(from_blob(nullptr, {0}, DType::kF32).num_elements(), 0);
+  EXPECT_EQ(from_blob(memory + 2, {2}, DType::kF16).num_elements(), 2);
+}
+
 TEST(Factories, FromBlobBorrowsAndGivesBack) {
   float memory[4] = {1, 2, 3, 4};
   int released = 0;

@@ -265,5 +265,23 @@ TEST(Version, SetitemCountsAndExpMakesANewTensor) {
   EXPECT_NE(a.impl(), before);
 }
 
+TEST(AsStrided, StaysWithinTheMemoryOfItsTensor) {
+  const Tensor x = arange(0, 12, 1, {}).narrow(0, 2, 8);
+  EXPECT_EQ(autograd::as_strided(x, {2, 2}, {8, 1}, 0)
+                .select(0, 1)
+                .to_vector<float>(),
+            (std::vector<float>{10, 11}));
+  EXPECT_EQ(autograd::as_strided(x, {2}, {1}, -2).to_vector<float>(),
+            (std::vector<float>{0, 1}));
+  const std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_THROW(autograd::as_strided(x, {2, 3}, {8, 1}, 0), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(x, {1}, {1}, -3), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(x, {1}, {1}, huge), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(x, {3}, {huge}, 0), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(x, {2}, {-1}, 4), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(x, {2}, {1, 1}, 0), InvalidArgument);
+  EXPECT_THROW(autograd::as_strided(Tensor(), {2}, {1}, 0), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace hvd
