@@ -207,6 +207,21 @@ class Resume(unittest.TestCase):
         self.assertEqual(job.returncode, 1)
         self.assertIn("is of a run with ranks '2'", job.stderr)
 
+    def test_a_text_is_known_by_its_bytes_wherever_it_lies(self):
+        path = self.path("checkpoint")
+        texts = [self.path(name) for name in ("text", "same", "other")]
+        for text, byte in zip(texts, "aab", strict=True):
+            with open(text, "w", encoding="ascii") as file:
+                file.write("a" * 3000 + byte)
+        options = ["--width", "32", "--layers", "1", "--epochs", "1", "--batch-size",
+                   "4", "--validation", "0"]
+        self.finish("text", texts[0], *options, "--save", path)
+        self.finish("text", texts[1], *options, "--resume", path)
+        job = jobs.run(self.ranks, PROGRAMS["text"], texts[2], *options, "--resume",
+                       path)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("is of a run with text ", job.stderr)
+
     def test_a_file_of_something_else_is_told_to_be_no_checkpoint(self):
         path = self.path("tensors")
         with open(path, "wb") as file:
