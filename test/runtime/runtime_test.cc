@@ -371,6 +371,7 @@ TEST(Runtime, WhatIsHeldBackForCompanyStillRuns) {
   options.config.cycle_time = std::chrono::milliseconds(1);
   run_world(options, [](Runtime& job, LoopbackWorld&) {
     suite::reduces_every_dtype_by_every_op(job);
+    EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
     EXPECT_EQ(job.stop(), absl::OkStatus());
   });
 }
