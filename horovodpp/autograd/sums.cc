@@ -146,10 +146,10 @@ Ordered in_memory_order(const Tensor& x, const Dims& out_strides) {
 
 void add_sums(const Tensor& out, const Dims& out_strides, const Tensor& x,
               std::int64_t count) {
-  const auto [ordered, steps] = in_memory_order(x, out_strides);
+  const Ordered ordered = in_memory_order(x, out_strides);
   visit_arithmetic(x.dtype(), "sum", [&]<typename T>(TypeTag<T>) {
     if constexpr (sizeof(T) >= sizeof(float)) {
-      sum_into<T>(out, steps, ordered, count);
+      sum_into<T>(out, ordered.out_strides, ordered.x, count);
     }
   });
 }
