@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
@@ -185,9 +184,7 @@ Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
 
 Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
   const Tensor images = autograd::as_images(x, "adaptive_avg_pool2d");
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (size.height <= 0 || size.width <= 0 || size.height > kMost ||
-      size.width > kMost) {
+  if (!autograd::is_sound(size, 1)) {
     throw InvalidArgument(absl::StrCat("adaptive_avg_pool2d: size [",
                                        size.height, ",", size.width,
                                        "] is not positive, or not less than "

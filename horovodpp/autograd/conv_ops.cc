@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/conv_kernels.h"
@@ -8,6 +6,7 @@
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/spatial_ops.h"
+#include "horovodpp/autograd/windows.h"
 
 namespace hvd {
 namespace autograd {
@@ -154,14 +153,6 @@ Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given) {
   return out;
 }
 
-// Within this bound, sizes do not overflow.
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-
-bool sound(const Pair& pair, std::int64_t least) {
-  return pair.height >= least && pair.height <= kMost && pair.width >= least &&
-         pair.width <= kMost;
-}
-
 [[noreturn]] void throw_misfit(const Tensor& x, const Tensor& weight,
                                const Tensor& bias, const Conv2dOptions& o) {
   throw InvalidArgument(absl::StrCat(
@@ -188,8 +179,9 @@ ConvShape checked_shape(const Tensor& x, const Tensor& weight,
                     weight.size(0) % o.groups == 0 &&
                     (!bias.defined() || bias.sizes() == Dims({weight.size(0)}));
   if (!fits) throw_misfit(x, weight, bias, o);
-  if (!sound(o.stride, 1) || !sound(o.dilation, 1) || !sound(o.padding, 0) ||
-      !sound({weight.size(2), weight.size(3)}, 1)) {
+  if (!is_sound(o.stride, 1) || !is_sound(o.dilation, 1) ||
+      !is_sound(o.padding, 0) ||
+      !is_sound({weight.size(2), weight.size(3)}, 1)) {
     throw InvalidArgument(
         "conv2d: stride and dilation must be positive, padding not negative, "
         "and they and the kernel less than 2^31");

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-
 #include "horovodpp/autograd/half_loops.h"
 
 namespace hvd::autograd {

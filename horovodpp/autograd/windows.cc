@@ -30,15 +30,18 @@ std::int64_t count(const Line& line, bool ceil_mode) {
   return windows;
 }
 
-// Within these bounds nothing overflows.
 bool is_sound(const Line& line) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return line.kernel > 0 && line.kernel <= kMost && line.stride > 0 &&
-         line.stride <= kMost && line.dilation > 0 && line.dilation <= kMost &&
-         line.padding >= 0 && 2 * line.padding <= line.kernel;
+  return autograd::is_sound(line.kernel, 1) &&
+         autograd::is_sound(line.stride, 1) &&
+         autograd::is_sound(line.dilation, 1) && line.padding >= 0 &&
+         2 * line.padding <= line.kernel;
 }
 
 }  // namespace
+
+bool is_sound(std::int64_t number, std::int64_t least) {
+  return number >= least && number <= std::numeric_limits<std::int32_t>::max();
+}
 
 Pair count_windows(const Tensor& x, const PoolOptions& o,
                    const char* operation) {

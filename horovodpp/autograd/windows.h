@@ -1,5 +1,5 @@
 // The windows of a pooling operation along one dimension, and the checks that
-// poolings have in common.
+// poolings, and convolutions, have in common.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,13 @@
 #include "horovodpp/autograd/spatial_ops.h"
 
 namespace hvd::autograd {
+
+// Whether a kernel, stride, dilation, padding or size is `least` or more, and less
+// than 2^31: sizes that are computed from such numbers do not overflow.
+bool is_sound(std::int64_t number, std::int64_t least);
+inline bool is_sound(const Pair& pair, std::int64_t least) {
+  return is_sound(pair.height, least) && is_sound(pair.width, least);
+}
 
 // The elements [begin, end) of a dimension, and for how many the window counts:
 // padding may be among them.

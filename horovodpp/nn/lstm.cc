@@ -44,8 +44,9 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size,
   for (std::int64_t i = 0; i < options.num_layers; ++i) {
     const std::int64_t inputs = i == 0 ? input_size : directions_ * hidden_size;
     add_direction(absl::StrCat("l", i), inputs);
-    if (directions_ == 2)
+    if (directions_ == 2) {
       add_direction(absl::StrCat("l", i, "_reverse"), inputs);
+    }
   }
 }
 
