@@ -16,7 +16,12 @@ endif()
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(HVD_CCACHE ccache)
   if(HVD_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${HVD_CCACHE})
+    # What it has to overlook where headers are precompiled.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${HVD_CCACHE})
+    add_compile_options($<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang$<SEMICOLON>-fno-pch-timestamp>)
   endif()
 endif()
 
@@ -47,4 +52,10 @@ endif()
 if(HVD_SANITIZE)
   add_compile_options(${HVD_SANITIZER_FLAGS})
   add_link_options(${HVD_SANITIZER_FLAGS})
+endif()
+
+# Test programs are many, and link several times as fast with it.
+find_program(HVD_MOLD mold)
+if(HVD_MOLD AND HVD_BUILD_TESTS)
+  add_link_options(-fuse-ld=mold)
 endif()

@@ -24,6 +24,7 @@ function(hvd_layer name)
       absl::status absl::statusor absl::strings absl::str_format
       absl::flat_hash_map absl::flat_hash_set absl::core_headers
       Threads::Threads ${LAYER_USES})
+    hvd_precompile(hvd_${name} library)
     set_property(GLOBAL APPEND PROPERTY HVD_LAYERS ${name})
   endif()
 endfunction()

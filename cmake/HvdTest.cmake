@@ -1,6 +1,5 @@
-# hvd_unit_tests(<layer>): all test/<layer>/*_test.cc as one program labelled
-# `unit`. Each case is a ctest entry; under a sanitizer, where starting a program is
-# slow, the program is one.
+# hvd_unit_tests(<layer>): all test/<layer>/*_test.cc as one program labelled `unit`. Its
+# cases run in a process or, of the largest programs, in several at a time.
 # hvd_mpi_tests(<layer>): all test/<layer>/*_mpi_test.cc as one program, run under
 # mpirun with 1, 2, 3 and 4 ranks and labelled `mpi`. Its main is
 # test/support/mpi_main.cc.
@@ -26,11 +25,21 @@ if(HVD_SANITIZE STREQUAL "thread")
   endif()
 endif()
 
+# Programs whose own code computes so much that optimizing it pays.
+set(HVD_BUSY_TESTS collective_test collective_mpi_test coordinator_test)
+
 function(hvd_test_program name)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE hvd_compile_options horovodpp
     GTest::gtest GTest::gmock)
+  if(name IN_LIST HVD_BUSY_TESTS)
+    target_compile_options(${name} PRIVATE -O1)
+    hvd_precompile(${name} busy_test)
+  else()
+    target_compile_options(${name} PRIVATE -O0)
+    hvd_precompile(${name} test)
+  endif()
 endfunction()
 
 function(hvd_unit_tests layer)
@@ -43,19 +52,30 @@ function(hvd_unit_tests layer)
   endif()
 endfunction()
 
-# hvd_register_cases(<program> <name> <label>): ctest entries <name>.<case>, or, under
-# a sanitizer, <name>.
+# Programs whose cases are dealt out to as many processes.
+set(HVD_SHARDS_autograd_test 4)
+set(HVD_SHARDS_collective_test 2)
+set(HVD_SHARDS_runtime_test 4)
+
+# hvd_register_cases(<program> <name> <label>): the ctest entry <name>, or entries <name>.1
+# to <name>.<n>, one for each process.
 function(hvd_register_cases program name label)
-  set(test ${HVD_TEST_PREFIX}${name})
-  if(HVD_SANITIZE)
+  set(shards 1)
+  if(DEFINED HVD_SHARDS_${program})
+    set(shards ${HVD_SHARDS_${program}})
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    set(test ${HVD_TEST_PREFIX}${name})
+    if(shards GREATER 1)
+      string(APPEND test .${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
     add_test(NAME ${test}
       COMMAND ${HVD_TEST_LAUNCHER} $<TARGET_FILE:${program}> --gtest_brief=1)
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1800
-      ENVIRONMENT "${HVD_TEST_ENVIRONMENT}")
-  else()
-    gtest_discover_tests(${program} TEST_PREFIX "${test}." DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS ${label} TIMEOUT 300)
-  endif()
+    # What is long starts first.
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1800 COST ${shards}
+      ENVIRONMENT "${HVD_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 function(hvd_mpi_tests layer)
@@ -79,6 +99,6 @@ endfunction()
 
 # More ranks than cores, and root in a container, are normal for a test.
 function(hvd_mpi_test_properties test ranks)
-  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS ${ranks}
+  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS ${ranks}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
 endfunction()

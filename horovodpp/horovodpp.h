@@ -1,6 +1,8 @@
 // All of horovodpp: one include.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include "horovodpp/autograd/autograd.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
@@ -20,3 +22,4 @@
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/version.h"

@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <initializer_list>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodrun/environment.h"
+#include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/node_settings.h"
 #include "horovodrun/process.h"
 #include "horovodrun/send_report.h"
@@ -50,7 +52,8 @@ void print_settings(const Node& node, const Environment& settings) {
   std::fputs(text.c_str(), stderr);
 }
 
-// The environment of the command: that of mpirun, and what the node needs.
+// The environment of the command: that of mpirun without what is the agent's
+// alone, and what the node needs.
 Environment command_environment(const Environment& present, bool verbose) {
   const Node node = {
       .ranks = number_in(present,
@@ -61,6 +64,7 @@ Environment command_environment(const Environment& present, bool verbose) {
       number_in(present, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}, 0);
   if (verbose && local_rank == 0) print_settings(node, settings);
   Environment environment = present;
+  environment.erase(kTokenVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -76,19 +80,27 @@ int meaning_of(int signal, bool under_hydra) {
   return signal;
 }
 
-// Waits for the supervisor; false if mpirun's daemon has ended before.
+// Waits for the supervisor, and passes signals on to it. `stopping` is called
+// when mpirun's daemon begins to end this rank, or has ended itself. False if it
+// has ended before.
 bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
-                         bool under_hydra, int* status) {
+                         bool under_hydra,
+                         const std::function<void()>& stopping, int* status) {
   const sigset_t set = signal_set(kSignals);
   const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   while (waitpid(supervisor, status, WNOHANG) == 0) {
-    if (parent.ended()) return false;
+    if (parent.ended()) {
+      stopping();
+      return false;
+    }
     pollfd fds[] = {{signals, POLLIN, 0}, {parent.fd(), POLLIN, 0}};
     poll(fds, 2, parent.fd() < 0 ? kParentCheckMs : -1);
     signalfd_siginfo info;
     while (read(signals, &info, sizeof info) == sizeof info) {
       const int signal =
           meaning_of(static_cast<int>(info.ssi_signo), under_hydra);
+      const bool from_daemon = info.ssi_pid == static_cast<unsigned>(getppid());
+      if (info.ssi_signo == SIGTERM && from_daemon) stopping();
       if (signal != 0) kill(supervisor, signal);
     }
   }
@@ -116,22 +128,24 @@ int run_agent(const AgentOptions& options) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   adopt_orphans();
+  const auto token = present.find(kTokenVariable);
   const Supervision supervision = {
       .rank = rank,
       .parent = getpid(),
-      .token = options.token,
+      .token = token == present.end() ? "" : token->second,
       .command = options.command,
       .environment = command_environment(present, options.verbose)};
+  const auto report = [&](Report::Kind kind, int pid, int value) {
+    send_report({.kind = kind, .rank = rank, .pid = pid, .value = value},
+                supervision.token);
+  };
   const sigset_t set = signal_set(kSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  send_report({.kind = Report::Kind::kStarted, .rank = rank, .pid = getpid()},
-              options.token);
+  report(Report::Kind::kStarted, getpid(), 0);
 
   const pid_t supervisor = fork();
   if (supervisor < 0) {
-    send_report(
-        {.kind = Report::Kind::kNotExecuted, .rank = rank, .value = errno},
-        options.token);
+    report(Report::Kind::kNotExecuted, 0, errno);
     return 0;
   }
   if (supervisor == 0) {
@@ -141,14 +155,19 @@ int run_agent(const AgentOptions& options) {
   }
   int status = 0;
   const bool under_hydra = present.contains("HYDI_CONTROL_FD");
-  if (!wait_for_supervisor(supervisor, parent, under_hydra, &status)) return 1;
+  const auto stopping = [&] { report(Report::Kind::kStopping, getpid(), 0); };
+  if (!wait_for_supervisor(supervisor, parent, under_hydra, stopping,
+                           &status)) {
+    // Nobody else is left to clear up here.
+    kill_descendants();
+    remove_mpi_leftovers(present);
+    remove_daemon_leftovers(present);
+    return 1;
+  }
   if (WIFSIGNALED(status)) {
     kill_descendants();
-    send_report({.kind = Report::Kind::kKilled,
-                 .rank = rank,
-                 .pid = supervisor,
-                 .value = WTERMSIG(status)},
-                options.token);
+    remove_mpi_leftovers(present);
+    report(Report::Kind::kKilled, supervisor, WTERMSIG(status));
   }
   return 0;
 }

@@ -14,7 +14,6 @@
 namespace hvd::launcher {
 
 struct AgentOptions {
-  std::string token;  // Marks the reports of this job.
   bool verbose = false;
   std::vector<std::string> command;
 };
@@ -24,7 +23,8 @@ struct AgentOptions {
 // SIGABRT for SIGTERM; SIGHUP and SIGQUIT become SIGTERM.
 int signal_through_mpirun(int signal);
 
-// Runs the command to its end and returns the exit code for mpirun.
+// Runs the command to its end and returns the exit code for mpirun. What marks
+// its reports is in the environment (kTokenVariable).
 int run_agent(const AgentOptions& options);
 
 }  // namespace hvd::launcher

@@ -1,11 +1,16 @@
 #include "horovodrun/arguments.h"
 
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,7 +30,7 @@ struct RawOptions {
   std::string hostfile;
   bool verbose = false;
   bool version = false;
-  int start_timeout = 30;
+  std::string start_timeout;
   std::string mpi_arguments;
   std::string output_filename;
   std::vector<std::string> network_interfaces;
@@ -86,8 +91,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
                "Show the mpirun command and the environment it gets");
   app.add_flag("-v,--version", raw.version, "Print the version");
   app.add_option("--start-timeout", raw.start_timeout,
-                 "Seconds within which every rank must have started; default "
-                 "HOROVOD_START_TIMEOUT, else 30")
+                 "Seconds, such as 2.5, within which every rank must have "
+                 "started; default HOROVOD_START_TIMEOUT, else 30")
       ->type_name("SECONDS");
   app.add_option(
          "--mpi-args", raw.mpi_arguments,
@@ -130,15 +135,29 @@ absl::StatusOr<size_t> split_off_options(const CLI::App& app,
   return std::min(i, words.size());
 }
 
+// No list of hosts is so long, but a device may be endless.
+constexpr std::size_t kMaxHostfileBytes = 64 << 20;
+
 absl::StatusOr<std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  const auto refusal = [&](const std::string& why) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot read the hostfile '", path,
-                     "'; it needs lines like 'worker-0 slots=2'"));
+        absl::StrCat("cannot read the hostfile '", path, "': ", why,
+                     "; it needs lines like 'worker-0 slots=2'"));
+  };
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return refusal(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) return refusal("it is a folder");
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::string piece(1 << 16, '\0');
+  while (file && text.size() <= kMaxHostfileBytes) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
   }
-  return text.str();
+  if (!file.eof()) {
+    return refusal(file ? "it is too long" : std::strerror(errno));
+  }
+  return text;
 }
 
 absl::StatusOr<std::vector<Host>> read_hosts(const RawOptions& raw) {
@@ -148,21 +167,34 @@ absl::StatusOr<std::vector<Host>> read_hosts(const RawOptions& raw) {
   return parse_hostfile(text);
 }
 
-absl::Status read_start_timeout(const Environment& environment, int* seconds) {
+// `text` is what `source` says.
+absl::StatusOr<std::chrono::milliseconds> parse_start_timeout(
+    const std::string& text, const std::string& source) {
+  double seconds = 0;
+  if (!absl::SimpleAtod(text, &seconds) || !(seconds >= 0.001) ||
+      seconds > kMaxSeconds) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the start timeout (", source, ") is '", text,
+        "'; give a number of seconds above 0 and up to ", kMaxSeconds));
+  }
+  return std::chrono::milliseconds(std::llround(1000 * seconds));
+}
+
+absl::StatusOr<std::chrono::milliseconds> read_start_timeout(
+    const RawOptions& raw, const Environment& environment) {
+  if (!raw.start_timeout.empty()) {
+    return parse_start_timeout(raw.start_timeout, "--start-timeout");
+  }
   const auto found = environment.find("HOROVOD_START_TIMEOUT");
   if (found == environment.end() || found->second.empty()) {
-    return absl::OkStatus();
+    return std::chrono::seconds(30);
   }
-  if (!absl::SimpleAtoi(found->second, seconds)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("HOROVOD_START_TIMEOUT is '", found->second,
-                     "'; give a whole number of seconds"));
-  }
-  return absl::OkStatus();
+  return parse_start_timeout(found->second, "HOROVOD_START_TIMEOUT");
 }
 
 absl::StatusOr<Arguments> checked(const RawOptions& raw,
-                                  std::vector<std::string> command) {
+                                  std::vector<std::string> command,
+                                  const Environment& environment) {
   if (!raw.ranks) {
     return absl::InvalidArgumentError(
         "say how many ranks to start, as in horovodrun -np 2 ./train");
@@ -175,17 +207,11 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
     return absl::InvalidArgumentError(absl::StrCat(
         "-np is ", *raw.ranks, "; give a number from 1 to ", kMaxRanks));
   }
-  if (raw.start_timeout < 1 || raw.start_timeout > kMaxSeconds) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the start timeout is ", raw.start_timeout,
-        " s; give --start-timeout or HOROVOD_START_TIMEOUT a number "
-        "of seconds from 1 to ",
-        kMaxSeconds));
-  }
   Arguments arguments;
   arguments.ranks = *raw.ranks;
   arguments.verbose = raw.verbose;
-  arguments.start_timeout = std::chrono::seconds(raw.start_timeout);
+  HVD_ASSIGN_OR_RETURN(arguments.start_timeout,
+                       read_start_timeout(raw, environment));
   arguments.output_filename = raw.output_filename;
   arguments.network_interfaces = raw.network_interfaces;
   arguments.settings = raw.settings;
@@ -213,7 +239,6 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
   options.resize(split);
   std::reverse(options.begin(), options.end());
 
-  HVD_RETURN_IF_ERROR(read_start_timeout(environment, &raw.start_timeout));
   Arguments arguments;
   try {
     app.parse(std::move(options));
@@ -228,7 +253,7 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
     arguments.answer = HVD_VERSION "\n";
     return arguments;
   }
-  return checked(raw, std::move(command));
+  return checked(raw, std::move(command), environment);
 }
 
 absl::StatusOr<std::vector<std::string>> split_words(const std::string& text) {

@@ -18,7 +18,7 @@ struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
   bool verbose = false;
-  std::chrono::seconds start_timeout{30};
+  std::chrono::milliseconds start_timeout{30000};
   std::vector<std::string> mpi_arguments;
   std::string output_filename;                  // Empty: not asked for.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.

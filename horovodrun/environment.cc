@@ -31,6 +31,26 @@ bool is_exportable(const std::string& name) {
   return !absl::EndsWith(name, "CUDA_VISIBLE_DEVICES");
 }
 
+// What mpirun and its daemons tell a rank about itself and the job, and not what
+// the user has set for MPI.
+bool says_what_rank_it_is(const std::string& name, const std::string& value) {
+  for (const char* prefix :
+       {"OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte_", "PMIX_", "PMI_",
+        "HYDI_", "MPI_LOCAL"}) {
+    if (absl::StartsWith(name, prefix)) return true;
+  }
+  for (const char* mine :
+       {"OMPI_APP_CTX_NUM_PROCS", "OMPI_ARGV", "OMPI_COMMAND",
+        "OMPI_FILE_LOCATION", "OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX",
+        "OMPI_UNIVERSE_SIZE", "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
+        "OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
+        "HOROVODPP_LAUNCHER"}) {
+    if (name == mine) return true;
+  }
+  // Of a job on one host.
+  return absl::EndsWith(name, "_tcp_if_include") && value == "lo";
+}
+
 }  // namespace
 
 Environment current_environment() {
@@ -42,6 +62,18 @@ Environment current_environment() {
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
+}
+
+Environment outside_of_jobs(const Environment& environment) {
+  if (!environment.contains("OMPI_COMM_WORLD_RANK") &&
+      !environment.contains("HYDI_CONTROL_FD")) {
+    return environment;
+  }
+  Environment outside = environment;
+  std::erase_if(outside, [](const auto& variable) {
+    return says_what_rank_it_is(variable.first, variable.second);
+  });
+  return outside;
 }
 
 std::vector<std::string> to_strings(const Environment& environment) {

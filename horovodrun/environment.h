@@ -16,6 +16,10 @@ using Environment = std::map<std::string, std::string>;
 // A copy of this process' environment.
 Environment current_environment();
 
+// Of a rank of a job: without what says so, so that it can start a job of its
+// own, which mpirun would refuse. Any other environment as it is.
+Environment outside_of_jobs(const Environment& environment);
+
 // "NAME=value", one for each variable, in the order of the names.
 std::vector<std::string> to_strings(const Environment& environment);
 

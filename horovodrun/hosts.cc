@@ -19,10 +19,11 @@ namespace {
 constexpr int kMaxSlots = 1 << 20;
 
 bool is_host_name(absl::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
-           c == '.' || c == '-';
-  });
+  return !name.empty() && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                  c == '_' || c == '.' || c == '-';
+         });
 }
 
 bool parse_slots(absl::string_view text, int* slots) {

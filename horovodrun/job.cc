@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
+#include "horovodrun/mpi_leftovers.h"
+#include "horovodrun/output_pump.h"
 #include "horovodrun/process.h"
 #include "horovodrun/stderr_filter.h"
 
@@ -29,19 +32,14 @@ const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
 // For what mpirun's processes still have to write after it has ended.
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
-void write_all(int fd, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = write(fd, text.data() + done, text.size() - done);
-    if (count > 0) {
-      done += static_cast<size_t>(count);
-    } else if (errno == EAGAIN) {
-      pollfd poll_fd = {fd, POLLOUT, 0};
-      poll(&poll_fd, 1, -1);
-    } else if (errno != EINTR) {
-      return;  // Nobody reads any more.
-    }
-  }
+// A pipe of which this process reads one end and mpirun writes the other.
+bool make_pipe(int* here, int* there) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  *here = ends[0];
+  *there = ends[1];
+  return true;
 }
 
 class RunningJob {
@@ -49,7 +47,9 @@ class RunningJob {
   explicit RunningJob(const Job& job)
       : job_(job),
         reports_(job.token),
-        watch_(job.arguments.ranks, job.arguments.start_timeout,
+        watch_({.ranks = job.arguments.ranks,
+                .start_timeout = job.arguments.start_timeout,
+                .hosts = job.arguments.hosts},
                Clock::steady().now()),
         host_name_(host_name()) {}
 
@@ -58,12 +58,15 @@ class RunningJob {
 
  private:
   bool read_output();
+  bool read_errors();
   void read_signals();
   void reap();
   void pass_on(int signal);
   void take_action();
   void wait(Clock::TimePoint deadline);
   void finish();
+  void drain();
+  Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
   ReportFilter reports_;
@@ -71,9 +74,15 @@ class RunningJob {
   JobWatch watch_;
   const std::string host_name_;
   int signals_ = -1;
-  int output_ = -1;  // What mpirun writes to standard error; -1: at its end.
+  // What mpirun writes; -1: at its end.
+  int output_ = -1;
+  int errors_ = -1;
+  OutputPump shown_output_{STDOUT_FILENO};
+  OutputPump shown_errors_{STDERR_FILENO};
+  bool is_impatient_ = false;  // The user has asked for the end.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
+  bool mpirun_was_killed_ = false;
 };
 
 absl::Status RunningJob::start() {
@@ -83,21 +92,25 @@ absl::Status RunningJob::start() {
   const sigset_t set = signal_set(without_ignored(kSignals));
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  int ends[2];
-  if (signals_ < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+  int output = -1;
+  int errors = -1;
+  if (signals_ < 0 || !make_pipe(&output_, &output) ||
+      !make_pipe(&errors_, &errors)) {
     return errno_error("cannot watch over mpirun");
   }
   Environment environment = job_.command.added;
   environment.insert(job_.environment.begin(), job_.environment.end());
-  // SIGTERM, so that mpirun ends its ranks on all hosts and clears up.
+  // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it
+  // then writes to nobody must not end it before.
   const Spawned spawned =
       spawn(job_.command.argv, {.environment = std::move(environment),
-                                .stderr_fd = ends[1],
+                                .stdout_fd = output,
+                                .stderr_fd = errors,
                                 .death_signal = SIGTERM,
+                                .ignores_sigpipe = true,
                                 .mask = signal_set(kKeptFromMpirun)});
-  close(ends[1]);
-  output_ = ends[0];
-  fcntl(output_, F_SETFL, O_NONBLOCK);
+  close(output);
+  close(errors);
   if (spawned.error != 0) {
     return absl::InternalError(absl::StrCat("cannot start ",
                                             job_.command.argv[0], ": ",
@@ -112,14 +125,27 @@ bool RunningJob::read_output() {
   char bytes[1 << 16];
   const ssize_t count = read(output_, bytes, sizeof bytes);
   if (count < 0) return false;
+  if (count == 0) {
+    close(output_);
+    output_ = -1;
+  }
+  shown_output_.add({bytes, static_cast<size_t>(count)});
+  shown_output_.pump();
+  return output_ >= 0;
+}
+
+bool RunningJob::read_errors() {
+  char bytes[1 << 16];
+  const ssize_t count = read(errors_, bytes, sizeof bytes);
+  if (count < 0) return false;
   std::string text;
   std::vector<Report> reports;
   if (count > 0) {
     reports_.feed({bytes, static_cast<size_t>(count)}, &text, &reports);
   } else {
     reports_.finish(&text);
-    close(output_);
-    output_ = -1;
+    close(errors_);
+    errors_ = -1;
   }
   std::string shown;
   if (job_.arguments.verbose) {
@@ -128,11 +154,12 @@ bool RunningJob::read_output() {
     noise_.feed(text, &shown);
     if (count == 0) noise_.finish(&shown);
   }
-  write_all(STDERR_FILENO, shown);
+  shown_errors_.add(shown);
+  shown_errors_.pump();
   for (const Report& report : reports) {
     watch_.report_arrived(report, Clock::steady().now());
   }
-  return output_ >= 0;
+  return errors_ >= 0;
 }
 
 void RunningJob::read_signals() {
@@ -142,6 +169,7 @@ void RunningJob::read_signals() {
     if (signal == SIGCHLD) continue;
     pass_on(signal);
     if (signal != SIGUSR1 && signal != SIGUSR2) {
+      is_impatient_ = true;
       watch_.signal_arrived(signal, Clock::steady().now());
     }
   }
@@ -153,6 +181,7 @@ void RunningJob::reap() {
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid != mpirun_) continue;
     mpirun_ended_ = true;
+    mpirun_was_killed_ = WIFSIGNALED(status);
     watch_.mpirun_ended(status);
   }
 }
@@ -195,39 +224,75 @@ void RunningJob::wait(Clock::TimePoint deadline) {
   const Clock::TimePoint until =
       std::min(deadline, now + std::chrono::hours(1));
   const auto left = std::chrono::ceil<milliseconds>(until - now);
-  // A negative descriptor is not watched.
-  pollfd fds[] = {{signals_, POLLIN, 0}, {output_, POLLIN, 0}};
-  poll(fds, 2, static_cast<int>(std::max(milliseconds(0), left).count()));
+  // A negative descriptor is not watched. Reports are read even if nobody reads
+  // what comes with them.
+  pollfd fds[] = {{signals_, POLLIN, 0},
+                  {errors_, POLLIN, 0},
+                  {shown_output_.is_full() ? -1 : output_, POLLIN, 0},
+                  {shown_output_.awaited_fd(), POLLOUT, 0},
+                  {shown_errors_.awaited_fd(), POLLOUT, 0}};
+  poll(fds, std::size(fds),
+       static_cast<int>(std::max(milliseconds(0), left).count()));
+}
+
+// Reads what has come and shows what there is room for.
+void RunningJob::drain() {
+  shown_output_.pump();
+  shown_errors_.pump();
+  while (errors_ >= 0 && read_errors()) {
+  }
+  while (output_ >= 0 && !shown_output_.is_full() && read_output()) {
+  }
 }
 
 Verdict RunningJob::run() {
   while (!mpirun_ended_) {
     wait(watch_.deadline());
     // Reports first: what a signal means depends on which ranks run.
-    if (output_ >= 0) read_output();
+    drain();
     read_signals();
     reap();
     if (!mpirun_ended_) take_action();
   }
   finish();
-  return watch_.verdict(job_.arguments.command[0]);
+  return with_write_errors(watch_.verdict(job_.arguments.command[0]));
 }
 
 void RunningJob::finish() {
+  using std::chrono::milliseconds;
   // Agents end by themselves when mpirun has; they know best how to.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
-  while ((output_ >= 0 || !descendants().empty()) &&
-         Clock::steady().now() < deadline) {
-    wait(std::min(deadline,
-                  Clock::steady().now() + std::chrono::milliseconds(20)));
+  const auto anything_left = [&] {
+    return output_ >= 0 || errors_ >= 0 || !descendants().empty();
+  };
+  while (anything_left() && Clock::steady().now() < deadline) {
+    wait(std::min(deadline, Clock::steady().now() + milliseconds(20)));
+    drain();
     read_signals();
-    while (output_ >= 0 && read_output()) {
-    }
     reap();
   }
   kill_descendants();
-  while (output_ >= 0 && read_output()) {
+  if (mpirun_was_killed_) {
+    remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
+  drain();
+  // Whoever reads slowly shall have it all, unless the user has enough.
+  while ((shown_output_.awaited_fd() >= 0 || shown_errors_.awaited_fd() >= 0) &&
+         !is_impatient_) {
+    wait(Clock::TimePoint::max());
+    drain();
+    read_signals();
+  }
+}
+
+// Output that is lost is no success.
+Verdict RunningJob::with_write_errors(Verdict verdict) const {
+  const bool lost_output = shown_output_.error() != 0;
+  const int error = lost_output ? shown_output_.error() : shown_errors_.error();
+  if (error == 0 || verdict.exit_code != 0) return verdict;
+  return {1, absl::StrCat("horovodrun: cannot write to standard ",
+                          lost_output ? "output" : "error", ": ",
+                          std::strerror(error))};
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Job {
   std::string token;
 };
 
-// Runs the job to its end. What it writes to standard error appears on this
-// process' at once; the other two streams are mpirun's own. To be called once
+// Runs the job to its end. What it writes appears on this process' streams at
+// once; what it reads is mpirun's own. To be called once
 // in a process, which must have no other threads and no other children.
 //   Internal   mpirun cannot be started
 absl::StatusOr<Verdict> run_job(const Job& job);

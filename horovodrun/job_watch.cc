@@ -1,184 +1,240 @@
 #include "horovodrun/job_watch.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <csignal>
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
+#include <cstddef>
 
 namespace hvd::launcher {
 namespace {
 
-std::string describe_signal(int signal) {
-  return absl::StrCat("signal ", signal, " (", strsignal(signal), ")");
-}
+using Kind = Report::Kind;
 
-// The exit code of a shell whose command ended like this.
-int code_of(int wait_status) {
-  if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);
-  return WEXITSTATUS(wait_status);
+constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
+
+// A failure that the others have not made up for by going on without the rank.
+bool is_open_failure(const RankRecord& rank) {
+  return rank.failed() && !rank.is_lost;
 }
 
 }  // namespace
 
-JobWatch::JobWatch(int ranks, Clock::Duration start_timeout,
-                   Clock::TimePoint now)
-    : ranks_(static_cast<size_t>(ranks)),
-      start_timeout_(start_timeout),
-      deadline_(now + start_timeout) {}
+JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
+    : start_by_(now + options.start_timeout) {
+  record_.start_timeout = options.start_timeout;
+  record_.ranks.resize(static_cast<std::size_t>(options.ranks));
+  std::size_t next = 0;
+  for (const Host& host : options.hosts) {
+    for (int i = 0; i < host.slots && next < record_.ranks.size(); ++i) {
+      record_.ranks[next++].asked_host = host.name;
+    }
+  }
+}
 
-bool JobWatch::all(std::optional<Report> Rank::*what) const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) {
-    return (rank.*what).has_value();
-  });
+bool JobWatch::all_have_started() const {
+  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.started; });
+}
+
+bool JobWatch::all_have_ended() const {
+  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.ended; });
+}
+
+bool JobWatch::any_failure() const {
+  return std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.failed(); });
 }
 
 void JobWatch::end_by(Clock::TimePoint time) {
-  if (stage_ == Stage::kTerminating || stage_ == Stage::kKilled) return;
-  deadline_ = stage_ == Stage::kEnding ? std::min(deadline_, time) : time;
-  stage_ = Stage::kEnding;
+  if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
 }
 
 void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
-  if (static_cast<size_t>(report.rank) >= ranks_.size()) return;
-  Rank& rank = ranks_[static_cast<size_t>(report.rank)];
-  if (report.kind == Report::Kind::kStarted) {
-    rank.started = report;
-    if (stage_ == Stage::kStarting && all(&Rank::started)) {
-      stage_ = Stage::kRunning;
-      deadline_ = Clock::TimePoint::max();
-    }
+  if (report.kind == Kind::kHostLost) return host_lost(report, now);
+  if (static_cast<std::size_t>(report.rank) >= record_.ranks.size()) return;
+  RankRecord& rank = record_.ranks[static_cast<std::size_t>(report.rank)];
+  switch (report.kind) {
+    case Kind::kStarted:
+      rank.started = report;
+      if (all_have_started()) start_by_ = kNever;
+      break;
+    case Kind::kStopping:
+      if (!rank.ended) rank.stopped = true;
+      break;
+    case Kind::kNews:
+      if (report.news) news_arrived(rank, *report.news, now);
+      break;
+    default:
+      if (!rank.ended) {
+        rank.ended = report;
+        rank.ended_at = now;
+      }
+      if (all_have_ended()) end_by(now + kFarewell);
+  }
+  look(now);
+}
+
+void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
+                            Clock::TimePoint now) {
+  if (news.kind == RankNews::Kind::kHindered) {
+    // Which changes nothing about where it is.
+    rank.hindered = news;
     return;
   }
-  if (!rank.ended) rank.ended = report;
-  if (report.is_failure()) end_by(now + kGrace);
-  // mpirun does not always notice that its last rank has ended.
-  if (all(&Rank::ended)) end_by(now + kFarewell);
+  rank.news = news;
+  rank.told_at = now;
+  switch (news.kind) {
+    case RankNews::Kind::kJoining:
+      rank.was_connected = false;
+      break;
+    case RankNews::Kind::kConnected:
+      rank.was_connected = true;
+      break;
+    case RankNews::Kind::kBroken:
+      if (!rank.broken) rank.broken = news;
+      break;
+    case RankNews::Kind::kReforming:
+    case RankNews::Kind::kHindered:
+      break;
+    case RankNews::Kind::kReformed:
+      rank.broken.reset();
+      rank.hindered.reset();
+      rank.has_reformed = true;
+      for (const int lost : news.lost) {
+        if (static_cast<std::size_t>(lost) >= record_.ranks.size()) continue;
+        record_.ranks[static_cast<std::size_t>(lost)].is_lost = true;
+      }
+  }
+}
+
+// The ranks that were to run there end with it.
+void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
+  if (stage_ != Stage::kRunning) return;
+  bool any_started = false;
+  for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
+    RankRecord& rank = record_.ranks[i];
+    if (rank.asked_host != report.host || rank.ended) continue;
+    any_started = any_started || rank.started;
+    rank.ended = report;
+    rank.ended->rank = static_cast<int>(i);
+    rank.ended_at = now;
+  }
+  // mpirun starts no rank before it has reached every host.
+  if (any_failure() && !any_started) end_by(now);
+  if (all_have_ended()) end_by(now + kFarewell);
+  look(now);
 }
 
 void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
-  if (signal_ == 0 && first_failure() == nullptr && !start_timed_out_) {
+  if (record_.signal == 0 && !any_failure() && !record_.start_timed_out) {
     // Before a rank runs there is nothing that could need a moment.
     const bool any_runs =
-        std::any_of(ranks_.begin(), ranks_.end(),
-                    [](const Rank& rank) { return rank.started.has_value(); });
-    const bool all_run = stage_ != Stage::kStarting;
-    signal_ = signal;
-    end_by(all_run ? now + kGrace : any_runs ? now + kFarewell : now);
+        std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                    [](const RankRecord& rank) { return rank.started; });
+    record_.signal = signal;
+    end_by(all_have_started() ? now + kGrace
+           : any_runs         ? now + kTermination
+                              : now);
   } else {
     end_by(now);
   }
 }
 
-void JobWatch::mpirun_ended(int wait_status) { mpirun_status_ = wait_status; }
+void JobWatch::mpirun_ended(int wait_status) {
+  record_.mpirun_status = wait_status;
+}
+
+// Whether the rank is on its way to a job of those who are left, or in it.
+bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
+  if (rank.ended || rank.is_lost) return false;
+  if (rank.tells(RankNews::Kind::kReforming)) {
+    return now < rank.told_at + rank.news->patience + kGrace;
+  }
+  // Who has lost a peer again is about to tell what it makes of it.
+  return rank.tells(RankNews::Kind::kReformed) &&
+         std::none_of(record_.ranks.begin(), record_.ranks.end(),
+                      is_open_failure);
+}
+
+// Somebody waits in MPI for a rank that has ended before it came there.
+bool JobWatch::cannot_begin() const {
+  bool anybody_ended = false;
+  bool anybody_waits = false;
+  for (const RankRecord& rank : record_.ranks) {
+    if (rank.was_connected) return false;
+    anybody_ended = anybody_ended || rank.ended;
+    anybody_waits =
+        anybody_waits || (!rank.ended && rank.tells(RankNews::Kind::kJoining));
+  }
+  return anybody_ended && anybody_waits;
+}
+
+void JobWatch::look(Clock::TimePoint now) {
+  if (stage_ != Stage::kRunning) return;
+  if (cannot_begin()) {
+    record_.cannot_begin = true;
+    end_by(now);
+  }
+  bool trouble = false;
+  bool anybody_goes_on = false;
+  look_again_ = kNever;
+  for (const RankRecord& rank : record_.ranks) {
+    trouble = trouble || is_open_failure(rank) || rank.is_lost ||
+              (rank.broken && !rank.ended);
+    if (!goes_on(rank, now)) continue;
+    anybody_goes_on = true;
+    if (rank.tells(RankNews::Kind::kReforming)) {
+      look_again_ =
+          std::min(look_again_, rank.told_at + rank.news->patience + kGrace);
+    }
+  }
+  if (!trouble || anybody_goes_on) {
+    idle_since_.reset();
+  } else if (!idle_since_) {
+    idle_since_ = now;
+  }
+}
+
+std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
+  if (!idle_since_) return std::nullopt;
+  Clock::TimePoint end = *idle_since_ + kGraceOfTheLiving;
+  for (const RankRecord& rank : record_.ranks) {
+    if (!rank.failed() && !rank.is_lost) continue;
+    end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);
+  }
+  return end;
+}
+
+Clock::TimePoint JobWatch::deadline() const {
+  if (stage_ != Stage::kRunning) return end_by_;
+  return std::min(
+      {start_by_, end_by_, look_again_, end_of_grace().value_or(kNever)});
+}
 
 JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
-  if (now < deadline_) return Action::kWait;
-  if (stage_ == Stage::kStarting) start_timed_out_ = true;
-  if (stage_ == Stage::kStarting || stage_ == Stage::kEnding) {
-    stage_ = Stage::kTerminating;
-    deadline_ = now + kTermination;
-    return Action::kTerminate;
+  look(now);
+  if (stage_ == Stage::kKilled) return Action::kWait;
+  if (stage_ == Stage::kTerminating) {
+    if (now < end_by_) return Action::kWait;
+    stage_ = Stage::kKilled;
+    end_by_ = kNever;
+    return Action::kKill;
   }
-  stage_ = Stage::kKilled;
-  deadline_ = Clock::TimePoint::max();
-  return Action::kKill;
+  if (now < std::min({start_by_, end_by_, end_of_grace().value_or(kNever)})) {
+    return Action::kWait;
+  }
+  record_.start_timed_out = now >= start_by_ && record_.signal == 0;
+  record_.mpirun_was_ended = true;
+  stage_ = Stage::kTerminating;
+  end_by_ = now + (all_have_ended() ? kLastTermination : kTermination);
+  return Action::kTerminate;
 }
 
 std::vector<Report> JobWatch::running() const {
   std::vector<Report> reports;
-  for (const Rank& rank : ranks_) {
+  for (const RankRecord& rank : record_.ranks) {
     if (rank.started && !rank.ended) reports.push_back(*rank.started);
   }
   return reports;
-}
-
-const Report* JobWatch::first_failure() const {
-  const Report* first = nullptr;
-  for (const Rank& rank : ranks_) {
-    if (!rank.ended || !rank.ended->is_failure()) continue;
-    if (first == nullptr || rank.ended->time < first->time) {
-      first = &*rank.ended;
-    }
-  }
-  return first;
-}
-
-std::string JobWatch::missing_at_start() const {
-  std::string names;
-  int missing = 0;
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank].started) continue;
-    if (++missing <= 8) {
-      absl::StrAppend(&names, names.empty() ? "" : ", ", rank);
-    }
-  }
-  if (missing > 8) absl::StrAppend(&names, " and ", missing - 8, " more");
-  return absl::StrCat(missing > 1 ? "ranks " : "rank ", names);
-}
-
-Verdict JobWatch::failure_verdict(const Report& failure,
-                                  const std::string& program) const {
-  std::string line =
-      absl::StrCat("rank ", failure.rank, " on host '", failure.host, "' ");
-  if (failure.kind == Report::Kind::kNotExecuted) {
-    return {failure.value == ENOENT ? 127 : 126,
-            absl::StrCat(line, "cannot execute '", program,
-                         "': ", std::strerror(failure.value))};
-  }
-  absl::StrAppend(&line, "(pid ", failure.pid, ") ");
-  if (failure.kind == Report::Kind::kKilled) {
-    return {128 + failure.value, absl::StrCat(line, "was killed by ",
-                                              describe_signal(failure.value))};
-  }
-  return {failure.value,
-          absl::StrCat(line, "exited with code ", failure.value)};
-}
-
-Verdict JobWatch::mpirun_verdict() const {
-  const auto lost = std::find_if(ranks_.begin(), ranks_.end(),
-                                 [](const Rank& rank) { return !rank.ended; });
-  if (lost == ranks_.end()) return {};
-  const int code = std::max(1, code_of(mpirun_status_));
-  std::string line =
-      WIFSIGNALED(mpirun_status_)
-          ? absl::StrCat("mpirun was killed by ",
-                         describe_signal(WTERMSIG(mpirun_status_)))
-          : absl::StrCat("mpirun ended with code ",
-                         WEXITSTATUS(mpirun_status_));
-  absl::StrAppend(&line, " before rank ", lost - ranks_.begin());
-  if (!lost->started) return {code, absl::StrCat(line, " had started")};
-  return {code, absl::StrCat(line, " on host '", lost->started->host,
-                             "' had told how it ended")};
-}
-
-Verdict JobWatch::verdict(const std::string& program) const {
-  Verdict verdict;
-  const Report* failure = first_failure();
-  if (signal_ != 0) {
-    if (failure == nullptr && all(&Rank::ended)) return {};
-    verdict = {128 + signal_,
-               absl::StrCat("stopped by ", describe_signal(signal_))};
-  } else if (failure != nullptr) {
-    verdict = failure_verdict(*failure, program);
-  } else if (start_timed_out_) {
-    const auto seconds =
-        std::chrono::duration_cast<std::chrono::seconds>(start_timeout_);
-    verdict = {1,
-               absl::StrCat(missing_at_start(), " did not start within ",
-                            seconds.count(),
-                            " s; check that every host can be reached and has "
-                            "horovodrun at the same path as here, or raise "
-                            "--start-timeout")};
-  } else {
-    verdict = mpirun_verdict();
-  }
-  if (!verdict.line.empty()) {
-    verdict.line = absl::StrCat("horovodrun: ", verdict.line);
-  }
-  return verdict;
 }
 
 }  // namespace hvd::launcher

@@ -1,9 +1,11 @@
-// The judge of a job: what has happened to the ranks so far, what is to be done
-// about it and when, and in the end the exit code and the last line.
+// The watch over a job: what has happened to the ranks so far, what is to be
+// done about it and when, and in the end the verdict.
 //
 // Ranks that learn of a peer's failure need a moment to say what it means for
-// them, so a failure starts a grace period. After it mpirun is told to end, and
-// what is left a little later is killed: less than ten seconds in all.
+// them, so a failure starts a grace period. Who re-forms the job (Runtime::reform)
+// is left alone, for as long as it likes: the grace period runs only while
+// nobody does. After it mpirun is told to end, and what is left a little later
+// is killed.
 //
 // A state machine without clock or I/O. Not thread-safe.
 #pragma once
@@ -14,14 +16,12 @@
 #include <vector>
 
 #include "horovodpp/core/clock.h"
+#include "horovodrun/hosts.h"
+#include "horovodrun/job_record.h"
 #include "horovodrun/report.h"
+#include "horovodrun/verdict.h"
 
 namespace hvd::launcher {
-
-struct Verdict {
-  int exit_code = 0;
-  std::string line;  // Without newline; empty: nothing to say.
-};
 
 class JobWatch {
  public:
@@ -31,12 +31,23 @@ class JobWatch {
     kKill,       // End every process.
   };
 
-  static constexpr std::chrono::milliseconds kGrace{5000};
-  static constexpr std::chrono::milliseconds kTermination{2500};
-  static constexpr std::chrono::milliseconds kFarewell{2000};
+  struct Options {
+    int ranks = 1;
+    Clock::Duration start_timeout{};  // Within which all ranks must start.
+    std::vector<Host> hosts{};        // Where they were asked to; empty: here.
+  };
 
-  // The job begins at `now`, and its ranks have `start_timeout` to start.
-  JobWatch(int ranks, Clock::Duration start_timeout, Clock::TimePoint now);
+  // After a rank has failed.
+  static constexpr std::chrono::milliseconds kGrace{5000};
+  // After the job has broken for another reason: there may be much to save.
+  static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
+  static constexpr std::chrono::milliseconds kTermination{2500};
+  // For mpirun to see that its last rank has ended, which it sometimes does not,
+  // and then to end when it is told.
+  static constexpr std::chrono::milliseconds kFarewell{400};
+  static constexpr std::chrono::milliseconds kLastTermination{400};
+
+  JobWatch(const Options& options, Clock::TimePoint now);
 
   void report_arrived(const Report& report, Clock::TimePoint now);
 
@@ -51,38 +62,39 @@ class JobWatch {
   Action next_action(Clock::TimePoint now);
 
   // When to ask again although nothing happened.
-  Clock::TimePoint deadline() const { return deadline_; }
+  Clock::TimePoint deadline() const;
 
   // The agents that have started and whose command has not ended, as their
   // reports of the start.
   std::vector<Report> running() const;
 
   // To be asked after mpirun has ended. `program` is what the ranks ran.
-  Verdict verdict(const std::string& program) const;
+  Verdict verdict(const std::string& program) const {
+    return judge(record_, program);
+  }
 
  private:
-  struct Rank {
-    std::optional<Report> started;
-    std::optional<Report> ended;
-  };
+  enum class Stage { kRunning, kTerminating, kKilled };
 
-  bool all(std::optional<Report> Rank::*what) const;
+  bool all_have_ended() const;
+  bool all_have_started() const;
+  bool any_failure() const;
+  void news_arrived(RankRecord& rank, const RankNews& news,
+                    Clock::TimePoint now);
+  void host_lost(const Report& report, Clock::TimePoint now);
+  bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
+  bool cannot_begin() const;
   void end_by(Clock::TimePoint time);
-  const Report* first_failure() const;
-  std::string missing_at_start() const;
-  Verdict failure_verdict(const Report& failure,
-                          const std::string& program) const;
-  Verdict mpirun_verdict() const;
+  void look(Clock::TimePoint now);
+  std::optional<Clock::TimePoint> end_of_grace() const;
 
-  enum class Stage { kStarting, kRunning, kEnding, kTerminating, kKilled };
-
-  std::vector<Rank> ranks_;
-  Clock::Duration start_timeout_;
-  Stage stage_ = Stage::kStarting;
-  Clock::TimePoint deadline_;
-  bool start_timed_out_ = false;
-  int signal_ = 0;  // The user's first one; 0: none, or a rank failed earlier.
-  int mpirun_status_ = 0;
+  JobRecord record_;
+  Stage stage_ = Stage::kRunning;
+  Clock::TimePoint start_by_;
+  Clock::TimePoint end_by_ = Clock::TimePoint::max();
+  // Since when there has been trouble and nobody has gone on.
+  std::optional<Clock::TimePoint> idle_since_;
+  Clock::TimePoint look_again_ = Clock::TimePoint::max();
 };
 
 }  // namespace hvd::launcher

@@ -1,13 +1,15 @@
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
 #include "horovodrun/arguments.h"
@@ -15,29 +17,37 @@
 #include "horovodrun/job.h"
 #include "horovodrun/mpi_flavor.h"
 #include "horovodrun/mpirun_command.h"
+#include "horovodrun/node_keeper.h"
 #include "horovodrun/process.h"
+#include "horovodrun/random_token.h"
+#include "horovodrun/remote_shell.h"
+#include "horovodrun/report.h"
 
 namespace hvd::launcher {
 namespace {
 
 constexpr int kUsageError = 2;
 
-std::string own_path() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
-  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "horovodrun";
-}
-
-std::string random_token() {
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 4; ++i) absl::StrAppendFormat(&token, "%08x", device());
-  return token;
+// Whether the loopback interface can be used, under the name it has on Linux.
+bool loopback_is_up() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return false;
+  bool is_up = false;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    is_up =
+        is_up ||
+        (std::string(one->ifa_name) == "lo" && (one->ifa_flags & IFF_UP) != 0 &&
+         one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET);
+  }
+  freeifaddrs(all);
+  return is_up;
 }
 
 void print_plan(const MpirunCommand& command) {
   std::string text;
-  for (const std::string& variable : to_strings(command.added)) {
+  Environment shown = command.added;
+  shown.erase(kTokenVariable);
+  for (const std::string& variable : to_strings(shown)) {
     absl::StrAppend(&text, "horovodrun: ", variable, "\n");
   }
   absl::StrAppend(&text, "horovodrun: ", shell_quoted(command.argv), "\n");
@@ -45,18 +55,20 @@ void print_plan(const MpirunCommand& command) {
 }
 
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
-  const Environment environment = current_environment();
+  const Environment environment = outside_of_jobs(current_environment());
   HVD_ASSIGN_OR_RETURN(const Arguments arguments,
                        parse_arguments(words, environment));
   if (!arguments.answer.empty()) {
     std::fputs(arguments.answer.c_str(), stdout);
-    return 0;
+    if (std::fflush(stdout) == 0) return 0;
+    return errno_error("cannot write to standard output");
   }
   HVD_ASSIGN_OR_RETURN(const MpiFlavor flavor, installed_flavor());
   const Surroundings surroundings = {.agent = own_path(),
                                      .token = random_token(),
                                      .host_name = host_name(),
                                      .root = geteuid() == 0,
+                                     .has_loopback = loopback_is_up(),
                                      .environment = environment};
   HVD_ASSIGN_OR_RETURN(const MpirunCommand command,
                        mpirun_command(flavor, arguments, surroundings));
@@ -70,11 +82,10 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   return verdict.exit_code;
 }
 
-// --agent TOKEN [--verbose] -- COMMAND...
+// --agent [--verbose] -- COMMAND...
 int agent(const std::vector<std::string>& words) {
   AgentOptions options;
   size_t next = 1;
-  if (words.size() > next) options.token = words[next++];
   if (words.size() > next && words[next] == "--verbose") {
     options.verbose = true;
     ++next;
@@ -88,8 +99,22 @@ int agent(const std::vector<std::string>& words) {
   return run_agent(options);
 }
 
+// A descriptor that is opened later must not become a standard stream.
+void open_closed_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR));
+  }
+}
+
 int run(const std::vector<std::string>& words) {
+  open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
+  if (!words.empty() && words[0] == "--remote-shell") {
+    return run_remote_shell({words.begin() + 1, words.end()});
+  }
+  if (words.size() == 2 && words[0] == "--node") {
+    return run_node_keeper(words[1]);
+  }
   const absl::StatusOr<int> code = launch(words);
   if (code.ok()) return *code;
   std::fputs(

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -29,6 +31,18 @@ std::string segment_suffix(const Environment& environment) {
   return absl::StrFormat(".%u.%x.%u", geteuid(), job_id, rank);
 }
 
+// ompi.<host>.<user>, where all jobs on the host have theirs.
+bool is_folder_of_all(const std::string& name) {
+  return absl::StartsWith(name, "ompi.") &&
+         absl::EndsWith(name, absl::StrCat(".", geteuid()));
+}
+
+void remove_session(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  rmdir(folder.parent_path().c_str());  // Unless other jobs have theirs there.
+}
+
 }  // namespace
 
 void remove_mpi_leftovers(const Environment& environment,
@@ -47,6 +61,45 @@ void remove_mpi_leftovers(const Environment& environment,
   }
   closedir(entries);
   for (const std::string& path : paths) unlink(path.c_str());
+}
+
+void remove_mpirun_leftovers(pid_t mpirun, const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator entry(directory, error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (is_folder_of_all(entry->path().filename().string())) {
+      folders.push_back(entry->path());
+    }
+  }
+  for (const fs::path& folder : folders) {
+    remove_session(folder / absl::StrCat("pid.", mpirun));
+  }
+}
+
+void remove_daemon_leftovers(const Environment& environment) {
+  // .../ompi.<host>.<user>/<session>/<job>/<rank>
+  const auto found = environment.find("OMPI_FILE_LOCATION");
+  if (found == environment.end()) return;
+  const std::filesystem::path session =
+      std::filesystem::path(found->second).parent_path().parent_path();
+  const std::string name = session.filename().string();
+  if (is_folder_of_all(session.parent_path().filename().string()) &&
+      (absl::StartsWith(name, "pid.") || absl::StartsWith(name, "jf."))) {
+    remove_session(session);
+  }
+}
+
+std::string mpirun_directory(const Environment& environment) {
+  for (const char* name :
+       {"OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TEMP", "TMP"}) {
+    const auto found = environment.find(name);
+    if (found != environment.end() && !found->second.empty()) {
+      return found->second;
+    }
+  }
+  return "/tmp";
 }
 
 }  // namespace hvd::launcher

@@ -1,5 +1,6 @@
 #include "horovodrun/mpirun_command.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -8,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/remote_shell.h"
+#include "horovodrun/report.h"
 
 namespace hvd::launcher {
 namespace {
@@ -47,6 +50,33 @@ void add_open_mpi_settings(const Arguments& arguments,
           "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
       added.emplace(name, names);
     }
+  }
+}
+
+// Whether the user says which interfaces Open MPI's `part` is to use: it takes
+// one way to say so only.
+bool says_interfaces(const Arguments& arguments,
+                     const Surroundings& surroundings,
+                     const std::string& part) {
+  for (const char* how : {"_if_include", "_if_exclude"}) {
+    const std::string name = absl::StrCat(part, how);
+    if (surroundings.environment.contains(absl::StrCat("OMPI_MCA_", name)) ||
+        std::count(arguments.mpi_arguments.begin(),
+                   arguments.mpi_arguments.end(), name) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A job on this host is reached over its loopback, whatever becomes of its other
+// interfaces. (Open MPI 4 listens on all of them nevertheless.)
+void stay_on_this_host(const Arguments& arguments,
+                       const Surroundings& surroundings, Environment& added) {
+  if (!surroundings.has_loopback) return;
+  for (const char* part : {"oob_tcp", "btl_tcp"}) {
+    if (says_interfaces(arguments, surroundings, part)) continue;
+    added.emplace(absl::StrCat("OMPI_MCA_", part, "_if_include"), "lo");
   }
 }
 
@@ -106,8 +136,10 @@ absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
 
   MpirunCommand command;
   command.argv = {"mpirun", "-np", absl::StrCat(arguments.ranks)};
+  const bool is_local = all_local(hosts, surroundings.host_name);
   if (is_open_mpi(flavor)) {
     add_open_mpi_settings(arguments, surroundings, command.added);
+    if (is_local) stay_on_this_host(arguments, surroundings, command.added);
     add_open_mpi_options(flavor, arguments, hosts, command.argv);
   } else {
     HVD_RETURN_IF_ERROR(
@@ -121,9 +153,15 @@ absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
   }
   command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
   command.added["HOROVOD_LAUNCHER"] = "horovodrun";
+  command.added[kTokenVariable] = surroundings.token;
+  if (flavor == MpiFlavor::kOpenMpi4 && !is_local) {
+    const std::string agent =
+        remote_shell_agent(surroundings.agent, surroundings.environment);
+    if (!agent.empty()) command.added["OMPI_MCA_plm_rsh_agent"] = agent;
+  }
 
   // Open MPI carries the environment to its own host only; Hydra everywhere.
-  if (is_open_mpi(flavor) && !all_local(hosts, surroundings.host_name)) {
+  if (is_open_mpi(flavor) && !is_local) {
     Environment environment = command.added;
     environment.insert(surroundings.environment.begin(),
                        surroundings.environment.end());
@@ -132,7 +170,7 @@ absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
     }
   }
   append(command.argv, arguments.mpi_arguments);
-  append(command.argv, {surroundings.agent, "--agent", surroundings.token});
+  append(command.argv, {surroundings.agent, "--agent"});
   if (arguments.verbose) command.argv.push_back("--verbose");
   command.argv.push_back("--");
   append(command.argv, arguments.command);

@@ -14,10 +14,11 @@
 namespace hvd::launcher {
 
 struct Surroundings {
-  std::string agent;      // The path of horovodrun, equal on every host.
-  std::string token;      // What the agents mark their reports with.
-  std::string host_name;  // This host's.
-  bool root = false;      // Whether the user is root.
+  std::string agent;          // The path of horovodrun, equal on every host.
+  std::string token;          // What the agents mark their reports with.
+  std::string host_name;      // This host's.
+  bool root = false;          // Whether the user is root.
+  bool has_loopback = false;  // Whether there is an interface 'lo'.
   Environment environment;
 };
 
@@ -28,8 +29,9 @@ struct MpirunCommand {
 
 // Settings travel as environment variables where a flavor knows them, because
 // there an unknown one is ignored and an unknown flag is an error. Nothing that
-// the user's environment already sets is changed, except HOROVOD_SIZE and
-// HOROVOD_LAUNCHER.
+// the user's environment already sets is changed, except HOROVOD_SIZE,
+// HOROVOD_LAUNCHER and, so as to be told of hosts that are lost, Open MPI's choice
+// of a remote shell, which is started from ours.
 //   InvalidArgument   the flavor cannot do what the arguments ask
 absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
                                              const Arguments& arguments,

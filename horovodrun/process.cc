@@ -58,8 +58,10 @@ void reset_signals(const sigset_t& mask) {
 void become(char* const* argv, char** environment, const SpawnOptions& options,
             pid_t parent) {
   if (options.own_group) setpgid(0, 0);
+  if (options.stdout_fd >= 0) dup2(options.stdout_fd, STDOUT_FILENO);
   if (options.stderr_fd >= 0) dup2(options.stderr_fd, STDERR_FILENO);
   reset_signals(options.mask);
+  if (options.ignores_sigpipe) std::signal(SIGPIPE, SIG_IGN);
   if (options.death_signal != 0) {
     prctl(PR_SET_PDEATHSIG, options.death_signal);
     if (getppid() != parent) _exit(127);
@@ -96,6 +98,14 @@ std::multimap<pid_t, pid_t> children_by_parent() {
   }
   closedir(directory);
   return children;
+}
+
+// Empty: it is gone, or not ours to see.
+std::string program_of(const std::string& process) {
+  char path[4096];
+  const ssize_t size = readlink(absl::StrCat("/proc/", process, "/exe").c_str(),
+                                path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "";
 }
 
 }  // namespace
@@ -179,6 +189,13 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
+bool any_runs_this_program(const std::vector<pid_t>& pids) {
+  const std::string mine = program_of("self");
+  return std::any_of(pids.begin(), pids.end(), [&](pid_t pid) {
+    return !mine.empty() && program_of(absl::StrCat(pid)) == mine;
+  });
+}
+
 int kill_descendants() {
   int first_count = -1;
   for (;;) {
@@ -201,6 +218,11 @@ ParentWatch::~ParentWatch() {
 }
 
 bool ParentWatch::ended() const { return getppid() != parent_; }
+
+std::string own_path() {
+  const std::string path = program_of("self");
+  return path.empty() ? "horovodrun" : path;
+}
 
 std::string host_name() {
   char name[256] = {};

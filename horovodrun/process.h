@@ -15,10 +15,12 @@ namespace hvd::launcher {
 
 struct SpawnOptions {
   Environment environment{};
+  int stdout_fd = -1;      // -1: this process'.
   int stderr_fd = -1;      // -1: this process'.
   bool own_group = false;  // Lead a process group of its own.
   // What the child gets when this process dies; 0: nothing.
   int death_signal = 0;
+  bool ignores_sigpipe = false;
   sigset_t mask{};  // Signals the child starts with as blocked.
 };
 
@@ -28,7 +30,7 @@ struct Spawned {
 };
 
 // Starts argv[0], found on the PATH, and returns once it runs or has failed to.
-// All signals have their default action in the child.
+// All signals have their default action in the child, but for SIGPIPE if asked.
 Spawned spawn(const std::vector<std::string>& argv,
               const SpawnOptions& options);
 
@@ -46,6 +48,9 @@ void adopt_orphans();
 
 // All living descendants of this process, zombies excluded.
 std::vector<pid_t> descendants();
+
+// Whether any of these runs the program that this process runs.
+bool any_runs_this_program(const std::vector<pid_t>& pids);
 
 // Sends SIGKILL to all descendants until none is left that it may end, and
 // reaps those that are children of this process. Returns how many it found
@@ -69,6 +74,9 @@ class ParentWatch {
   const pid_t parent_;
   const int fd_;
 };
+
+// Where the program of this process lies.
+std::string own_path();
 
 // The name of this host.
 std::string host_name();

@@ -10,8 +10,9 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 4> kKindNames = {"started", "exited",
-                                                   "killed", "not-executed"};
+constexpr std::array<const char*, 7> kKindNames = {
+    "started",  "exited", "killed",   "not-executed",
+    "stopping", "news",   "host-lost"};
 
 }  // namespace
 
@@ -20,15 +21,17 @@ std::string report_marker(const std::string& token) {
 }
 
 std::string to_line(const Report& report, const std::string& token) {
-  return absl::StrCat(report_marker(token),
-                      kKindNames[static_cast<size_t>(report.kind)], " ",
-                      report.rank, " ", report.pid, " ", report.value, " ",
-                      report.time, " ", report.host.substr(0, 256), "\n");
+  return absl::StrCat(
+      report_marker(token), kKindNames[static_cast<size_t>(report.kind)], " ",
+      report.rank, " ", report.pid, " ", report.value, " ", report.time, " ",
+      report.host.substr(0, 256),
+      report.news ? absl::StrCat(" ", to_text(*report.news)) : "", "\n");
 }
 
 std::optional<Report> parse_report(absl::string_view fields) {
-  const std::vector<absl::string_view> words = absl::StrSplit(fields, ' ');
-  if (words.size() != 6) return std::nullopt;
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(fields, absl::MaxSplits(' ', 6));
+  if (words.size() < 6) return std::nullopt;
   Report report;
   size_t kind = 0;
   while (kind < kKindNames.size() && words[0] != kKindNames[kind]) ++kind;
@@ -41,6 +44,12 @@ std::optional<Report> parse_report(absl::string_view fields) {
     return std::nullopt;
   }
   report.host = std::string(words[5]);
+  if (words.size() > 6) report.news = parse_rank_news(words[6]);
+  const bool has_news = words.size() > 6;
+  if (has_news != (report.kind == Report::Kind::kNews) ||
+      has_news != report.news.has_value()) {
+    return std::nullopt;
+  }
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "horovodpp/core/rank_news.h"
 
 namespace hvd::launcher {
 
@@ -17,6 +18,10 @@ struct Report {
     kExited,       // `value` is the exit code.
     kKilled,       // `value` is the signal.
     kNotExecuted,  // `value` is the errno.
+    kStopping,     // mpirun ends the rank: what becomes of it is no cause.
+    kNews,         // The rank tells `news`.
+    kHostLost,  // There is no connection to `host` (any more); `value` is the
+                // exit code, or 128 + the signal, of what made it.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;
@@ -24,21 +29,25 @@ struct Report {
   int value = 0;
   std::int64_t time = 0;  // Of the host's clock, microseconds since 1970.
   std::string host{};
+  std::optional<RankNews> news{};
 
   bool is_failure() const {
     return kind == Kind::kKilled || kind == Kind::kNotExecuted ||
-           (kind == Kind::kExited && value != 0);
+           kind == Kind::kHostLost || (kind == Kind::kExited && value != 0);
   }
 
   friend bool operator==(const Report&, const Report&) = default;
 };
+
+// The environment variable that brings agents the token.
+inline constexpr char kTokenVariable[] = "HOROVODRUN_TOKEN";
 
 // What every report of a job begins with.
 std::string report_marker(const std::string& token);
 
 // The report as a line, marker and newline included; at most kMaxReportBytes.
 std::string to_line(const Report& report, const std::string& token);
-inline constexpr size_t kMaxReportBytes = 512;
+inline constexpr size_t kMaxReportBytes = kMaxRankNewsBytes + 512;
 
 // Reads what stands between the marker and the newline.
 std::optional<Report> parse_report(absl::string_view fields);

@@ -32,7 +32,7 @@ void send_report(Report report, const std::string& token) {
   report.time = std::chrono::duration_cast<std::chrono::microseconds>(
                     std::chrono::system_clock::now().time_since_epoch())
                     .count();
-  report.host = host_name();
+  if (report.host.empty()) report.host = host_name();
   const std::string line = to_line(report, token);
   wait_until_read(STDERR_FILENO);
   ssize_t count;

@@ -7,7 +7,7 @@
 
 namespace hvd::launcher {
 
-// Fills in time and host, and writes the report to standard error in one piece.
+// Fills in the time, and this host where none is named, and writes the report to standard error in one piece.
 void send_report(Report report, const std::string& token);
 
 }  // namespace hvd::launcher

@@ -10,6 +10,8 @@
 namespace hvd::launcher {
 namespace {
 
+constexpr size_t kMaxNoiseBytes = 512;
+
 // A line of noise, or as much of it as has arrived.
 struct Noise {
   size_t begin = 0;
@@ -55,7 +57,7 @@ std::optional<Noise> find_noise(absl::string_view text, size_t from,
     if (begin == absl::string_view::npos || begin < from) continue;
     const size_t newline = text.find('\n', at);
     if (newline == absl::string_view::npos) {
-      if (text.size() - begin > kMaxReportBytes) continue;
+      if (text.size() - begin > kMaxNoiseBytes) continue;
       return Noise{begin, text.size(), false};
     }
     if (absl::StrContains(text.substr(begin, newline - begin), pattern.later)) {

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "horovodrun/mpi_leftovers.h"
+#include "horovodrun/news_socket.h"
 #include "horovodrun/process.h"
 #include "horovodrun/send_report.h"
 
@@ -34,12 +36,14 @@ class Supervisor {
 
  private:
   void report(Report::Kind kind, int pid, int value) const;
+  void pass_on_news();
   void reap();
   void wait_for_event();
   void end_command();
 
   const Supervision& supervision_;
   const ParentWatch parent_;
+  NewsSocket news_;
   int signals_ = -1;
   pid_t command_ = -1;
   bool ended_ = false;
@@ -52,12 +56,21 @@ void Supervisor::report(Report::Kind kind, int pid, int value) const {
       supervision_.token);
 }
 
+void Supervisor::pass_on_news() {
+  for (const RankNews& news : news_.receive()) {
+    send_report(
+        {.kind = Report::Kind::kNews, .rank = supervision_.rank, .news = news},
+        supervision_.token);
+  }
+}
+
 void Supervisor::reap() {
   int status = 0;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid != command_ || ended_) continue;
     ended_ = true;
+    pass_on_news();  // Why it ended comes before that it did.
     if (WIFSIGNALED(status)) {
       report(Report::Kind::kKilled, pid, WTERMSIG(status));
     } else {
@@ -72,8 +85,11 @@ void Supervisor::wait_for_event() {
   auto wait = std::chrono::ceil<milliseconds>(
       std::min(kill_time_, now + std::chrono::hours(1)) - now);
   if (parent_.fd() < 0) wait = std::min(wait, kParentCheck);
-  pollfd fds[] = {{signals_, POLLIN, 0}, {parent_.fd(), POLLIN, 0}};
-  poll(fds, 2, static_cast<int>(std::max(wait, milliseconds(0)).count()));
+  pollfd fds[] = {{signals_, POLLIN, 0},
+                  {parent_.fd(), POLLIN, 0},
+                  {news_.fd(), POLLIN, 0}};
+  poll(fds, 3, static_cast<int>(std::max(wait, milliseconds(0)).count()));
+  pass_on_news();
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD || ended_) continue;
@@ -97,8 +113,10 @@ void Supervisor::run() {
   const sigset_t set = signal_set(kSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  Environment environment = supervision_.environment;
+  environment["HOROVODPP_LAUNCHER"] = news_.name();
   const Spawned spawned =
-      spawn(supervision_.command, {.environment = supervision_.environment,
+      spawn(supervision_.command, {.environment = std::move(environment),
                                    .own_group = true,
                                    .death_signal = SIGKILL,
                                    .mask = signal_set({})});

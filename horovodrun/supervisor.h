@@ -1,6 +1,7 @@
 // The supervisor is the parent of one rank's command: it starts it in a process
-// group of its own, passes signals on, reports how it ended, and leaves none of
-// its processes behind, not even when its own parent is killed.
+// group of its own, passes signals on, reports what it tells of the job and how
+// it ended, and leaves none of its processes behind, not even when its own
+// parent is killed.
 #pragma once
 
 #include <sys/types.h>

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
@@ -56,6 +58,14 @@ LeafHooks* AccumulateGrad::leaf_hooks() const {
 }
 
 void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
+  if (!leaf_.is_leaf()) {
+    throw AutogradError(absl::StrCat(
+        "a leaf, the ", leaf_.describe(),
+        ", has been moved into the graph interior: since it was used, it was "
+        "frozen, and then written in place by an operation that is recorded; "
+        "write to a clone() of it"));
+  }
+  if (!leaf_.requires_grad()) return;  // Frozen since it was used.
   {
     MutexLock lock(mutex_);
     accumulate_into(leaf_.impl()->meta->grad, leaf_, std::move(gradients[0]));

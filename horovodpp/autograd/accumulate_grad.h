@@ -2,6 +2,9 @@
 // It runs before everything else that is ready, so that a leaf's hooks hear of
 // a gradient as early as possible.
 //
+// A leaf that does not require grad any more gets nothing, and its hooks that
+// follow the addition do not run.
+//
 // A graph holds it, it holds the leaf; the leaf finds it while it lives.
 // Several backward calls may arrive at once: they add one after the other.
 #pragma once

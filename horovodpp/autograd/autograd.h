@@ -10,7 +10,10 @@
 //   }
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include "horovodpp/autograd/autocast.h"      // IWYU pragma: export
+#include "horovodpp/autograd/dot.h"           // IWYU pragma: export
 #include "horovodpp/autograd/engine.h"        // IWYU pragma: export
 #include "horovodpp/autograd/error.h"         // IWYU pragma: export
 #include "horovodpp/autograd/factories.h"     // IWYU pragma: export

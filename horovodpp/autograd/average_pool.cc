@@ -179,7 +179,7 @@ Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
           count.width, o.count_include_pad),
       image};
   const Tensor y = autograd::averaged(images, grid);
-  return x.dim() == 3 ? squeeze(y, 0) : y;
+  return x.dim() == 3 ? autograd::without(y, 0) : y;
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
@@ -195,7 +195,7 @@ Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
       autograd::covering_windows(image.height, size.height),
       autograd::covering_windows(image.width, size.width), image};
   const Tensor y = autograd::averaged(images, grid);
-  return x.dim() == 3 ? squeeze(y, 0) : y;
+  return x.dim() == 3 ? autograd::without(y, 0) : y;
 }
 
 }  // namespace hvd

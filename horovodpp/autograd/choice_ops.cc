@@ -156,6 +156,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 
 Tensor where(const Tensor& condition, const Tensor& a, double b) {
   autograd::check_defined(a, "where");
+  autograd::check_held(b, a.dtype(), "where");
   return where(condition, a, full({}, b, {.dtype = a.dtype()}));
 }
 
@@ -178,6 +179,10 @@ Tensor clamp(const Tensor& x, double low, double high) {
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   autograd::check_defined(x, "masked_fill");
   autograd::check_defined(mask, "masked_fill");
+  if (mask.dtype() != DType::kBool) {
+    autograd::throw_bad_dtype(mask.dtype(), "masked_fill: its mask", "bool");
+  }
+  autograd::check_held(value, x.dtype(), "masked_fill");
   return where(logical_not(mask), x, value);
 }
 

@@ -168,8 +168,18 @@ bool suits_winograd(const ConvShape& s, DType dtype) {
          s.out_height >= 4 && s.out_width >= 4;
 }
 
+// Whether oneDNN 2.6 leaves the memory it has (jit_1x1:avx2), its own temporary
+// memory too: it packs every step-th pixel in blocks of channels, and takes all
+// blocks for full.
+bool leaves_memory(ConvPass pass, const ConvShape& s) {
+  constexpr std::int64_t kBlock = 16;  // Of the widest vectors.
+  return pass == ConvPass::kBackwardWeights && s.kernel == Pair(1) &&
+         s.options.stride != Pair(1) && s.in % kBlock != 0;
+}
+
 DnnlCache::Routine make(ConvPass pass, const ConvShape& shape,
                         memory::data_type type, bool has_bias, bool winograd) {
+  if (leaves_memory(pass, shape)) return nullptr;
   const Given given = describe(shape, type, has_bias);
   std::vector<Way> ways{{algorithm::convolution_direct, false},
                         {algorithm::convolution_direct, true}};

@@ -74,8 +74,17 @@ void check_probability(double p, const char* operation) {
   }
 }
 
-// Writes `made`, of x's sizes and dtype, to x.
-void fill_from(const Tensor& x, const Tensor& made) { x.copy_(made); }
+// Writes what `draw` returns, of x's sizes and dtype, to x. Only the drawing is
+// not recorded: what was in x before gets no gradient.
+template <typename Draw>
+void fill_from(const Tensor& x, Draw draw) {
+  Tensor drawn;
+  {
+    NoGrad no_grad;
+    drawn = draw();
+  }
+  x.copy_(drawn);
+}
 
 }  // namespace
 
@@ -136,20 +145,23 @@ namespace autograd {
 
 void uniform_(const Tensor& x, double low, double high) {
   check_defined(x, "uniform_");
-  NoGrad no_grad;
-  fill_from(x, rand(x.sizes(), {.dtype = x.dtype()}) * (high - low) + low);
+  fill_from(x, [&] {
+    return rand(x.sizes(), {.dtype = x.dtype()}) * (high - low) + low;
+  });
 }
 
 void normal_(const Tensor& x, double mean, double deviation) {
   check_defined(x, "normal_");
-  NoGrad no_grad;
-  fill_from(x, randn(x.sizes(), {.dtype = x.dtype()}) * deviation + mean);
+  fill_from(x, [&] {
+    return randn(x.sizes(), {.dtype = x.dtype()}) * deviation + mean;
+  });
 }
 
 void bernoulli_(const Tensor& x, double probability) {
   check_defined(x, "bernoulli_");
-  NoGrad no_grad;
-  fill_from(x, bernoulli(x.sizes(), probability, {.dtype = x.dtype()}));
+  fill_from(x, [&] {
+    return bernoulli(x.sizes(), probability, {.dtype = x.dtype()});
+  });
 }
 
 }  // namespace autograd

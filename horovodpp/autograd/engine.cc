@@ -169,7 +169,7 @@ void notify_end_of_failed(const BackwardPlan& plan) noexcept {
 }  // namespace
 
 bool BackwardPlan::reaches(const Tensor& leaf) const {
-  if (!leaf.defined()) return false;
+  if (!leaf.defined() || !leaf.requires_grad()) return false;
   const Ref<Node> node = existing_grad_accumulator(leaf);
   return node && task_.reaches(*node);
 }
@@ -198,8 +198,11 @@ void backward(const std::vector<Tensor>& roots,
       throw InvalidArgument("backward: inputs cannot be empty");
     }
     targets = edges_of(*options.inputs);
-    for (const Tensor& input : *options.inputs) input.retain_grad();
     task.restrict_to(targets, false);
+  }
+  task.check_not_freed();
+  if (options.inputs) {
+    for (const Tensor& input : *options.inputs) input.retain_grad();
   }
   BackwardPlan plan(task);
   notify_start(plan);
@@ -221,13 +224,15 @@ std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
   add_roots(task, outputs, gradients);
   task.discover();
   task.restrict_to(edges, true);
+  task.check_not_freed();
   run(task);
   std::vector<Tensor> result = task.take_captured();
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i].defined()) continue;
     if (options.materialize_grads) {
       const InputMetadata& wanted = edges[i].node->inputs()[edges[i].input_nr];
-      result[i] = zeros(wanted.sizes, {.dtype = wanted.dtype});
+      result[i] = zeros(wanted.sizes, {.dtype = wanted.dtype,
+                                       .requires_grad = options.create_graph});
     } else if (!options.allow_unused) {
       throw NotDifferentiableError(
           absl::StrCat("One of the differentiated tensors, input ", i,

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "horovodpp/core/printable.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {
@@ -24,7 +25,8 @@ namespace hvd {
 // An argument that no call of this kind accepts.
 class InvalidArgument : public std::invalid_argument {
  public:
-  using std::invalid_argument::invalid_argument;
+  explicit InvalidArgument(const std::string& message)
+      : std::invalid_argument(printable(message)) {}
   absl::Status status() const { return absl::InvalidArgumentError(what()); }
 };
 

@@ -62,6 +62,20 @@ Tensor random(const Dims& sizes, const TensorOptions& options,
 
 namespace autograd {
 
+void check_held(double value, DType dtype, const char* operation) {
+  visit(dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      // Of int64 the largest is no double; the next one is too large.
+      const bool held =
+          value < 0x1p63 && static_cast<double>(scalar_to<T>(value)) == value;
+      if (held) return;
+      throw InvalidArgument(absl::StrCat(
+          operation, ": ", name_of(dtype), " does not hold ", value,
+          "; convert the tensor to a dtype that does, or round the number"));
+    }
+  });
+}
+
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype) {
   return allocate(sizes, strides, dtype);
 }
@@ -86,6 +100,7 @@ Tensor ones(const Dims& sizes, const TensorOptions& options) {
 }
 
 Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
+  autograd::check_held(value, options.dtype, "full");
   Tensor tensor = empty(sizes, {.dtype = options.dtype});
   visit(options.dtype, [&]<typename T>(TypeTag<T>) {
     std::ranges::fill(elements<T>(tensor), autograd::scalar_to<T>(value));
@@ -116,6 +131,11 @@ Tensor arange(double start, double end, double step,
   if (!(step != 0.0 && count >= 0.0 && count < 0x1p62)) {
     throw InvalidArgument(absl::StrCat("arange: from ", start, " to ", end,
                                        " does not go in steps of ", step));
+  }
+  // Where the first, the second and the last are held, so are all.
+  for (const double i : {0.0, std::min(1.0, count - 1), count - 1}) {
+    if (i < 0 || i >= count) continue;
+    autograd::check_held(start + step * i, options.dtype, "arange");
   }
   Tensor tensor =
       empty({static_cast<std::int64_t>(count)}, {.dtype = options.dtype});

@@ -72,6 +72,11 @@ namespace autograd {
 // Not initialized, with these strides, which must be dense.
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype);
 
+// That `dtype` holds `value`: integers hold whole numbers of their range, bool 0
+// and 1, and floating-point types round.
+//   InvalidArgument  it does not; names `operation`
+void check_held(double value, DType dtype, const char* operation);
+
 // `value` as a T: rounded towards zero for an integer, which is its largest or
 // smallest value if it does not hold it, and 0 for NaN.
 template <typename T>

@@ -1,9 +1,7 @@
 #include "horovodpp/autograd/function.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <cstddef>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -37,15 +35,23 @@ bool is_view(const Tensor& tensor) {
 
 }  // namespace
 
-std::string backward_name(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
-  std::string name = status == 0 ? demangled.get() : type.name();
-  if (const auto colon = name.rfind(':'); colon != std::string::npos) {
-    name.erase(0, colon + 1);
+// "... [T = ns::Cube]", or "... [with T = ns::Cube; ...]"; the type may have
+// arguments, with types of their own.
+std::string backward_name(std::string_view signature) {
+  constexpr std::string_view kBegin = "T = ";
+  const auto begin = signature.find(kBegin);
+  if (begin != signature.npos) signature.remove_prefix(begin + kBegin.size());
+  std::size_t name = 0;
+  std::size_t end = 0;
+  int depth = 0;  // Of brackets.
+  for (; end < signature.size(); ++end) {
+    const char c = signature[end];
+    if (depth == 0 && (c == ';' || c == ']')) break;
+    if (depth == 0 && c == ':') name = end + 1;
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
   }
-  return name + "Backward";
+  return std::string(signature.substr(name, end - name)) + "Backward";
 }
 
 void FunctionContext::save_for_backward(std::vector<Tensor> tensors) {

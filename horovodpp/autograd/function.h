@@ -31,8 +31,8 @@
 #include <any>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -136,8 +136,14 @@ class FunctionCall {
   bool recorded_ = false;
 };
 
-// "CubeBackward" for the type `Cube`.
-std::string backward_name(const std::type_info& type);
+// "CubeBackward", if `signature` is what the compiler calls signature_of<Cube>().
+std::string backward_name(std::string_view signature);
+
+// Names T where there is no run-time type information, too.
+template <typename T>
+std::string_view signature_of() {
+  return __PRETTY_FUNCTION__;
+}
 
 template <typename F>
 struct Function {
@@ -147,7 +153,7 @@ struct Function {
   static auto apply(const Args&... args) {
     // Never destroyed: a graph in a static variable may outlive it.
     static const auto* traits = new FunctionTraits{
-        backward_name(typeid(F)), &F::backward, F::kOnceDifferentiable};
+        backward_name(signature_of<F>()), &F::backward, F::kOnceDifferentiable};
     FunctionCall call(*traits);
     (call.add(args), ...);
     FunctionContext& context = call.begin();

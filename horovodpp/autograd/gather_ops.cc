@@ -99,7 +99,8 @@ Tensor part_for(const Tensor& index, const Tensor& source) {
 
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
   if (x.defined() && index.defined() && x.dim() == 0 && index.dim() == 0) {
-    return reshape(gather(reshape(x, {1}), dim, reshape(index, {1})), {});
+    return autograd::resized(gather(reshape(x, {1}), dim, reshape(index, {1})),
+                             {});
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "gather");
   Tensor out = empty(index.sizes(), {.dtype = x.dtype()});
@@ -130,9 +131,10 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
   autograd::check_same_dtype(x, whole, "scatter_add");
   autograd::check_defined(index, "scatter_add");
   if (x.dim() == 0 && index.dim() == 0 && whole.dim() == 0) {
-    return reshape(scatter_add(reshape(x, {1}), dim, reshape(index, {1}),
-                               reshape(whole, {1})),
-                   {});
+    return autograd::resized(
+        scatter_add(reshape(x, {1}), dim, reshape(index, {1}),
+                    reshape(whole, {1})),
+        {});
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "scatter_add");
   const Tensor source = autograd::part_for(index, whole);

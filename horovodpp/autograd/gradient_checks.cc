@@ -39,8 +39,13 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
   for (const NodeHooks::Retain& retain : retains) {
     const Tensor tensor = retain.tensor.lock();
     const Tensor& gradient = gradients[retain.input_nr];
-    if (tensor.defined() && gradient.defined()) {
-      accumulate_into(meta_of(tensor).grad, tensor, gradient);
+    if (!tensor.defined() || !gradient.defined()) continue;
+    // Not in place: who has the earlier one keeps it.
+    Tensor& kept = meta_of(tensor).grad;
+    if (kept.defined()) {
+      kept = add(kept, gradient);
+    } else {
+      accumulate_into(kept, tensor, gradient);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/thread_state.h"
 
 namespace hvd::autograd {
@@ -60,6 +61,7 @@ GraphTask::Id GraphTask::intern(Node* node) {
           std::memory_order_relaxed)) {
     shared_.emplace(node, id);
   }
+  any_freed_ |= node->is_freed();
   State& state = states_.emplace_back(State{.node = node});
   state.first_gradient = static_cast<Id>(gradients_.size());
   gradients_.resize(gradients_.size() + node->inputs().size());
@@ -121,6 +123,13 @@ void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
       states_[previous].needed = true;
       stack.push_back(previous);
     }
+  }
+}
+
+void GraphTask::check_not_freed() const {
+  if (!any_freed_) return;
+  for (const State& state : states_) {
+    if (state.needed && state.node->is_freed()) throw_graph_freed(*state.node);
   }
 }
 
@@ -200,7 +209,7 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
   } else {
     node.apply(gradients, results_);
   }
-  if (!options_.retain_graph) node.release_saved();
+  if (!options_.retain_graph) node.free_saved();
   if (hooks == nullptr) return;
   hooks->post.for_each([&](const auto& hook) { hook(results_, seen); });
 }

@@ -42,6 +42,10 @@ class GraphTask {
   // is run itself, or (`capture`) only asked for the gradient that arrives.
   void restrict_to(const std::vector<Edge>& targets, bool capture);
 
+  // Before anything changes: that all nodes that shall run still can.
+  //   GraphFreedError  an earlier backward has freed what one of them saved
+  void check_not_freed() const;
+
   // Runs all nodes, then the callbacks.
   void run();
 
@@ -109,6 +113,7 @@ class GraphTask {
   const Options options_;
   const std::uint32_t number_;
   bool restricted_ = false;
+  bool any_freed_ = false;  // Of the nodes found, whether they run or not.
   std::vector<Root> roots_;
   std::vector<State> states_;
   std::vector<Id> edges_;          // Of all nodes, one node after the other.

@@ -5,7 +5,8 @@
 //   x.index({rows, Slice()})               // int64 rows       a copy
 //   x.index_put_({mask}, 0.0)              // x[mask] = 0      bool mask
 //
-// Numbers, slices, kNewAxis and kEllipsis make views. An int64 tensor picks
+// Numbers, slices, kNewAxis and kEllipsis make views; a tensor [] of signed
+// integers is a number. Another int64 tensor picks
 // elements of a dimension, and several of them, which broadcast together, points;
 // a bool mask stands for the places where it is true, and takes as many
 // dimensions as it has. Their dimensions appear where the first of them stood, or

@@ -1,5 +1,7 @@
 #include "horovodpp/autograd/index.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
@@ -47,6 +49,24 @@ void add_picks(const Tensor& tensor, const Tensor& x, Picks& picks) {
   }
 }
 
+// The number that an index is, if it is one; a scalar of integers is.
+std::optional<std::int64_t> number_of(const Index& index) {
+  if (const auto* number = std::get_if<std::int64_t>(&index.value())) {
+    return *number;
+  }
+  const Tensor* tensor = std::get_if<Tensor>(&index.value());
+  if (tensor == nullptr || tensor->dim() != 0) return std::nullopt;
+  switch (tensor->dtype()) {
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+      return to(tensor->detach(), DType::kI64).item<std::int64_t>();
+    default:
+      return std::nullopt;
+  }
+}
+
 // The view that the numbers, slices and axes among `indices` make, and what is
 // to be picked of its dimensions.
 struct Indexed {
@@ -74,7 +94,7 @@ Indexed resolve(const Tensor& x, const std::vector<Index>& indices) {
   Picks& picks = result.picks;
   for (const Index& index : indices) {
     const auto dim = static_cast<std::int64_t>(picks.size());
-    if (const auto* number = std::get_if<std::int64_t>(&index.value())) {
+    if (const auto number = number_of(index)) {
       view = select(view, dim, *number);
     } else if (const auto* part = std::get_if<Slice>(&index.value())) {
       view = slice(view, dim, part->start, part->end, part->step);
@@ -122,6 +142,8 @@ const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
 
 const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
                                  double value) const {
+  autograd::check_defined(*this, "index_put_");
+  autograd::check_held(value, dtype(), "index_put_");
   return index_put_(indices, full({}, value, {.dtype = dtype()}));
 }
 

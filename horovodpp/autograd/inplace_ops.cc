@@ -126,6 +126,7 @@ void run_add(const Tensor& self, const Tensor& other, double alpha) {
 }  // namespace
 }  // namespace autograd
 
+using autograd::check_fill;
 using autograd::check_inplace;
 using autograd::finish_inplace;
 using autograd::make_node;
@@ -198,8 +199,9 @@ const Tensor& Tensor::zero_() const { return fill_(0.0); }
 
 const Tensor& Tensor::fill_(double value) const {
   autograd::check_defined(*this, "fill_");
+  autograd::check_held(value, dtype(), "fill_");
   const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "fill_");
+  check_fill(*this, recorded, "fill_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this);
   visit(dtype(), [&]<typename T>(TypeTag<T>) {

@@ -104,7 +104,7 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
   bool fits = !shape.empty() && shape.size() <= x.sizes().size();
   const std::size_t first = fits ? x.sizes().size() - shape.size() : 0;
   for (std::size_t d = 0; fits && d < shape.size(); ++d) {
-    fits = shape[d] > 0 && x.sizes()[first + d] == shape[d];
+    fits = x.sizes()[first + d] == shape[d];
   }
   if (!fits) {
     throw InvalidArgument(absl::StrCat(

@@ -194,7 +194,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
   }
   Dims sizes = indices.sizes();
   sizes.push_back(weight.size(1));
-  return reshape(
+  return autograd::resized(
       autograd::take_rows(weight, reshape(indices, {indices.num_elements()}),
                           choice, false),
       sizes);

@@ -65,6 +65,23 @@ Tensor as_matrix(const Tensor& x) {
   return reshape(x, {rows, x.size(-1)});
 }
 
+// x w + b:  x [..., in], w [in], b [] or undefined
+Tensor linear_of_vector(const Tensor& x, const Tensor& w, const Tensor& b) {
+  check_same_dtype(x, w, "linear");
+  if (b.defined()) check_same_dtype(x, b, "linear");
+  const bool fits = x.dim() >= 1 && x.size(-1) == w.size(0) &&
+                    (!b.defined() || (x.dim() == 1 && b.dim() == 0));
+  if (!fits) {
+    throw InvalidArgument(absl::StrCat(
+        "linear: input ", x.shape().to_string(),
+        " does not go with the vector ", w.shape().to_string(), " as weight",
+        b.defined() ? absl::StrCat(" and bias ", b.shape().to_string()) : "",
+        "; wanted are [..., in] and [in], or [in], [in] and []"));
+  }
+  const Tensor product = matmul(x, w);
+  return b.defined() ? add(product, b) : product;
+}
+
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_same_dtype(x, weight, "linear");
   if (bias.defined()) check_same_dtype(x, bias, "linear");
@@ -92,13 +109,14 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   const Tensor b = autograd::autocast_lower(right);
   autograd::check_matmul(a, b);
   if (a.dim() == 1) {
-    return squeeze(matmul(unsqueeze(a, 0), b), b.dim() == 1 ? -1 : -2);
+    return autograd::without(matmul(unsqueeze(a, 0), b),
+                             b.dim() == 1 ? -1 : -2);
   }
-  if (b.dim() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  if (b.dim() == 1) return autograd::without(matmul(a, unsqueeze(b, 1)), -1);
   if (a.dim() > 2 && b.dim() == 2) {
     autograd::Dims sizes = a.sizes();
     sizes[sizes.size() - 1] = b.size(1);
-    return reshape(matmul(autograd::as_matrix(a), b), sizes);
+    return autograd::resized(matmul(autograd::as_matrix(a), b), sizes);
   }
   Tensor out = autograd::product(a, b, "matmul");
   if (autograd::needs_grad(a, b)) {
@@ -145,11 +163,16 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
   const Tensor x = autograd::autocast_lower(input);
   const Tensor weight = autograd::autocast_lower(matrix);
   const Tensor bias = autograd::autocast_lower(offset);
+  if (weight.defined() && weight.dim() == 1) {
+    autograd::check_defined(x, "linear");
+    return autograd::linear_of_vector(x, weight, bias);
+  }
   autograd::check_linear(x, weight, bias);
   if (x.dim() != 2) {
     autograd::Dims sizes = x.sizes();
     sizes[sizes.size() - 1] = weight.size(0);
-    return reshape(linear(autograd::as_matrix(x), weight, bias), sizes);
+    return autograd::resized(linear(autograd::as_matrix(x), weight, bias),
+                             sizes);
   }
   Tensor out = autograd::product(
       x,

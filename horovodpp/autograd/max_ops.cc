@@ -154,7 +154,7 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   }
   Tensor values = take(x, found, along);
   if (keepdim) return {values, found};
-  return {squeeze(values, along), squeeze(found, along).detach()};
+  return {without(values, along), without(found, along)};
 }
 
 // y the largest or smallest of x:  dx = dy / n for each of the n that equal y

@@ -212,7 +212,7 @@ Tensor max_pool2d(const Tensor& input, const MaxPool2dOptions& o) {
         });
   }
   autograd::record(y, x, places, pooling.image, true);
-  return input.dim() == 3 ? squeeze(y, 0) : y;
+  return input.dim() == 3 ? autograd::without(y, 0) : y;
 }
 
 }  // namespace hvd

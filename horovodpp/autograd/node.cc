@@ -39,6 +39,14 @@ void Node::destroy(Node* node) {
   destruction.running = false;
 }
 
+void Node::free_saved() {
+  const std::uint64_t before = thread_state.tensors_freed;
+  release_saved();
+  if (thread_state.tensors_freed != before) {
+    freed_.store(true, std::memory_order_relaxed);
+  }
+}
+
 bool Node::try_retain() {
   std::uint32_t owners = owners_.load(std::memory_order_relaxed);
   while (owners != 0) {

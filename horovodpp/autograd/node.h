@@ -141,6 +141,11 @@ class Node : public Pooled {
   // The graph task that has numbered this node, and the number; 0 if none.
   std::atomic<std::uint64_t>& claim() { return claim_; }
 
+  // release_saved(); remembers whether that took anything from it.
+  void free_saved();
+  // Whether it did, so that this node cannot run again.
+  bool is_freed() const { return freed_.load(std::memory_order_relaxed); }
+
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
@@ -158,6 +163,7 @@ class Node : public Pooled {
   static void destroy(Node* node);
 
   std::atomic<std::uint32_t> owners_{1};
+  std::atomic<bool> freed_{false};
   const std::uint64_t sequence_nr_;
   std::atomic<std::uint64_t> claim_{0};
   Node* next_to_destroy_ = nullptr;

@@ -115,6 +115,8 @@ MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 // Where the largest element of the last dimension lies: x [..., n] -> int64
 // [...]. The first of equals, or of NaN. Not differentiable.
 Tensor argmax(const Tensor& x);
+// The same along any dimension, which goes unless `keepdim`.
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
 // --- Products: matmul_ops.cc ---
 // [..., m, k] [..., k, n] -> [..., m, n], whose other dimensions ~. A vector [k]
@@ -130,7 +132,7 @@ struct AddmmOptions {
 Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
              const AddmmOptions& options = {});
 // x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined ->
-// [..., out]
+// [..., out]. Or, with a weight [in]: [...]; with a bias [] then if x is [in].
 Tensor linear(const Tensor& x, const Tensor& weight,
               const Tensor& bias = Tensor());
 
@@ -156,7 +158,8 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
               std::int64_t length);
 // Element `index` of a dimension, which goes.
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
-Tensor squeeze(const Tensor& x, std::int64_t dim);    // Drops a 1.
+// Drops a dimension of size 1; another stays.
+Tensor squeeze(const Tensor& x, std::int64_t dim);
 Tensor unsqueeze(const Tensor& x, std::int64_t dim);  // Inserts a 1.
 
 // Every step-th element of [start, end), which are cut to the dimension's ends;
@@ -170,10 +173,12 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
 std::vector<Tensor> split(const Tensor& x,
                           const std::vector<std::int64_t>& sizes,
                           std::int64_t dim = 0);
-// Parts of `size`, but for the last, which may be smaller.
+// Parts of `size`, but for the last, which may be smaller; one of an empty
+// dimension.
 std::vector<Tensor> split(const Tensor& x, std::int64_t size,
                           std::int64_t dim = 0);
-// At most so many parts, all alike but for the last.
+// At most so many parts, all alike but for the last; as many of an empty
+// dimension.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
                           std::int64_t dim = 0);
 // Every element of a dimension, which goes.

@@ -107,7 +107,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size,
                           std::int64_t dim) {
   check_defined(x, "split");
   const std::int64_t whole = x.size(dim);
-  if (size <= 0) {
+  if (size < 0 || (size == 0 && whole != 0)) {
     throw InvalidArgument(
         absl::StrCat("split: parts of size ", size, " never end"));
   }
@@ -126,8 +126,11 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
     throw InvalidArgument(absl::StrCat("chunk: ", chunks, " parts are none"));
   }
   const std::int64_t whole = x.size(dim);
-  const std::int64_t size = whole / chunks + (whole % chunks != 0 ? 1 : 0);
-  return split(x, std::max<std::int64_t>(size, 1), dim);
+  if (whole == 0) {
+    return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(chunks)),
+                 dim);
+  }
+  return split(x, whole / chunks + (whole % chunks != 0 ? 1 : 0), dim);
 }
 
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {

@@ -16,13 +16,6 @@ const Tensor& root_of(const Tensor& tensor) {
   return meta != nullptr && meta->base.defined() ? meta->base : tensor;
 }
 
-bool shares_places(const Tensor& tensor) {
-  for (std::size_t i = 0; i < tensor.sizes().size(); ++i) {
-    if (tensor.strides()[i] == 0 && tensor.sizes()[i] > 1) return true;
-  }
-  return false;
-}
-
 // Why a view of this origin must not be written in place in grad mode; null if
 // it may be.
 const char* unwritable(ViewOrigin origin, bool needs_grad) {
@@ -126,12 +119,24 @@ bool shares_memory(const Tensor& a, const Tensor& b) {
   return first < second + y.bytes() && second < first + x.bytes();
 }
 
+bool repeats_places(const Tensor& tensor) {
+  if (tensor.num_elements() == 0) return false;
+  for (std::size_t i = 0; i < tensor.sizes().size(); ++i) {
+    if (tensor.strides()[i] == 0 && tensor.sizes()[i] > 1) return true;
+  }
+  return false;
+}
+
 void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
-  if (shares_places(self)) {
+  if (repeats_places(self)) {
     throw InvalidArgument(absl::StrCat(
         operation, ": several elements of the ", self.describe(),
         " written to lie on one place in memory; write to a clone() of it"));
   }
+  check_fill(self, needs_grad, operation);
+}
+
+void check_fill(const Tensor& self, bool needs_grad, const char* operation) {
   if (self.impl()->inference && !is_inference_mode_enabled()) {
     throw InferenceError(absl::StrCat(
         operation, ": Inplace update to inference tensor (", self.describe(),

@@ -53,6 +53,12 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
              std::int64_t offset);
 
+// `made`, an intermediate result that nobody else has, in other sizes: for graphs
+// a result in its own right, and no view.
+Tensor resized(const Tensor& made, const Dims& sizes);
+// The same without dimension `dim`, which is 1.
+Tensor without(const Tensor& made, std::int64_t dim);
+
 // Whether the storages of a and b, of which one may be borrowed or the data() of
 // the other, have bytes in common.
 bool shares_memory(const Tensor& a, const Tensor& b);
@@ -65,6 +71,13 @@ bool shares_memory(const Tensor& a, const Tensor& b);
 //   InferenceError    self was made under InferenceMode, which is over
 //   InvalidArgument   several elements of self lie on one place
 void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
+
+// The same for an operation that writes one value everywhere: it does not matter
+// if it does so twice.
+void check_fill(const Tensor& self, bool needs_grad, const char* operation);
+
+// Whether several elements of `tensor` are known to lie on one place.
+bool repeats_places(const Tensor& tensor);
 
 // And what it ends with: counts the write; if `node` is not null, it becomes
 // the history of `self` (and of what `self` is a view of). Edge `edge` of the

@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/named_dims.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/rows.h"
@@ -23,12 +21,7 @@ struct Reduction {
 Reduction reduction_of(const Tensor& x, const Dims& dims,
                        const char* operation) {
   check_defined(x, operation);
-  std::array<bool, Dims::kMax> goes{};
-  for (std::int64_t dim : dims) {
-    // A scalar is taken as [1].
-    const std::size_t rank = std::max<std::size_t>(x.sizes().size(), 1);
-    goes[checked_dim(dim, rank, operation)] = true;
-  }
+  auto goes = named_dims(dims, x.sizes().size(), operation);
   if (dims.empty()) goes.fill(true);
   Reduction result;
   for (std::size_t d = 0; d < x.sizes().size(); ++d) {
@@ -49,8 +42,8 @@ struct SumBackward : Node {
     return is_mean ? "MeanBackward" : "SumBackward";
   }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor grad = is_mean ? mul(grads[0], factor) : grads[0];
-    results[0] = expand(reshape(grad, kept), sizes);
+    const Tensor repeated = expand(reshape(grads[0], kept), sizes);
+    results[0] = is_mean ? mul(repeated, factor) : repeated;
   }
   Dims kept;
   Dims sizes;
@@ -153,7 +146,12 @@ Tensor argmax(const Tensor& x) {
     throw InvalidArgument(absl::StrCat(
         "argmax: ", x.describe(), " has no last dimension to choose from"));
   }
-  return max(x.detach(), -1).indices;
+  return argmax(x, -1);
+}
+
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
+  autograd::check_defined(x, "argmax");
+  return max(x.detach(), dim, keepdim).indices;
 }
 
 }  // namespace hvd

@@ -21,6 +21,13 @@ bool has_grad_fn(const Tensor& tensor) {
 
 }  // namespace
 
+void throw_graph_freed(const Node& node) {
+  throw GraphFreedError(absl::StrCat(
+      "Trying to backward through the graph a second time: what ", node.name(),
+      " saved was freed after the first time. Use retain_graph in the first "
+      "backward to keep it"));
+}
+
 std::int64_t saved_tensor_bytes() {
   return saved_bytes.load(std::memory_order_relaxed);
 }
@@ -125,11 +132,7 @@ Tensor SavedTensor::unpack(Node& node) {
   }
   if (state == State::kNothing) return Tensor();
   if (state == State::kFreed) {
-    throw GraphFreedError(absl::StrCat(
-        "Trying to backward through the graph a second time: what ",
-        node.name(),
-        " saved was freed after the first time. Use retain_graph in the first "
-        "backward to keep it"));
+    throw_graph_freed(node);
   }
   if (packed != nullptr) {
     if (Tensor original = packed->original.lock(); original.defined()) {
@@ -152,6 +155,7 @@ void SavedTensor::release() {
     SpinLockHolder lock(lock_);
     if (state_ != State::kHeld) return;
     state_ = State::kFreed;
+    ++thread_state.tensors_freed;
     dropped = std::move(tensor_);
     packed = std::move(packed_);
     std::swap(bytes, counted_bytes_);

@@ -124,6 +124,9 @@ class SavedTensor {
   SpinLock lock_;
 };
 
+// Throws the GraphFreedError that says that what `node` saved is gone.
+[[noreturn]] void throw_graph_freed(const Node& node);
+
 // Bytes of all tensors saved for backward in this process, one by one (a tensor
 // saved twice counts twice; one stored by a hook does not).
 std::int64_t saved_tensor_bytes();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/kernels.h"
+#include "horovodpp/autograd/named_dims.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
 
@@ -134,6 +135,7 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
            double value) {
   autograd::check_defined(x, "pad");
+  autograd::check_held(value, x.dtype(), "pad");
   const Dims sizes = autograd::padded_sizes(x, widths);
   Tensor out = full(sizes, value, {.dtype = x.dtype()});
   Dims to = Dims::filled(sizes.size(), 0);
@@ -161,8 +163,9 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   Tensor out = empty_like(x);
   Dims strides = x.strides();
   std::int64_t offset = x.storage_offset();
-  for (std::int64_t dim : dims) {
-    const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "flip");
+  const auto flipped = autograd::named_dims(dims, x.sizes().size(), "flip");
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    if (!flipped[d]) continue;
     offset += strides[d] * (x.sizes()[d] - 1);
     strides[d] = -strides[d];
   }

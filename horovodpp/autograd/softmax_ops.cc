@@ -114,7 +114,7 @@ Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
   if (x.dim() == 0) {
-    return reshape(along<N>(reshape(x, {1}), dim, operation, row), {});
+    return resized(along<N>(reshape(x, {1}), dim, operation, row), {});
   }
   const auto d =
       static_cast<std::int64_t>(checked_dim(dim, x.sizes().size(), operation));
@@ -128,7 +128,8 @@ Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
         row(in.data<T>() + at, made.data<T>() + at, n);
       });
     });
-    out = restored(made, d, x.dtype());
+    // A tensor of its own, whatever of it is a view.
+    out = restored(made, d, x.dtype()).detach();
   }
   if (needs_grad(x)) {
     auto node = make_node<N>(x);

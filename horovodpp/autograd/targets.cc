@@ -4,6 +4,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/record.h"
 
 namespace hvd::autograd {
 namespace {
@@ -14,6 +15,12 @@ std::vector<double> weights_of(const Tensor& x, const Tensor& weight,
     return std::vector<double>(static_cast<std::size_t>(x.size(1)), 1.0);
   }
   check_class_weights(weight, x.size(1), operation);
+  if (needs_grad(weight)) {
+    throw NotDifferentiableError(
+        absl::StrCat(operation,
+                     ": the weights of classes require grad, but get "
+                     "none; pass their detach()"));
+  }
   NoGrad no_grad;
   return to(weight, DType::kF64).to_vector<double>();
 }

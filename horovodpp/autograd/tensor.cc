@@ -118,12 +118,32 @@ Tensor Tensor::grad() const {
   return meta.grad;
 }
 
+namespace {
+
+// Whether `tensor` owns `wanted`, as its gradient or as what it is a view of, or
+// by way of such.
+bool owns(const Tensor& tensor, const Tensor& wanted) {
+  if (!tensor.defined()) return false;
+  if (tensor.is_same(wanted)) return true;
+  const AutogradMeta* meta = tensor.impl()->meta.get();
+  return meta != nullptr &&
+         (owns(meta->base, wanted) || owns(meta->grad, wanted));
+}
+
+}  // namespace
+
 void Tensor::set_grad(const Tensor& grad) const {
   if (grad.defined() && (grad.sizes() != sizes() || grad.dtype() != dtype())) {
     throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
                                        " does not fit a ", describe()));
   }
   if (!grad.defined() && self().meta == nullptr) return;
+  if (owns(grad, *this)) {
+    throw InvalidArgument(absl::StrCat(
+        "set_grad: a ", describe(),
+        " cannot be its own gradient, nor what that is a view of or has a "
+        "gradient from: it would own itself; use a detach() of it"));
+  }
   autograd::meta_of(*this).grad = grad;
 }
 

@@ -114,7 +114,8 @@ class Tensor {
   // The gradient accumulated so far; undefined if there is none. Of a tensor
   // that is no leaf: only after retain_grad().
   Tensor grad() const;
-  //   InvalidArgument  shape or dtype differ from this tensor's
+  //   InvalidArgument  shape or dtype differ from this tensor's; it is this
+  //                    tensor, or owns it
   void set_grad(const Tensor& grad) const;
   // Keeps the gradient of a tensor that is no leaf, in grad().
   void retain_grad() const;
@@ -170,13 +171,14 @@ class Tensor {
   Tensor matmul(const Tensor& other) const;
   Tensor log_softmax() const;
   Tensor argmax() const;
+  Tensor argmax(std::int64_t dim, bool keepdim = false) const;
   Tensor to(DType dtype) const;
   Tensor clone() const;
   Tensor contiguous() const;
   Tensor reshape(const Dims& sizes) const;
   Tensor view(const Dims& sizes) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
-  Tensor t() const;
+  Tensor t() const;  // Of at most 2 dimensions.
   Tensor permute(const Dims& order) const;
   Tensor expand(const Dims& sizes) const;
   Tensor narrow(std::int64_t dim, std::int64_t start,

@@ -1,5 +1,7 @@
 // The methods of Tensor that are operations.
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/tensor.h"
@@ -22,6 +24,9 @@ Tensor Tensor::matmul(const Tensor& other) const {
 }
 Tensor Tensor::log_softmax() const { return hvd::log_softmax(*this); }
 Tensor Tensor::argmax() const { return hvd::argmax(*this); }
+Tensor Tensor::argmax(std::int64_t dim, bool keepdim) const {
+  return hvd::argmax(*this, dim, keepdim);
+}
 Tensor Tensor::to(DType dtype) const { return hvd::to(*this, dtype); }
 Tensor Tensor::clone() const { return hvd::clone(*this); }
 Tensor Tensor::contiguous() const {
@@ -34,7 +39,14 @@ Tensor Tensor::view(const Dims& sizes) const { return hvd::view(*this, sizes); }
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
   return hvd::transpose(*this, dim0, dim1);
 }
-Tensor Tensor::t() const { return hvd::transpose(*this, 0, 1); }
+Tensor Tensor::t() const {
+  if (dim() > 2) {
+    throw InvalidArgument(absl::StrCat("t: ", describe(),
+                                       " has more than 2 dimensions; use "
+                                       "transpose()"));
+  }
+  return hvd::transpose(*this, 0, -1);
+}
 Tensor Tensor::permute(const Dims& order) const {
   return hvd::permute(*this, order);
 }

@@ -44,6 +44,7 @@ struct ThreadState {
   GraphTask* graph_task = nullptr;  // The innermost backward that runs here.
   int backward_depth = 0;           // How many run, on this call chain.
   std::uint64_t next_sequence = 0;  // Of the node made next.
+  std::uint64_t tensors_freed = 0;  // Saved ones, ever.
 };
 
 // At a fixed distance from the thread pointer, in a shared library too.

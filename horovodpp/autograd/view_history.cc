@@ -58,7 +58,8 @@ struct CopySlices : Node {
     const Tensor written_grad = std::move(slice_results[written]);
     std::move(slice_results.begin(), slice_results.end(), results.begin());
     if (!wants(written)) return;
-    if (written_grad.defined()) {
+    // What shows a place twice was filled: its gradient is 0.
+    if (written_grad.defined() && !repeats_places(slice)) {
       slice.copy_(written_grad);
     } else {
       slice.zero_();

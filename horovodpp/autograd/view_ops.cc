@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -114,6 +115,25 @@ Tensor viewed(const Tensor& x, const Dims& sizes, const Dims& strides) {
 }
 
 }  // namespace
+
+Tensor resized(const Tensor& made, const Dims& sizes) {
+  const auto strides = view_strides(made, sizes);
+  if (!strides) return resized(clone(made), sizes);
+  Tensor out = alias(made, sizes, *strides, made.storage_offset());
+  if (needs_grad(made)) {
+    auto node = make_node<ReshapeBackward>(made);
+    node->sizes = made.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor without(const Tensor& made, std::int64_t dim) {
+  Dims sizes = made.sizes();
+  sizes.erase(checked_dim(dim, sizes.size(), "squeeze"));
+  return resized(made, sizes);
+}
+
 }  // namespace autograd
 
 using autograd::Dims;
@@ -175,8 +195,11 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   for (std::size_t i = 0; i < rank; ++i) {
     order[i] = static_cast<std::int64_t>(i);
   }
-  std::swap(order[autograd::checked_dim(dim0, rank, "transpose")],
-            order[autograd::checked_dim(dim1, rank, "transpose")]);
+  // A scalar is taken as [1].
+  const std::size_t rank_or_1 = std::max<std::size_t>(rank, 1);
+  const auto from = autograd::checked_dim(dim0, rank_or_1, "transpose");
+  const auto to = autograd::checked_dim(dim1, rank_or_1, "transpose");
+  if (from != to) std::swap(order[from], order[to]);
   return permute(x, order);
 }
 
@@ -196,15 +219,15 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   autograd::check_defined(x, "squeeze");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "squeeze");
-  if (x.sizes()[d] != 1) {
-    throw InvalidArgument(absl::StrCat("squeeze: dimension ", d, " of shape ",
-                                       x.shape().to_string(), " is not 1"));
-  }
+  // A scalar is taken as [1].
+  const std::size_t rank = std::max<std::size_t>(x.sizes().size(), 1);
+  const std::size_t d = autograd::checked_dim(dim, rank, "squeeze");
   Dims sizes = x.sizes();
   Dims strides = x.strides();
-  sizes.erase(d);
-  strides.erase(d);
+  if (d < sizes.size() && sizes[d] == 1) {
+    sizes.erase(d);
+    strides.erase(d);
+  }
   return autograd::viewed(x, sizes, strides);
 }
 

@@ -18,11 +18,11 @@ struct Line {
 };
 
 std::int64_t count(const Line& line, bool ceil_mode) {
-  const std::int64_t room =
-      line.size + 2 * line.padding - line.dilation * (line.kernel - 1) - 1;
+  const std::int64_t room = line.size + 2 * line.padding -
+                            line.dilation * (line.kernel - 1) - 1 +
+                            (ceil_mode ? line.stride - 1 : 0);
   if (room < 0) return 0;
-  std::int64_t windows =
-      (room + (ceil_mode ? line.stride - 1 : 0)) / line.stride + 1;
+  std::int64_t windows = room / line.stride + 1;
   // The last one must begin on the image or the padding before it.
   if (ceil_mode && (windows - 1) * line.stride >= line.size + line.padding) {
     --windows;

@@ -29,8 +29,9 @@ AdasumRound::AdasumRound(std::span<const Piece> tensors, const Team& team,
           std::bit_floor(static_cast<unsigned>(team.ranks())))),
       dtype_(reduction.dtype == DType::kF64 ? DType::kF64 : DType::kF32),
       kernel_(reduction, team.ranks()),
+      row_(tensors, core_, kernel_.element_bytes()),
       count_(total_count(tensors)),
-      own_{.begin = 0, .end = count_} {}
+      own_(all()) {}
 
 absl::Status AdasumRound::run(ChunkLink& link) {
   HVD_RETURN_IF_ERROR(allocate());
@@ -49,15 +50,14 @@ absl::Status AdasumRound::run(ChunkLink& link) {
     HVD_RETURN_IF_ERROR(ascend(distance, link));
   }
   if (has_extra()) {
-    HVD_RETURN_IF_ERROR(
-        exchange(team_.rank + core_, results({0, count_}), {}, link));
+    HVD_RETURN_IF_ERROR(exchange(team_.rank + core_, results(all()), {}, link));
   }
   unpack();
   return absl::OkStatus();
 }
 
 absl::Status AdasumRound::allocate() {
-  const std::int64_t others = has_extra() ? count_ : (count_ + 1) / 2;
+  const std::int64_t others = has_extra() ? count_ : row_.begin(core_ / 2);
   HVD_ASSIGN_OR_RETURN(mine_, Buffer::allocate(dtype_, Shape({count_})));
   HVD_ASSIGN_OR_RETURN(theirs_, Buffer::allocate(dtype_, Shape({others})));
   return absl::OkStatus();
@@ -65,22 +65,21 @@ absl::Status AdasumRound::allocate() {
 
 void AdasumRound::load() {
   std::int64_t at = 0;
-  for (const Piece& tensor : tensors_) {
-    kernel_.load(tensor.input, mine(at), tensor.count);
-    at += tensor.count;
+  for (const Piece& run : row_.pieces()) {
+    kernel_.load(run.input, mine(at), run.count);
+    at += run.count;
   }
 }
 
 void AdasumRound::unpack() const {
-  PieceStream outputs(tensors_, kernel_.element_bytes());
-  outputs.unpack(results({0, count_}).data(), count_);
+  PieceStream outputs(row_.pieces(), kernel_.element_bytes());
+  outputs.unpack(results(all()).data(), count_);
 }
 
 absl::Status AdasumRound::give_all(ChunkLink& link) {
-  const Segment all = {0, count_};
   const int taker = team_.rank - core_;
-  HVD_RETURN_IF_ERROR(exchange(taker, accumulators(all), {}, link));
-  return exchange(taker, {}, results(all), link);
+  HVD_RETURN_IF_ERROR(exchange(taker, accumulators(all()), {}, link));
+  return exchange(taker, {}, results(all()), link);
 }
 
 absl::Status AdasumRound::take_in_extra(ChunkLink& link) {
@@ -92,7 +91,7 @@ absl::Status AdasumRound::take_in_extra(ChunkLink& link) {
 
 AdasumRound::Halves AdasumRound::halves_of(const Segment& segment,
                                            int distance) const {
-  const std::int64_t middle = segment.begin + segment.count() / 2;
+  const int middle = (segment.begin + segment.end) / 2;
   const Segment first = {segment.begin, middle};
   const Segment second = {middle, segment.end};
   return is_lower(distance) ? Halves{first, second} : Halves{second, first};
@@ -123,7 +122,8 @@ absl::Status AdasumRound::ascend(int distance, ChunkLink& link) {
 // Results may be shorter than accumulators, so they go to their place by way of
 // memory that is free by now.
 void AdasumRound::finish() {
-  kernel_.store(mine(own_.begin), theirs(0), own_.count());
+  const Range own = elements(own_);
+  kernel_.store(mine(own.begin), theirs(0), own.count);
   const std::span<std::byte> place = results(own_);
   if (!place.empty()) std::memcpy(place.data(), theirs(0), place.size());
 }
@@ -131,12 +131,14 @@ void AdasumRound::finish() {
 std::vector<PairProducts> AdasumRound::measure(const Segment& segment,
                                                bool mine_is_a) {
   std::vector<PairProducts> products(tensors_.size());
-  for_each_part(
-      segment, [&](std::size_t tensor, std::int64_t first, std::int64_t count) {
-        const std::byte* own = mine(first);
-        const std::byte* other = theirs(first - segment.begin);
-        products[tensor] = products_of(dtype_, mine_is_a ? own : other,
-                                       mine_is_a ? other : own, count);
+  const std::int64_t begin = elements(segment).begin;
+  row_.for_each_run(
+      segment.begin, segment.end, [&](std::size_t tensor, const Range& run) {
+        const std::byte* own = mine(run.begin);
+        const std::byte* other = theirs(run.begin - begin);
+        products[tensor] = sum_of(
+            products[tensor], products_of(dtype_, mine_is_a ? own : other,
+                                          mine_is_a ? other : own, run.count));
       });
   return products;
 }
@@ -159,25 +161,14 @@ absl::Status AdasumRound::sum_up(std::vector<PairProducts>& products,
 
 void AdasumRound::merge(const Segment& segment, bool mine_is_a,
                         const std::vector<PairProducts>& products) {
-  for_each_part(
-      segment, [&](std::size_t tensor, std::int64_t first, std::int64_t count) {
-        std::byte* own = mine(first);
-        const std::byte* other = theirs(first - segment.begin);
+  const std::int64_t begin = elements(segment).begin;
+  row_.for_each_run(
+      segment.begin, segment.end, [&](std::size_t tensor, const Range& run) {
+        std::byte* own = mine(run.begin);
+        const std::byte* other = theirs(run.begin - begin);
         merge_pair(dtype_, mine_is_a ? own : other, mine_is_a ? other : own,
-                   own, count, products[tensor]);
+                   own, run.count, products[tensor]);
       });
-}
-
-template <typename F>
-void AdasumRound::for_each_part(const Segment& segment, F f) const {
-  std::int64_t at = 0;
-  for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
-    const std::int64_t next = at + tensors_[tensor].count;
-    const std::int64_t first = std::max(at, segment.begin);
-    const std::int64_t end = std::min(next, segment.end);
-    if (first < end) f(tensor, first, end - first);
-    at = next;
-  }
 }
 
 std::byte* AdasumRound::mine(std::int64_t element) const {
@@ -191,14 +182,16 @@ std::byte* AdasumRound::theirs(std::int64_t element) const {
 }
 
 std::span<std::byte> AdasumRound::accumulators(const Segment& segment) const {
-  return {mine(segment.begin),
-          static_cast<std::size_t>(segment.count()) * size_of(dtype_)};
+  const Range range = elements(segment);
+  return {mine(range.begin),
+          static_cast<std::size_t>(range.count) * size_of(dtype_)};
 }
 
 std::span<std::byte> AdasumRound::results(const Segment& segment) const {
+  const Range range = elements(segment);
   const std::size_t bytes = kernel_.element_bytes();
-  return {mine(0) + static_cast<std::size_t>(segment.begin) * bytes,
-          static_cast<std::size_t>(segment.count()) * bytes};
+  return {mine(0) + static_cast<std::size_t>(range.begin) * bytes,
+          static_cast<std::size_t>(range.count) * bytes};
 }
 
 // Both go through the chunks in the same order and send before they receive, so

@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/adasum_math.h"
+#include "horovodpp/collective/adasum_row.h"
 #include "horovodpp/collective/chunk_link.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/reduce_kernels.h"
@@ -59,12 +60,10 @@ class AdasumRound {
   absl::Status run(ChunkLink& link);
 
  private:
-  // Elements of the row.
+  // Parts of the row.
   struct Segment {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-
-    std::int64_t count() const { return end - begin; }
+    int begin = 0;
+    int end = 0;
   };
   // A segment in two, as a rank and its peer see it.
   struct Halves {
@@ -76,6 +75,11 @@ class AdasumRound {
   bool has_extra() const { return team_.rank + core_ < team_.ranks(); }
   bool is_lower(int distance) const { return (team_.rank & distance) == 0; }
   Halves halves_of(const Segment& segment, int distance) const;
+  Range elements(const Segment& segment) const {
+    const std::int64_t begin = row_.begin(segment.begin);
+    return {begin, row_.begin(segment.end) - begin};
+  }
+  Segment all() const { return {.begin = 0, .end = core_}; }
 
   absl::Status allocate();
   void load();
@@ -95,10 +99,6 @@ class AdasumRound {
                       ChunkLink& link);
   void merge(const Segment& segment, bool mine_is_a,
              const std::vector<PairProducts>& products);
-  // Calls f(tensor, first element, count) for each tensor's part in `segment`.
-  template <typename F>
-  void for_each_part(const Segment& segment, F f) const;
-
   std::byte* mine(std::int64_t element) const;
   std::byte* theirs(std::int64_t element) const;
   std::span<std::byte> accumulators(const Segment& segment) const;
@@ -112,6 +112,7 @@ class AdasumRound {
   const int core_;     // The greatest power of two that is not above the ranks.
   const DType dtype_;  // Of accumulators.
   const ReduceKernel kernel_;
+  const AdasumRow row_;
   const std::int64_t count_;
   Segment own_;
   std::vector<Segment> owned_;  // Before, at each distance.

@@ -1,5 +1,6 @@
 #include "horovodpp/collective/chunk_link.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -96,10 +97,14 @@ absl::Status ChunkLink::take_in_sends() {
   while (!sends_.empty()) {
     HVD_ASSIGN_OR_RETURN(const bool done, test(sends_.front(), kSending));
     if (!done) break;
-    free_.push_back(sends_.front().slot);
-    sends_.pop_front();
+    pop_send();
   }
   return absl::OkStatus();
+}
+
+void ChunkLink::pop_send() {
+  if (!sends_.front().is_part) free_.push_back(sends_.front().slot);
+  sends_.pop_front();
 }
 
 absl::StatusOr<bool> ChunkLink::can_send() {
@@ -119,6 +124,27 @@ absl::StatusOr<std::byte*> ChunkLink::take() {
   return slot;
 }
 
+absl::Status ChunkLink::send_part(int to, std::byte* slot, const Part& part) {
+  HVD_RETURN_IF_ERROR(finish_sends(static_cast<std::size_t>(depth() - 1)));
+  HVD_ASSIGN_OR_RETURN(
+      const transport::TransferId id,
+      communicator_.post_send(to, call_.tag, {slot + part.offset, part.bytes}));
+  sends_.push_back({id, to, slot, true});
+  return absl::OkStatus();
+}
+
+// Sends are taken in in order: the last one of the slot frees it.
+void ChunkLink::release_when_sent(std::byte* slot) {
+  const auto last =
+      std::find_if(sends_.rbegin(), sends_.rend(),
+                   [&](const Posted& posted) { return posted.slot == slot; });
+  if (last != sends_.rend()) {
+    last->is_part = false;
+  } else {
+    free_.push_back(slot);
+  }
+}
+
 absl::Status ChunkLink::send(int to, std::byte* slot, std::size_t bytes) {
   HVD_RETURN_IF_ERROR(finish_sends(static_cast<std::size_t>(depth() - 1)));
   HVD_ASSIGN_OR_RETURN(const transport::TransferId id,
@@ -132,8 +158,7 @@ absl::Status ChunkLink::flush() { return finish_sends(0); }
 absl::Status ChunkLink::finish_sends(std::size_t but) {
   while (sends_.size() > but) {
     HVD_RETURN_IF_ERROR(wait(sends_.front(), kSending));
-    free_.push_back(sends_.front().slot);
-    sends_.pop_front();
+    pop_send();
   }
   return absl::OkStatus();
 }

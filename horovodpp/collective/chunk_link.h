@@ -62,6 +62,15 @@ class ChunkLink {
   // depth() sends are under way.
   absl::Status send(int to, std::byte* slot, std::size_t bytes);
 
+  // Sends a part of the slot, which stays the caller's; for several receivers.
+  struct Part {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  absl::Status send_part(int to, std::byte* slot, const Part& part);
+  // Gives back a slot of which parts may be under way.
+  void release_when_sent(std::byte* slot);
+
   // Whether take() and send() would not wait.
   absl::StatusOr<bool> can_send();
 
@@ -80,9 +89,11 @@ class ChunkLink {
     transport::TransferId id;
     int peer;
     std::byte* slot;
+    bool is_part = false;  // The slot is not free when this is through.
   };
 
   void give_up(const Posted& posted);
+  void pop_send();
   absl::Status finish_sends(std::size_t but);
   absl::Status take_in_sends();
   absl::StatusOr<bool> test(const Posted& posted, const char* what);

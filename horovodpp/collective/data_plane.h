@@ -21,9 +21,13 @@
 // too, but not always their outputs intact, and a member may come back from
 // them with OK before another one has entered.
 //
-// Results are bit-equal on all ranks and from run to run. f16 and bf16 are
-// accumulated in float, integers that are averaged or scaled in a type wide
-// enough for the exact sum; other integer sums and products wrap. Not
+// Results are bit-equal on all ranks and from run to run: the bits of an element
+// depend on what the ranks contribute to it, on who they are and on the length
+// of its piece, never on the other pieces of the call, on where its own stands
+// among them, or on its place in it. (Adasum is of whole pieces.) So whatever a
+// plane chooses by the size of a call, all its ways add in one order. f16 and
+// bf16 are accumulated in float, integers that are averaged or scaled in a type
+// wide enough for the exact sum; other integer sums and products wrap. Not
 // thread-safe.
 #pragma once
 

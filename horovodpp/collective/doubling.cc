@@ -84,4 +84,21 @@ absl::Status merge_by_doubling(const DoublingSeat& seat,
   return extra < ranks ? part.send_to(extra) : absl::OkStatus();
 }
 
+void merge_as_doubling(std::span<std::byte* const> accumulators,
+                       std::int64_t count, const ReduceKernel& kernel) {
+  const std::size_t ranks = accumulators.size();
+  const std::size_t core = std::bit_floor(ranks);
+  const auto merge = [&](std::size_t rank, std::size_t other) {
+    kernel.merge(accumulators[rank], accumulators[other], count);
+  };
+  for (std::size_t extra = core; extra < ranks; ++extra) {
+    merge(extra - core, extra);
+  }
+  for (std::size_t distance = 1; distance < core; distance *= 2) {
+    for (std::size_t rank = 0; rank < core; rank += 2 * distance) {
+      merge(rank, rank + distance);
+    }
+  }
+}
+
 }  // namespace hvd::collective

@@ -28,4 +28,9 @@ absl::Status merge_by_doubling(const DoublingSeat& seat,
                                std::byte* accumulators, std::int64_t count,
                                const ReduceKernel& kernel, ChunkLink& link);
 
+// The same where all are in one place: merges accumulators[r], of rank r, into
+// accumulators[0], with the same bits, and uses up the others.
+void merge_as_doubling(std::span<std::byte* const> accumulators,
+                       std::int64_t count, const ReduceKernel& kernel);
+
 }  // namespace hvd::collective

@@ -56,7 +56,7 @@ absl::Status HierarchicalPlane::circulate_parts(
       bytes.push_back(whose < 0 ? 0 : gather.bytes_of_rank[at]);
       places_in_lane.push_back(places[at]);
     }
-    const RingSeat in_lane = seat.in_lane(lane);
+    const RingSeat in_lane = seat.in_ring(lane);
     const bool is_home = contributor(lanes_.node(), lane) == rank();
     AllgatherFlow flow(in_lane.shape,
                        is_home ? gather.mine : std::span<const std::byte>(),

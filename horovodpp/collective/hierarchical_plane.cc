@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "horovodpp/collective/board_steps.h"
 #include "horovodpp/collective/doubling.h"
 #include "horovodpp/core/status.h"
 
@@ -74,7 +75,12 @@ HierarchicalPlane::HierarchicalPlane(const Means& means,
       node_of_(numbers_of(lanes_, ranks())),
       node_ranks_(local_ranks_of(RingPlane::members(), means.topology)),
       blocks_(HierarchicalReduction::kSlots,
-              HierarchicalReduction::slot_bytes(lanes_, options.block_bytes)) {}
+              HierarchicalReduction::slot_bytes(lanes_, options.block_bytes)),
+      lane_staging_(direct_staging(
+          lanes_.nodes(),
+          4 * static_cast<std::size_t>(std::max(1, options.ring.depth)) *
+              options.ring.chunk_bytes,
+          options.ring.chunk_bytes)) {}
 
 HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
   return {.lanes = lanes_,
@@ -93,30 +99,32 @@ absl::Status HierarchicalPlane::agree(const Call& call, ChunkLink& link) {
 }
 
 bool HierarchicalPlane::is_small(std::span<const Piece> pieces,
-                                 const ReduceKernel& kernel) const {
+                                 const ReduceKernel& kernel,
+                                 const ChunkLink& link) const {
   const std::size_t bytes = static_cast<std::size_t>(total_count(pieces)) *
                             kernel.accumulator_bytes();
-  return bytes <= std::min(options_.small_bytes, slot_bytes());
+  return bytes <= std::min({options_.small_bytes, link.slot_bytes(),
+                            board_.options().chunk_bytes});
 }
 
-// An allreduce is given up where it stands; a reducescatter could come to its
-// end on nodes that need no result.
+// An allreduce is given up where it stands; a reducescatter that is not small
+// could come to its end on nodes that need no result.
 absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call, char kind,
                                        const Outlet& outlet) {
   HVD_RETURN_IF_ERROR(blocks_.map());
-  return run(call, [&](ChunkLink& link) -> absl::Status {
-    if (is_small(pieces, kernel)) {
-      return reduce_small(pieces, kernel, link, outlet);
-    }
-    const bool agrees = outlet.needed != nullptr;
+  return run(call, lane_staging_, [&](ChunkLink& link) -> absl::Status {
+    const bool small = is_small(pieces, kernel, link);
+    const bool agrees = outlet.needed != nullptr && !small;
     if (agrees) HVD_RETURN_IF_ERROR(agree(call, link));
     const ShmBoard::Label label = {.tag = call.tag,
                                    .kind = kind,
                                    .bytes = bytes_of(pieces, kernel),
                                    .votes = !agrees && !call.certain};
-    return HierarchicalReduction(seat_on(link, call), pieces, kernel, blocks_,
+    const HierarchicalSeat seat = seat_on(link, call);
+    if (small) return reduce_small(pieces, kernel, seat, label, outlet);
+    return HierarchicalReduction(seat, pieces, kernel, blocks_,
                                  {.block_bytes = options_.block_bytes,
                                   .doubling_bytes = options_.small_lane_bytes},
                                  outlet.needed)
@@ -124,25 +132,50 @@ absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
   });
 }
 
+// Everyone has what his node has, and merges it along each of his lanes with
+// what the other nodes have: with the same result, as the order is the same.
 absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
                                              const ReduceKernel& kernel,
-                                             ChunkLink& link,
+                                             const HierarchicalSeat& seat,
+                                             const ShmBoard::Label& label,
                                              const Outlet& outlet) {
   const std::int64_t count = total_count(pieces);
   const auto elements = static_cast<std::size_t>(count);
-  std::vector<std::byte> memory(elements * kernel.accumulator_bytes());
-  std::byte* accumulators = memory.data();
-  for (const Piece& piece : pieces) {
-    kernel.load(piece.input, accumulators, piece.count);
-    accumulators +=
-        static_cast<std::size_t>(piece.count) * kernel.accumulator_bytes();
+  std::vector<std::byte> of_node(elements * kernel.accumulator_bytes());
+  HVD_RETURN_IF_ERROR(
+      reduce_small_on_node(pieces, kernel, seat, label, of_node));
+  std::vector<std::byte> of_all = of_node;
+  const auto mine = lanes_.driven(lanes_.node(), lanes_.place());
+  for (int lane = mine.begin; lane < mine.end && lanes_.nodes() > 1; ++lane) {
+    if (lane > mine.begin) of_all = of_node;
+    const std::vector<int> drivers = seat.drivers_of(lane);
+    HVD_RETURN_IF_ERROR(
+        merge_by_doubling({.ranks = drivers, .rank = lanes_.node()},
+                          of_all.data(), count, kernel, seat.link));
   }
-  HVD_RETURN_IF_ERROR(merge_by_doubling({.ranks = members(), .rank = rank()},
-                                        memory.data(), count, kernel, link));
   std::vector<std::byte> results(elements * kernel.element_bytes());
-  kernel.store(memory.data(), results.data(), count);
+  kernel.store(of_all.data(), results.data(), count);
   outlet.deliver(0, {0, count}, results.data());
   return absl::OkStatus();
+}
+
+absl::Status HierarchicalPlane::reduce_small_on_node(
+    std::span<const Piece> pieces, const ReduceKernel& kernel,
+    const HierarchicalSeat& seat, const ShmBoard::Label& label,
+    std::span<std::byte> accumulators) {
+  const std::int64_t count = total_count(pieces);
+  const auto fill = [&](std::uint64_t, std::byte* slot) {
+    PieceStream(pieces, kernel.element_bytes()).pack(slot, count);
+  };
+  const auto drain = [&](std::uint64_t, std::uint64_t step) {
+    kernel.load(seat.slot(0, step), accumulators.data(), count);
+    for (int place = 1; place < lanes_.places(); ++place) {
+      kernel.combine(accumulators.data(), seat.slot(place, step), count);
+    }
+  };
+  return call_on_board(board_, node_ranks_, label, [&] {
+    return step_on_node(board_, 1, seat.watch, fill, drain);
+  });
 }
 
 absl::Status HierarchicalPlane::move(std::span<const Piece> pieces,

@@ -7,10 +7,11 @@
 //
 //   HierarchicalPlane plane({topology, board, wires, waiting}, members);
 //
-// Allreduce: a reduce-scatter within the node, a ring for each lane, an
-// allgather within the node, of consecutive blocks at the same time
+// Allreduce: a reduce-scatter within the node, an exchange between the nodes for
+// each lane, an allgather within the node, of consecutive blocks at the same time
 // (hierarchical_reduction.h). What is so short that only the number of messages
-// counts goes by recursive doubling between all members instead (doubling.h).
+// counts is reduced by everyone on a node, and goes by recursive doubling in each
+// lane (doubling.h). All of it adds in one order, node by node.
 // Reducescatter goes the same way, so that it gives the same bits, but results
 // only go to the nodes that need them.
 // Allgather: each rank's part goes around the ring of its lane; then what came
@@ -52,8 +53,8 @@ struct HierarchicalOptions {
   // enough to be cut into a message for each lane and node.
   std::size_t block_bytes = std::size_t{4} << 20;
   // Allreduces and reducescatters of no more accumulators than this go by
-  // recursive doubling between all ranks: as a whole, and a lane of three nodes
-  // or more. A message is never longer than one of the ring.
+  // recursive doubling between the nodes: as a whole in each lane, and a lane of
+  // three nodes or more. A message is never longer than a slot of the link.
   std::size_t small_bytes = std::size_t{4} << 10;
   std::size_t small_lane_bytes = std::size_t{32} << 10;
   RingOptions ring = {};
@@ -91,13 +92,19 @@ class HierarchicalPlane : public RingPlane {
     HierarchicalReduction::Deliver deliver;
     Needed needed = {};
   };
-  bool is_small(std::span<const Piece> pieces,
-                const ReduceKernel& kernel) const;
+  bool is_small(std::span<const Piece> pieces, const ReduceKernel& kernel,
+                const ChunkLink& link) const;
   absl::Status reduce(std::span<const Piece> pieces, const ReduceKernel& kernel,
                       const Call& call, char kind, const Outlet& outlet);
   absl::Status reduce_small(std::span<const Piece> pieces,
-                            const ReduceKernel& kernel, ChunkLink& link,
-                            const Outlet& outlet);
+                            const ReduceKernel& kernel,
+                            const HierarchicalSeat& seat,
+                            const ShmBoard::Label& label, const Outlet& outlet);
+  absl::Status reduce_small_on_node(std::span<const Piece> pieces,
+                                    const ReduceKernel& kernel,
+                                    const HierarchicalSeat& seat,
+                                    const ShmBoard::Label& label,
+                                    std::span<std::byte> accumulators);
   // Returns once all members are known to have entered the call.
   absl::Status agree(const Call& call, ChunkLink& link);
   HierarchicalSeat seat_on(ChunkLink& link, const Call& call);
@@ -122,7 +129,8 @@ class HierarchicalPlane : public RingPlane {
   const HierarchicalLanes lanes_;
   const std::vector<int> node_of_;     // Of the members, by position.
   const std::vector<int> node_ranks_;  // The board's, by place.
-  Staging blocks_;                     // Accumulators, and results.
+  Staging blocks_;                     // Accumulators, and results,
+  Staging lane_staging_;               // and what is on its way in lanes.
   SlotWriter writer_;
 };
 

@@ -30,7 +30,7 @@ std::vector<int> HierarchicalSeat::drivers_of(int lane) const {
   return drivers;
 }
 
-RingSeat HierarchicalSeat::in_lane(int lane) const {
+RingSeat HierarchicalSeat::in_ring(int lane) const {
   const int nodes = lanes.nodes();
   const std::vector<int> drivers = drivers_of(lane);
   const auto driver_on = [&](int node) {

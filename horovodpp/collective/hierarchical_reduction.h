@@ -4,9 +4,9 @@
 //   1. within the node, through the board: each member reduces its share of the
 //      block, that of the lanes it drives, from all members' contributions, in
 //      the order of the plane, into accumulators of its own;
-//   2. between the nodes, lane by lane: a ring of the lane's drivers merges the
-//      accumulators and finishes them; or they do it by recursive doubling, where
-//      there is little to merge between many nodes;
+//   2. between the nodes, lane by lane: the lane's drivers merge the accumulators,
+//      each a segment, and finish them; or they do it by recursive doubling, in
+//      the same order, where there is little to merge between many nodes;
 //   3. within the node: each member shows the results of its share, and all
 //      take what they need.
 //
@@ -14,9 +14,10 @@
 // of the one before and reduce the next one. Whoever waits at the board keeps the
 // wires going.
 //
-// A block's place in the whole, its shares and its lanes depend on counts and on
-// who sits where alone, so an element is reduced in one order on all ranks and
-// in all runs; who needs its result makes no difference either.
+// Wherever an element lies, the contributions to it are added up node by node,
+// those of a node in the order of its members, and what nodes have in the order
+// of doubling.h. So blocks, shares, lanes and segments decide nothing about its
+// bits, nor does who needs its result.
 //
 // Nobody waits for ever: of all that is unfinished on some rank take what comes
 // first by block, by stage, by lane. Whoever takes part in it has done all that
@@ -41,7 +42,8 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/chunk_link.h"
-#include "horovodpp/collective/hierarchical_flow.h"
+#include "horovodpp/collective/direct_circuit.h"
+#include "horovodpp/collective/direct_flow.h"
 #include "horovodpp/collective/hierarchical_lanes.h"
 #include "horovodpp/collective/lane_traffic.h"
 #include "horovodpp/collective/part_table.h"
@@ -65,8 +67,11 @@ struct HierarchicalSeat {
   ChunkLink& link;
   transport::Watch& watch;
 
-  // Of this rank in the ring of a lane it drives.
-  RingSeat in_lane(int lane) const;
+  // Of this rank in a lane it drives: among its drivers, and in a ring of them.
+  DirectSeat in_lane(int lane) const {
+    return {.members = drivers_of(lane), .position = lanes.node()};
+  }
+  RingSeat in_ring(int lane) const;
   // The drivers of a lane as the wires number them, by node.
   std::vector<int> drivers_of(int lane) const;
   // What the member at `place` shows in a step.

@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/chunk_link.h"
-#include "horovodpp/collective/hierarchical_flow.h"
-#include "horovodpp/collective/ring_circuit.h"
+#include "horovodpp/collective/direct_circuit.h"
+#include "horovodpp/collective/direct_flow.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
@@ -25,7 +25,7 @@ class LaneTraffic {
  public:
   struct Lane {
     int number;
-    RingSeat seat;
+    DirectSeat seat;
     LaneData data;
   };
 
@@ -44,10 +44,10 @@ class LaneTraffic {
   struct Trip {
     Trip(const Lane& lane, const ReduceKernel& kernel, const Needed& needed,
          ChunkLink& link)
-        : flow(lane.seat.shape, lane.data, kernel, needed),
+        : flow(lane.seat.shape(), lane.data, kernel, needed),
           circuit(lane.seat, flow, link) {}
     LaneFlow flow;
-    RingCircuit circuit;
+    DirectCircuit circuit;
   };
 
   const ReduceKernel& kernel_;

@@ -34,9 +34,6 @@ class PartTable {
   // `counts` as of DataPlane::reducescatter.
   PartTable(std::span<const std::int64_t> counts, int ranks);
 
-  // Whether some rank gets no element at all.
-  bool leaves_out_a_rank() const;
-
   // Calls f(Part) for all parts that have elements in `range`, in order, until
   // it returns false.
   template <typename F>

@@ -83,6 +83,7 @@ std::size_t ask_for(const Piece& piece, std::size_t element_bytes,
   const std::size_t bytes =
       static_cast<std::size_t>(piece.count) * element_bytes;
   const auto* place = static_cast<const std::byte*>(Move::place(piece));
+  if (place == nullptr) return bytes;  // Results that nobody wants here.
   const std::size_t asked = std::min(bytes, kMostAskedFor);
   for (std::size_t at = 0; at < asked; at += kLine) {
     __builtin_prefetch(place + at);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/chunk_link.h"
+#include "horovodpp/collective/direct_flow.h"
 #include "horovodpp/collective/ring_circuit.h"
 #include "horovodpp/core/status.h"
 
@@ -23,6 +24,41 @@ std::vector<int> all_ranks(int size) {
 int position_of(int rank, const std::vector<int>& members) {
   const auto place = std::find(members.begin(), members.end(), rank);
   return static_cast<int>(place - members.begin());
+}
+
+// The pieces of a reducescatter, cut and put in the order of the ranks that get
+// them.
+struct Shares {
+  std::vector<Piece> pieces = {};
+  std::vector<Range> of_rank = {};
+  bool leave_out_a_rank = false;
+};
+
+Shares share_out(std::span<const Piece> pieces,
+                 std::span<const std::int64_t> counts, const DirectShape& shape,
+                 std::size_t element_bytes) {
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  std::vector<std::size_t> skipped(pieces.size());  // Bytes of each.
+  Shares shares;
+  std::int64_t begin = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const bool mine = r == static_cast<std::size_t>(shape.rank);
+    std::int64_t all = 0;
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      const std::int64_t count = counts[p * ranks + r];
+      if (count == 0) continue;
+      shares.pieces.push_back(
+          {.input = static_cast<const std::byte*>(pieces[p].input) + skipped[p],
+           .output = mine ? pieces[p].output : nullptr,
+           .count = count});
+      skipped[p] += static_cast<std::size_t>(count) * element_bytes;
+      all += count;
+    }
+    shares.of_rank.push_back({begin, all});
+    shares.leave_out_a_rank |= all == 0;
+    begin += all;
+  }
+  return shares;
 }
 
 absl::Status check_members(int rank, const std::vector<int>& members) {
@@ -47,6 +83,10 @@ RingPlane::RingPlane(transport::Communicator& communicator,
       waiting_(waiting),
       staging_(2 * std::max(1, options.depth),
                std::max(kLeastChunk, options.chunk_bytes)),
+      direct_staging_(direct_staging(
+          ranks(),
+          static_cast<std::size_t>(staging_.slots()) * staging_.slot_bytes(),
+          staging_.slot_bytes())),
       ring_({.rank = rank(),
              .ranks = ranks(),
              .depth = staging_.slots() / 2,
@@ -63,10 +103,10 @@ int RingPlane::member(int distance) const {
   return members_[static_cast<std::size_t>(position)];
 }
 
-absl::Status RingPlane::run(
-    const Call& call, const std::function<absl::Status(ChunkLink&)>& body) {
-  HVD_RETURN_IF_ERROR(staging_.map());
-  ChunkLink link(communicator_, staging_, call, waiting_);
+absl::Status RingPlane::run(const Call& call, Staging& staging,
+                            const Body& body) {
+  HVD_RETURN_IF_ERROR(staging.map());
+  ChunkLink link(communicator_, staging, call, waiting_);
   HVD_RETURN_IF_ERROR(body(link));
   return link.flush();
 }
@@ -75,23 +115,30 @@ absl::Status RingPlane::run(
 // left alone while one may be missing.
 absl::Status RingPlane::move(std::span<const Piece> pieces,
                              const ReduceKernel& kernel, const Call& call) {
-  return run(call, [&](ChunkLink& link) {
-    AllreduceFlow flow(ring_, pieces, kernel);
-    return circulate(seat(), flow, link);
+  const std::vector<Range> needs(static_cast<std::size_t>(ranks()),
+                                 {0, total_count(pieces)});
+  return run(call, direct_staging_, [&](ChunkLink& link) {
+    TensorFlow flow(direct_seat().shape(), pieces, needs, kernel);
+    return exchange_directly(direct_seat(), flow, link);
   });
 }
 
-// A rank that gets no result would not notice that another one is missing.
+// A rank that has nothing to reduce and gets no result would not notice that
+// another one is missing.
 absl::Status RingPlane::move(std::span<const Piece> pieces,
                              std::span<const std::int64_t> counts,
                              const ReduceKernel& kernel, const Call& call) {
-  const PartTable parts(counts, ranks());
-  return run(call, [&](ChunkLink& link) {
-    if (parts.leaves_out_a_rank() && !call.certain) {
+  const Shares shares =
+      share_out(pieces, counts, direct_seat().shape(), kernel.element_bytes());
+  const bool may_notice_nothing =
+      shares.leave_out_a_rank && total_count(pieces) < ranks();
+  return run(call, direct_staging_, [&](ChunkLink& link) {
+    if (may_notice_nothing && !call.certain) {
       HVD_RETURN_IF_ERROR(disseminate(link));
     }
-    ReducescatterFlow flow(ring_, pieces, parts, kernel);
-    return circulate(seat(), flow, link);
+    TensorFlow flow(direct_seat().shape(), shares.pieces, shares.of_rank,
+                    kernel);
+    return exchange_directly(direct_seat(), flow, link);
   });
 }
 

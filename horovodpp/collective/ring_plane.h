@@ -3,12 +3,14 @@
 //
 //   RingPlane plane(communicator, members, waiting);
 //
-// Allreduce is a ring reduce-scatter and allgather, reducescatter the same with
-// results that stop where they belong, allgather a ring, broadcast a binomial
-// tree for short messages and a chain for long ones, alltoall a shift for each
-// distance, barrier a dissemination (Hensgen, Finkel and Manber, 1988).
-// Everything goes in chunks through staging of the plane's own, several of them
-// under way at a time, so user memory is never lent to the wires.
+// In an allreduce each rank reduces a segment for all of them, in the order of
+// the ranks, as the ShmPlane does, so both give the same bits (direct_flow.h).
+// In a reducescatter the segments are the ranks' parts, as far as these are of
+// equal length. Allgather is a ring, broadcast a binomial tree for short
+// messages and a chain for long ones, alltoall a shift for each distance,
+// barrier a dissemination (Hensgen, Finkel and Manber, 1988). Everything goes in
+// chunks through staging of the plane's own, several of them under way at a
+// time, so user memory is never lent to the wires.
 //
 // Ranks in calls are positions in `members`. Transfers carry the call's tag, so
 // several planes may share a communicator as long as their calls' tags differ.
@@ -24,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/collective/direct_circuit.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/ring_circuit.h"
 #include "horovodpp/collective/ring_flow.h"
@@ -34,7 +37,8 @@
 namespace hvd::collective {
 
 struct RingOptions {
-  // Bytes of one message, at least 64.
+  // Bytes of one message, at least 64. Between many ranks those of a reduction
+  // are shorter, as more of them are under way.
   std::size_t chunk_bytes = std::size_t{256} << 10;
   // Messages under way to, and from, a neighbour; at least 1.
   int depth = 4;
@@ -61,16 +65,16 @@ class RingPlane : public HostPlane {
   // Ranks of the communicator.
   const std::vector<int>& members() const { return members_; }
 
-  // Runs `body` with a link for the call, and waits until all is sent.
-  absl::Status run(const Call& call,
-                   const std::function<absl::Status(ChunkLink&)>& body);
+  // Runs `body` with a link for the call, and waits until all is sent. The link
+  // stages through the plane's memory for whatever goes around, or by `staging`.
+  using Body = std::function<absl::Status(ChunkLink&)>;
+  absl::Status run(const Call& call, const Body& body) {
+    return run(call, staging_, body);
+  }
+  absl::Status run(const Call& call, Staging& staging, const Body& body);
 
   // Returns OK on no rank before every rank has called it.
   absl::Status disseminate(ChunkLink& link);
-
-  // Of a chunk's slot, and how many of them are under way, as run()'s link has.
-  std::size_t slot_bytes() const { return ring_.slot_bytes; }
-  int depth() const { return ring_.depth; }
 
   // As HostPlane's.
   absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
@@ -91,6 +95,9 @@ class RingPlane : public HostPlane {
   RingSeat seat() const {
     return {.shape = ring_, .previous = member(ranks() - 1), .next = member(1)};
   }
+  DirectSeat direct_seat() const {
+    return {.members = members_, .position = rank()};
+  }
   absl::Status broadcast_by_tree(const Broadcast& broadcast, ChunkLink& link);
   absl::Status broadcast_by_chain(const Broadcast& broadcast, ChunkLink& link);
   absl::Status shift(int distance, std::span<const std::byte> out,
@@ -100,6 +107,7 @@ class RingPlane : public HostPlane {
   const std::vector<int> members_;
   const transport::WaitPolicy waiting_;
   Staging staging_;
+  Staging direct_staging_;
   const RingShape ring_;
 };
 

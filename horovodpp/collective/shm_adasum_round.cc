@@ -32,6 +32,7 @@ ShmAdasumRound::ShmAdasumRound(std::span<const Piece> tensors, const Seat& seat,
       seat_(seat),
       dtype_(reduction.dtype == DType::kF64 ? DType::kF64 : DType::kF32),
       kernel_(reduction, seat.ranks()),
+      row_(tensors, seat.ranks(), kernel_.element_bytes()),
       count_(total_count(tensors)),
       is_short_(static_cast<std::size_t>(count_) * kernel_.element_bytes() <=
                 seat.board.options().small_bytes) {}
@@ -48,17 +49,16 @@ absl::Status ShmAdasumRound::run() {
   // The second vector has gone into the first.
   kernel_.store(vector(0, 0), vector(1, 0), mine().count);
   if (!is_short_) return show_results();
-  PieceStream(tensors_, kernel_.element_bytes()).unpack(vector(1, 0), count_);
+  PieceStream(row_.pieces(), kernel_.element_bytes())
+      .unpack(vector(1, 0), count_);
   return absl::OkStatus();
 }
 
 // The first is the longest.
 Range ShmAdasumRound::slice_of(int rank) const {
   if (is_short_) return {0, count_};
-  const std::int64_t even = count_ / seat_.ranks();
-  const std::int64_t longer = count_ % seat_.ranks();
-  return {rank * even + std::min<std::int64_t>(rank, longer),
-          even + (rank < longer ? 1 : 0)};
+  const std::int64_t begin = row_.begin(rank);
+  return {begin, row_.begin(rank + 1) - begin};
 }
 
 Range ShmAdasumRound::part_of(int rank, std::uint64_t i,
@@ -75,7 +75,8 @@ std::uint64_t ShmAdasumRound::parts(std::int64_t length) const {
 
 std::vector<PieceStream> ShmAdasumRound::streams() const {
   std::vector<PieceStream> streams(
-      seat_.members.size(), PieceStream(tensors_, kernel_.element_bytes()));
+      seat_.members.size(),
+      PieceStream(row_.pieces(), kernel_.element_bytes()));
   for (int rank = 0; rank < seat_.ranks(); ++rank) {
     streams[static_cast<std::size_t>(rank)].seek(slice_of(rank).begin);
   }
@@ -84,7 +85,7 @@ std::vector<PieceStream> ShmAdasumRound::streams() const {
 
 absl::Status ShmAdasumRound::share_vectors() {
   const auto fill = [&](std::uint64_t, std::byte* slot) {
-    PieceStream(tensors_, kernel_.element_bytes()).pack(slot, count_);
+    PieceStream(row_.pieces(), kernel_.element_bytes()).pack(slot, count_);
   };
   const auto drain = [&](std::uint64_t, std::uint64_t step) {
     for (int rank = 0; rank < seat_.ranks(); ++rank) {
@@ -142,8 +143,9 @@ absl::Status ShmAdasumRound::merge(const std::vector<AdasumPair>& pairs) {
   };
   for_each_part([&](std::size_t tensor, std::int64_t at, std::int64_t count) {
     for (std::size_t p = 0; p < pairs.size(); ++p) {
-      product(p, tensor) = products_of(dtype_, vector(pairs[p].a, at),
-                                       vector(pairs[p].b, at), count);
+      PairProducts& all = product(p, tensor);
+      all = sum_of(all, products_of(dtype_, vector(pairs[p].a, at),
+                                    vector(pairs[p].b, at), count));
     }
   });
   if (!is_short_) HVD_RETURN_IF_ERROR(sum_up(products));
@@ -211,15 +213,12 @@ absl::Status ShmAdasumRound::show_results() {
 
 template <typename F>
 void ShmAdasumRound::for_each_part(F f) const {
-  const Range slice = mine();
-  std::int64_t at = 0;
-  for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
-    const std::int64_t next = at + tensors_[tensor].count;
-    const std::int64_t first = std::max(at, slice.begin);
-    const std::int64_t end = std::min(next, slice.begin + slice.count);
-    if (first < end) f(tensor, first - slice.begin, end - first);
-    at = next;
-  }
+  const std::int64_t begin = mine().begin;
+  const int first = is_short_ ? 0 : seat_.rank;
+  const int end = is_short_ ? seat_.ranks() : seat_.rank + 1;
+  row_.for_each_run(first, end, [&](std::size_t tensor, const Range& run) {
+    f(tensor, run.begin - begin, run.count);
+  });
 }
 
 std::byte* ShmAdasumRound::vector(int rank, std::int64_t element) const {

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/adasum_math.h"
+#include "horovodpp/collective/adasum_row.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/part_table.h"
 #include "horovodpp/collective/piece_stream.h"
@@ -83,7 +84,7 @@ class ShmAdasumRound {
   absl::Status show_results();
 
   // Calls f(tensor, first element in this slice, count) for each tensor's part
-  // in it.
+  // in it; for all of its parts, one after the other, if the slice is the row.
   template <typename F>
   void for_each_part(F f) const;
   // Loads what is next in `own` into this rank's vector from element `at` on.
@@ -96,6 +97,7 @@ class ShmAdasumRound {
   const Seat seat_;
   const DType dtype_;  // Of accumulators.
   const ReduceKernel kernel_;
+  const AdasumRow row_;
   const std::int64_t count_;
   const bool is_short_;
   Buffer vectors_;

@@ -314,10 +314,10 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
     const Word& theirs = ended(member).vote;
     HVD_RETURN_IF_ERROR(
         wait([&] { return theirs.load() != against; }, undeterred));
-    // One who votes against a later call has left this one.
-    const std::uint64_t vote = theirs.load();
-    const bool has_left = vote == (against | 1) || is_later(vote, against) ||
-                          epoch_of(vote) > epoch_of(against);
+    // Whoever has voted on another call since has his record of this one still,
+    // unless he left it: then the next call's took its place.
+    const bool has_left =
+        theirs.load() == (against | 1) || !has_entered(member);
     if (has_left) return wait([] { return false; }, watch);
   }
   return absl::OkStatus();

@@ -51,7 +51,9 @@
 // and waits for those that are not settled. If somebody does not take his back
 // he missed an arrival, which came after his vote: so whoever sees all arrive
 // sees that vote, and nobody goes on. If nobody votes, or all take theirs back,
-// all go on, and hear of no Cancelled until the call is over.
+// all go on, and hear of no Cancelled until the call is over. A vote that stands
+// may be replaced by one on a later call, between other members; but by then that
+// call's record is where the record of this one was.
 //
 // Where members write into each other's memory, which is what finish() and
 // wait_for_results() are for too, a member that gives the call up has to be

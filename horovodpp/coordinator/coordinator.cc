@@ -72,7 +72,8 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
       negotiator_({.rank = options.rank,
                    .tree = options.tree,
                    .stall_warning = options.stall_warning,
-                   .stall_shutdown = options.stall_shutdown},
+                   .stall_shutdown = options.stall_shutdown,
+                   .describe = options.describe},
                   first_sets(options), board) {
   if (is_leader()) {
     leading_ = std::make_unique<Leading>(options, node_, first_sets(options));

@@ -132,6 +132,10 @@ class Coordinator {
   // As they are where this rank reads the schedule.
   const ProcessSets& process_sets() const { return negotiator_.process_sets(); }
 
+  // The rank whose leaving ended the schedule, once this rank has read that:
+  // whatever it has in flight, or submits, is Cancelled.
+  std::optional<int> ended_by() const { return negotiator_.ended_by(); }
+
   // Whether something submitted here has no outcome yet.
   bool has_in_flight() const { return negotiator_.has_in_flight(); }
   // Every rank has left, and this one has read the schedule to its end and owes

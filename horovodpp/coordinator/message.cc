@@ -159,7 +159,8 @@ absl::StatusOr<Envelope> decode(std::string_view bytes) {
   if (!reader.finished()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", bytes.size(), " bytes, type ",
-                     static_cast<int>(type), ", is malformed"));
+                     static_cast<int>(type), ", is malformed",
+                     reader.why().empty() ? "" : ": it names ", reader.why()));
   }
   return envelope;
 }

@@ -24,10 +24,16 @@ Negotiator::Negotiator(const Options& options, ProcessSets sets,
                        NodeBoard& board)
     : options_(options), sets_(std::move(sets)), board_(board) {}
 
-absl::Status Negotiator::cancelled_by(int rank, const Key& key) {
+absl::Status Negotiator::cancelled_by(int rank, const Key& key) const {
+  if (rank == options_.rank) {
+    return absl::CancelledError(absl::StrCat(
+        "this rank (", rank, ") shut down before every rank had submitted ",
+        key.to_string(),
+        "; call shutdown() once everything in flight is done"));
+  }
   return absl::CancelledError(absl::StrCat(
-      "rank ", rank, " shut down before every rank had submitted ",
-      key.to_string(),
+      options_.describe ? options_.describe(rank) : absl::StrCat("rank ", rank),
+      " shut down before every rank had submitted ", key.to_string(),
       "; call shutdown() after the last collective on every rank"));
 }
 
@@ -208,7 +214,7 @@ void Negotiator::look(Clock::TimePoint now) {
     const auto waited = now - waiting[i].since;
     if (waited < options_.stall_warning) break;
     const auto ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+        std::chrono::ceil<std::chrono::milliseconds>(waited).count();
     messages_.emplace_back(Stalled{
         waiting[i].key, static_cast<std::uint32_t>(ms), waiting[i].is_join});
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ class Negotiator {
     // How long a submission waits before Stalled is said; zero: for ever.
     Clock::Duration stall_warning{0};
     Clock::Duration stall_shutdown{0};
+    // A rank with host and pid, for messages.
+    std::function<std::string(int rank)> describe = {};
   };
 
   Negotiator(const Options& options, ProcessSets sets, NodeBoard& board);
@@ -102,6 +105,8 @@ class Negotiator {
   bool has_in_flight() const { return in_flight_ > 0; }
   // Whether the schedule has been read to its end.
   bool has_ended() const { return ended_by_.has_value(); }
+  // The rank that left first; nothing before the schedule's end has been read.
+  std::optional<int> ended_by() const { return ended_by_; }
 
  private:
   enum class State : std::uint8_t {
@@ -134,7 +139,7 @@ class Negotiator {
   void mark(std::uint32_t id, Known& known);
   void fail(const Key& key, absl::Status why);
   // Rank `rank` shut down before all had submitted `key`.
-  static absl::Status cancelled_by(int rank, const Key& key);
+  absl::Status cancelled_by(int rank, const Key& key) const;
 
   absl::StatusOr<bool> read(const std::vector<Record>& records);
   absl::Status run(const std::vector<Record>& records);

@@ -1,6 +1,7 @@
 #include "horovodpp/coordinator/request.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -118,18 +119,29 @@ void encode(const TensorSpec& tensor, WireWriter& writer) {
 
 TensorSpec decode_tensor(WireReader& reader) {
   TensorSpec tensor;
-  const auto dtype = dtype_from_wire(reader.u8());
-  if (!dtype) reader.fail();
+  const std::uint8_t number = reader.u8();
+  const auto dtype = dtype_from_wire(number);
+  if (!dtype) reader.fail(absl::StrCat("dtype ", static_cast<int>(number)));
   const std::uint32_t rank = reader.count(sizeof(std::int64_t));
-  if (rank > kMaxDimensions) reader.fail();
+  if (rank > kMaxDimensions) reader.fail(absl::StrCat(rank, " dimensions"));
   std::vector<std::int64_t> dims;
   for (std::uint32_t i = 0; i < rank && reader.ok(); ++i) {
     dims.push_back(reader.i64());
   }
   tensor.dtype = dtype.value_or(DType::kF32);
   tensor.shape = Shape(std::move(dims));
-  if (!tensor.shape.checked(size_of(tensor.dtype)).ok()) reader.fail();
+  if (reader.ok() && !tensor.shape.checked(size_of(tensor.dtype)).ok()) {
+    reader.fail(absl::StrCat("shape ", tensor.shape.to_string()));
+  }
   return tensor;
+}
+
+// A factor of a reduction: with one that is no finite number a request would not
+// even equal itself.
+double decode_scale(WireReader& reader) {
+  const double scale = reader.f64();
+  if (!std::isfinite(scale)) reader.fail(absl::StrCat("scale ", scale));
+  return scale;
 }
 
 }  // namespace
@@ -208,8 +220,11 @@ void encode(const Request& request, WireWriter& writer) {
 
 Request decode_request(WireReader& reader) {
   Request request;
-  const auto kind = kind_from_wire(reader.u8());
-  if (!kind) reader.fail();
+  const std::uint8_t kind_number = reader.u8();
+  const auto kind = kind_from_wire(kind_number);
+  if (!kind) {
+    reader.fail(absl::StrCat("operation ", static_cast<int>(kind_number)));
+  }
   request.kind = kind.value_or(RequestKind::kBarrier);
   request.key.process_set = reader.u32();
   request.key.name = reader.text();
@@ -219,14 +234,17 @@ Request decode_request(WireReader& reader) {
     request.tensors.push_back(decode_tensor(reader));
   }
   const std::uint8_t device = reader.u8();
-  if (device > static_cast<std::uint8_t>(DeviceKind::kCuda)) reader.fail();
+  if (device > static_cast<std::uint8_t>(DeviceKind::kCuda)) {
+    reader.fail(absl::StrCat("kind of device ", static_cast<int>(device)));
+  }
   request.device = {static_cast<DeviceKind>(device & 1u),
                     static_cast<int>(reader.u32())};
-  const auto op = reduce_op_from_wire(reader.u8());
-  if (!op) reader.fail();
+  const std::uint8_t op_number = reader.u8();
+  const auto op = reduce_op_from_wire(op_number);
+  if (!op) reader.fail(absl::StrCat("op ", static_cast<int>(op_number)));
   request.op = op.value_or(ReduceOp::kSum);
-  request.prescale = reader.f64();
-  request.postscale = reader.f64();
+  request.prescale = decode_scale(reader);
+  request.postscale = decode_scale(reader);
   request.average_of_participants = reader.flag();
   request.root = static_cast<int>(reader.u32());
   request.once = reader.flag();

@@ -36,6 +36,9 @@ struct Submission {
   Outputs outputs = {};
   // alltoall: rows of the first dimension for each rank of the set.
   std::vector<std::int64_t> splits = {};
+  // What the memory belongs to, if it was handed over: kept until the outcome has
+  // been told. nullptr: inputs and outputs are borrowed.
+  std::shared_ptr<const void> keep_alive = nullptr;
   // Called once with the outcome.
   std::function<void(absl::StatusOr<Results>)> done = {};
 };

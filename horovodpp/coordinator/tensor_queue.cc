@@ -71,6 +71,13 @@ absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
   return taken;
 }
 
+bool TensorQueue::holds(const Submission& submission) {
+  MutexLock lock(mutex_);
+  const auto found = in_flight_.find(submission.request.key);
+  return found != in_flight_.end() && !found->taken &&
+         found->submission.get() == &submission;
+}
+
 void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
   MutexLock lock(mutex_);
   for (const SubmissionPtr& submission : submissions) {

@@ -54,6 +54,9 @@ class TensorQueue {
   absl::StatusOr<std::vector<SubmissionPtr>> take(
       std::span<const Key* const> keys);
 
+  // Whether `submission` is in flight and has not been taken.
+  bool holds(const Submission& submission);
+
   // What was taken is about to be completed.
   void release(const std::vector<SubmissionPtr>& submissions);
 

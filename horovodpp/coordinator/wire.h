@@ -73,7 +73,13 @@ class WireReader {
     return failed_ ? 0 : value;
   }
 
-  void fail() { failed_ = true; }
+  // Fails; `why` says what the message names that cannot be.
+  void fail(const std::string& why = "") {
+    if (!failed_) why_ = why;
+    failed_ = true;
+  }
+  // Of the first failure; "" where bytes were missing, or too many.
+  const std::string& why() const { return why_; }
   // Whether every read succeeded.
   bool ok() const { return !failed_; }
   // Whether, besides, nothing is left.
@@ -108,6 +114,7 @@ class WireReader {
   std::string_view bytes_;
   std::size_t position_ = 0;
   bool failed_ = false;
+  std::string why_;
 };
 
 }  // namespace hvd::coordinator

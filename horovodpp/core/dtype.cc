@@ -1,5 +1,7 @@
 #include "horovodpp/core/dtype.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace hvd {
 
 std::string name_of(DType dtype) {
@@ -23,9 +25,9 @@ std::string name_of(DType dtype) {
     case DType::kF64:
       return "float64";
     case DType::kBool:
-      break;
+      return "bool";
   }
-  return "bool";
+  return absl::StrCat("dtype ", static_cast<int>(dtype));
 }
 
 std::optional<DType> dtype_from_wire(std::uint8_t number) {

@@ -8,7 +8,10 @@
 //
 // Both are handles on shared state: copies are cheap and speak of the same
 // result. The first set() stands, later ones are ignored. A promise whose last
-// copy dies unset fails its future with Cancelled, so nobody waits for ever.
+// copy dies unset fails its future with Cancelled, so nobody waits for ever. A
+// promise may also say that its operation uses memory of whoever holds the
+// future (IfDropped::kWait): the end of the last copy then waits for the outcome,
+// unless a callback hears of it.
 // A promise may want to know that somebody waits for it, and use the thread:
 //
 //   Promise<int> promise([&](const Ready& ready) {
@@ -17,6 +20,8 @@
 //
 // Thread-safe.
 #pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <atomic>
 #include <chrono>
@@ -50,6 +55,10 @@ using Outcome = typename OutcomeOf<T>::type;
 using Ready = std::function<bool()>;
 using OnWait = std::function<void(const Ready&)>;
 
+// What the end of the last future does where the outcome is not there yet and no
+// callback hears of it.
+enum class IfDropped { kNothing, kWait };
+
 namespace internal {
 
 template <typename T>
@@ -57,8 +66,9 @@ class FutureState {
  public:
   using Callback = std::function<void(const Outcome<T>&)>;
 
-  explicit FutureState(OnWait on_wait = nullptr)
-      : on_wait_(std::move(on_wait)) {}
+  explicit FutureState(OnWait on_wait = nullptr,
+                       IfDropped if_dropped = IfDropped::kNothing)
+      : if_dropped_(if_dropped), on_wait_(std::move(on_wait)) {}
 
   void set(Outcome<T> outcome) {
     std::vector<Callback> callbacks;
@@ -87,25 +97,40 @@ class FutureState {
         "the operation was dropped before it had an outcome"));
   }
 
+  // The futures there are; nobody makes one where there is none any more.
+  void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_future() {
+    if (futures_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set() ||
+        if_dropped_ == IfDropped::kNothing) {
+      return;
+    }
+    {
+      MutexLock lock(mutex_);
+      if (!callbacks_.empty()) return;
+    }
+    try {
+      announce_wait([this] { return is_set(); });
+    } catch (...) {
+      // It was help, no more; a destructor that threw would end the process.
+    }
+    await();
+  }
+
   bool ready() {
     if (is_set()) return true;
-    OnWait on_wait;
     {
       MutexLock lock(mutex_);
       if (outcome_.has_value()) return true;
       if (++polls_ < kPollsOfAWaiter) return false;
-      on_wait.swap(on_wait_);
     }
-    if (on_wait) on_wait(nullptr);
+    announce_wait(nullptr);
     return false;
   }
 
   // Blocks. The reference stays valid and unchanged: an outcome is set once.
   const Outcome<T>& wait() {
     announce_wait([this] { return is_set(); });
-    MutexLock lock(mutex_);
-    while (!outcome_.has_value()) ready_.wait(mutex_);
-    return *outcome_;
+    return await();
   }
 
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
@@ -136,13 +161,20 @@ class FutureState {
     return *outcome_;
   }
 
+  const Outcome<T>& await() {
+    MutexLock lock(mutex_);
+    while (!outcome_.has_value()) ready_.wait(mutex_);
+    return *outcome_;
+  }
+
   // Not under the lock: it may set this very outcome.
   void announce_wait(const Ready& ready) {
     OnWait on_wait;
     {
       MutexLock lock(mutex_);
-      if (outcome_.has_value()) return;
-      on_wait.swap(on_wait_);
+      if (outcome_.has_value() || (!ready && announced_)) return;
+      announced_ = true;
+      on_wait = ready ? std::exchange(on_wait_, nullptr) : on_wait_;
     }
     if (on_wait) on_wait(ready);
   }
@@ -152,10 +184,13 @@ class FutureState {
 
   std::atomic<bool> is_set_{false};
   std::atomic<int> promises_{0};
+  std::atomic<int> futures_{0};
+  const IfDropped if_dropped_;
   Mutex mutex_;
   CondVar ready_;
   std::optional<Outcome<T>> outcome_ ABSL_GUARDED_BY(mutex_);
   OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
+  bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
@@ -178,6 +213,15 @@ class Future {
   Future()
       : Future(ready(absl::FailedPreconditionError(
             "this future was never connected to an operation"))) {}
+  Future(const Future& other) : Future(other.state_) {}
+  Future(Future&& other) noexcept = default;
+  Future& operator=(Future other) noexcept {
+    state_.swap(other.state_);
+    return *this;
+  }
+  ~Future() {
+    if (state_) state_->drop_future();
+  }
 
   // Blocks until the outcome is there; callable any number of times. (A value
   // that only moves cannot be waited for but taken, see take().)
@@ -211,8 +255,10 @@ class Future {
   template <typename U>
   friend class Promise;
   explicit Future(std::shared_ptr<internal::FutureState<T>> state)
-      : state_(std::move(state)) {}
-  std::shared_ptr<internal::FutureState<T>> state_;
+      : state_(std::move(state)) {
+    if (state_) state_->add_future();
+  }
+  std::shared_ptr<internal::FutureState<T>> state_;  // nullptr: moved away.
 };
 
 template <typename T>
@@ -220,12 +266,13 @@ class Promise {
  public:
   Promise() : Promise(nullptr) {}
 
-  // `on_wait` is called at most once, on the waiting thread, when somebody
-  // begins to wait for an outcome that is not there yet, or has polled for it
-  // several times. It may use the thread until `ready`, if it is given that. It
-  // is gone once the outcome is there, unless it is being called.
-  explicit Promise(OnWait on_wait)
-      : state_(std::make_shared<internal::FutureState<T>>(std::move(on_wait))) {
+  // `on_wait` is called on the waiting thread when somebody begins to wait for an
+  // outcome that is not there yet, or has polled for it several times. It may
+  // use the thread until `ready`, if it is given that, which is once. It is gone
+  // once the outcome is there, unless it is being called.
+  explicit Promise(OnWait on_wait, IfDropped if_dropped = IfDropped::kNothing)
+      : state_(std::make_shared<internal::FutureState<T>>(std::move(on_wait),
+                                                          if_dropped)) {
     state_->add_promise();
   }
   Promise(const Promise& other) : state_(other.state_) {

@@ -1,5 +1,7 @@
 #include "horovodpp/core/reduce_op.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace hvd {
 
 std::string name_of(ReduceOp op) {
@@ -15,9 +17,9 @@ std::string name_of(ReduceOp op) {
     case ReduceOp::kMax:
       return "max";
     case ReduceOp::kProduct:
-      break;
+      return "product";
   }
-  return "product";
+  return absl::StrCat("op ", static_cast<int>(op));
 }
 
 std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {

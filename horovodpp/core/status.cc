@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/printable.h"
 
 namespace hvd {
 
 Error::Error(absl::Status status)
-    : std::runtime_error(std::string(status.message())),
-      status_(std::move(status)) {}
+    : std::runtime_error(printable(std::string(status.message()))),
+      status_(status.code(), what()) {}
 
 void throw_if_error(const absl::Status& status) {
   if (!status.ok()) throw Error(status);

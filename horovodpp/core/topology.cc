@@ -7,6 +7,7 @@
 namespace hvd {
 
 std::string Peer::to_string(int rank) const {
+  if (host.empty()) return absl::StrCat("rank ", rank);
   return absl::StrCat("rank ", rank, " (host '", host, "', pid ", pid, ")");
 }
 

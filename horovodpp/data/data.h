@@ -1,6 +1,8 @@
 // Where training data come from.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include "horovodpp/data/byte_text.h"            // IWYU pragma: export
 #include "horovodpp/data/data_loader.h"          // IWYU pragma: export
 #include "horovodpp/data/dataset.h"              // IWYU pragma: export

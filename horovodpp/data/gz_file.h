@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-struct gzFile_s;
+struct z_stream_s;
 
 namespace hvd::data {
 
@@ -37,11 +38,29 @@ class GzFile {
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
+  struct StreamEnd {
+    void operator()(z_stream_s* stream) const;
+  };
+
   // At most so many, 0 at the end.
   std::size_t read_some(void* data, std::size_t bytes);
+  std::size_t copy_some(void* data, std::size_t bytes);
+  std::size_t inflate_some(void* data, std::size_t bytes);
+  // Whether `count` bytes of the file are at hand, or can be fetched.
+  bool has(std::size_t count);
+  bool at_member() {
+    return has(2) && input_[begin_] == 0x1F && input_[begin_ + 1] == 0x8B;
+  }
+  // What follows a member: another one, or the end; zeros may come before.
+  bool begin_next_member();
 
   const std::string path_;
-  gzFile_s* file_;
+  const int file_;
+  std::vector<std::uint8_t> input_;  // Of it, [begin_, end_) is not used yet.
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::unique_ptr<z_stream_s, StreamEnd> stream_;  // Null: not compressed.
+  bool within_member_ = true;
 };
 
 }  // namespace hvd::data

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/file_error.h"
+#include "horovodpp/core/file_size_signal.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::nn {
@@ -100,6 +101,7 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
   // Linux writes no more at once.
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const char* next = static_cast<const char*>(data);
+  const FileSizeSignal as_error;
   while (bytes > 0) {
     const ssize_t written = ::write(fd_, next, std::min(bytes, kMost));
     if (written < 0 && errno == EINTR) continue;

@@ -1,6 +1,8 @@
 // The parts that models are made of.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include "horovodpp/nn/activation.h"           // IWYU pragma: export
 #include "horovodpp/nn/batch_norm.h"           // IWYU pragma: export
 #include "horovodpp/nn/conv2d.h"               // IWYU pragma: export

@@ -241,6 +241,11 @@ absl::StatusOr<std::string> format_safetensors_header(
       return absl::InvalidArgumentError(
           "a tensor cannot be named '__metadata__' in a safetensors file");
     }
+    if (json.contains(entry.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("two tensors are named '", entry.name,
+                       "'; give each a name of its own"));
+    }
     const auto dims = entry.shape.dims();
     json[entry.name] = {
         {"dtype", type_name(entry.dtype)},

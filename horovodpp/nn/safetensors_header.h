@@ -56,7 +56,7 @@ absl::StatusOr<SafetensorsHeader> parse_safetensors_header(
 
 // Length and JSON, padded so that the data that follow are aligned to 8 bytes.
 //   InvalidArgument  a name or a text is not UTF-8, or a name is
-//                    "__metadata__"
+//                    "__metadata__" or there twice
 absl::StatusOr<std::string> format_safetensors_header(
     const SafetensorsHeader& header);
 

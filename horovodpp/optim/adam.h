@@ -12,6 +12,8 @@
 //                               {.learning_rate = 3e-4, .weight_decay = 0.1});
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <cstdint>
 #include <vector>
 

@@ -8,6 +8,8 @@
 // Gradients are changed in place; parameters without one do not count.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <vector>
 
 #include "horovodpp/autograd/tensor.h"

@@ -13,8 +13,10 @@
 namespace hvd::optim {
 namespace {
 
-Runtime& runtime_of(Runtime* given) {
-  return given != nullptr ? *given : current_runtime();
+// Kept, where it is the current one, for as long as somebody works with it.
+std::shared_ptr<Runtime> runtime_of(Runtime* given) {
+  if (given == nullptr) return value_or_throw(find_runtime());
+  return std::shared_ptr<Runtime>(std::shared_ptr<void>(), given);
 }
 
 int checked_passes(int passes) {
@@ -62,11 +64,11 @@ nn::StateDict empty_state(const std::string& text) {
 
 DistributedOptimizer::SkipSynchronize::SkipSynchronize(
     DistributedOptimizer& optimizer)
-    : optimizer_(optimizer),
-      previous_(std::exchange(optimizer.skips_synchronize_, true)) {}
+    : skips_(optimizer.skips_synchronize_),
+      previous_(std::exchange(*skips_, true)) {}
 
 DistributedOptimizer::SkipSynchronize::~SkipSynchronize() {
-  optimizer_.skips_synchronize_ = previous_;
+  *skips_ = previous_;
 }
 
 DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
@@ -74,7 +76,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
     : Optimizer(parameters_of(wrapped)),
       wrapped_(std::move(wrapped)),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
-      reducer_(runtime_of(options.runtime),
+      reducer_(*runtime_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .name = options.name,
@@ -96,12 +98,15 @@ DistributedOptimizer::~DistributedOptimizer() {
   // The gradients' memory is borrowed until then.
   try {
     reducer_.finish();
-  } catch (const Error&) {
+  } catch (...) {
+    // Whoever destroys an optimizer does not want to know.
   }
 }
 
-// Before the engine adds to a gradient: it must not be on its way already.
+// Before the engine adds to a gradient: it must not be on its way already, and
+// must have where to go.
 void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
+  throw_if_error(reducer_.status());
   MutexLock lock(mutex_);
   if (passes_left_[index] > 0) return;
   throw Error(absl::FailedPreconditionError(absl::StrCat(
@@ -136,6 +141,7 @@ void DistributedOptimizer::hand_over(std::size_t index) {
 }
 
 void DistributedOptimizer::synchronize() {
+  throw_if_error(reducer_.status());
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const auto& [name, parameter] = parameters()[i];
     // A gradient of zeros would have weight decay move what is frozen.
@@ -172,7 +178,7 @@ void DistributedOptimizer::step() {
     is_synchronized = std::exchange(is_synchronized_, false);
   }
   // Reduced gradients are not reduced again: a sum would grow with every call.
-  if (!skips_synchronize_ && !is_synchronized) {
+  if (!*skips_synchronize_ && !is_synchronized) {
     synchronize();
     MutexLock lock(mutex_);
     is_synchronized_ = false;
@@ -198,14 +204,15 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
   for (const auto& [name, tensor] : tensors) {
     views.push_back({name, tensor.tensor_view()});
   }
-  replica::broadcast(runtime_of(options.runtime), views, root_rank,
+  replica::broadcast(*runtime_of(options.runtime), views, root_rank,
                      {.name = "broadcast", .process_set = options.process_set});
   for (const auto& [name, tensor] : tensors) tensor.bump_version();
 }
 
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options) {
-  Runtime& runtime = runtime_of(options.runtime);
+  const std::shared_ptr<Runtime> job = runtime_of(options.runtime);
+  Runtime& runtime = *job;
   const bool is_root = runtime.topology().rank() == root_rank;
   nn::StateDict state;
   absl::StatusOr<std::string> header = std::string();

@@ -25,8 +25,14 @@
 // ranks alike, stays as it is; should it require grad later on, its gradient is
 // reduced when the step is due, unless the optimizer is made anew.
 //
+// It may outlive its job, but not work in another one: once this rank has left
+// (shutdown(), reform()), backward, step() and synchronize() answer
+// FailedPrecondition. Its end waits for the gradients that are under way.
+//
 // Not thread-safe, but backward may run on other threads than step().
 #pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <memory>
 #include <string>
@@ -75,12 +81,13 @@ class DistributedOptimizer : public Optimizer {
     SkipSynchronize& operator=(const SkipSynchronize&) = delete;
 
    private:
-    DistributedOptimizer& optimizer_;
+    const std::shared_ptr<bool> skips_;  // The optimizer's, which may be gone.
     const bool previous_;
   };
 
-  //   hvd::Error  there is no job; options that mean nothing, or this rank is
-  //               not in the process set (InvalidArgument)
+  //   hvd::Error       there is no job; options that mean nothing, or this rank
+  //                    is not in the process set (InvalidArgument)
+  //   InvalidArgument  two parameters have one name
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
@@ -88,7 +95,8 @@ class DistributedOptimizer : public Optimizer {
   // Waits until the gradients of all parameters are the reduced ones. Every
   // rank calls it (or step()) equally often.
   //   hvd::Error  a reduction failed; says which and why. Or a gradient was
-  //               replaced on its way (FailedPrecondition)
+  //               replaced on its way, or this rank has left the job
+  //               (FailedPrecondition)
   void synchronize();
 
   // synchronize(), unless that has been done since the last backward or is
@@ -131,14 +139,16 @@ class DistributedOptimizer : public Optimizer {
   // Keeps alive what is being reduced, whatever becomes of the grad().
   std::vector<Tensor> handed_over_ ABSL_GUARDED_BY(mutex_);
   bool is_synchronized_ ABSL_GUARDED_BY(mutex_) = false;
-  bool skips_synchronize_ = false;
+  const std::shared_ptr<bool> skips_synchronize_ =
+      std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;
 };
 
 // Replaces the tensors, matched across ranks by name, by those of rank
 // `root_rank`, which is a rank of the job.
 //   hvd::Error  there is no job, or a broadcast failed, for instance because
-//               this rank is not in the process set
+//               this rank is not in the process set. Or two tensors have one
+//               name (InvalidArgument): nothing was sent
 void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
                           const BroadcastParametersOptions& options = {});
@@ -148,7 +158,7 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 // optimizers are made alike: parameters of the same names and shapes, in the
 // same groups. What they remember so far may differ.
 //   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
-//               is not UTF-8
+//               is not UTF-8, or there twice
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
 

@@ -14,6 +14,8 @@
 // epochs.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <cstdint>
 #include <functional>
 #include <vector>

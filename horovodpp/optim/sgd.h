@@ -7,6 +7,8 @@
 // Without momentum: p = p - learning_rate g.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <vector>
 
 #include "horovodpp/optim/grouped_optimizer.h"

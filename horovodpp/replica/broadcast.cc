@@ -1,19 +1,40 @@
 #include "horovodpp/replica/broadcast.h"
 
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::replica {
+namespace {
+
+// Whether the second of two that have one name is refused depends on whether the
+// first has arrived: some ranks would wait for what others have refused.
+void check_names(const std::vector<NamedView>& tensors,
+                 const BroadcastOptions& options) {
+  absl::flat_hash_set<std::string_view> names;
+  for (const NamedView& tensor : tensors) {
+    if (names.insert(tensor.name).second) continue;
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat(options.name, ": two tensors are named '", tensor.name,
+                     "'; give each a name of its own. Nothing was sent")));
+  }
+}
+
+}  // namespace
 
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
                int root_rank, const BroadcastOptions& options) {
+  check_names(tensors, options);
   std::vector<Future<void>> pending;
   pending.reserve(tensors.size());
   for (const NamedView& tensor : tensors) {
     pending.push_back(runtime.broadcast_async_(
         tensor.view, root_rank,
         {.name = absl::StrCat(options.name, ".", tensor.name),
-         .process_set = options.process_set}));
+         .process_set = options.process_set,
+         .keep_alive = options.keep_alive}));
   }
   absl::Status first;
   for (const Future<void>& done : pending) {

@@ -1,6 +1,8 @@
 // Makes replicas equal: every rank gets the tensors of one.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <string>
 #include <vector>
 
@@ -18,7 +20,8 @@ struct NamedView {
 // Replaces all `tensors`, matched across ranks by name, by those of rank
 // `root_rank`, which is a rank of the job, on all ranks of
 // `options.process_set`. Peers see them as "<options.name>.<name>".
-//   hvd::Error  the first failure, for instance that this rank is not in the
+//   hvd::Error  two tensors have one name (InvalidArgument): nothing was sent.
+//               Or the first failure, for instance that this rank is not in the
 //               process set; all transfers have ended by then
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
                int root_rank,

@@ -1,6 +1,7 @@
 #include "horovodpp/replica/gradient_reducer.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
@@ -8,38 +9,59 @@
 namespace hvd::replica {
 
 GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
-    : runtime_(runtime), options_(std::move(options)) {
+    : membership_(runtime.membership()), options_(std::move(options)) {
   const double factor = options_.gradient_predivide_factor;
-  if (!(factor > 0) || !std::isfinite(factor)) {
+  if (!(factor > 0) || !std::isfinite(factor) || !std::isfinite(1 / factor)) {
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("gradient_predivide_factor is ", factor,
-                     "; it must be a positive number")));
+                     "; it must be a positive number, and so must 1 by it")));
+  }
+  if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
+    throw Error(absl::InvalidArgumentError(absl::StrCat(
+        "a reducer of gradients, '", options_.name, "': there is no ",
+        name_of(options_.op), "; use one that ReduceOp names")));
   }
   if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "gradient_predivide_factor goes with op average, not with op ",
         name_of(options_.op), "; leave it at 1")));
   }
+  throw_if_error(status());
   throw_if_error(
-      annotate(runtime_.rank_in(options_.process_set).status(),
+      annotate(runtime.rank_in(options_.process_set).status(),
                absl::StrCat("a reducer of gradients, '", options_.name, "'")));
 }
 
-void GradientReducer::add(const std::string& key, TensorView gradient) {
+// The futures do.
+GradientReducer::~GradientReducer() = default;
+
+absl::StatusOr<std::shared_ptr<Runtime>> GradientReducer::job() const {
+  auto job = membership_.enter();
+  if (job.ok()) return job;
+  return annotate(job.status(), absl::StrCat("a reducer of gradients, '",
+                                             options_.name, "'"));
+}
+
+absl::Status GradientReducer::status() const { return job().status(); }
+
+void GradientReducer::add(const std::string& key, TensorView gradient,
+                          std::shared_ptr<const void> keep_alive) {
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  const double factor = options_.gradient_predivide_factor;
   MutexLock lock(mutex_);
   if (!keys_.insert(key).second) {
     throw Error(absl::AlreadyExistsError(absl::StrCat(
         "the gradient of '", key,
         "' was handed over twice in one step; finish() the step first")));
   }
-  const double factor = options_.gradient_predivide_factor;
-  pending_.emplace_back(key, runtime_.allreduce_async_(
-                                 std::move(gradient),
-                                 {.name = absl::StrCat(options_.name, ".", key),
-                                  .op = options_.op,
-                                  .prescale_factor = 1.0 / factor,
-                                  .postscale_factor = factor,
-                                  .process_set = options_.process_set}));
+  pending_.emplace_back(key, Future<void>());
+  pending_.back().second = runtime->allreduce_async_(
+      std::move(gradient), {.name = absl::StrCat(options_.name, ".", key),
+                            .op = options_.op,
+                            .prescale_factor = 1.0 / factor,
+                            .postscale_factor = factor,
+                            .process_set = options_.process_set,
+                            .keep_alive = std::move(keep_alive)});
 }
 
 bool GradientReducer::has(const std::string& key) const {

@@ -11,19 +11,34 @@
 // step would use a stale mean) and never not at all (the other ranks would
 // wait). It knows no framework, only names and memory.
 //
+// The memory of a gradient is borrowed until finish() has returned, and the end
+// of a reducer waits for what it has borrowed. Where somebody else's engine may
+// free a gradient meanwhile, as libtorch does with what it shows to a hook, its
+// owner is handed over, too:
+//
+//   reducer.add("fc1.weight", view, std::make_shared<torch::Tensor>(gradient));
+//
+// A reducer may outlive its job; it then answers FailedPrecondition.
+//
 // Thread-safe; but a finish() waits only for what was added before it.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -45,16 +60,25 @@ struct ReducerOptions {
 
 class GradientReducer {
  public:
-  // Uses `runtime` for as long as it lives.
-  //   hvd::Error (InvalidArgument)  the predivide factor is no positive finite
-  //                                 number, or the op is not average; this rank
-  //                                 is not in the process set
+  //   hvd::Error (InvalidArgument)     the predivide factor is no positive
+  //                                    finite number, or goes with no average;
+  //                                    there is no such op; this rank is not in
+  //                                    the process set
+  //   hvd::Error (FailedPrecondition)  this rank has left the job
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
+  // Waits for what is under way in memory that has no `keep_alive`.
+  ~GradientReducer();
 
   // Starts to reduce `gradient` in place. Its memory is borrowed until finish()
-  // has returned.
-  //   hvd::Error (AlreadyExists)  `key` was added since the last finish()
-  void add(const std::string& key, TensorView gradient);
+  // has returned; or `keep_alive` is what it belongs to, and is let go later on,
+  // on any thread.
+  //   hvd::Error (AlreadyExists)       `key` was added since the last finish()
+  //   hvd::Error (FailedPrecondition)  this rank has left the job
+  void add(const std::string& key, TensorView gradient,
+           std::shared_ptr<const void> keep_alive = nullptr);
+
+  // OK, or FailedPrecondition: this rank has left the job.
+  absl::Status status() const;
 
   // Whether `key` was added since the last finish().
   bool has(const std::string& key) const;
@@ -67,7 +91,9 @@ class GradientReducer {
   void finish();
 
  private:
-  Runtime& runtime_;
+  absl::StatusOr<std::shared_ptr<Runtime>> job() const;
+
+  const Membership membership_;
   const ReducerOptions options_;
   mutable Mutex mutex_;
   absl::flat_hash_set<std::string> keys_ ABSL_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -42,18 +43,26 @@ absl::Status read_count(const char* name, T& value,
   return absl::OkStatus();
 }
 
-// Sets `value` from a number of `unit`s that is not negative.
-absl::Status read_duration(const char* name, std::chrono::nanoseconds unit,
+struct Unit {
+  std::chrono::nanoseconds of = std::chrono::seconds(1);
+  const char* name = "seconds";
+  // The largest number of them that means anything.
+  std::int64_t most = 1'000'000'000;
+};
+
+absl::Status read_duration(const char* name, const Unit& unit,
                            std::chrono::nanoseconds& value) {
   const auto text = variable(name);
   if (!text) return absl::OkStatus();
   double number = 0;
-  const double most = 1e18 / static_cast<double>(unit.count());
-  if (!absl::SimpleAtod(*text, &number) || !(number >= 0) || number > most) {
-    return unreadable(name, *text, "a number of at least 0");
+  if (!absl::SimpleAtod(*text, &number) || !(number >= 0) ||
+      number > static_cast<double>(unit.most)) {
+    return unreadable(
+        name, *text,
+        absl::StrCat("a number of ", unit.name, " between 0 and ", unit.most));
   }
   value = std::chrono::nanoseconds(
-      static_cast<std::int64_t>(number * static_cast<double>(unit.count())));
+      static_cast<std::int64_t>(number * static_cast<double>(unit.of.count())));
   return absl::OkStatus();
 }
 
@@ -94,12 +103,14 @@ absl::Status read_log_level(const char* name, telemetry::LogLevel& level) {
 
 absl::Status read_stall_check(Config& config) {
   bool disabled = false;
-  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS",
-                                    std::chrono::seconds(1),
+  constexpr char kShutdown[] = "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS";
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS", {},
                                     config.stall_warning_time));
-  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
-                                    std::chrono::seconds(1),
-                                    config.stall_shutdown_time));
+  if (config.stall_warning_time.count() == 0) {
+    // Nobody who asks for no checks has the job ended by one, unless he says so.
+    config.stall_shutdown_time = std::chrono::nanoseconds(0);
+  }
+  HVD_RETURN_IF_ERROR(read_duration(kShutdown, {}, config.stall_shutdown_time));
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_STALL_CHECK_DISABLE", disabled));
   if (disabled) {
     config.stall_warning_time = config.stall_shutdown_time =
@@ -117,7 +128,7 @@ absl::Status read_num_threads(int& threads) {
 }
 
 absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
-  HVD_RETURN_IF_ERROR(read_duration(name, std::chrono::seconds(1), value));
+  HVD_RETURN_IF_ERROR(read_duration(name, {}, value));
   if (value.count() > 0) return absl::OkStatus();
   return unreadable(name, variable(name).value_or(""), "a number above 0");
 }
@@ -136,18 +147,34 @@ bool is_launched(int expected_size) {
          variable("PMIX_RANK") || variable("PMI_SIZE");
 }
 
+// A flag that is set to 0 asks for nothing.
+std::vector<std::string> unsupported_settings() {
+  std::vector<std::string> names;
+  for (const char* name :
+       {"HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"}) {
+    const auto text = variable(name);
+    if (text && *text != "0") names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<Config> Config::from_env() {
   Config config;
+  config.unsupported = unsupported_settings();
   HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
   config.launched = is_launched(config.expected_size);
-  HVD_RETURN_IF_ERROR(read_duration(
-      "HOROVOD_START_TIMEOUT", std::chrono::seconds(1), config.start_timeout));
+  HVD_RETURN_IF_ERROR(
+      read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVOD_FUSION_THRESHOLD", config.fusion_threshold));
-  HVD_RETURN_IF_ERROR(read_duration(
-      "HOROVOD_CYCLE_TIME", std::chrono::milliseconds(1), config.cycle_time));
+  // Held back for longer, work looks as if it hung.
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_CYCLE_TIME",
+                                    {.of = std::chrono::milliseconds(1),
+                                     .name = "milliseconds",
+                                     .most = 60'000},
+                                    config.cycle_time));
   // Each remembered tensor has a line of 128 bytes in the memory of its node.
   HVD_RETURN_IF_ERROR(read_count(
       "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
@@ -176,6 +203,7 @@ absl::StatusOr<Config> Config::from_env() {
   config.cache_dir = cache_directory();
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
+  config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
   return config;
 }
 

@@ -3,6 +3,8 @@
 // Config by hand.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +36,7 @@ struct Config {
   std::size_t fusion_threshold = 128u << 20;
 
   // HOROVOD_CYCLE_TIME (milliseconds): the longest a batch below the threshold
-  // is held back to wait for company. Equal on all ranks.
+  // is held back to wait for company; at most a minute. Equal on all ranks.
   std::chrono::nanoseconds cycle_time{0};
 
   // HOROVOD_CACHE_CAPACITY: as many tensors are remembered by id; 0: none.
@@ -58,7 +60,8 @@ struct Config {
 
   // HOROVOD_STALL_CHECK_TIME_SECONDS: when a submission has waited so long for
   // other ranks, the log says for which; 0: never.
-  // HOROVOD_STALL_SHUTDOWN_TIME_SECONDS: when the job is given up; 0: never.
+  // HOROVOD_STALL_SHUTDOWN_TIME_SECONDS: when the job is given up, warned of or
+  // not; 0: never; where it is not set and the other is 0: never, too.
   // HOROVOD_STALL_CHECK_DISABLE: neither, ever. Equal on all ranks.
   std::chrono::nanoseconds stall_warning_time = std::chrono::seconds(60);
   std::chrono::nanoseconds stall_shutdown_time = std::chrono::seconds(600);
@@ -70,10 +73,10 @@ struct Config {
   // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER: in a process
   // set of several nodes, at least one with several members, these (and
   // reducescatter as allreduce) go through shared memory within the nodes, and
-  // between them by all ranks of each at once; if not, from rank to rank in a
-  // ring. On (Horovod: off), as then a byte crosses between two nodes as often
-  // as in a ring of well-ordered ranks, in fewer steps, and is in no message
-  // within a node. Equal on all ranks.
+  // between them by all ranks of each at once; if not, from each rank to each
+  // (an allgather: in a ring). On (Horovod: off), as then a byte crosses between
+  // two nodes once, whatever their number of ranks, and is in no message within
+  // a node. Equal on all ranks.
   bool hierarchical_allreduce = true;
   bool hierarchical_allgather = true;
 
@@ -112,6 +115,14 @@ struct Config {
   // results, so that a rank that writes past its tensors ends itself. Slower, to
   // find faults with. Equal on all ranks.
   bool arena_read_only = false;
+
+  // HOROVODPP_LAUNCHER: the socket on which horovodrun hears why a job broke and
+  // that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
+  std::string launcher = {};
+
+  // What the environment asks for and is not there: names of variables. Rank 0
+  // says so.
+  std::vector<std::string> unsupported = {};
 
   // The defaults, overridden by the environment.
   //   InvalidArgument  a variable cannot be read: names it, its text and what

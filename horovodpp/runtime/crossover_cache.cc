@@ -1,5 +1,7 @@
 #include "horovodpp/runtime/crossover_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,11 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "horovodpp/core/file_size_signal.h"
 #include "horovodpp/core/threads.h"
 
 namespace hvd::runtime {
@@ -41,6 +46,21 @@ std::uint64_t hash(const std::string& text) {
   return value;
 }
 
+// Of a file that is no longer than ours; else "". What is no file, such as a
+// FIFO, may have nobody at its other end.
+std::string content_of(const std::string& path) {
+  constexpr std::size_t kMost = 4096;
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string text(kMost, '\0');
+  struct stat about {};
+  const bool is_file = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const ssize_t count = is_file ? ::read(file, text.data(), kMost) : 0;
+  ::close(file);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
 }  // namespace
 
 CrossoverCache::CrossoverCache(std::string directory, const Place& place)
@@ -55,7 +75,7 @@ CrossoverCache::CrossoverCache(std::string directory, const Place& place)
 // Two lines: the key, and the values.
 std::optional<collective::ShmCrossovers> CrossoverCache::load() const {
   if (path_.empty()) return std::nullopt;
-  std::ifstream file(path_);
+  std::istringstream file(content_of(path_));
   std::string key;
   collective::ShmCrossovers values;
   std::string end;
@@ -81,6 +101,7 @@ absl::Status CrossoverCache::store(
   // Of its own for each rank, also where hosts have one home.
   const std::string draft =
       absl::StrCat(path_, ".", ::getpid(), ".", std::random_device()());
+  const FileSizeSignal as_error;
   errno = 0;
   std::ofstream file(draft);
   file << key_ << "\n"

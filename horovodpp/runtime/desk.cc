@@ -1,5 +1,7 @@
 #include "horovodpp/runtime/desk.h"
 
+#include "absl/cleanup/cleanup.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -38,19 +40,20 @@ void Desk::Line::wait_for(const coordinator::SubmissionPtr& awaited,
                           const Ready& ready) {
   const Counter* const counter = enter();
   if (counter == nullptr) return;
+  // What is thrown here is the waiting program's; it does not stay inside.
+  const absl::Cleanup leaves = [this] { leave(); };
   if (ready) {
     counter->wait_for(awaited, [&] { return ready() || is_cut_.load(); });
   } else {
     counter->wait_for(awaited, nullptr);
   }
-  leave();
 }
 
 void Desk::Line::thrown(const std::string& what) {
   const Counter* const counter = enter();
   if (counter == nullptr) return;
+  const absl::Cleanup leaves = [this] { leave(); };
   counter->thrown(what);
-  leave();
 }
 
 void Desk::Line::cut() {

@@ -64,21 +64,28 @@ class Desk {
     }
     if (!built.ok()) return Future<T>::ready(built.status());
     const coordinator::SubmissionPtr& submission = *built;
-    Promise<T> promise(waiter_for(submission));
+    const bool borrows =
+        !submission->inputs.empty() && submission->keep_alive == nullptr;
+    Promise<T> promise(waiter_for(submission),
+                       borrows ? IfDropped::kWait : IfDropped::kNothing);
     Future<T> future = promise.future();
-    submission->done = [promise = std::move(promise), take = std::move(take),
-                        ended = joiner_of(submission->request), line = line_](
-                           absl::StatusOr<coordinator::Results> outcome) {
-      ended(outcome.ok());
-      try {
-        promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
-                                 : Outcome<T>(outcome.status()));
-      } catch (const std::exception& e) {
-        line->thrown(e.what());
-      } catch (...) {
-        line->thrown("not a std::exception");
-      }
-    };
+    submission->done =
+        [promise = std::move(promise), take = std::move(take),
+         ended = joiner_of(submission->request), line = line_,
+         owner = std::exchange(submission->keep_alive, nullptr)](
+            absl::StatusOr<coordinator::Results> outcome) mutable {
+          // Goes when the callbacks have run.
+          const std::shared_ptr<const void> kept = std::move(owner);
+          ended(outcome.ok());
+          try {
+            promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
+                                     : Outcome<T>(outcome.status()));
+          } catch (const std::exception& e) {
+            line->thrown(e.what());
+          } catch (...) {
+            line->thrown("not a std::exception");
+          }
+        };
     counter_.submit(*std::move(built));
     return future;
   }

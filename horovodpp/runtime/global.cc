@@ -71,6 +71,13 @@ absl::Status no_job(bool was_initialized) {
           : "horovodpp has not been initialized; call hvd::init() first");
 }
 
+// A forked child has none in its parent's job; whoever is in a broken one is in
+// one still.
+absl::Status part_in(const Runtime& runtime) {
+  const absl::Status status = runtime.status();
+  return absl::IsFailedPrecondition(status) ? status : absl::OkStatus();
+}
+
 const Topology& topology() { return current_runtime().topology(); }
 
 }  // namespace
@@ -82,7 +89,7 @@ absl::Status init() {
 
 absl::Status init(const Config& config) {
   MutexLock lock(process().mutex);
-  if (process().runtime != nullptr) return absl::OkStatus();
+  if (process().runtime != nullptr) return part_in(*process().runtime);
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
   process().was_initialized = true;
   // Registered after MPI's own exit handler, and so called before it.
@@ -114,7 +121,10 @@ absl::Status reform() {
       "the job was shut down while its survivors formed a new one");
 }
 
-bool is_initialized() { return find_runtime().ok(); }
+bool is_initialized() {
+  const auto runtime = find_runtime();
+  return runtime.ok() && part_in(**runtime).ok();
+}
 
 absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
   if (thread_runtime != nullptr) {

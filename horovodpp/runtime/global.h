@@ -17,6 +17,8 @@
 // Thread-safe.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <memory>
 
 #include "absl/status/status.h"
@@ -30,7 +32,9 @@ namespace hvd {
 // OK, and nothing done, if it is in one already. A process that exits leaves by
 // itself: with code 0 as by shutdown(), else by telling every rank that it
 // failed. After shutdown() it may be called again.
-//   (errors)  as Runtime::start and Config::from_env
+//   FailedPrecondition  this process was forked off one that is in a job, in
+//                       which it has no part, and which it cannot leave
+//   (others)            as Runtime::start and Config::from_env
 absl::Status init();
 absl::Status init(const Config& config);
 
@@ -48,6 +52,8 @@ absl::Status shutdown();
 //   (others)            as Runtime::reform
 absl::Status reform();
 
+// Whether this process is in a job; false in a forked child, where rank() and so
+// on still tell its parent's place.
 bool is_initialized();
 
 int rank();             // Of this process in the job.

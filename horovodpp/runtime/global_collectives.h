@@ -10,6 +10,8 @@
 // Thread-safe.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <utility>
 #include <vector>
 

@@ -19,8 +19,25 @@ void Health::report(const std::string& why) {
   segment_.doorbell(segment_.local_rank()).ring();
 }
 
+void Health::hindered(const std::string& why) {
+  hindrance_.raise(epoch_, why);
+  MutexLock lock(mutex_);
+  hindered_by_ = why;
+}
+
+void Health::give_up(const std::string& why) {
+  std::string hindered_by;
+  {
+    MutexLock lock(mutex_);
+    hindered_by = hindered_by_;
+  }
+  report(hindered_by.empty() ? why : hindered_by);
+}
+
 void Health::peer_lost(int rank, const std::string& how) {
-  const std::string text = absl::StrCat(topology_.describe(rank), " ", how);
+  const std::string text =
+      hindrance_.raised() ? hindrance_.why()
+                          : absl::StrCat(topology_.describe(rank), " ", how);
   if (!leaving_.load()) return report(text);
   {
     MutexLock lock(mutex_);

@@ -24,12 +24,24 @@ namespace hvd::runtime {
 
 class Health : public transport::Watch {
  public:
+  // `hindrance` is shared by the ranks of the node.
   Health(const Topology& topology, const transport::NodeSegment& segment,
-         std::uint32_t epoch)
-      : topology_(topology), segment_(segment), epoch_(epoch) {}
+         transport::BreakWord& hindrance, std::uint32_t epoch)
+      : topology_(topology),
+        segment_(segment),
+        hindrance_(hindrance),
+        epoch_(epoch) {}
 
   // The job is broken, for this reason unless another one was first.
   void report(const std::string& why);
+
+  // What this rank has submitted fails because another one left the job early, as
+  // `why` says. The job is not broken by that. But if this rank ends now, then
+  // for that reason, and its peers blame who left.
+  void hindered(const std::string& why);
+
+  // This rank breaks the job: for the reason `why`, unless it was hindered.
+  void give_up(const std::string& why);
 
   // Rank `rank` has died. While this rank is leaving that may be a peer that
   // has left already: it counts as a fault only if the end of the job does not
@@ -67,12 +79,14 @@ class Health : public transport::Watch {
  private:
   const Topology& topology_;
   const transport::NodeSegment& segment_;
+  transport::BreakWord& hindrance_;
   const std::uint32_t epoch_;
   std::function<absl::Status()> attend_;
   Due attend_due_;
   std::atomic<bool> leaving_{false};
   std::atomic<bool> loss_pending_{false};
   mutable Mutex mutex_;
+  std::string hindered_by_ ABSL_GUARDED_BY(mutex_);
   std::string loss_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point loss_due_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,6 +1,5 @@
 #include "horovodpp/runtime/job.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,12 +8,15 @@
 #include <future>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm_crossovers.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/process_state.h"
@@ -32,6 +34,14 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+// The job is given up in time though its users want to be warned later, or never.
+std::chrono::nanoseconds first_stall_check(const Config& config) {
+  const auto warning = config.stall_warning_time;
+  const auto shutdown = config.stall_shutdown_time;
+  if (shutdown.count() == 0) return warning;
+  return warning.count() == 0 ? shutdown : std::min(warning, shutdown);
+}
+
 coordinator::Coordinator::Options coordinator_options(const Config& config,
                                                       const Topology& topology,
                                                       const Topology& sharing) {
@@ -45,19 +55,16 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
       .hold_back = config.cycle_time,
       .fuse_groups = config.fuse_groups,
       .steps_before_schedule = config.steps_before_schedule,
-      .stall_warning = config.stall_warning_time,
+      .stall_warning = first_stall_check(config),
       .stall_shutdown = config.stall_shutdown_time,
       .describe = [&](int rank) { return topology.describe(rank); },
       .remark =
           [&](int rank) { return process_remark(topology.peer(rank).pid); }};
 }
 
-// Signals are for the program's threads: a handler of the program's would run
-// here in the middle of anything.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+// Zeros are one that was not raised.
+transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
+  return *reinterpret_cast<transport::BreakWord*>(memory.data());
 }
 
 std::chrono::steady_clock::time_point deadline_after(
@@ -100,6 +107,7 @@ Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
               coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
           .mail = whole_pages(
               transport::NodeMail::bytes_needed(sharing.local_size())),
+          .hindrance = whole_pages(sizeof(transport::BreakWord)),
           .arenas = collective::ArenaMap::bytes_needed(sharing.local_size()),
           .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
 }
@@ -152,10 +160,14 @@ Job::Job(const Config& config, Places places,
     : topology_(std::move(places.topology)),
       sharing_(std::move(places.sharing)),
       log_(topology_.rank(), config.log),
+      launcher_(config.launcher),
       wires_(std::move(wires)),
       segment_(std::move(segment)),
       layout_(lay_out(config, sharing_)),
-      health_(topology_, *segment_, kFirstEpoch),
+      health_(topology_, *segment_,
+              hindrance_in(segment_->payload().subspan(
+                  layout_.board + layout_.mail, layout_.hindrance)),
+              kFirstEpoch),
       node_mail_(*segment_,
                  segment_->payload().subspan(layout_.board, layout_.mail)),
       mailroom_(*wires_, node_mail_, sharing_),
@@ -164,11 +176,12 @@ Job::Job(const Config& config, Places places,
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
       arena_(std::move(arena)),
-      arenas_(arena_,
-              {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
-              segment_->payload().subspan(layout_.board + layout_.mail,
-                                          layout_.arenas),
-              config.arena_read_only),
+      arenas_(
+          arena_,
+          {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
+          segment_->payload().subspan(
+              layout_.board + layout_.mail + layout_.hindrance, layout_.arenas),
+          config.arena_read_only),
       plane_board_(*segment_, segment_->payload().last(layout_.plane),
                    transport::WaitPolicy::for_node(topology_.local_size())),
       planes_(
@@ -191,7 +204,8 @@ Job::Job(const Config& config, Places places,
                  .queue = queue_,
                  .executor = executor_,
                  .health = health_,
-                 .log = log_},
+                 .log = log_,
+                 .launcher = launcher_},
                 config.heartbeat_deadline) {
   health_.set_attend([this] { return progress_.attend(); },
                      [this] { return progress_.attend_due(); });
@@ -215,29 +229,56 @@ absl::Status Job::launch(const Config& config) {
   wires_->on_peer_lost([this](int rank, const std::string& how) {
     health_.peer_lost(rank, how);
   });
+  warn(config);
   MutexLock lock(stop_mutex_);
   std::promise<absl::Status> prepared;
-  thread_ = std::thread([this, &config, &prepared] {
-    block_signals();
-    absl::Status ready;
-    try {
-      ready = prepare(config);
-    } catch (const std::bad_alloc&) {
-      ready = absl::ResourceExhaustedError("there is no memory left");
-    }
-    if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
+  auto thread = start_thread("runs the job", [this, &config, &prepared] {
+    const absl::Status ready = prepare_here(config);
     prepared.set_value(ready);
-    loop_result_ = progress_.run();
-    has_left_.store(loop_result_.ok());
-    if (!loop_result_.ok()) {
-      log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
-    }
+    run_here();
   });
+  if (!thread.ok()) {
+    // The others are to know: its end needs no thread.
+    abort(absl::StrCat("cannot run: ", thread.status().message()));
+    run_here();
+    wires_->on_peer_lost(nullptr);
+    return thread.status();
+  }
+  thread_ = *std::move(thread);
   HVD_RETURN_IF_ERROR(prepared.get_future().get());
   log_.info(absl::StrCat(topology_.describe(topology_.rank()),
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));
   return absl::OkStatus();
+}
+
+void Job::warn(const Config& config) {
+  const std::string caveat = wires_->caveat();
+  if (!caveat.empty() && sharing_.local_rank() == 0) log_.warning(caveat);
+  if (config.unsupported.empty() || topology_.rank() != 0) return;
+  log_.warning(absl::StrCat(absl::StrJoin(config.unsupported, ", "),
+                            config.unsupported.size() == 1 ? " has" : " have",
+                            " no effect: horovodpp does not have that yet"));
+}
+
+absl::Status Job::prepare_here(const Config& config) {
+  absl::Status ready;
+  try {
+    ready = prepare(config);
+  } catch (const std::bad_alloc&) {
+    ready = absl::ResourceExhaustedError("there is no memory left");
+  }
+  if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
+  return ready;
+}
+
+void Job::run_here() {
+  loop_result_ = progress_.run();
+  has_left_.store(loop_result_.ok());
+  if (loop_result_.ok()) return;
+  queue_.close(loop_result_);
+  wires_->distrust();
+  log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));
 }
 
 absl::Status Job::prepare(const Config& config) {
@@ -286,7 +327,11 @@ absl::Status Job::no_part_in_it() const {
       "process ", ::getpid(), " was forked from ",
       topology_.describe(topology_.rank()),
       " and has no part in its job; communicate in the process that started "
-      "the job, or start one here"));
+      "the job, fork before hvd::init(), or run a program anew (exec)"));
+}
+
+absl::Status Job::status() const {
+  return is_of_a_parent() ? no_part_in_it() : health_.verdict();
 }
 
 absl::Status Job::stop() {
@@ -309,7 +354,7 @@ absl::Status Job::stop() {
 
 void Job::abort(const std::string& why) {
   if (has_left_.load() || is_of_a_parent()) return;
-  health_.report(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
+  health_.give_up(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
 void Job::submit(coordinator::SubmissionPtr submission) {
@@ -324,10 +369,31 @@ void Job::submit(coordinator::SubmissionPtr submission) {
 void Job::wait_for(const coordinator::SubmissionPtr& submission,
                    const Ready& ready) {
   if (is_of_a_parent()) return submission->done(no_part_in_it());
+  if (ready && progress_.is_driven_here()) return refuse_to_wait(submission);
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
   rouse();
+}
+
+// What has been taken is executed when callbacks run: its memory is not used any
+// more. Anything else would be executed with memory that whoever does not wait
+// takes back.
+void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
+  const std::string what = absl::StrCat(
+      "waited in a callback of a future for the ",
+      name_of(submission->request.kind), " of ",
+      submission->request.key.to_string(),
+      " (or dropped its last future there), and the thread of callbacks is the "
+      "one that executes it; wait on a thread of the program, or hand its "
+      "memory over with keep_alive");
+  if (queue_.holds(*submission)) {
+    abort(what);
+    const absl::Status reason = status();
+    queue_.close(reason.ok() ? absl::AbortedError(what) : reason);
+  }
+  submission->done(absl::FailedPreconditionError(
+      absl::StrCat(topology_.describe(topology_.rank()), " ", what)));
 }
 
 void Job::rouse() { segment_->doorbell(segment_->local_rank()).ring(); }

@@ -26,6 +26,7 @@
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/runtime/mailroom.h"
 #include "horovodpp/runtime/planes.h"
 #include "horovodpp/runtime/process_state.h"
@@ -57,7 +58,8 @@ class Job {
   // about to leave, too.
   void abort(const std::string& why);
 
-  absl::Status status() const { return health_.verdict(); }
+  // As Runtime::status.
+  absl::Status status() const;
   const Topology& topology() const { return topology_; }
 
   // Whether this process is a child, forked off the one that started the job. It
@@ -69,13 +71,16 @@ class Job {
   // queued.
   void submit(coordinator::SubmissionPtr submission);
   // Somebody blocks until the submission has its outcome. Drives the job on this
-  // thread until `ready`, unless that is nullptr or somebody else does.
+  // thread until `ready`, unless that is nullptr or somebody else does. If it is
+  // this thread, in a callback, the submission fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready);
   // Has whoever drives the job look whether what it waits for is there.
   void rouse();
 
   SetTable& sets() { return sets_; }
+  const SetTable& sets() const { return sets_; }
+  telemetry::Log& log() { return log_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
   // What connects the ranks. Once the job has stopped, or broken and stopped, it
@@ -93,9 +98,12 @@ class Job {
   struct Layout {
     std::size_t board = 0;
     std::size_t mail = 0;
+    std::size_t hindrance = 0;
     std::size_t arenas = 0;
     std::size_t plane = 0;
-    std::size_t total() const { return board + mail + arenas + plane; }
+    std::size_t total() const {
+      return board + mail + hindrance + arenas + plane;
+    }
   };
   static Layout lay_out(const Config& config, const Topology& sharing);
 
@@ -105,9 +113,13 @@ class Job {
       std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
+  void warn(const Config& config);  // Of what users should know.
   absl::Status no_part_in_it() const;
+  void refuse_to_wait(const coordinator::SubmissionPtr& submission);
   // What comes before the loop, on its thread.
+  absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
+  void run_here();  // The loop.
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
@@ -115,6 +127,7 @@ class Job {
   const Topology topology_;
   const Topology sharing_;
   telemetry::Log log_;
+  const LauncherChannel launcher_;
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
   const Layout layout_;

@@ -3,10 +3,15 @@
 //   job.allreduce_async_(grad, {.name = "fc1.weight", .op = ReduceOp::kSum});
 //
 // All of it is equal on all ranks of the process set, but for the splits of an
-// alltoall.
+// alltoall, and for `keep_alive`: what the tensors' memory belongs to, where it
+// may go before the operation has ended. It is let go on any thread, a little
+// after the outcome is there; its end must not throw.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +34,7 @@ struct AllreduceOptions {
   // instead of by all.
   bool average_of_participants = false;
   ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
 };
 
 struct ReducescatterOptions {
@@ -39,16 +45,19 @@ struct ReducescatterOptions {
   double postscale_factor = 1.0;
   bool average_of_participants = false;
   ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
 };
 
 struct AllgatherOptions {
   std::string name = {};
   ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
 };
 
 struct BroadcastOptions {
   std::string name = {};
   ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
 };
 
 struct AlltoallOptions {
@@ -57,6 +66,7 @@ struct AlltoallOptions {
   // that are left over stay here. Empty: equally many for each.
   std::vector<std::int64_t> splits = {};
   ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
 };
 
 struct AlltoallResult {

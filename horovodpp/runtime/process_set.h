@@ -9,6 +9,8 @@
 // refused wherever it is used, also after its number was given again.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <cstdint>
 #include <memory>
 #include <string>

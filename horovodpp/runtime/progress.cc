@@ -3,6 +3,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -19,6 +21,10 @@ Progress::Progress(const Parts& parts,
     : parts_(parts),
       waiting_(transport::WaitPolicy::for_node(parts.segment.local_size())),
       several_nodes_(parts.topology.node_count() > 1),
+      out_of_memory_(absl::AbortedError(
+          absl::StrCat(parts.topology.describe(parts.topology.rank()),
+                       " has no memory left"))),
+      out_of_memory_text_(out_of_memory_.message()),
       active_at_(steady_clock::now()) {
   if (several_nodes_ && parts.segment.local_rank() == 0) {
     beats_.emplace(
@@ -54,10 +60,15 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   try {
     drive_until(key, ready);
   } catch (...) {
-    break_down(what_was_thrown());
+    break_down_after_throw();
   }
   awaited_ = nullptr;
-  const bool hand_over = is_to_hand_over();
+  bool hand_over = true;
+  try {
+    hand_over = is_to_hand_over();
+  } catch (...) {
+    break_down_after_throw();
+  }
   driver_.store(std::thread::id());
   driving_.unlock();
   if (hand_over) bell().ring();
@@ -96,13 +107,8 @@ bool Progress::is_to_hand_over() {
 // done since. Whether that thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
-  absl::StatusOr<bool> moved = false;
-  try {
-    moved = agree();
-    if (moved.ok() && !*moved) moved = read_schedule();
-  } catch (...) {
-    moved = what_was_thrown();
-  }
+  absl::StatusOr<bool> moved = agree();
+  if (moved.ok() && !*moved) moved = read_schedule();
   if (!moved.ok()) break_down(moved.status());
   return !moved.ok() || *moved || parts_.coordinator.wants_step();
 }
@@ -124,7 +130,7 @@ std::optional<Progress::Nap> Progress::go_on(Listener as) {
   try {
     return move_on(as);
   } catch (...) {
-    break_down(what_was_thrown());
+    break_down_after_throw();
   }
   return std::nullopt;
 }

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
 #include "horovodpp/runtime/heartbeat.h"
+#include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/runtime/mailroom.h"
 #include "horovodpp/telemetry/log.h"
 
@@ -47,6 +49,7 @@ class Progress {
     Executor& executor;
     Health& health;
     telemetry::Log& log;
+    const LauncherChannel& launcher;
   };
 
   // `heartbeat_deadline`: how long a leader next to this one in the tree may be
@@ -84,6 +87,7 @@ class Progress {
   absl::StatusOr<bool> execute();
   // As far as the next batch; whether something failed.
   absl::StatusOr<bool> read_schedule();
+  void note_hindrance(const std::vector<coordinator::Failure>& failures);
   absl::Status carry_out(const coordinator::Batch& batch);
   absl::Status beat();
   using Listener = transport::Doorbell::Listener;
@@ -107,8 +111,11 @@ class Progress {
   absl::StatusOr<bool> lie_down(Listener as, std::optional<Nap>& nap);
   bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // In a catch clause: what there is to catch.
-  static absl::Status what_was_thrown();
+  absl::Status what_was_thrown() const noexcept;
   void break_down(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // In a catch clause; throws nothing, whatever there is no memory for.
+  void break_down_after_throw() noexcept
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // Whether somebody has to go on, or to wake earlier than the resting thread
   // would.
@@ -124,11 +131,15 @@ class Progress {
   // Makes `why` the reason of the job's end, unless there is one; returns the
   // reason.
   absl::Status settle(const absl::Status& why);
+  absl::Status publish(const absl::Status& why);
   void tell_other_nodes(const absl::Status& reason);
 
   Parts parts_;
   const transport::WaitPolicy waiting_;
   const bool several_nodes_;
+  // Made while there is some.
+  const absl::Status out_of_memory_;
+  const std::string out_of_memory_text_;
   std::optional<Heartbeats> beats_;  // A leader's, among several nodes.
   Mutex driving_;  // Held by the thread that drives; it guards all but
   std::atomic<std::thread::id> driver_{};  // these two.
@@ -138,6 +149,7 @@ class Progress {
   // the rings, and leaves the bell for it.
   std::optional<Nap> resting_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
+  bool hindered_ = false;  // By a rank that left, which others have been told.
   std::optional<coordinator::Batch> next_;  // To be executed.
   const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
   coordinator::TensorQueue::News news_;  // Its memory is used again.

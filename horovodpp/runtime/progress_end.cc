@@ -1,5 +1,6 @@
 // How a Progress comes to its end, or breaks down.
 #include <exception>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,24 +26,35 @@ bool Progress::ended() const {
   return parts_.coordinator.closed() && !parts_.mailroom.has_unwritten();
 }
 
-absl::Status Progress::what_was_thrown() {
+absl::Status Progress::what_was_thrown() const noexcept {
   try {
     throw;
+  } catch (const std::bad_alloc&) {
   } catch (const std::exception& e) {
-    return absl::InternalError(
-        absl::StrCat("the runtime failed (", e.what(), ")"));
+    try {
+      return absl::InternalError(
+          absl::StrCat("the runtime failed (", e.what(), ")"));
+    } catch (...) {
+    }
   } catch (...) {
-    return absl::InternalError("the runtime failed");
+    try {
+      return absl::InternalError("the runtime failed");
+    } catch (...) {
+    }
   }
+  return out_of_memory_;
 }
 
-// Where there is no memory left the others see this rank's end.
 void Progress::break_down(const absl::Status& why) {
+  end_ = settle(why);
+  tell_other_nodes(*end_);
+}
+
+void Progress::break_down_after_throw() noexcept {
   try {
-    end_ = settle(why);
-    tell_other_nodes(*end_);
+    break_down(what_was_thrown());
   } catch (...) {
-    if (!end_) end_ = why;
+    if (!end_) end_ = out_of_memory_;
   }
 }
 
@@ -58,21 +70,32 @@ absl::Status Progress::say_goodbye() {
 }
 
 absl::Status Progress::settle(const absl::Status& why) {
-  absl::Status reason = parts_.health.verdict();
-  if (reason.ok()) {
-    // What is Aborted comes from a peer, and names it.
-    const std::string text =
-        absl::IsAborted(why)
-            ? std::string(why.message())
-            : absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
-                           ": ", why.message());
-    parts_.health.report(text);
-    reason = parts_.health.verdict();
-    // Others are about to publish theirs.
-    if (reason.ok()) reason = absl::AbortedError(text);
+  absl::Status reason;
+  try {
+    reason = publish(why);
+  } catch (const std::bad_alloc&) {
+    parts_.health.report(out_of_memory_text_);
+    reason = out_of_memory_;
   }
+  // Before anybody sees the error, and ends because of it.
+  parts_.launcher.broken(reason);
   parts_.queue.close(reason);
   return reason;
+}
+
+absl::Status Progress::publish(const absl::Status& why) {
+  const absl::Status known = parts_.health.verdict();
+  if (!known.ok()) return known;
+  // What is Aborted comes from a peer, and names it.
+  const std::string text =
+      absl::IsAborted(why)
+          ? std::string(why.message())
+          : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
+                         why.message());
+  parts_.health.report(text);
+  const absl::Status reason = parts_.health.verdict();
+  // Others are about to publish theirs.
+  return reason.ok() ? absl::AbortedError(text) : reason;
 }
 
 // Every rank of the node does so: its leader may be the one that died.

@@ -129,10 +129,25 @@ absl::StatusOr<bool> Progress::read_schedule() {
   HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
   const std::vector<coordinator::Failure> failures =
       parts_.coordinator.take_failures();
+  note_hindrance(failures);
   for (const coordinator::Failure& failure : failures) {
     parts_.queue.fail(failure.key, failure.why);
   }
   return !failures.empty();
+}
+
+// Before anybody sees the error, and ends because of it.
+void Progress::note_hindrance(
+    const std::vector<coordinator::Failure>& failures) {
+  const std::optional<int> culprit = parts_.coordinator.ended_by();
+  if (hindered_ || !culprit || *culprit == parts_.topology.rank()) return;
+  for (const coordinator::Failure& failure : failures) {
+    if (!absl::IsCancelled(failure.why)) continue;
+    hindered_ = true;
+    parts_.health.hindered(std::string(failure.why.message()));
+    parts_.launcher.hindered(failure.why);
+    return;
+  }
 }
 
 absl::Status Progress::carry_out(const coordinator::Batch& batch) {

@@ -5,6 +5,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/desk.h"
 #include "horovodpp/runtime/job.h"
+#include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
 #include "horovodpp/runtime/survivors.h"
@@ -34,6 +35,8 @@ Outcome<std::vector<Buffer>> take_all(Results results) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
+  // Who waits in MPI_Init sees no deaths: the launcher has to.
+  if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
                        runtime::make_communicator(config));
   return start(config, std::move(wires));
@@ -42,15 +45,22 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
     const Config& config,
     std::unique_ptr<transport::Communicator> communicator) {
-  HVD_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Job> job,
-                       runtime::Job::start(config, std::move(communicator)));
+  const runtime::LauncherChannel launcher(config.launcher);
+  launcher.connected();
+  absl::StatusOr<std::unique_ptr<runtime::Job>> job =
+      runtime::Job::start(config, std::move(communicator));
+  if (!job.ok()) {
+    launcher.broken(job.status());
+    return job.status();
+  }
   return std::unique_ptr<Runtime>(new Runtime(
-      std::make_shared<runtime::Survivors>(config), std::move(job)));
+      std::make_shared<runtime::Survivors>(config), *std::move(job)));
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
                        survivors_->reform(job_));
+  door_.shut();
   return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
 }
 
@@ -75,21 +85,32 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
                          [this](const std::string& what) {
                            job_->abort("threw in a callback of a future: " +
                                        what);
-                         }})) {}
+                         }})),
+      door_(this) {}
 
 // Who waits for a future may be driving the job; its end ends that.
 // A forked child leaves all as it is: its parent's threads, memory and wires are
 // not its own.
 Runtime::~Runtime() {
   job_->stop().IgnoreError();
-  if (!job_->is_of_a_parent()) return;
+  if (!job_->is_of_a_parent()) {
+    door_.shut();
+    return;
+  }
+  door_.abandon();
   static_cast<void>(desk_.release());
   new std::pair(std::move(job_), std::move(survivors_));
 }
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 
-absl::Status Runtime::stop() { return job_->stop(); }
+absl::Status Runtime::stop() {
+  absl::Status end = job_->stop();
+  // In a callback, or a forked child, nothing was done.
+  if (!absl::IsFailedPrecondition(end)) door_.shut();
+  return end;
+}
+
 void Runtime::abort(const std::string& why) { job_->abort(why); }
 const Topology& Runtime::topology() const { return job_->topology(); }
 absl::Status Runtime::status() const { return job_->status(); }

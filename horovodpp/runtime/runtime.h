@@ -15,7 +15,13 @@
 // place. A group is one submission of several tensors, which may differ in
 // dtype: it arrives whole, and its future is of all of them.
 //
-// Memory that is passed in is borrowed until the future is ready.
+// Memory that is passed in is borrowed until the future is ready. The end of the
+// last copy of a future waits for that, unless a callback (then) hears of it: what
+// is borrowed is never left behind. Memory that others may free meanwhile, as
+// frameworks do with temporaries, is handed over with its owner: with
+//   job.allreduce_async_(view, {.name = "w", .keep_alive = std::move(owner)})
+// nobody has to wait. A callback runs on the thread that executes what is in
+// flight: where it waits for that, or drops its future, it breaks the job.
 //
 // Errors, of every collective, through its future:
 //   InvalidArgument     the ranks disagree (all of them get this, and the job
@@ -32,6 +38,8 @@
 // so a test can hold eight ranks in one process.
 #pragma once
 
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +52,7 @@
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/process_set.h"
 
@@ -91,12 +100,16 @@ class Runtime {
 
   const Topology& topology() const;
 
-  // OK, or Aborted with the reason why the job is broken.
+  // OK, or Aborted with the reason why the job is broken; FailedPrecondition in a
+  // child that was forked off the process that started the job.
   absl::Status status() const;
 
   // Memory whose tensors are reduced without a copy among the ranks of a node;
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
+
+  // For who may outlive this Runtime.
+  Membership membership() const { return door_.membership(); }
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
@@ -170,8 +183,9 @@ class Runtime {
   // Goes on without the ranks that are lost: ends this job, which is broken,
   // and returns one of its survivors, numbered anew from 0 in the old order.
   // Every survivor calls it; returns once all have, and have agreed who is
-  // left. Nothing else of the old job carries over: no names, no process sets,
-  // nothing in flight. If all ranks live (the cause was abort()) all go on.
+  // left. Nothing else of the old job carries over: no names, nothing in flight,
+  // and no process sets, as ranks have new numbers; the log names those that are
+  // gone. If all ranks live (the cause was abort()) all go on.
   //   FailedPrecondition  the job is not broken, or has been re-formed already
   //   DeadlineExceeded    the survivors did not agree, or not begin, within
   //                       Config::start_timeout
@@ -187,6 +201,7 @@ class Runtime {
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Desk> desk_;
+  runtime::Door door_;
 };
 
 }  // namespace hvd

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/data_plane.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/argument_checks.h"
 #include "horovodpp/runtime/plane_calls.h"
 
 namespace hvd::runtime {
@@ -17,89 +17,6 @@ using coordinator::Request;
 using coordinator::RequestKind;
 
 namespace {
-
-// "allreduce of 'x'", as in messages.
-std::string title(const Request& request) {
-  const std::string kind = name_of(request.kind);
-  return request.key.name.empty()
-             ? kind
-             : absl::StrCat(kind, " of ", request.key.to_string());
-}
-
-absl::Status refuse(const Request& request, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(title(request), ": ", why));
-}
-
-absl::Status check_tensor(const ConstTensorView& tensor) {
-  HVD_RETURN_IF_ERROR(tensor.shape().checked(size_of(tensor.dtype())));
-  if (tensor.shape().rank() > coordinator::kMaxDimensions) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", tensor.shape().rank(), " dimensions; at most ",
-        coordinator::kMaxDimensions, " are supported, so reshape it"));
-  }
-  if (!tensor.device().is_cpu()) {
-    return absl::UnimplementedError(
-        absl::StrCat("it is on ", tensor.device().to_string(),
-                     "; this build moves tensors in CPU memory"));
-  }
-  if (tensor.data() == nullptr && tensor.bytes() > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(tensor.to_string(), " has no memory"));
-  }
-  return absl::OkStatus();
-}
-
-bool needs_rows(RequestKind kind) {
-  return kind == RequestKind::kAllgather || kind == RequestKind::kAlltoall ||
-         kind == RequestKind::kReducescatter;
-}
-
-// What is wrong with tensor `index` of a submission, without its name.
-absl::Status check_member(const coordinator::Submission& submission,
-                          std::size_t index) {
-  const Request& request = submission.request;
-  const ConstTensorView& tensor = submission.inputs[index];
-  const ConstTensorView& first = submission.inputs.front();
-  if (tensor.device() != first.device()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it is on ", tensor.device().to_string(), " and tensor 0 on ",
-        first.device().to_string(), "; a group lies on one device"));
-  }
-  HVD_RETURN_IF_ERROR(check_tensor(tensor));
-  if (needs_rows(request.kind) && tensor.shape().rank() == 0) {
-    return absl::InvalidArgumentError(
-        "a scalar has no first dimension; give it the shape [1]");
-  }
-  if (request.kind != RequestKind::kAllreduce &&
-      request.kind != RequestKind::kReducescatter) {
-    return absl::OkStatus();
-  }
-  const collective::Reduction reduction = {.dtype = tensor.dtype(),
-                                           .op = request.op,
-                                           .prescale = request.prescale,
-                                           .postscale = request.postscale};
-  return request.kind == RequestKind::kAllreduce
-             ? collective::check(reduction)
-             : collective::check_scattered(reduction);
-}
-
-absl::Status check_tensors(const coordinator::Submission& submission) {
-  const Request& request = submission.request;
-  const std::size_t count = submission.inputs.size();
-  if (count == 0) {
-    return refuse(request,
-                  "a group of no tensors; give it one or leave the call out");
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const absl::Status status = check_member(submission, i);
-    if (status.ok()) continue;
-    return annotate(status, count == 1
-                                ? title(request)
-                                : absl::StrCat(title(request), ": tensor ", i,
-                                               " of the group's ", count));
-  }
-  return absl::OkStatus();
-}
 
 // What all operations on tensors have in common; checks follow when it is
 // complete.
@@ -116,6 +33,7 @@ SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
   }
   if (!inputs.empty()) request.device = inputs.front().device();
   submission->inputs = std::move(inputs);
+  submission->keep_alive = std::move(options.keep_alive);
   return submission;
 }
 
@@ -143,32 +61,6 @@ absl::StatusOr<std::vector<std::int64_t>> equal_splits(const Request& request,
                 absl::StrCat("no splits are given, and the first dimension ",
                              rows, " cannot be shared equally by ", ranks,
                              " ranks; give splits"));
-}
-
-absl::Status check_splits(const Request& request,
-                          const std::vector<std::int64_t>& splits,
-                          std::size_t ranks) {
-  if (splits.size() != ranks) {
-    return refuse(request,
-                  absl::StrCat("there are ", splits.size(), " splits for ",
-                               ranks, " ranks; give one for each"));
-  }
-  const std::int64_t rows = request.tensors.front().shape[0];
-  std::int64_t left = rows;
-  for (const std::int64_t split : splits) {
-    if (split < 0) {
-      return refuse(request, absl::StrCat("a split is ", split,
-                                          "; a rank gets 0 rows or more"));
-    }
-    if (split > left) {
-      return refuse(request,
-                    absl::StrCat("the splits add up to more than the first "
-                                 "dimension, which is ",
-                                 rows, "; lower them"));
-    }
-    left -= split;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"
+#include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/transport/subset_communicator.h"
 
 namespace hvd::runtime {
@@ -40,6 +42,7 @@ class Nap {
 Config without_ranks(Config config) {
   config.expected_size = 0;
   config.process_sets.clear();
+  config.unsupported.clear();  // It has been said.
   return config;
 }
 
@@ -57,14 +60,34 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::reform(
   const auto deadline =
       steady_clock::now() +
       std::min<std::chrono::nanoseconds>(config_.start_timeout, kLongest);
+  const LauncherChannel launcher(config_.launcher);
+  launcher.reforming(deadline - steady_clock::now());
   begin(suspects);
   absl::StatusOr<std::shared_ptr<Job>> job = carry_on(deadline);
   if (!job.ok()) {
+    launcher.broken(job.status());
     verdict_ = give_up(job.status());
     return verdict_;
   }
+  launcher.reformed((*job)->topology().rank() == 0 ? lost_so_far()
+                                                   : std::vector<int>());
   current_ = job->get();
+  warn_of_lost_sets(*broken, **job);
   return job;
+}
+
+// Ranks have new numbers: what a set means in the new job is its user's to say.
+void Survivors::warn_of_lost_sets(const Job& broken, Job& job) {
+  std::vector<std::string> names;
+  for (const ProcessSet& set : broken.sets().all()) {
+    if (!set.is_global()) names.push_back(set.to_string());
+  }
+  if (names.empty() || job.topology().rank() != 0) return;
+  job.log().warning(absl::StrCat(
+      "the process sets of the broken job are gone: ",
+      absl::StrJoin(names, ", "),
+      "; add those that are still wanted by the ranks' new numbers "
+      "(add_process_set)"));
 }
 
 absl::Status Survivors::end(const std::shared_ptr<Job>& broken) {
@@ -245,6 +268,19 @@ absl::Status Survivors::still_decided(std::uint32_t epoch) const {
   return absl::AbortedError(lost.empty()
                                 ? "a rank has asked all others to begin anew"
                                 : absl::StrCat(describe(lost), " was lost"));
+}
+
+// Of the first job, all but those who take part now.
+std::vector<int> Survivors::lost_so_far() {
+  MutexLock lock(vote_mutex_);
+  std::vector<int> lost;
+  const std::vector<int> members = vote_->members().ranks;
+  for (int rank = 0; rank < board_->wires().size(); ++rank) {
+    if (!std::binary_search(members.begin(), members.end(), rank)) {
+      lost.push_back(rank);
+    }
+  }
+  return lost;
 }
 
 // As the epoch that is broken numbers them, where they are in it.

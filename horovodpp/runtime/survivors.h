@@ -58,6 +58,7 @@ class Survivors {
   absl::StatusOr<std::shared_ptr<Job>> start(const Vote::Members& members,
                                              TimePoint deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void warn_of_lost_sets(const Job& broken, Job& job);
   // Ends this rank's part in it; returns the reason.
   absl::Status give_up(const absl::Status& why);
 
@@ -69,6 +70,7 @@ class Survivors {
   // OK while `epoch` is the one decided on.
   absl::Status still_decided(std::uint32_t epoch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
+  std::vector<int> lost_so_far();
   std::string describe(const std::vector<int>& ranks) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
 

@@ -8,9 +8,9 @@
 //   transfers bytes of a size both sides know, straight between their memories,
 //             matched by (peer, tag).
 //
-// Not thread-safe: one thread at a time drives it. The one exception is the
-// callback of on_peer_lost, which comes from a thread of the communicator's
-// own.
+// Not thread-safe: one thread at a time drives it. The exceptions are distrust()
+// and the callback of on_peer_lost, which comes from a thread of the
+// communicator's own.
 #pragma once
 
 #include <chrono>
@@ -96,6 +96,15 @@ class Communicator {
   // for ranks that are dead already. An empty callback ends it: after that call
   // returns no callback is running or will run.
   virtual void on_peer_lost(LostCallback callback) = 0;
+
+  // What users should know of how deaths are seen here; "" if there is nothing
+  // to say.
+  virtual std::string caveat() const { return ""; }
+
+  // The job that used this is broken: ranks may be gone though nobody saw it.
+  // From now on nothing waits for any, not even the end of the process.
+  // Thread-safe.
+  virtual void distrust() {}
 };
 
 }  // namespace hvd::transport

@@ -3,6 +3,8 @@
 #include <thread>
 #include <utility>
 
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 #include "horovodpp/transport/loopback_shared.h"
 
 namespace hvd::transport {
@@ -34,6 +36,7 @@ class LoopbackCommunicator : public Communicator {
     return world_->send_mail(rank_, to, std::move(bytes));
   }
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    HVD_RETURN_IF_ERROR(unwatched_);
     return world_->receive_mail(rank_);
   }
   absl::StatusOr<bool> mail_is_flushed() override { return true; }
@@ -56,13 +59,16 @@ class LoopbackCommunicator : public Communicator {
 
   void on_peer_lost(LostCallback callback) override {
     stop_watching();
-    if (!callback) return;
+    if (!callback || size() == 1) return;
     watcher_ = {.rank = rank_, .told = {}};
-    thread_ = std::thread([this, callback = std::move(callback)] {
-      while (const auto death = world_->next_death(watcher_)) {
-        callback(death->first, death->second);
-      }
-    });
+    auto thread = start_thread(
+        "watches the other ranks", [this, callback = std::move(callback)] {
+          while (const auto death = world_->next_death(watcher_)) {
+            callback(death->first, death->second);
+          }
+        });
+    unwatched_ = thread.status();
+    if (thread.ok()) thread_ = *std::move(thread);
   }
 
  private:
@@ -76,6 +82,7 @@ class LoopbackCommunicator : public Communicator {
   const int rank_;
   typename World::Watcher watcher_;  // The world's lock guards it.
   std::thread thread_;
+  absl::Status unwatched_;  // Why deaths go unseen, if they do.
 };
 
 }  // namespace

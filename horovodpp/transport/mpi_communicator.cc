@@ -3,11 +3,10 @@
 #include <map>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_mailbox.h"
 #include "horovodpp/transport/mpi_transfers.h"
 #include "horovodpp/transport/mpi_world.h"
@@ -31,48 +30,6 @@ std::vector<Peer> peers_of(const std::vector<MpiWorld::Member>& members,
   }
   return peers;
 }
-
-// The mail of exchange(), on a tag of its own.
-class MpiExchangePost : public ExchangePost {
- public:
-  MpiExchangePost(const MpiMailbox::Channel& channel,
-                  const std::vector<Peer>& peers)
-      : rank_(channel.rank), peers_(peers), mailbox_(channel) {}
-
-  int rank() const override { return rank_; }
-  const std::vector<Peer>& peers() const override { return peers_; }
-  absl::Status send(int to, std::string bytes) override {
-    return mailbox_.send(to, std::move(bytes));
-  }
-  absl::StatusOr<std::optional<Mail>> receive() override {
-    // Asked first, so that what came before a death counts.
-    const std::string loss = this->loss();
-    HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, mailbox_.receive());
-    if (!mail.has_value() && !loss.empty()) return absl::AbortedError(loss);
-    return mail;
-  }
-  absl::StatusOr<bool> flushed() override { return mailbox_.flushed(); }
-  // From any thread.
-  void lost(int rank, const std::string& how) {
-    MutexLock lock(mutex_);
-    if (!loss_.empty()) return;
-    loss_ = absl::StrCat(peers_[static_cast<std::size_t>(rank)].to_string(rank),
-                         " ", how);
-  }
-  void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
-
- private:
-  std::string loss() {
-    MutexLock lock(mutex_);
-    return loss_;
-  }
-
-  const int rank_;
-  const std::vector<Peer>& peers_;
-  MpiMailbox mailbox_;
-  Mutex mutex_;
-  std::string loss_ ABSL_GUARDED_BY(mutex_);
-};
 
 class MpiCommunicator : public Communicator {
  public:
@@ -110,6 +67,8 @@ class MpiCommunicator : public Communicator {
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
     const bool listens = !watched_;
+    // Who cannot watch takes no part in a job, and tells the others.
+    if (!world_.watch().status().ok()) post_.refuse(world_.watch().status());
     if (listens) {
       on_peer_lost(
           [this](int rank, const std::string& how) { post_.lost(rank, how); });
@@ -145,6 +104,9 @@ class MpiCommunicator : public Communicator {
   }
   bool abandon(TransferId id) override { return transfers_.abandon(id); }
 
+  std::string caveat() const override { return world_.watch().caveat(); }
+  void distrust() override { world_.distrust(); }
+
   void on_peer_lost(LostCallback callback) override {
     watched_ = callback != nullptr;
     if (!callback) {
@@ -176,7 +138,8 @@ class MpiCommunicator : public Communicator {
   template <typename T>
   T noted(T outcome) {
     const absl::Status& status = status_of(outcome);
-    if (absl::IsInternal(status) || absl::IsDeadlineExceeded(status)) {
+    if (absl::IsInternal(status) || absl::IsDeadlineExceeded(status) ||
+        absl::IsAborted(status)) {
       world_.distrust();
     }
     return outcome;

@@ -30,7 +30,8 @@ bool mpi_is_running();
 
 // Joins MPI_COMM_WORLD through a duplicate of our own. Initializes MPI if the
 // program has not, and then finalizes it when the process exits normally,
-// unless a peer was lost; a program's own MPI is adopted and left alone.
+// unless a peer was lost or distrust() was called; a program's own MPI is
+// adopted and left alone.
 // Callable again after the communicator is gone.
 //   FailedPrecondition  built without MPI; MPI is finalized; the program
 //                       initialized it below MPI_THREAD_SERIALIZED; the world's

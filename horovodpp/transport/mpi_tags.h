@@ -28,6 +28,8 @@ class MpiTags {
   int exchange(std::uint32_t generation) const {
     return mail(generation) + (1 << generation_bits_);
   }
+  // Of the last messages, which belong to no generation.
+  int farewell() const { return 2 << generation_bits_; }
   int data(std::uint32_t generation, DataTag tag) const {
     const int sequence_bits = (data_bits_ - generation_bits_) / 2;
     const int epoch_bits = data_bits_ - generation_bits_ - sequence_bits;

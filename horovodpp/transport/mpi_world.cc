@@ -6,10 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_exchange_post.h"
+#include "horovodpp/transport/mpi_farewell.h"
 
 namespace hvd::transport {
 namespace {
@@ -74,10 +78,19 @@ absl::Status MpiWorld::enter(const MpiOptions& options) {
         "this process has an MPI communicator already; shut it down before "
         "making another");
   }
+  if (joined_.has_value() && self_.pid != ::getpid()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "process ", ::getpid(), " was forked from process ", self_.pid,
+        ", whose MPI it cannot use; fork before hvd::init(), or run a program "
+        "anew (exec)"));
+  }
   HVD_RETURN_IF_ERROR(start_or_adopt());
   HVD_RETURN_IF_ERROR(check_size(options.expected_size));
   // Joining involves all ranks, once: its outcome stands.
-  if (!joined_.has_value()) joined_ = join(options.deadline);
+  if (!joined_.has_value()) {
+    self_.pid = ::getpid();
+    joined_ = join(options.deadline);
+  }
   if (!joined_->ok()) {
     distrust();
     return *joined_;
@@ -103,9 +116,12 @@ absl::Status MpiWorld::start_or_adopt() {
         ", and horovodpp calls it from a thread of its own; use "
         "MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"));
   }
-  HVD_RETURN_IF_ERROR(
-      mpi_status(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
-                 "MPI_Init_thread"));
+  {
+    const FinalizesAlone finalizes_alone;
+    HVD_RETURN_IF_ERROR(mpi_status(
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
+        "MPI_Init_thread"));
+  }
   started_by_ = ::getpid();
   std::atexit([] { instance().at_exit(); });
   if (level >= MPI_THREAD_SERIALIZED) return absl::OkStatus();
@@ -126,42 +142,64 @@ absl::Status MpiWorld::check_size(int expected_size) const {
                    "; is the program linked with the MPI that started it?"));
 }
 
-// What the non-blocking calls write to lies in this object, which outlives
-// them even if the deadline passes.
+// First they tell each other who they are: unlike a collective call of MPI that
+// finds out who is missing.
 absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  HVD_RETURN_IF_ERROR(mpi_status(
-      MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request), "MPI_Comm_idup"));
-  HVD_RETURN_IF_ERROR(mpi_await(request, "joining the MPI world", deadline));
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(comm_, &rank_);
-  MPI_Comm_size(comm_, &size_);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
   void* bound = nullptr;
   int found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
   if (found != 0) tag_upper_bound_ = *static_cast<int*>(bound);
-
-  const std::string host = host_name();
-  self_.pid = ::getpid();
-  assign(self_.host, host);
-  assign(self_.machine, machine_id(host));
-  members_.resize(static_cast<std::size_t>(size_));
-  HVD_RETURN_IF_ERROR(mpi_status(
-      MPI_Iallgather(&self_, sizeof(Member), MPI_BYTE, members_.data(),
-                     sizeof(Member), MPI_BYTE, comm_, &request),
-      "MPI_Iallgather"));
-  HVD_RETURN_IF_ERROR(mpi_await(request, "joining the MPI world", deadline));
+  HVD_RETURN_IF_ERROR(meet_members(deadline));
 
   std::vector<PeerWatch::Process> neighbours;
   for (int peer = 0; peer < size_; ++peer) {
-    Member& member = members_[static_cast<std::size_t>(peer)];
-    member.host[sizeof(member.host) - 1] = '\0';
-    member.machine[sizeof(member.machine) - 1] = '\0';
+    const Member& member = members_[static_cast<std::size_t>(peer)];
     if (peer != rank_ && std::strcmp(member.machine, self_.machine) == 0) {
       neighbours.push_back({.rank = peer, .pid = member.pid});
     }
   }
   watch_ = std::make_unique<PeerWatch>(neighbours);
+
+  // It writes to this object, which outlives it even if the deadline passes.
+  MPI_Request request = MPI_REQUEST_NULL;
+  HVD_RETURN_IF_ERROR(mpi_status(
+      MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request), "MPI_Comm_idup"));
+  HVD_RETURN_IF_ERROR(mpi_await(request, "joining the MPI world", deadline));
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  return absl::OkStatus();
+}
+
+absl::Status MpiWorld::meet_members(
+    std::chrono::steady_clock::time_point deadline) {
+  const std::string host = host_name();
+  assign(self_.host, host);
+  assign(self_.machine, machine_id(host));
+  // The program's own messages, if it has any, are hardly of the last tag.
+  const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
+  MpiExchangePost post({.comm = MPI_COMM_WORLD,
+                        .rank = rank_,
+                        .tag = tag_upper_bound_,
+                        .generation = 0},
+                       unknown);
+  const auto all = exchange_by_mail(
+      post, 0,
+      std::string(reinterpret_cast<const char*>(&self_), sizeof(self_)),
+      deadline);
+  post.give_up(leftovers_);
+  HVD_RETURN_IF_ERROR(annotate(all.status(), "joining the MPI world"));
+  for (const std::string& bytes : *all) {
+    Member& member = members_.emplace_back();
+    if (bytes.size() != sizeof(member)) {
+      return absl::InvalidArgumentError(
+          "a rank introduced itself in another way; do all ranks run the same "
+          "version of horovodpp?");
+    }
+    bytes.copy(reinterpret_cast<char*>(&member), sizeof(member));
+    member.host[sizeof(member.host) - 1] = '\0';
+    member.machine[sizeof(member.machine) - 1] = '\0';
+  }
   return absl::OkStatus();
 }
 
@@ -187,11 +225,36 @@ void MpiWorld::at_exit() {
 }
 
 void MpiWorld::finalize() {
-  // Not in a forked child, and not where a dead peer would be waited for:
-  // leaving without MPI_Finalize tells the launcher that the job failed.
-  if (started_by_ != ::getpid() || !trusted_ || !mpi_is_running()) return;
+  // Not in a forked child.
+  if (started_by_ != ::getpid() || !mpi_is_running()) return;
+  // Leaving without MPI_Finalize tells the launcher that the job failed.
+  if (may_finalize()) MPI_Finalize();
+}
+
+bool MpiWorld::may_finalize() {
+  if (distrusted_) return false;
+  if (watch_ == nullptr) return true;  // It never met the others.
+  watch_->watch([this](int, const std::string&) { distrust(); });
+  const bool met =
+      meet_for_farewell({.comm = comm_,
+                         .tag = tags().farewell(),
+                         .finalizes_alone = FinalizesAlone::is_possible(),
+                         .remote = one_of_each_other_machine()},
+                        distrusted_);
   watch_.reset();
-  MPI_Finalize();
+  return met;
+}
+
+// The end of that one is seen by those beside it.
+std::vector<int> MpiWorld::one_of_each_other_machine() const {
+  std::set<std::string> known = {self_.machine};
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (known.insert(members_[static_cast<std::size_t>(rank)].machine).second) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
 }
 
 }  // namespace hvd::transport

@@ -1,7 +1,8 @@
 // The MPI of this process: started or adopted once, with one communicator of
 // our own that every MpiCommunicator in turn makes its wires from. Each turn is
 // a generation. It also decides how MPI ends: what we started is finalized at
-// the exit of the process, unless that could block.
+// the exit of the process, unless a job was broken or a rank is lost, which
+// would be waited for; it is then left as it is.
 //
 // Thread-safe where it says so; the rest belongs to the thread that drives the
 // current MpiCommunicator.
@@ -54,8 +55,8 @@ class MpiWorld {
   const std::vector<Member>& members() const { return members_; }
   PeerWatch& watch() { return *watch_; }
 
-  // A peer is lost or MPI failed: MPI is not finalized. Thread-safe.
-  void distrust() { trusted_ = false; }
+  // A peer is lost, or may be, or MPI failed: MPI is not finalized. Thread-safe.
+  void distrust() { distrusted_ = true; }
 
  private:
   MpiWorld() = default;
@@ -63,8 +64,12 @@ class MpiWorld {
   absl::Status check_size(int expected_size) const;
   absl::Status join(std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status meet_members(std::chrono::steady_clock::time_point deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void at_exit();
   void finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool may_finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<int> one_of_each_other_machine() const;
 
   Mutex mutex_;
   bool in_use_ ABSL_GUARDED_BY(mutex_) = false;
@@ -72,7 +77,7 @@ class MpiWorld {
   pid_t started_by_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: MPI is the program's.
   std::optional<absl::Status> joined_ ABSL_GUARDED_BY(mutex_);
   MpiMessages leftovers_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> trusted_ = true;
+  std::atomic<bool> distrusted_ = false;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;

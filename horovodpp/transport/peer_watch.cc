@@ -2,96 +2,126 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 
 namespace hvd::transport {
 namespace {
 
-// Signals are for the program's own threads.
-std::thread thread_without_signals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
+using Way = WatchedProcess::Way;
+
+constexpr int kLookMs = 50;
 
 }  // namespace
 
-PeerWatch::PeerWatch(const std::vector<Process>& processes)
-    : stop_(::eventfd(0, EFD_CLOEXEC)) {
-  if (stop_ < 0) return;  // A watch that could not be stopped sees nothing.
-  for (const Process& process : processes) {
-    const long descriptor =
-        ::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0u);
-    if (descriptor >= 0) {
-      watched_.push_back(
-          {.rank = process.rank, .descriptor = static_cast<int>(descriptor)});
-    } else if (errno == ESRCH) {
-      watched_.push_back({.rank = process.rank, .descriptor = kGone});
-    }
+PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
+    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (wake_ < 0) {
+    status_ = errno_error("eventfd");
+    return;
   }
+  for (const Process& process : processes) {
+    Watched watched = {.rank = process.rank, .process = open(process.pid)};
+    if (watched.process.way() == Way::kNone) {
+      not_seen_.push_back(process.rank);
+      continue;
+    }
+    polls_ = polls_ || watched.process.way() == Way::kByLook;
+    ranks_seen_.push_back(process.rank);
+    MutexLock lock(mutex_);
+    watched_.push_back(std::move(watched));
+  }
+  if (ranks_seen_.empty()) return;
+  auto thread = start_thread("watches the other ranks", [this] { run(); });
+  status_ = thread.status();
+  if (thread.ok()) thread_ = *std::move(thread);
 }
 
 PeerWatch::~PeerWatch() {
-  watch({});
-  if (stop_ >= 0) ::close(stop_);
-  for (const Watched& watched : watched_) {
-    if (watched.descriptor != kGone) ::close(watched.descriptor);
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
   }
+  wake();
+  if (thread_.joinable()) thread_.join();
+  if (wake_ >= 0) ::close(wake_);
 }
 
 bool PeerWatch::sees(int rank) const {
-  return std::any_of(watched_.begin(), watched_.end(),
-                     [&](const Watched& w) { return w.rank == rank; });
+  return status_.ok() && std::find(ranks_seen_.begin(), ranks_seen_.end(),
+                                   rank) != ranks_seen_.end();
+}
+
+std::string PeerWatch::caveat() const {
+  if (!not_seen_.empty()) {
+    return absl::StrCat(
+        "this rank cannot see when ranks of its host end: ",
+        absl::StrJoin(not_seen_, ", "),
+        "; it needs pidfd_open (Linux 5.3) or /proc, and descriptors (ulimit "
+        "-n)");
+  }
+  if (!polls_) return "";
+  return absl::StrCat(
+      "this system does not tell when a process ends (pidfd_open, Linux 5.3, "
+      "which sandboxes may forbid); ranks look after each other every ",
+      kLookMs, " ms instead");
+}
+
+void PeerWatch::wake() const {
+  if (wake_ >= 0) ::eventfd_write(wake_, 1);
 }
 
 void PeerWatch::watch(Callback callback) {
-  if (thread_.joinable()) {
-    eventfd_t value = 1;
-    ::eventfd_write(stop_, value);
-    thread_.join();
-    ::eventfd_read(stop_, &value);
+  {
+    MutexLock lock(mutex_);
+    callback_ = std::move(callback);
+    for (Watched& watched : watched_) watched.told = false;
   }
-  if (!callback || watched_.empty()) return;
-  thread_ = thread_without_signals(
-      [this, callback = std::move(callback)] { run(callback); });
+  wake();
 }
 
-void PeerWatch::run(const Callback& callback) const {
-  const auto tell = [&](int rank) {
-    callback(rank, "ended without leaving the job");
-  };
-  std::vector<int> ranks;
-  std::vector<pollfd> polled = {{.fd = stop_, .events = POLLIN, .revents = 0}};
-  for (const Watched& watched : watched_) {
-    if (watched.descriptor == kGone) {
-      tell(watched.rank);
-      continue;
-    }
-    ranks.push_back(watched.rank);
-    polled.push_back(
-        {.fd = watched.descriptor, .events = POLLIN, .revents = 0});
+// Tells the callback of all that have ended.
+void PeerWatch::look() {
+  if (!callback_) return;
+  for (Watched& watched : watched_) {
+    watched.ended = watched.ended || watched.process.has_ended();
+    if (!watched.ended || watched.told) continue;
+    watched.told = true;
+    callback_(watched.rank, "ended without leaving the job");
   }
+}
+
+void PeerWatch::run() {
   while (true) {
-    if (::poll(polled.data(), polled.size(), -1) < 0) {
-      if (errno == EINTR) continue;
+    std::vector<pollfd> polled = {
+        {.fd = wake_, .events = POLLIN, .revents = 0}};
+    int patience = -1;
+    {
+      MutexLock lock(mutex_);
+      if (stopped_) return;
+      look();
+      for (const Watched& watched : watched_) {
+        if (watched.process.way() != Way::kPidfd || watched.ended) continue;
+        polled.push_back({.fd = watched.process.descriptor(),
+                          .events = POLLIN,
+                          .revents = 0});
+      }
+      if (callback_ && polls_) patience = kLookMs;
+      if (!callback_) polled.resize(1);
+    }
+    if (::poll(polled.data(), polled.size(), patience) < 0 && errno != EINTR) {
       return;
     }
-    if (polled[0].revents != 0) return;
-    for (std::size_t i = 1; i < polled.size(); ++i) {
-      if (polled[i].revents == 0) continue;
-      polled[i].fd = -1;  // poll() passes over it from now on.
-      tell(ranks[i - 1]);
-    }
+    eventfd_t value = 0;
+    if (polled.front().revents != 0) ::eventfd_read(wake_, &value);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "horovodpp/core/file_size_signal.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
@@ -79,7 +80,10 @@ absl::Status set_size(int descriptor, std::size_t bytes) {
     return exhausted(bytes, absl::StrCat(available, " bytes are available"));
   }
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-    return exhausted(bytes, std::strerror(errno));
+    return exhausted(bytes, errno == EFBIG
+                                ? "this process may have no file of that size; "
+                                  "raise its limit (ulimit -f)"
+                                : std::strerror(errno));
   }
   return absl::OkStatus();
 }
@@ -138,6 +142,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
   Descriptor descriptor(
       ::memfd_create("horovodpp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor.get() < 0) return exhausted(bytes, std::strerror(errno));
+  const FileSizeSignal as_error;
   HVD_RETURN_IF_ERROR(set_size(descriptor.get(), bytes));
   if (::fcntl(descriptor.get(), F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {

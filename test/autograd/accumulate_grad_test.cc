@@ -1,12 +1,19 @@
 // Section 1J of the contract: how gradients are added up.
 #include "horovodpp/autograd/accumulate_grad.h"
+
+#include <string>
+#include <vector>
+
 #include "horovodpp/autograd/engine.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/ops.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
 namespace {
 
+using autograd::AutogradError;
+using autograd::NotDifferentiableError;
 using testing::Each;
 using testing::ElementsAre;
 
@@ -108,6 +115,70 @@ TEST(AccumulateGrad, AddsIntoTheMemoryThatTheGradientWasGiven) {
   for (int step = 0; step < 2; ++step) (w * w).sum().backward();
   EXPECT_EQ(w.grad().raw_data(), place);
   EXPECT_THAT(values(buffer), ElementsAre(0, 0, 0, 0, 4, 8, 12, 0, 0, 0));
+}
+
+// A parameter that is frozen between forward and backward.
+TEST(AccumulateGrad, GivesNothingToALeafThatDoesNotRequireGradAnyMore) {
+  for (const bool detached : {false, true}) {
+    Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
+    std::vector<std::string> log;
+    x.register_hook([&](const Tensor&) { log.push_back("tensor"); });
+    x.register_post_accumulate_grad_hook(
+        [&](const Tensor&) { log.push_back("post"); });
+    autograd::HookHandle observer = autograd::add_backward_observer(
+        {.on_start = [&](const autograd::BackwardPlan& plan) {
+          log.push_back(plan.reaches(x) ? "reached" : "not reached");
+          EXPECT_TRUE(plan.reaches(w));
+        }});
+    const Tensor loss = (x * w).sum();
+    if (detached) {
+      x.detach_();
+    } else {
+      x.set_requires_grad(false);
+    }
+    loss.backward({}, {.retain_graph = true});
+    EXPECT_FALSE(x.grad().defined());
+    EXPECT_THAT(values(w.grad()), ElementsAre(1, 2));
+    EXPECT_THAT(log, ElementsAre("not reached", "tensor"));
+    EXPECT_ERROR(NotDifferentiableError, "does not require grad",
+                 autograd::grad({loss}, {x}, {}, {.retain_graph = true}));
+    // And it gets its gradient again once it does.
+    x.set_requires_grad(true);
+    loss.backward();
+    EXPECT_THAT(values(x.grad()), ElementsAre(3, 4));
+    EXPECT_THAT(
+        log, ElementsAre("not reached", "tensor", "reached", "tensor", "post"));
+    observer.remove();
+  }
+}
+
+TEST(AccumulateGrad, RefusesALeafThatBecameAResult) {
+  Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
+  const Tensor loss = (x * 2.0).sum();
+  x.detach_();
+  x.mul_(w);
+  EXPECT_ERROR(AutogradError, "moved into the graph interior", loss.backward());
+  EXPECT_FALSE(x.grad().defined());
+}
+
+// A parameter, its gradient and what either is a view of would never be freed.
+TEST(AccumulateGrad, IsNeverInACycle) {
+  WeakTensor gone;
+  {
+    Tensor x = leaf({1, 2}, {2});
+    gone = WeakTensor(x);
+    EXPECT_ERROR(InvalidArgument, "its own gradient", x.set_grad(x));
+    const Tensor view = x.view({2, 1}).view({2});
+    EXPECT_ERROR(InvalidArgument, "its own gradient", x.set_grad(view));
+    Tensor y = leaf({1, 2}, {2}), z = leaf({1, 2}, {2});
+    y.set_grad(view);
+    z.set_grad(y);
+    EXPECT_ERROR(InvalidArgument, "its own gradient", x.set_grad(z));
+    EXPECT_FALSE(x.grad().defined());
+    x.set_grad(x.detach());
+    EXPECT_EQ(x.grad().raw_data(), x.raw_data());
+  }
+  EXPECT_FALSE(gone.lock().defined());
 }
 
 TEST(AccumulateGrad, IsMadeOnDemandAndGoesWithItsGraph) {

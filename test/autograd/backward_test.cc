@@ -1,4 +1,6 @@
 // Sections 1A and 1B of the contract: the graph, leaves, and backward().
+#include <cmath>
+
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
@@ -167,6 +169,60 @@ TEST(Backward, ASecondBackwardIsRefused) {
   EXPECT_THAT(values(a.grad()), ElementsAre(3, 1));
 }
 
+// Item 16: whatever would have run before the node that cannot.
+TEST(Backward, ARefusedBackwardAddsNothing) {
+  Tensor x = leaf({1, 2}, {1, 2});
+  Tensor a = leaf({3}, {1, 1}), b = leaf({4, 5}, {1, 2});
+  const auto refused = [&](const Tensor& loss) {
+    int calls = 0;
+    autograd::HookHandle hook =
+        x.register_hook([&](const Tensor&) { ++calls; });
+    autograd::HookHandle observer = autograd::add_backward_observer(
+        {.on_start = [&](const autograd::BackwardPlan&) { ++calls; }});
+    EXPECT_ERROR(GraphFreedError, "second time", loss.backward());
+    EXPECT_EQ(calls, 0);
+    hook.remove();
+    observer.remove();
+  };
+  for (const Tensor& loss : {addmm(x, a, b).sum(), (x + a * b).sum()}) {
+    for (Tensor* t : {&x, &a, &b}) t->set_grad(Tensor());
+    loss.backward();
+    for (int i = 0; i < 2; ++i) {
+      refused(loss);
+      EXPECT_THAT(values(x.grad()), ElementsAre(1, 1));
+      EXPECT_EQ(value(a.grad().sum()), 9);
+    }
+  }
+}
+
+// A graph of which a part is freed runs where it is not.
+TEST(Backward, AFreedNodeThatNeedNotRunIsNoObstacle) {
+  Tensor x = leaf(2), w = leaf(3);
+  Tensor inner = exp(x);
+  Tensor outer = inner * w;
+  outer.backward();
+  EXPECT_ERROR(GraphFreedError, "MulBackward", outer.backward());
+  Tensor again = inner + w;
+  EXPECT_ERROR(GraphFreedError, "ExpBackward", again.backward());
+  EXPECT_EQ(value(w.grad()), std::exp(2.0));
+  EXPECT_ERROR(GraphFreedError, "ExpBackward",
+               again.backward({}, {.inputs = std::vector{inner}}));
+  EXPECT_FALSE(inner.retains_grad());
+  again.backward({}, {.inputs = std::vector{w}});
+  EXPECT_EQ(value(w.grad()), std::exp(2.0) + 1);
+  EXPECT_EQ(value(autograd::grad({again}, {inner})[0]), 1);
+}
+
+// Nothing of this node was saved, so that nothing was freed.
+TEST(Backward, ANodeThatSavedNothingRunsAgain) {
+  const Tensor x = constant({1, 2}, {1, 2}), w = constant({3, 4}, {1, 2});
+  Tensor b = leaf({5}, {1});
+  Tensor y = linear(x, w, b).sum();
+  y.backward();
+  y.backward();
+  EXPECT_EQ(value(b.grad().sum()), 2);
+}
+
 // Item 17.
 TEST(Backward, ARetainedGraphRunsAgain) {
   Tensor a = leaf({3, 1}, {2});
@@ -269,6 +325,16 @@ TEST(Backward, InputsNeedNotBeLeaves) {
   EXPECT_EQ(value(x.grad()), 7);
   EXPECT_EQ(value(y.grad()), 8);
   EXPECT_FALSE(z.grad().defined());
+}
+
+TEST(Backward, GradientsOfNothingMeet) {
+  Tensor x = ones64({3, 1}, true);
+  Tensor none = ones64({3, 0}, true);
+  Tensor y = x.narrow(1, 0, 0) + none;  // [3, 0]
+  (y.sum() + y.mean({0}).sum() + (x.expand({3, 4}).narrow(1, 2, 0)).sum())
+      .backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 0));
+  EXPECT_EQ(none.grad().sizes(), (autograd::Dims{3, 0}));
 }
 
 // Items 29, 30.

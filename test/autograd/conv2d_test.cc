@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "horovodpp/autograd/conv_kernels.h"
+#include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spatial_ops.h"
@@ -323,6 +324,29 @@ TEST(Conv2d, RefusesNumbersThatOverflow) {
                conv2d(x, w, {}, {.padding = kMost}));
   EXPECT_ERROR(InvalidArgument, "less than 2^31",
                conv2d(x, w, {}, {.stride = kMost, .padding = 1}));
+}
+
+// oneDNN 2.6 left the images' memory here.
+TEST(Conv2d, OfSinglePixelsInStepsHasGradientsForAnyNumberOfChannels) {
+  for (const std::int64_t in : {1, 2, 3, 4, 12, 16, 24}) {
+    for (const std::int64_t out : {2, 5, 16}) {
+      SCOPED_TRACE(testing::Message() << in << " to " << out << " channels");
+      const Conv2dOptions options{.stride = 2};
+      const Tensor x = randn64({2, in, 14, 15}), w = randn64({out, in, 1, 1});
+      const Tensor y = conv2d(x, w, {}, options);
+      const Tensor g = randn64(y.sizes()).detach();
+      const auto wanted = autograd::grad({y}, {x, w}, {g});
+      Tensor a = to(x.detach(), DType::kF32);
+      Tensor b = to(w.detach(), DType::kF32);
+      a.set_requires_grad(true);
+      b.set_requires_grad(true);
+      const auto found = autograd::grad({conv2d(a, b, {}, options)}, {a, b},
+                                        {to(g, DType::kF32)});
+      for (std::size_t i = 0; i < 2; ++i) {
+        expect_near(found[i], wanted[i], 1e-4);
+      }
+    }
+  }
 }
 
 }  // namespace

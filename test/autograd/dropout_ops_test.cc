@@ -115,8 +115,25 @@ TEST(Fills, WriteInPlace) {
   EXPECT_NEAR(x.mean().item<float>(), 0.5, 0.1);
   EXPECT_EQ(x.version(), 3u);
   Tensor leaf = zeros({2}, {.requires_grad = true});
+  NoGrad no_grad;
   autograd::normal_(leaf);
   EXPECT_TRUE(leaf.is_leaf());
+}
+
+// What was there before has no part in what is drawn.
+TEST(Fills, PassNoGradient) {
+  using Fill = std::function<void(const Tensor&)>;
+  for (const Fill& fill :
+       {Fill([](const Tensor& x) { autograd::uniform_(x); }),
+        Fill([](const Tensor& x) { autograd::normal_(x); }),
+        Fill([](const Tensor& x) { autograd::bernoulli_(x); })}) {
+    const Tensor leaf = zeros({2, 2}, {.requires_grad = true});
+    EXPECT_THROW(fill(leaf), autograd::LeafInplaceError);
+    const Tensor x = leaf * 3.0;
+    fill(x.select(0, 0));
+    x.sum().backward();
+    EXPECT_EQ(leaf.grad().to_vector<float>(), (std::vector<float>{0, 0, 3, 3}));
+  }
 }
 
 }  // namespace

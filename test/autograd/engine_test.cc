@@ -72,17 +72,16 @@ TEST(DoubleBackward, AGradientHasAGradient) {
 
 // Item 111.
 TEST(DoubleBackward, OfALinearFunctionIsZero) {
-  Tensor x = leaf(2);
-  Tensor y = x * 3.0;
+  Tensor x = leaf(2), a = leaf(3);
+  Tensor y = x * a;
   for (double expected : {3.0, 0.0, 0.0}) {
-    if (y.requires_grad()) {
-      y = autograd::grad({y}, {x}, {},
-                         {.create_graph = true, .materialize_grads = true})[0];
-    } else {
-      y = zeros_like(x);
-    }
+    y = autograd::grad({y}, {x}, {},
+                       {.create_graph = true, .materialize_grads = true})[0];
     EXPECT_EQ(value(y), expected);
+    EXPECT_TRUE(y.requires_grad());
   }
+  EXPECT_FALSE(autograd::grad({x * a}, {y}, {}, {.materialize_grads = true})[0]
+                   .requires_grad());
 }
 
 // Item 113.

@@ -1,6 +1,10 @@
 // Section 1F of the contract: functions with a derivative of their own.
 #include "horovodpp/autograd/function.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "test/autograd/support.h"
@@ -9,10 +13,12 @@ namespace hvd {
 namespace {
 
 using autograd::AutogradError;
+using autograd::backward_name;
 using autograd::Function;
 using autograd::FunctionContext;
 using autograd::GraphFreedError;
 using autograd::LeafInplaceError;
+using autograd::signature_of;
 using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
@@ -388,6 +394,25 @@ TEST(Function, AVectorOfTensorsCountsAsSoManyArguments) {
   SumOfMany::apply(Tensors{a, b, constant(3), a}).backward();
   EXPECT_EQ(value(a.grad()), 2);
   EXPECT_EQ(value(b.grad()), 1);
+}
+
+TEST(Function, IsNamedAfterItsType) {
+  for (const auto& [signature, name] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"std::string_view signature_of() [with T = Cube; std::string_view "
+            "= std::basic_string_view<char>]",
+            "CubeBackward"},
+           {"std::string_view signature_of() [T = (anonymous namespace)::Cube]",
+            "CubeBackward"},
+           {"view f() [with T = a::test()::Cube<b::C, int [2]>; view = x]",
+            "Cube<b::C, int [2]>Backward"},
+           {"what no compiler says", "what no compiler saysBackward"}}) {
+    EXPECT_EQ(backward_name(signature), name);
+  }
+  struct Local {};
+  EXPECT_EQ(backward_name(signature_of<Local>()), "LocalBackward");
+  EXPECT_EQ(backward_name(signature_of<std::vector<Local>>()).substr(0, 7),
+            "vector<");
 }
 
 }  // namespace

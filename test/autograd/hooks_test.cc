@@ -374,12 +374,33 @@ TEST(Hooks, RetainedGradientsAddUp) {
   h1.retain_grad();
   input.retain_grad();
   out.backward({}, {.retain_graph = true});
-  EXPECT_THAT(values(h1.grad()), ElementsAre(6, 12));
+  const Tensor first = h1.grad();
+  EXPECT_THAT(values(first), ElementsAre(6, 12));
   out.backward({}, {.retain_graph = true});
   EXPECT_THAT(values(h1.grad()), ElementsAre(12, 24));
+  EXPECT_THAT(values(first), ElementsAre(6, 12));  // A tensor of its own.
   input.set_grad({});
   out.backward();
   EXPECT_THAT(values(input.grad()), ElementsAre(18, 36));
+}
+
+// What asks for the gradient of an inner tensor keeps it, and goes on to.
+TEST(Hooks, InputsThatAreNoLeavesRetainTheirGradients) {
+  Tensor x = leaf({1, 2}, {2});
+  Tensor y = x * 2.0;
+  Tensor z = (y * y).sum();
+  const autograd::BackwardOptions of_y = {.retain_graph = true,
+                                          .inputs = std::vector{y, y}};
+  z.backward({}, of_y);
+  EXPECT_THAT(values(y.grad()), ElementsAre(4, 8));
+  EXPECT_TRUE(y.retains_grad());
+  EXPECT_FALSE(x.grad().defined());
+  y.set_grad(ones64({2}));
+  z.backward({}, of_y);
+  EXPECT_THAT(values(y.grad()), ElementsAre(5, 9));
+  z.backward();
+  EXPECT_THAT(values(y.grad()), ElementsAre(9, 17));
+  EXPECT_THAT(values(x.grad()), ElementsAre(8, 16));
 }
 
 TEST(BackwardObserver, SaysAtTheStartWhichLeavesWillBeReached) {

@@ -2,6 +2,7 @@
 // the modes in which operations are recorded.
 #include <thread>
 
+#include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
@@ -279,6 +280,30 @@ TEST(Inplace, RefusesShapesThatDoNotBroadcastAndRepeatedElements) {
   EXPECT_ERROR(InvalidArgument, "lie on one place",
                x.unsqueeze(0).expand({4, 2}).add_(1.0));
   EXPECT_ERROR(InvalidArgument, "differ in dtype", x.add_(ones({2})));
+  const Tensor none = ones64({1, 0}).expand({3, 0});
+  EXPECT_EQ(none.mul_(2.0).num_elements(), 0);  // They lie nowhere.
+}
+
+// One value twice on one place is one value.
+TEST(Inplace, FillsRepeatedElements) {
+  const Tensor x = constant({1, 2}, {2, 1});
+  x.expand({2, 3}).fill_(5);
+  EXPECT_THAT(values(x), Each(5));
+  x.expand({2, 3}).select(0, 1).zero_();
+  EXPECT_THAT(values(x), ElementsAre(5, 0));
+
+  for (const bool create_graph : {false, true}) {
+    const Tensor a = leaf({1, 2}, {2, 1}), b = leaf({3, 4, 5}, {3});
+    const Tensor whole = a * 1.0;
+    const Tensor part = whole.expand({2, 3});
+    part.select(0, 0).fill_(7);
+    EXPECT_THAT(values(part), ElementsAre(7, 7, 7, 2, 2, 2));
+    const auto gradients =
+        autograd::grad({(whole * 2.0).sum() + (part * b).sum()}, {a, b}, {},
+                       {.create_graph = create_graph});
+    EXPECT_THAT(values(gradients[0]), ElementsAre(0, 14));
+    EXPECT_THAT(values(gradients[1]), Each(9));
+  }
 }
 
 // Item 82.

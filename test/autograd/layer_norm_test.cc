@@ -1,3 +1,7 @@
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/spatial_ops.h"
 #include "test/autograd/near.h"
@@ -107,6 +111,25 @@ TEST(LayerNorm, IsExactFarFromZero) {
   const Tensor x = randn({8, 1000}) + 1000.0;
   expect_near(layer_norm(x, {1000}), layer_norm(to(x, DType::kF64), {1000}),
               5e-5);
+}
+
+TEST(LayerNorm, OfNothingIsNothing) {
+  for (const auto& [sizes, shape] : std::vector<std::pair<Dims, Dims>>{
+           {{2, 0}, {0}}, {{2, 0, 3}, {0, 3}}, {{0, 3}, {3}}}) {
+    SCOPED_TRACE(sizes.to_string());
+    for (const bool create_graph : {false, true}) {
+      const Tensor x = randn64(sizes), w = randn64(shape), b = randn64(shape);
+      const Tensor y = layer_norm(x, shape, w, b);
+      EXPECT_EQ(y.sizes(), sizes);
+      const auto gradients = autograd::grad({y.sum()}, {x, w, b}, {},
+                                            {.create_graph = create_graph});
+      EXPECT_EQ(gradients[0].sizes(), sizes);
+      for (const Tensor& g : {gradients[1], gradients[2]}) {
+        EXPECT_EQ(g.sizes(), shape);
+        EXPECT_THAT(values(g), testing::Each(0));
+      }
+    }
+  }
 }
 
 TEST(LayerNorm, SaysWhatDoesNotFit) {

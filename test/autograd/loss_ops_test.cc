@@ -219,5 +219,21 @@ TEST(MseLoss, HasItsDerivatives) {
       16);
 }
 
+TEST(NllLoss, RefusesWeightsThatWouldGetNoGradient) {
+  const Tensor x = zeros({4, 3}, {.requires_grad = true});
+  const Tensor targets = targets_of({2, 0, 1, 1}, {4});
+  const Tensor weight = ones({3}, {.requires_grad = true});
+  EXPECT_THROW(nll_loss(x, targets, {.weight = weight}),
+               autograd::NotDifferentiableError);
+  EXPECT_THROW(cross_entropy(x, targets, {.weight = weight}),
+               autograd::NotDifferentiableError);
+  cross_entropy(x, targets, {.weight = weight.detach()}).backward();
+  // Of probabilities they do.
+  cross_entropy(x, ones({4, 3}), {.weight = weight}).backward();
+  EXPECT_TRUE(weight.grad().defined());
+  NoGrad no_grad;
+  EXPECT_NO_THROW(nll_loss(x, targets, {.weight = weight}));
+}
+
 }  // namespace
 }  // namespace hvd

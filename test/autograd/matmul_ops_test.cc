@@ -116,6 +116,23 @@ TEST(Addmm, AddsAProductToWhatBroadcasts) {
                addmm(ones({2}), ones({3}), ones({3, 2})));
 }
 
+TEST(Linear, TakesAVectorAsWeight) {
+  const auto run = [](const Inputs& x) { return linear(x[0], x[1]); };
+  for (const Dims& sizes : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {
+    check_grid(run, {sizes, {3}});
+  }
+  const Tensor x = ones64({2, 3}), w = constant({1, 2, 3}, {3});
+  EXPECT_THAT(values(linear(x, w)), ElementsAre(6, 6));
+  EXPECT_EQ(value(linear(w, w, constant(1))), 15);
+  EXPECT_ERROR(InvalidArgument, "as weight and bias [1]",
+               linear(w, w, constant({1}, {1})));
+  EXPECT_ERROR(InvalidArgument, "[2,3] does not go with the vector [3]",
+               linear(x, w, constant(1)));
+  EXPECT_ERROR(InvalidArgument, "does not go with the vector [2]",
+               linear(x, ones64({2})));
+  EXPECT_ERROR(InvalidArgument, "differ in dtype", linear(x, ones({3})));
+}
+
 TEST(Linear, HasItsDerivatives) {
   const auto run = [](const Inputs& x) { return linear(x[0], x[1], x[2]); };
   for (const Dims& sizes : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {

@@ -413,6 +413,27 @@ TEST(Argmax, FindsTheFirstLargest) {
   EXPECT_THAT(argmax(x.t()).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
 }
 
+TEST(Argmax, GoesAlongAnyDimension) {
+  const Tensor x = from_vector<float>({1, 5, 5, 9, 2, 3}, {2, 3});
+  EXPECT_THAT(argmax(x, 0).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
+  EXPECT_THAT(x.argmax(-1).to_vector<std::int64_t>(), ElementsAre(1, 0));
+  EXPECT_EQ(argmax(x, 0, true).sizes(), Dims({1, 3}));
+  EXPECT_EQ(x.argmax(1, true).sizes(), Dims({2, 1}));
+  EXPECT_EQ(argmax(full({}, 3), 0).item<std::int64_t>(), 0);
+  EXPECT_EQ(argmax(ones({2, 0}), 0).sizes(), Dims({0}));
+  EXPECT_ERROR(InvalidArgument, "no element", argmax(ones({2, 0}), 1));
+  EXPECT_ERROR(InvalidArgument, "out of range", argmax(x, 2));
+}
+
+TEST(Sum, RefusesADimensionThatIsNamedTwice) {
+  const Tensor x = ones({2, 3});
+  EXPECT_ERROR(InvalidArgument, "sum: dimension 0 is named twice",
+               sum(x, {0, 0}));
+  EXPECT_ERROR(InvalidArgument, "mean: dimension -1 is named twice in [1,-1]",
+               mean(x, {1, -1}));
+  EXPECT_ERROR(InvalidArgument, "named twice", sum(full({}, 1), {0, -1}));
+}
+
 TEST(Ops, ComputeInEveryDtypeOfNumbers) {
   for (DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;
@@ -459,6 +480,49 @@ TEST(Where, ChoosesAndTakesNumbers) {
               ElementsAre(-7, 2, -7));
   EXPECT_ERROR(InvalidArgument, "bool", where(x, x, x));
   EXPECT_FALSE(eq(leaf(1), leaf(1)).requires_grad());
+}
+
+TEST(Where, OfIntegersTakesNumbersThatTheyHold) {
+  const Tensor x = arange(1, 3);
+  const Tensor first = lt(x, 2.0);
+  EXPECT_THAT(where(first, x, 7.0).to_vector<std::int64_t>(),
+              ElementsAre(1, 7));
+  EXPECT_ERROR(InvalidArgument, "where: int64 does not hold 1.5",
+               where(first, x, 1.5));
+  EXPECT_ERROR(InvalidArgument, "where: uint8 does not hold 300",
+               where(first, to(x, DType::kU8), 300));
+  EXPECT_ERROR(InvalidArgument, "masked_fill: int64 does not hold 0.5",
+               masked_fill(x, first, 0.5));
+  EXPECT_ERROR(InvalidArgument, "masked_fill: bool does not hold 0.5",
+               masked_fill(first, first, 0.5));
+  EXPECT_ERROR(InvalidArgument, "index_put_: int64 does not hold 0.5",
+               x.index_put_({first}, 0.5));
+  EXPECT_ERROR(InvalidArgument, "index_put_: int64 does not hold 0.5",
+               x.index_put_({0}, 0.5));
+  EXPECT_ERROR(InvalidArgument, "fill_: int64 does not hold 0.5", x.fill_(0.5));
+  EXPECT_ERROR(InvalidArgument, "pad: int64 does not hold 0.5",
+               pad(x, {1, 1}, 0.5));
+  EXPECT_THAT(x.to_vector<std::int64_t>(), ElementsAre(1, 2));
+}
+
+TEST(MaskedFill, WantsAMaskOfBool) {
+  const Tensor x = ones({2});
+  EXPECT_ERROR(InvalidArgument, "masked_fill: its mask",
+               masked_fill(x, arange(0, 2), 0.5));
+  EXPECT_ERROR(InvalidArgument, "masked_fill: its mask", masked_fill(x, x, 0));
+  EXPECT_THAT(masked_fill(x, lt(arange(0, 2), 1.0), 0.5).to_vector<float>(),
+              ElementsAre(0.5, 1));
+}
+
+// What grad() gives is the caller's, to scale.
+TEST(Mean, HasAGradientThatCanBeWritten) {
+  const Tensor x = leaf({1, 2, 3, 4}, {2, 2});
+  for (const Tensor& y : {mean(x), mean(x, {0}).sum()}) {
+    const Tensor gradient = autograd::grad({y}, {x})[0];
+    const double each = values(gradient)[0];
+    gradient.mul_(2.0);
+    EXPECT_THAT(values(gradient), testing::Each(2 * each));
+  }
 }
 
 TEST(Max, IsTheFirstOfEqualsAndNanIfThereIsOne) {

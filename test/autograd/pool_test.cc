@@ -152,6 +152,40 @@ TEST(AdaptiveAvgPool2d, CoversTheImage) {
   EXPECT_THAT(values(adaptive_avg_pool2d(x, {1, 3})), ElementsAre(1.5, 3, 4.5));
 }
 
+// PyTorch's numbers.
+TEST(Pool2d, OfAWindowLargerThanTheImageIsOneThatHangsOver) {
+  const auto image = [](std::int64_t n) {
+    return arange(1, static_cast<double>(n * n + 1), 1, {.dtype = DType::kF64})
+        .view({1, 1, n, n});
+  };
+  const auto mean_of = [&](std::int64_t n, AvgPool2dOptions o) {
+    o.ceil_mode = true;
+    return values(avg_pool2d(image(n), o));
+  };
+  const auto max_of = [&](std::int64_t n, MaxPool2dOptions o) {
+    o.ceil_mode = true;
+    return values(max_pool2d(image(n), o));
+  };
+  EXPECT_THAT(max_of(1, {.kernel = 5}), ElementsAre(1));
+  EXPECT_THAT(max_of(3, {.kernel = 5}), ElementsAre(9));
+  EXPECT_THAT(max_of(2, {.kernel = 4, .stride = 3}), ElementsAre(4));
+  EXPECT_THAT(
+      max_of(2, {.kernel = 3, .stride = 2, .padding = 1, .dilation = 2}),
+      ElementsAre(4));
+  EXPECT_THAT(mean_of(2, {.kernel = 5}), ElementsAre(2.5));
+  EXPECT_THAT(mean_of(2, {.kernel = 5, .stride = 4, .padding = 1}),
+              ElementsAre(0.625));
+  EXPECT_THAT(mean_of(2, {.kernel = 7, .padding = 2}),
+              ElementsAre(10.0 / 36.0));
+  EXPECT_THAT(
+      mean_of(2, {.kernel = 7, .padding = 2, .count_include_pad = false}),
+      ElementsAre(2.5));
+  EXPECT_ERROR(InvalidArgument, "is larger than",
+               max_of(1, {.kernel = 4, .stride = 3}));
+  EXPECT_ERROR(InvalidArgument, "is larger than",
+               max_of(2, {.kernel = 3, .stride = 1, .dilation = 2}));
+}
+
 TEST(Pool2d, SaysWhatDoesNotFit) {
   const Tensor x = randn({1, 2, 4, 4});
   EXPECT_ERROR(InvalidArgument, "float32[4,4]",

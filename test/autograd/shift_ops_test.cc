@@ -64,6 +64,9 @@ TEST(Flip, ReversesAndHasItsDerivatives) {
   EXPECT_THAT(flip(numbers({2, 3}).t(), {-1}).to_vector<std::int64_t>(),
               ElementsAre(3, 0, 4, 1, 5, 2));
   EXPECT_EQ(flip(numbers({0, 2}), {0}).sizes(), Dims({0, 2}));
+  EXPECT_EQ(flip(full({}, 3), {0}).item<float>(), 3);
+  EXPECT_ERROR(InvalidArgument, "flip: dimension -2 is named twice",
+               flip(numbers({2, 3}), {0, -2}));
   check_grid([](const Inputs& x) { return flip(x[0], {1}) * x[0]; }, {{2, 3}});
 }
 

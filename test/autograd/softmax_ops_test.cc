@@ -22,6 +22,25 @@ TEST(Softmax, HasItsDerivativesAlongEveryDimension) {
              {{3}, {3}});
 }
 
+// The line of every attention that drops or masks weights.
+TEST(Softmax, IsMaskedInPlace) {
+  const Tensor mask = constant({1, 0, 1}, {3});
+  for (const std::int64_t dim : {0, 1}) {
+    SCOPED_TRACE(dim);
+    const Tensor x = leaf({1, 2, 3, 4, 5, 7}, {2, 3});
+    const Tensor y = softmax(x, dim);
+    const auto plain = values(y);
+    y.mul_(mask);
+    EXPECT_THAT(values(y),
+                ElementsAre(plain[0], 0, plain[2], plain[3], 0, plain[5]));
+    // Its own gradient needs what was there.
+    EXPECT_ERROR(autograd::VersionError, "SoftmaxBackward", y.sum().backward());
+  }
+  const Tensor logs = log_softmax(leaf({1, 2, 3}, {3}), 0);
+  logs.add_(1.0);
+  EXPECT_EQ(logs.version(), 1u);
+}
+
 TEST(Softmax, AddsUpToOneAndIsTheExponentialOfItsLogarithm) {
   for (std::int64_t n : {1, 3, 16, 17, 63, 100}) {
     manual_seed(5);

@@ -1,5 +1,8 @@
 #include "horovodpp/autograd/tensor.h"
 
+#include <cmath>
+#include <limits>
+
 #include "horovodpp/autograd/allocator.h"
 #include "test/autograd/support.h"
 
@@ -23,6 +26,33 @@ TEST(Factories, FillTensorsOfEveryDtype) {
               ElementsAre(0, 0.25, 0.5, 0.75));
   EXPECT_EQ(empty({0, 3}).num_elements(), 0);
   EXPECT_TRUE(ones({2}, {.requires_grad = true}).requires_grad());
+}
+
+TEST(Factories, RefuseNumbersThatTheDtypeDoesNotHold) {
+  for (const double bad : {0.5, -1.0, 256.0, 1e300, double{NAN}, HUGE_VAL}) {
+    SCOPED_TRACE(bad);
+    EXPECT_ERROR(InvalidArgument, "full: uint8 does not hold",
+                 full({2}, bad, {.dtype = DType::kU8}));
+    EXPECT_ERROR(InvalidArgument, "full: bool does not hold",
+                 full({2}, bad, {.dtype = DType::kBool}));
+    EXPECT_ERROR(InvalidArgument, "fill_: uint8 does not hold",
+                 zeros({2}, {.dtype = DType::kU8}).fill_(bad));
+  }
+  EXPECT_EQ(full({}, 255, {.dtype = DType::kU8}).item<std::uint8_t>(), 255);
+  EXPECT_EQ(full({}, -0x1p63, {.dtype = DType::kI64}).item<std::int64_t>(),
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_ERROR(InvalidArgument, "int64 does not hold 9.22337e+18",
+               full({}, 0x1p63, {.dtype = DType::kI64}));
+  EXPECT_TRUE(std::isinf(full({}, 1e300).item<float>()));
+  EXPECT_ERROR(InvalidArgument, "arange: int64 does not hold 0.25",
+               arange(0, 1, 0.25));
+  EXPECT_ERROR(InvalidArgument, "arange: int64 does not hold 0.5",
+               arange(0.5, 1));
+  EXPECT_ERROR(InvalidArgument, "arange: uint8 does not hold 299",
+               arange(0, 300, 1, {.dtype = DType::kU8}));
+  EXPECT_THAT(arange(3, 0.5, -1).to_vector<std::int64_t>(),
+              ElementsAre(3, 2, 1));
+  EXPECT_EQ(arange(0.5, 0.5).num_elements(), 0);
 }
 
 TEST(Factories, RefuseMalformedShapes) {
@@ -113,7 +143,6 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
   EXPECT_ERROR(InvalidArgument, "do not fill", x.view({-1, -1}));
   EXPECT_ERROR(InvalidArgument, "is no order", x.permute({0, 0, 1}));
   EXPECT_ERROR(InvalidArgument, "not within shape", x.narrow(0, 1, 2));
-  EXPECT_ERROR(InvalidArgument, "is not 1", x.squeeze(0));
   EXPECT_ERROR(InvalidArgument, "does not repeat", x.expand({2, 3, 5}));
   EXPECT_EQ(ones({1, 3}).expand({2, -1, -1}).sizes(), Dims({2, 1, 3}));
   constexpr std::int64_t kLarge = std::int64_t{1} << 32;
@@ -123,6 +152,21 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
   }
   EXPECT_EQ(ones({0, 3}).reshape({3, 0}).num_elements(), 0);
   EXPECT_EQ(ones({1}).view({}).dim(), 0);
+}
+
+TEST(Views, TakeFewDimensionsAsTheyAre) {
+  const Tensor scalar = constant(3), row = constant({1, 2, 3}, {3});
+  EXPECT_EQ(value(scalar.t()), 3);
+  EXPECT_EQ(row.t().sizes(), Dims({3}));
+  EXPECT_EQ(row.t().raw_data(), row.raw_data());
+  EXPECT_ERROR(InvalidArgument, "more than 2 dimensions", ones({1, 2, 3}).t());
+  EXPECT_EQ(value(scalar.transpose(0, -1)), 3);
+  EXPECT_ERROR(InvalidArgument, "out of range", scalar.transpose(0, 1));
+  EXPECT_EQ(value(scalar.squeeze(0)), 3);
+  EXPECT_EQ(row.squeeze(0).sizes(), Dims({3}));
+  EXPECT_EQ(row.squeeze(0).raw_data(), row.raw_data());
+  EXPECT_EQ(ones({2, 1, 3}).squeeze(-1).sizes(), Dims({2, 1, 3}));
+  EXPECT_ERROR(InvalidArgument, "out of range", row.squeeze(1));
 }
 
 TEST(Views, AViewOfAPermutedTensorIsFoundWhereThereIsOne) {

@@ -33,6 +33,19 @@ TEST(Chunk, OneUsedPartLeavesTheRestZero) {
   }
 }
 
+TEST(Chunk, OfAnEmptyDimensionHasAsManyPartsAsAskedFor) {
+  const Tensor x = numbers({0, 3});
+  const Tensors parts = x.chunk(3);
+  ASSERT_EQ(parts.size(), 3u);
+  for (const Tensor& part : parts) EXPECT_EQ(part.sizes(), Dims({0, 3}));
+  EXPECT_EQ(x.chunk(2, 1).size(), 2u);
+  for (const std::int64_t size : {0, 2}) {
+    ASSERT_EQ(x.split(size).size(), 1u);
+    EXPECT_EQ(x.split(size)[0].sizes(), Dims({0, 3}));
+  }
+  EXPECT_ERROR(InvalidArgument, "never end", numbers({2}).split(0));
+}
+
 // Item 30.
 TEST(Unbind, EachElementHasItsOwnGradient) {
   Tensor x = leaf({1, 2, 3}, {3});
@@ -112,6 +125,31 @@ TEST(Index, NumbersAndSlicesMakeViews) {
   EXPECT_EQ(x.index({1}).raw_data(), x.data<double>() + 12);
   EXPECT_THROW(x.index({2}), InvalidArgument);
   EXPECT_THROW(x.index({0, 0, 0, 0}), InvalidArgument);
+}
+
+TEST(Index, AScalarOfIntegersIsANumber) {
+  const Tensor x = numbers({2, 3, 4});
+  const auto scalar = [](double value, DType dtype = DType::kI64) {
+    return full({}, value, {.dtype = dtype});
+  };
+  for (const DType dtype :
+       {DType::kI8, DType::kI16, DType::kI32, DType::kI64}) {
+    const Tensor row = x.index({scalar(-1, dtype)});
+    EXPECT_EQ(row.sizes(), Dims({3, 4}));
+    EXPECT_EQ(row.raw_data(), x.data<double>() + 12);  // A view.
+  }
+  EXPECT_THAT(values(x.index({scalar(1), kEllipsis, scalar(2)})),
+              ElementsAre(14, 18, 22));
+  const Tensor picks = from_vector<std::int64_t>({1, 0}, {2});
+  EXPECT_EQ(x.index({picks, Slice(), scalar(1)}).sizes(), Dims({2, 3}));
+  x.index_put_({scalar(0), scalar(0)}, -1.0);
+  EXPECT_EQ(x.sum().item<double>(), 23 * 12 - 6 - 4);
+  EXPECT_ERROR(InvalidArgument, "index 2 is not within dimension 0",
+               x.index({scalar(2)}));
+  EXPECT_ERROR(InvalidArgument, "picks nothing",
+               x.index({scalar(1, DType::kBool)}));
+  EXPECT_ERROR(InvalidArgument, "picks nothing",
+               x.index({scalar(1, DType::kU8)}));
 }
 
 TEST(Index, HasOneEllipsisAtMost) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "test/collective/conforming_calls.h"
+#include "test/collective/fused_calls.h"
 
 namespace hvd::collective {
 
@@ -177,7 +178,7 @@ inline void random_floats_conform(Member& member, const Reduction& reduction,
   for (std::int64_t i = 0; i < count; ++i) {
     ASSERT_NEAR(get(dtype, first.data(), i),
                 expected[static_cast<std::size_t>(i)] / divisor,
-                4 * epsilon(dtype))
+                std::max(4, member.ranks) * epsilon(dtype))
         << describe(reduction);
   }
   EXPECT_TRUE(equal_on_all_ranks(member, first)) << describe(reduction);
@@ -190,6 +191,24 @@ TYPED_TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
       for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage}) {
         random_floats_conform(member, {.dtype = dtype, .op = op}, 29);
         random_floats_conform(member, {.dtype = dtype, .op = op}, 1999);
+      }
+    }
+  });
+}
+
+// Alone, first, in the middle, or last.
+TYPED_TEST_P(PlaneConformance, GivesATensorTheSameBitsWhateverItIsFusedWith) {
+  TypeParam().run([](Member& member) {
+    std::vector<Reduction> reductions = {
+        {.dtype = DType::kF32, .op = ReduceOp::kAverage},
+        {.dtype = DType::kF64, .prescale = 0.3, .postscale = 1.7},
+        {.dtype = DType::kF16}};
+    if (member.plane.reduces_by(ReduceOp::kAdasum)) {
+      reductions.push_back({.dtype = DType::kF64, .op = ReduceOp::kAdasum});
+    }
+    for (const Reduction& reduction : reductions) {
+      for (const std::int64_t count : {1, 31, 700}) {
+        if (!is_reduced_alike_in_any_company(member, reduction, count)) return;
       }
     }
   });
@@ -342,6 +361,7 @@ REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
                             AlltoallBringsEachRankWhatItIsSent,
                             AlltoallOfSizesThatDisagreeIsAnError,
                             FloatsAreBitEqualOnAllRanksAndInAllRuns,
+                            GivesATensorTheSameBitsWhateverItIsFusedWith,
                             AllgatherPutsUnevenPartsInRankOrder,
                             BroadcastReachesEveryRankFromEveryRoot,
                             BarrierLetsNobodyGoBeforeAllHaveCome,

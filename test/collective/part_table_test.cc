@@ -46,15 +46,6 @@ TEST(PartTable, StopsWhenTold) {
   EXPECT_EQ(seen, 2);
 }
 
-TEST(PartTable, NoticesRanksThatGetNothing) {
-  const auto leaves_out = [](const std::vector<std::int64_t>& counts) {
-    return PartTable(counts, 2).leaves_out_a_rank();
-  };
-  EXPECT_FALSE(leaves_out({1, 0, 0, 1}));
-  EXPECT_TRUE(leaves_out({0, 1, 0, 1}));
-  EXPECT_TRUE(leaves_out({}));
-}
-
 TEST(PartTable, CountsBeyondThirtyTwoBits) {
   const std::int64_t huge = std::int64_t{1} << 40;
   const PartTable table(std::vector<std::int64_t>{huge, 5, huge, 7}, 2);

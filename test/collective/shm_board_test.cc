@@ -291,5 +291,50 @@ TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
   });
 }
 
+// As above, and at once some of them vote on another call: what they vote there
+// says nothing about the first one.
+TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
+  constexpr std::uint32_t kRounds = 400;
+  const std::vector<std::vector<int>> pairs = {{0, 1}, {0, 2}, {1, 2}};
+  std::vector<std::atomic<int>> all_gone_on(kRounds);
+  std::vector<std::atomic<int>> pair_gone_on(kRounds);
+  on_boards(3, [&](ShmBoard& board, transport::NodeSegment&) {
+    std::mt19937 pace(static_cast<unsigned>(board.rank()) + 10);
+    const auto vote_on = [&](const std::vector<int>& members,
+                             ShmBoard::Label label, std::atomic<int>& gone_on) {
+      for (auto pause = pace() % 6; pause > 0; --pause) {
+        std::this_thread::yield();
+      }
+      FailingWatch watch(static_cast<int>(pace() % 12),
+                         absl::CancelledError("somebody elsewhere stays away"));
+      label.votes = true;
+      ASSERT_TRUE(board.begin(members, label).ok());
+      arrive_with(board, 1);
+      const absl::Status status = board.wait_for_arrivals(0, watch);
+      if (status.ok()) {
+        ++gone_on;
+        return board.end();
+      }
+      ASSERT_TRUE(absl::IsCancelled(status)) << status;
+      ASSERT_EQ(board.give_up(status), status);
+    };
+    PatientWatch patient;
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      const std::vector<int>& pair = pairs[round % pairs.size()];
+      const std::uint32_t epoch = 3 * round + 1;
+      vote_on(kThree, label_of(round, epoch), all_gone_on[round]);
+      if (std::count(pair.begin(), pair.end(), board.rank()) > 0) {
+        vote_on(pair, label_of(round, epoch + 1), pair_gone_on[round]);
+      }
+      ASSERT_TRUE(board.begin(kThree, label_of(round, epoch + 2)).ok());
+      board.arrive();
+      ASSERT_EQ(board.wait_for_arrivals(0, patient), absl::OkStatus());
+      board.end();
+      EXPECT_THAT(all_gone_on[round].load(), ::testing::AnyOf(0, 3));
+      EXPECT_THAT(pair_gone_on[round].load(), ::testing::AnyOf(0, 2));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace hvd::collective

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "horovodpp/coordinator/coordinator.h"
@@ -12,6 +13,7 @@
 namespace hvd::coordinator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -60,6 +62,20 @@ TEST_F(HostileMail, WhatIsNoMessageIsAnErrorThatNamesTheSender) {
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(status.message()), StartsWith("mail from rank 3:"));
   }
+}
+
+TEST_F(HostileMail, ARequestThatCannotBeIsAnErrorThatNamesSenderAndValue) {
+  Request request = sample_allreduce();
+  request.tensors[0].dtype = static_cast<DType>(77);
+  absl::Status status = receive(3, Propose{.request = request});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(StartsWith("mail from rank 3:"),
+                    HasSubstr("is malformed: it names dtype 77")));
+  request = sample_allreduce();
+  request.prescale = std::nan("");
+  status = receive(3, Propose{.request = request});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it names scale nan"));
 }
 
 TEST_F(HostileMail, OfAnotherEpochIsDropped) {

@@ -333,6 +333,32 @@ TEST_F(NegotiatorTest, AJoinOfOneSetDoesNotConcernAnother) {
   EXPECT_EQ(only_said<Propose>().request, allreduce("a"));
 }
 
+TEST_F(NegotiatorTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {
+  submit(allreduce("pending"));
+  schedule(RecordKind::kLeave, kRank);
+  EXPECT_THAT(execute(), IsEmpty());
+  const std::vector<Failure> failures = negotiator_->take_failures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_THAT(std::string(failures.front().why.message()),
+              ::testing::HasSubstr("this rank (" + std::to_string(kRank) +
+                                   ") shut down"));
+}
+
+TEST_F(NegotiatorTest, WhoLeftIsNamedWithWhatIsKnownOfIt) {
+  start({.describe = [](int rank) {
+    return "rank " + std::to_string(rank) + " (host 'h', pid 7)";
+  }});
+  EXPECT_EQ(negotiator_->ended_by(), std::nullopt);
+  submit(allreduce("x"));
+  schedule(RecordKind::kLeave, 0);
+  EXPECT_THAT(execute(), IsEmpty());
+  const std::vector<Failure> failures = negotiator_->take_failures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_THAT(std::string(failures.front().why.message()),
+              ::testing::HasSubstr("rank 0 (host 'h', pid 7) shut down"));
+  EXPECT_EQ(negotiator_->ended_by(), 0);
+}
+
 TEST_F(NegotiatorTest, WhenARankLeavesEverythingFailsAndNamesIt) {
   make_known(7, "marked", 2);
   submit(allreduce("marked"));

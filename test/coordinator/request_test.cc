@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -232,6 +233,39 @@ TEST(Request, EveryKindDtypeAndOpSurviveTheWire) {
       request.tensors[0].dtype = dtype;
       EXPECT_TRUE(decodes(request));
     }
+  }
+}
+
+TEST(Request, SaysWhichValueOfItCannotBe) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Case {
+    std::function<void(Request&)> change;
+    const char* text;
+  };
+  for (const Case& c : std::vector<Case>{
+           {[](Request& r) { r.kind = static_cast<RequestKind>(4); },
+            "operation 4"},
+           {[](Request& r) { r.tensors[0].dtype = static_cast<DType>(77); },
+            "dtype 77"},
+           {[](Request& r) {
+              r.tensors[0].shape = Shape({3, -1});
+            },
+            "shape [3,-1]"},
+           {[](Request& r) { r.op = static_cast<ReduceOp>(77); }, "op 77"},
+           {[](Request& r) { r.device.kind = static_cast<DeviceKind>(9); },
+            "kind of device 9"},
+           {[](Request& r) { r.prescale = std::nan(""); }, "scale nan"},
+           {[](Request& r) { r.prescale = kInfinity; }, "scale inf"},
+           {[](Request& r) { r.postscale = -kInfinity; }, "scale -inf"}}) {
+    Request request = weight();
+    c.change(request);
+    WireWriter writer;
+    encode(request, writer);
+    const std::string bytes = writer.take();
+    WireReader reader(bytes);
+    decode_request(reader);
+    EXPECT_FALSE(reader.ok());
+    EXPECT_EQ(reader.why(), c.text);
   }
 }
 

@@ -131,6 +131,19 @@ TEST_F(TensorQueueTest, WhatIsPutBackAfterTheEndFails) {
   EXPECT_EQ(outcome_of("a").message(), "rank 1 died");
 }
 
+TEST_F(TensorQueueTest, HoldsASubmissionUntilItIsTaken) {
+  ASSERT_TRUE(push("a").ok());
+  const auto taken = take({"a"});
+  EXPECT_FALSE(queue_.holds(*taken->front()));
+  queue_.put_back(*taken);
+  EXPECT_TRUE(queue_.holds(*taken->front()));
+  ASSERT_TRUE(take({"a"}).ok());
+  queue_.release(*taken);
+  // What has its name now is another one.
+  ASSERT_TRUE(push("a").ok());
+  EXPECT_FALSE(queue_.holds(*taken->front()));
+}
+
 TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(push(name).ok());
   const auto taken = take({"c", "a"});

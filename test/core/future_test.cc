@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hvd {
@@ -220,6 +223,66 @@ TEST(Future, GivesTheSameErrorToEveryThread) {
     promise.reset();
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+// Of a promise whose operation uses memory that is somebody's.
+TEST(Future, TheEndOfTheLastCopyWaitsForWhatIsBorrowed) {
+  std::atomic<bool> is_set{false};
+  Promise<void> promise(nullptr, IfDropped::kWait);
+  std::latch dropping(1);
+  std::thread setter([&] {
+    dropping.wait();
+    is_set = true;
+    promise.set(absl::OkStatus());
+  });
+  {
+    Future<void> first = promise.future();
+    Future<void> second = first;
+    const Future<void> third = std::move(first);
+    second = third;
+    dropping.count_down();
+  }
+  EXPECT_TRUE(is_set);
+  setter.join();
+}
+
+TEST(Future, ItsEndHelpsAsAWaitDoes) {
+  int helped = 0;
+  std::optional<Promise<int>> promise;
+  promise.emplace(
+      [&](const Ready& ready) {
+        ++helped;
+        if (ready) promise->set(1);
+      },
+      IfDropped::kWait);
+  {
+    const Future<int> future = promise->future();
+    // Who has polled for it is helped nevertheless.
+    for (int i = 0; i < 10; ++i) EXPECT_FALSE(future.poll());
+    EXPECT_EQ(helped, 1);
+  }
+  EXPECT_EQ(helped, 2);
+}
+
+TEST(Future, ItsEndDoesNotWaitWhereACallbackHearsOfTheOutcome) {
+  const Promise<int> promise(nullptr, IfDropped::kWait);
+  int heard = 0;
+  promise.future().then([&](const auto& value) { heard = *value; });
+  promise.set(3);
+  EXPECT_EQ(heard, 3);
+}
+
+TEST(Future, ItsEndDoesNotWaitForWhatBorrowsNothing) {
+  const Promise<int> promise([](const Ready&) { FAIL() << "was waited for"; });
+  promise.future();
+  EXPECT_FALSE(promise.future().poll());
+}
+
+TEST(Future, ItsEndWaitsForNoPromiseThatIsGone) {
+  Promise<int> promise(nullptr, IfDropped::kWait);
+  const Future<int> future = promise.future();
+  promise = Promise<int>();
+  EXPECT_TRUE(absl::IsCancelled(future.wait().status()));
 }
 
 }  // namespace

@@ -22,13 +22,16 @@ using Kind = Report::Kind;
 
 // An agent as mpirun would start it for rank 1.
 std::vector<std::string> agent_argv(const std::vector<std::string>& command) {
-  std::vector<std::string> argv = {HVD_HOROVODRUN, "--agent", "cafe", "--"};
+  std::vector<std::string> argv = {HVD_HOROVODRUN, "--agent", "--"};
   argv.insert(argv.end(), command.begin(), command.end());
   return argv;
 }
 
 const std::map<std::string, std::string> kRankOne = {
-    {"PMI_RANK", "1"}, {"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "1"}};
+    {"HOROVODRUN_TOKEN", "cafe"},
+    {"PMI_RANK", "1"},
+    {"MPI_LOCALNRANKS", "2"},
+    {"MPI_LOCALRANKID", "1"}};
 
 struct Reported {
   std::string text;
@@ -145,7 +148,7 @@ TEST(Agent, LeavesNoProcessOfTheCommandBehind) {
 TEST(Agent, EndsWithItsParent) {
   // The shell stands for mpirun: its end, even by SIGKILL, must end everything.
   const std::string script =
-      "\"$0\" --agent cafe -- sh -c 'echo ready; trap \"\" TERM; setsid sleep "
+      "\"$0\" --agent -- sh -c 'echo ready; trap \"\" TERM; setsid sleep "
       "1000' & wait";
   TestProcess process({"sh", "-c", script, HVD_HOROVODRUN}, kRankOne);
   ASSERT_TRUE(process.wait_for("ready"));

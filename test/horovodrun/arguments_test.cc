@@ -11,6 +11,7 @@
 namespace hvd::launcher {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -91,11 +92,39 @@ TEST(Arguments, ReadAHostfile) {
 
 TEST(Arguments, PreferTheStartTimeoutOfTheCommandLine) {
   const Environment environment = {{"HOROVOD_START_TIMEOUT", "90"}};
-  EXPECT_EQ(parsed({"-np", "1", "ls"}).start_timeout.count(), 30);
-  EXPECT_EQ(parsed({"-np", "1", "ls"}, environment).start_timeout.count(), 90);
+  EXPECT_EQ(parsed({"-np", "1", "ls"}).start_timeout.count(), 30000);
+  EXPECT_EQ(parsed({"-np", "1", "ls"}, environment).start_timeout.count(),
+            90000);
   EXPECT_EQ(parsed({"-np", "1", "--start-timeout", "7", "ls"}, environment)
                 .start_timeout.count(),
-            7);
+            7000);
+}
+
+TEST(Arguments, TakeAFractionOfASecondAsTheLibraryDoes) {
+  EXPECT_EQ(parsed({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", "2.5"}})
+                .start_timeout.count(),
+            2500);
+  EXPECT_EQ(
+      parsed({"-np", "1", "--start-timeout=0.5", "ls"}).start_timeout.count(),
+      500);
+  for (const char* text : {"0", "-1", "nan", "inf", "1e30", "soon", "604801"}) {
+    EXPECT_THAT(refusal({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", text}}),
+                AllOf(HasSubstr(text), HasSubstr("up to 604800")));
+  }
+}
+
+TEST(Arguments, SayWhatIsWrongWithAHostfile) {
+  const std::string path =
+      testing::TempDir() + "/arguments_test_empty." + std::to_string(getpid());
+  std::ofstream(path).flush();
+  EXPECT_THAT(refusal({"-np", "1", "--hostfile", path, "ls"}),
+              HasSubstr("names no host"));
+  EXPECT_THAT(refusal({"-np", "1", "--hostfile", testing::TempDir(), "ls"}),
+              HasSubstr("is a folder"));
+  EXPECT_THAT(refusal({"-np", "1", "--hostfile", "/dev/zero", "ls"}),
+              HasSubstr("too long"));
+  EXPECT_THAT(refusal({"-np", "1", "--hostfile", path + "-no", "ls"}),
+              HasSubstr("No such file"));
 }
 
 TEST(Arguments, SwitchWhatGoesByTheNodesOnAndOff) {

@@ -17,6 +17,20 @@ TEST(Environment, BecomesStringsInOrder) {
               ElementsAre("A=", "B=x=y"));
 }
 
+TEST(Environment, IsThatOfNoRankOutsideOfJobs) {
+  const Environment environment = {{"HOROVODPP_LAUNCHER", "x"},
+                                   {"OMPI_COMM_WORLD_RANK", "0"},
+                                   {"OMPI_MCA_btl", "self,vader"},
+                                   {"OMPI_MCA_ess_base_vpid", "0"},
+                                   {"OMPI_MCA_oob_tcp_if_include", "lo"},
+                                   {"PATH", "/bin"},
+                                   {"PMIX_RANK", "0"}};
+  EXPECT_EQ(outside_of_jobs(environment),
+            (Environment{{"OMPI_MCA_btl", "self,vader"}, {"PATH", "/bin"}}));
+  const Environment shell = {{"OMPI_MCA_orte_tmpdir_base", "/x"}};
+  EXPECT_EQ(outside_of_jobs(shell), shell);
+}
+
 TEST(Environment, ExportsNothingThatBelongsToOneHostOrShell) {
   const Environment environment = {{"A", "1"},
                                    {"BASH_FUNC_f%%", "() { :; }"},

@@ -340,8 +340,55 @@ TEST(Horovodrun, GivesUpOnAHostThatDoesNotAnswer) {
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.last_line(),
-              HasSubstr("ranks 0, 1 did not start within 1 s"));
+              HasSubstr("ranks 0, 1 (host 'a', 'b') did not start within 1 s"));
   EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, NamesAHostThatCannotBeReached) {
+  const TemporaryFile agent(
+      "#!/bin/sh\n[ $1 = a ] && exec sleep 1000\nexit 255\n");
+  TestProcess process(horovodrun({"-np", "2", "-H", "a:1,b:1"}, {"true"}),
+                      {{"OMPI_MCA_plm_rsh_agent", agent.path()},
+                       {"PRTE_MCA_plm_ssh_agent", agent.path()}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("host 'b' cannot be reached for rank 1"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, StartsAJobFromARankOfAnother) {
+  TestProcess process(
+      horovodrun({"-np", "2"}, {HVD_HOROVODRUN, "-np", "2", HVD_MPI_PROGRAM}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(lines_of(outcome.out),
+            (std::set<std::string>{"rank 0 of 2", "rank 1 of 2"}));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Horovodrun, FailsIfOutputIsLost) {
+  TestProcess process(
+      {"sh", "-c", "exec \"$0\" -np 1 echo hi > /dev/full", HVD_HOROVODRUN});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("cannot write to standard output: No space left"));
+}
+
+TEST(Horovodrun, RunsWithoutStandardStreams) {
+  TestProcess process({"sh", "-c",
+                       "\"$0\" -np 1 sh -c 'exit 7' <&- >&- 2>&-; echo $?",
+                       HVD_HOROVODRUN});
+  EXPECT_EQ(process.wait().out, "7\n");
+}
+
+TEST(Horovodrun, TellsNobodyTheTokenOfTheReports) {
+  TestProcess process(
+      horovodrun({"-np", "1"}, shell("printenv HOROVODRUN_TOKEN | wc -l; cat "
+                                     "/proc/$PPID/cmdline | tr '\\0' '\\n' | "
+                                     "grep -cE '^[0-9a-f]{32}$'; true")));
+  EXPECT_EQ(process.wait().out, "0\n0\n");
 }
 
 TEST(Horovodrun, TellsThatMpirunFailedBeforeAnyRank) {

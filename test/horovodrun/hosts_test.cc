@@ -63,5 +63,10 @@ TEST(Hosts, KnowTheirOwn) {
   EXPECT_FALSE(all_local({{"a", 1}, {"b", 1}}, "a"));
 }
 
+TEST(Hosts, AreNoOptions) {
+  EXPECT_FALSE(parse_hosts("-x:2").ok());
+  EXPECT_FALSE(parse_hostfile("-oProxyCommand slots=2\n").ok());
+}
+
 }  // namespace
 }  // namespace hvd::launcher

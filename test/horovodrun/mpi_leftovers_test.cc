@@ -61,5 +61,60 @@ TEST_F(MpiLeftoversTest, StayWhereTheRankIsNotKnown) {
   EXPECT_EQ(names(), all);
 }
 
+TEST(MpiLeftovers, OfAKilledMpirunAreItsFilesOnly) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(testing::TempDir()) /
+                             ("mpi_leftovers_test." + std::to_string(getpid()));
+  const fs::path mine = directory / ("ompi.h." + std::to_string(geteuid()));
+  const fs::path others = directory / "ompi.h.99999999";
+  fs::create_directories(mine / "pid.12" / "0");
+  fs::create_directories(mine / "pid.123");
+  fs::create_directories(others / "pid.12");
+  remove_mpirun_leftovers(12, directory.string());
+  EXPECT_FALSE(fs::exists(mine / "pid.12"));
+  EXPECT_TRUE(fs::exists(mine / "pid.123"));
+  EXPECT_TRUE(fs::exists(others / "pid.12"));
+  remove_mpirun_leftovers(123, directory.string());
+  EXPECT_FALSE(fs::exists(mine));
+  fs::remove_all(directory);
+  remove_mpirun_leftovers(12, directory.string());
+}
+
+TEST(MpiLeftovers, OfALostDaemonAreItsFilesOnly) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(testing::TempDir()) /
+                             ("daemon_leftovers." + std::to_string(getpid()));
+  const fs::path mine = directory / ("ompi.h." + std::to_string(geteuid()));
+  const fs::path others = directory / "ompi.h.99999999";
+  for (const fs::path& folder : {mine, others}) {
+    fs::create_directories(folder / "jf.12" / "1" / "3");
+    fs::create_directories(folder / "pid.12" / "1" / "3");
+    fs::create_directories(folder / "else" / "1" / "3");
+  }
+  const auto remove = [](const fs::path& location) {
+    remove_daemon_leftovers({{"OMPI_FILE_LOCATION", location.string()}});
+  };
+  remove_daemon_leftovers({});
+  remove("");
+  remove(mine / "else" / "1" / "3");
+  remove(others / "jf.12" / "1" / "3");
+  EXPECT_TRUE(fs::exists(mine / "else"));
+  EXPECT_TRUE(fs::exists(others / "jf.12"));
+  remove(mine / "jf.12" / "1" / "3");
+  EXPECT_FALSE(fs::exists(mine / "jf.12"));
+  remove(mine / "pid.12" / "1" / "3");
+  EXPECT_FALSE(fs::exists(mine / "pid.12"));
+  EXPECT_TRUE(fs::exists(mine / "else"));
+  fs::remove_all(directory);
+}
+
+TEST(MpiLeftovers, LieWhereTheEnvironmentSays) {
+  EXPECT_EQ(mpirun_directory({}), "/tmp");
+  EXPECT_EQ(mpirun_directory({{"TMPDIR", "/a"}}), "/a");
+  EXPECT_EQ(
+      mpirun_directory({{"TMPDIR", "/a"}, {"OMPI_MCA_orte_tmpdir_base", "/b"}}),
+      "/b");
+}
+
 }  // namespace
 }  // namespace hvd::launcher

@@ -41,9 +41,10 @@ TEST(MpirunCommand, OfOpenMpi4OnThisHost) {
       command_for(MpiFlavor::kOpenMpi4, arguments_for(4));
   EXPECT_THAT(command.argv,
               ElementsAre("mpirun", "-np", "4", "-H", "localhost:4",
-                          "/opt/bin/horovodrun", "--agent", "cafe", "--",
-                          "./train", "--lr", "0.1"));
+                          "/opt/bin/horovodrun", "--agent", "--", "./train",
+                          "--lr", "0.1"));
   const Environment added = {
+      {"HOROVODRUN_TOKEN", "cafe"},
       {"HOROVOD_LAUNCHER", "horovodrun"},
       {"HOROVOD_SIZE", "4"},
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
@@ -74,9 +75,10 @@ TEST(MpirunCommand, OfOpenMpi4OnSeveralHostsExportsTheEnvironment) {
   EXPECT_THAT(
       command_for(MpiFlavor::kOpenMpi4, arguments).argv,
       ElementsAre("mpirun", "-np", "4", "-H", "a:2,b:2", "--output-filename",
-                  "logs", "-x", "HOROVOD_LAUNCHER", "-x", "HOROVOD_SIZE", "-x",
-                  "PATH", "--tag-output", "/opt/bin/horovodrun", "--agent",
-                  "cafe", "--verbose", "--", "./train", "--lr", "0.1"));
+                  "logs", "-x", "HOROVODRUN_TOKEN", "-x", "HOROVOD_LAUNCHER",
+                  "-x", "HOROVOD_SIZE", "-x", "PATH", "--tag-output",
+                  "/opt/bin/horovodrun", "--agent", "--verbose", "--",
+                  "./train", "--lr", "0.1"));
 }
 
 TEST(MpirunCommand, OfOpenMpi5AsksForRecoveryByOption) {
@@ -86,7 +88,7 @@ TEST(MpirunCommand, OfOpenMpi5AsksForRecoveryByOption) {
       command_for(MpiFlavor::kOpenMpi5, arguments).argv,
       ElementsAre("mpirun", "-np", "2", "-H", "here:2", "--enable-recovery",
                   "--output", "dir=logs", "/opt/bin/horovodrun", "--agent",
-                  "cafe", "--", "./train", "--lr", "0.1"));
+                  "--", "./train", "--lr", "0.1"));
 }
 
 TEST(MpirunCommand, OfMpichOnUnequalHosts) {
@@ -98,8 +100,9 @@ TEST(MpirunCommand, OfMpichOnUnequalHosts) {
               ElementsAre("mpirun", "-np", "3", "-hosts", "a:1,b:2",
                           "-disable-auto-cleanup", "-iface", "eth0",
                           "-outfile-pattern", "out-%r", "/opt/bin/horovodrun",
-                          "--agent", "cafe", "--", "./train", "--lr", "0.1"));
-  const Environment added = {{"HOROVOD_LAUNCHER", "horovodrun"},
+                          "--agent", "--", "./train", "--lr", "0.1"));
+  const Environment added = {{"HOROVODRUN_TOKEN", "cafe"},
+                             {"HOROVOD_LAUNCHER", "horovodrun"},
                              {"HOROVOD_SIZE", "3"}};
   EXPECT_EQ(command.added, added);
 }
@@ -109,8 +112,8 @@ TEST(MpirunCommand, OfIntelMpiCountsRanksPerHost) {
       command_for(MpiFlavor::kIntel, arguments_for(3, {{"a", 2}, {"b", 1}}))
           .argv,
       ElementsAre("mpirun", "-np", "3", "-hosts", "a,b", "-ppn", "2",
-                  "/opt/bin/horovodrun", "--agent", "cafe", "--", "./train",
-                  "--lr", "0.1"));
+                  "/opt/bin/horovodrun", "--agent", "--", "./train", "--lr",
+                  "0.1"));
 }
 
 TEST(MpirunCommand, RefusesWhatTheFlavorCannotDo) {
@@ -156,6 +159,34 @@ TEST(MpirunCommand, LeavesTheUsersSettingsAlone) {
       command_for(MpiFlavor::kOpenMpi4, arguments_for(2), surroundings).added;
   EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_hwloc_base_binding_policy"))));
   EXPECT_EQ(added.at("HOROVOD_SIZE"), "2");
+}
+
+TEST(MpirunCommand, TalksOverTheLoopbackIfTheJobIsOnThisHost) {
+  Surroundings surroundings = kHere;
+  surroundings.has_loopback = true;
+  Environment added =
+      command_for(MpiFlavor::kOpenMpi4, arguments_for(2), surroundings).added;
+  EXPECT_EQ(added.at("OMPI_MCA_oob_tcp_if_include"), "lo");
+  EXPECT_EQ(added.at("OMPI_MCA_btl_tcp_if_include"), "lo");
+  added = command_for(MpiFlavor::kOpenMpi4,
+                      arguments_for(2, {{"a", 1}, {"b", 1}}), surroundings)
+              .added;
+  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_oob_tcp_if_include"))));
+  Arguments arguments = arguments_for(2);
+  arguments.mpi_arguments = {"--mca", "oob_tcp_if_exclude", "eth0"};
+  surroundings.environment["OMPI_MCA_btl_tcp_if_exclude"] = "eth0";
+  added = command_for(MpiFlavor::kOpenMpi4, arguments, surroundings).added;
+  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_oob_tcp_if_include"))));
+  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_btl_tcp_if_include"))));
+}
+
+TEST(MpirunCommand, StartsTheUsersRemoteShellFromItsOwn) {
+  Surroundings surroundings = kHere;
+  surroundings.environment["OMPI_MCA_plm_rsh_agent"] = "no-such : /bin/sh -c";
+  EXPECT_EQ(command_for(MpiFlavor::kOpenMpi4,
+                        arguments_for(2, {{"a", 1}, {"b", 1}}), surroundings)
+                .added.at("OMPI_MCA_plm_rsh_agent"),
+            "/opt/bin/horovodrun --remote-shell 2 /bin/sh -c");
 }
 
 TEST(ShellQuoted, CanBePasted) {

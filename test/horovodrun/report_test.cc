@@ -9,7 +9,8 @@ namespace {
 
 TEST(Report, SurvivesTheTrip) {
   for (auto kind : {Report::Kind::kStarted, Report::Kind::kExited,
-                    Report::Kind::kKilled, Report::Kind::kNotExecuted}) {
+                    Report::Kind::kKilled, Report::Kind::kNotExecuted,
+                    Report::Kind::kStopping, Report::Kind::kHostLost}) {
     const Report report = {kind, 3, 4711, 9, 1234567890123456, "node-7.lan"};
     const std::string line = to_line(report, "cafe");
     const std::string marker = report_marker("cafe");
@@ -31,11 +32,28 @@ TEST(Report, FitsItsLimitWithTheLongestHostName) {
   EXPECT_LE(to_line(report, std::string(32, 'f')).size(), kMaxReportBytes);
 }
 
+TEST(Report, CarriesWhatARankTells) {
+  const Report report = {.kind = Report::Kind::kNews,
+                         .rank = 3,
+                         .host = "a",
+                         .news = RankNews{.kind = RankNews::Kind::kBroken,
+                                          .host = "b",
+                                          .pid = 7,
+                                          .reason = std::string(2000, '\n')}};
+  const std::string line = to_line(report, std::string(32, 'f'));
+  EXPECT_LE(line.size(), kMaxReportBytes);
+  const size_t marker = report_marker(std::string(32, 'f')).size();
+  const auto read = parse_report(line.substr(marker, line.size() - marker - 1));
+  ASSERT_TRUE(read && read->news);
+  EXPECT_EQ(read->news->pid, 7);
+}
+
 TEST(Report, RefusesDamagedFields) {
   for (const char* fields :
        {"", "exited", "exited 1 2 3 4", "exited 1 2 3 4 host more",
         "vanished 1 2 3 4 host", "exited -1 2 3 4 host", "exited x 2 3 4 host",
-        "exited 1 2 99999999999 4 host"}) {
+        "exited 1 2 99999999999 4 host", "news 1 2 3 4 host",
+        "news 1 2 3 4 host joining", "exited 1 2 3 4 host joining h 1 0   "}) {
     EXPECT_FALSE(parse_report(fields).has_value()) << fields;
   }
 }

@@ -70,7 +70,8 @@ TEST(ReportFilter, DoesNotHoldBackEndlesslyForANewline) {
   ReportFilter filter(kToken);
   std::string text;
   std::vector<Report> reports;
-  const std::string endless = report_marker(kToken) + std::string(1000, 'x');
+  const std::string endless =
+      report_marker(kToken) + std::string(kMaxReportBytes, 'x');
   filter.feed(endless, &text, &reports);
   EXPECT_EQ(text, endless);
 }

@@ -11,23 +11,17 @@ PROGRAM = os.environ["JOB_PROGRAM"]
 
 
 class Failures(unittest.TestCase):
-    def setUp(self):
-        self.shared_memory = jobs.shared_memory()
-
-    def check_nothing_is_left(self):
-        self.assertEqual(jobs.processes(PROGRAM), [])
-        self.assertEqual(jobs.shared_memory() - self.shared_memory, set())
-
     def lose(self, how, ranks, victim, environment=None):
         """Runs the job in which `victim` ends; checks what every survivor says."""
-        job = jobs.run(ranks, PROGRAM, how, str(victim), environment=environment)
+        job, left = jobs.run_alone(ranks, PROGRAM, how, str(victim),
+                                   environment=environment)
         for rank in set(range(ranks)) - {victim}:
             for call in ("pending", "later"):
                 self.assertRegex(
                     job.stdout,
                     rf"(?m)^rank {rank} {call}: rank {victim} \(host '.+', pid \d+\) ",
                     job.stderr)
-        self.check_nothing_is_left()
+        self.assertEqual(left, [])
         return job
 
     def test_a_killed_rank_is_named_by_every_survivor_and_by_the_launcher(self):
@@ -51,10 +45,10 @@ class Failures(unittest.TestCase):
         self.assertEqual(len(re.findall(r"rank 1 .* exited with code 3", job.stdout)), 4)
 
     def test_an_idle_job_ends_quietly(self):
-        job = jobs.run(2, PROGRAM, "idle", "1")
+        job, left = jobs.run_alone(2, PROGRAM, "idle", "1")
         self.assertEqual((job.returncode, job.stderr), (0, ""))
         self.assertEqual(len(re.findall(r"(?m)^cpu [0-9.]+$", job.stdout)), 2)
-        self.check_nothing_is_left()
+        self.assertEqual(left, [])
 
 
 if __name__ == "__main__":

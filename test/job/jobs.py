@@ -1,30 +1,33 @@
 """Starts jobs with horovodrun, as a user would, and looks at what they leave behind."""
 
 import os
+import secrets
 import subprocess
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir, "faults"))
+import leftovers  # noqa: E402
 
 HOROVODRUN = os.environ["HOROVODRUN"]
+# What is ending when horovodrun ends has this long to be gone, on any machine.
+PATIENCE = 10
 
 
-def shared_memory():
-    return set(os.listdir("/dev/shm"))
-
-
-def run(ranks, *command, timeout=120, environment=None):
+def run(ranks, *command, timeout=120, environment=None, prefix=()):
     """The finished job: returncode, stdout, stderr. A job that hangs is an error."""
     return subprocess.run(
-        [HOROVODRUN, "-np", str(ranks), *command], text=True, timeout=timeout,
+        [*prefix, HOROVODRUN, "-np", str(ranks), *command], text=True, timeout=timeout,
         capture_output=True, stdin=subprocess.DEVNULL,
         env={**os.environ, **(environment or {})})
 
 
-def processes(program):
-    """The ids of all processes that run `program`."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
-                found.append(int(pid))
-        except OSError:
-            pass  # Gone meanwhile, or not ours to see.
-    return found
+def run_alone(*arguments, environment=None, **options):
+    """As run(), and what the job has left: processes and files of its own, whatever
+    other jobs there are on the machine."""
+    mark = secrets.token_hex(8)
+    with leftovers.Folders(leftovers.can_hide_folders()) as folders:
+        job = run(*arguments, prefix=folders.prefix(), **options,
+                  environment={**folders.environment(), **(environment or {}),
+                               leftovers.MARK: mark})
+        left = leftovers.still_there(lambda: leftovers.marked(mark), PATIENCE)
+        return job, [*map(leftovers.describe, left), *folders.files()]

@@ -4,6 +4,8 @@
 //   in_turn    the first does; the others follow, each DELAY (third argument)
 //              microseconds after the one before, while the survivors agree or
 //              begin
+//   for_long   as at_once, and the survivors go on for longer than any launcher
+//              would wait for them to end
 //   at_start   the first kills itself before it has entered the job
 // Who survives sums the ranks of the first job that are left, until these are
 // all but the victims, and prints "survivor R: rank r of n, sum s".
@@ -48,6 +50,9 @@ std::vector<int> numbers_in(const std::string& list) {
 
 struct Fate {
   bool at_once = false;
+  // Steps that the survivors take, and how long each of them rests after one.
+  int steps = 30;
+  std::chrono::milliseconds rest{0};
   std::vector<int> victims = {};
   std::chrono::microseconds delay{0};
 
@@ -80,7 +85,7 @@ int live(const Fate& fate) {
   }
   const int turn = fate.turn_of(me);
   bool broken = false;
-  for (int step = 0, alone = 0; alone < kSteps; ++step) {
+  for (int step = 0, alone = 0; alone < fate.steps; ++step) {
     if (turn == 0 && step == kSteps) {
       die_in(std::chrono::microseconds(100));
     }
@@ -95,6 +100,7 @@ int live(const Fate& fate) {
         return 1;
       }
       ++alone;
+      std::this_thread::sleep_for(fate.rest);
       continue;
     }
     if (turn > 0 && !broken) die_in(turn * fate.delay);
@@ -135,7 +141,11 @@ int fail_to_start(const hvd::Config& config, int victim) {
 int main(int argc, char** argv) try {
   if (argc < 3) return 2;
   const std::string how = argv[1];
-  Fate fate = {.at_once = how == "at_once", .victims = numbers_in(argv[2])};
+  const bool for_long = how == "for_long";
+  Fate fate = {.at_once = for_long || how == "at_once",
+               .steps = for_long ? 90 : 30,
+               .rest = std::chrono::milliseconds(for_long ? 100 : 0),
+               .victims = numbers_in(argv[2])};
   if (argc > 3) fate.delay = std::chrono::microseconds(std::atoi(argv[3]));
   const auto config = hvd::Config::from_env();
   hvd::throw_if_error(config.status());

@@ -12,38 +12,23 @@ PROGRAM = os.environ["SURVIVORS_PROGRAM"]
 RANKS = 4
 
 
-def abandoned(names):
-    """Those of the files in /dev/shm that no process has mapped: other jobs' are."""
-    mapped = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/maps") as lines:
-                mapped.update(re.findall(r"/dev/shm/(\S+)", lines.read()))
-        except OSError:
-            pass  # Gone meanwhile, or not ours to see.
-    return names - mapped
-
-
 class Survivors(unittest.TestCase):
-    def setUp(self):
-        self.shared_memory = jobs.shared_memory()
-
-    def tearDown(self):
-        self.assertEqual(jobs.processes(PROGRAM), [])
-        new = jobs.shared_memory() - self.shared_memory
-        self.assertEqual(abandoned(new), set())
-
     def lose(self, how, victims, *arguments, environment=None):
         """Runs the job; every survivor has its new rank and the survivors' sum."""
-        job = jobs.run(RANKS, PROGRAM, how, ",".join(map(str, victims)),
-                       *map(str, arguments), environment=environment)
+        job, left_behind = jobs.run_alone(
+            RANKS, PROGRAM, how, ",".join(map(str, victims)), *map(str, arguments),
+            environment=environment)
         left = sorted(set(range(RANKS)) - set(victims))
         total = sum(1 << rank for rank in left)
         self.assertEqual(
             sorted(job.stdout.splitlines()),
             [f"survivor {old}: rank {new} of {len(left)}, sum {total}"
              for new, old in enumerate(left)], job.stderr)
-        self.assertEqual(job.returncode, 128 + 9)
+        self.assertEqual((job.returncode, left_behind), (0, []), job.stderr)
+        last = job.stderr.splitlines()[-1]
+        self.assertIn("horovodrun: the job went on", last)
+        for rank in victims:
+            self.assertRegex(last, rf"rank {rank} on .*\(pid \d+\), which was killed")
 
     def test_one_two_or_all_but_one_die_together(self):
         for victims in ([1], [0], [0, 2], [2, 3], [1, 2, 3], [0, 1, 2]):
@@ -66,11 +51,16 @@ class Survivors(unittest.TestCase):
                     self.lose("in_turn", victims, delay,
                               environment={"HOROVODPP_RANKS_PER_NODE": nodes})
 
+    def test_survivors_go_on_for_as_long_as_they_like(self):
+        self.lose("for_long", [1])
+
     def test_a_death_before_the_job_began_is_named_at_once(self):
         for victim in (0, 2):
             with self.subTest(victim=victim):
-                job = jobs.run(3, PROGRAM, "at_start", str(victim),
-                               environment={"HOROVOD_START_TIMEOUT": "60"}, timeout=40)
+                job, left_behind = jobs.run_alone(
+                    3, PROGRAM, "at_start", str(victim),
+                    environment={"HOROVOD_START_TIMEOUT": "60"}, timeout=40)
+                self.assertEqual(left_behind, [])
                 named = rf"(?m)^missed: rank {victim} \(host '.+', pid \d+\) ended"
                 self.assertEqual(len(re.findall(named, job.stdout)), 2,
                                  job.stdout + job.stderr)

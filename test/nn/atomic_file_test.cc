@@ -17,6 +17,7 @@
 #include "horovodpp/autograd/autograd.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors.h"
+#include "test/support/file_size_limit.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {
@@ -39,6 +40,18 @@ TEST(AtomicFile, SaysThatItCannotWrite) {
   EXPECT_THROW(AtomicFile(folder.path("taken")), Error);
   EXPECT_THROW(AtomicFile(folder.path("")), Error);
   EXPECT_FALSE(std::filesystem::exists(folder.path("taken.partial")));
+}
+
+TEST(AtomicFile, BeyondALimitOnFilesIsAnError) {
+  TemporaryFolder folder;
+  const FileSizeLimit limit(8);
+  AtomicFile file(folder.path("f"));
+  try {
+    file.write("more than eight", 15);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(absl::IsResourceExhausted(error.status())) << error.what();
+  }
 }
 
 TEST(AtomicFile, NeverTakesThePlaceOfADevice) {

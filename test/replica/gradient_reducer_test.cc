@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/replica/broadcast.h"
@@ -120,6 +124,108 @@ TEST(GradientReducer, OfAProcessSetAveragesOverItsRanksAlone) {
       EXPECT_EQ(value, 1.0f);  // (0 + 2) / 2
     }
     ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+  });
+}
+
+TEST(GradientReducer, ItsEndWaitsForWhatItHasBorrowed) {
+  std::latch added(1);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const bool throws = job.topology().rank() == 0;
+    if (!throws) added.wait();
+    std::vector<float> gradient(1000,
+                                static_cast<float>(job.topology().rank()));
+    try {
+      GradientReducer reducer(job);
+      reducer.add("w", TensorView::of(gradient.data(), {1000}));
+      if (throws) {
+        added.count_down();
+        throw std::runtime_error("no more data");
+      }
+      reducer.finish();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "no more data");
+    }
+    EXPECT_EQ(gradient[999], 0.5f);
+  });
+}
+
+TEST(GradientReducer, AGradientWithAnOwnerMayBeLetGo) {
+  std::latch freed(1);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const bool frees = job.topology().rank() == 0;
+    if (!frees) freed.wait();
+    auto gradient = std::make_shared<std::vector<float>>(1000, 1.0f);
+    const std::weak_ptr<std::vector<float>> lives = gradient;
+    {
+      GradientReducer reducer(job);
+      const TensorView view = TensorView::of(gradient->data(), {1000});
+      reducer.add("w", view, std::move(gradient));
+      if (!frees) reducer.finish();
+    }
+    if (frees) {
+      EXPECT_FALSE(lives.expired());
+      freed.count_down();
+    }
+    EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+    EXPECT_TRUE(lives.expired());
+  });
+}
+
+TEST(GradientReducer, AnswersOnceItsJobHasEnded) {
+  std::unique_ptr<GradientReducer> reducer;
+  std::vector<float> gradient(10, 1);
+  const auto refused = [&] {
+    try {
+      reducer->add("v", TensorView::of(gradient.data(), {10}));
+    } catch (const Error& error) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(error.status()));
+      EXPECT_THAT(error.what(), HasSubstr("a reducer of gradients, "
+                                          "'gradient': this rank has left"));
+      return absl::IsFailedPrecondition(reducer->status());
+    }
+    return false;
+  };
+  run_world({.size = 1}, [&](Runtime& job, LoopbackWorld&) {
+    reducer = std::make_unique<GradientReducer>(job);
+    EXPECT_EQ(reducer->status(), absl::OkStatus());
+    reducer->add("w", TensorView::of(gradient.data(), {10}));
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+    EXPECT_TRUE(refused());
+    EXPECT_THROW(GradientReducer another(job), Error);
+  });
+  EXPECT_TRUE(refused());
+  EXPECT_FALSE(reducer->has("v"));
+  reducer->finish();  // It had been reduced before the end.
+}
+
+TEST(GradientReducer, RefusesAnOpThatThereIsNot) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    EXPECT_THROW(GradientReducer(job, {.op = static_cast<ReduceOp>(77)}),
+                 Error);
+    EXPECT_THROW(GradientReducer(job, {.gradient_predivide_factor = 1e-310}),
+                 Error);
+  });
+}
+
+TEST(Broadcast, RefusesTwoOfOneNameOnEveryRankAndSendsNothing) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    std::vector<float> values(3, static_cast<float>(job.topology().rank()));
+    const auto view = [&](std::size_t i) {
+      return TensorView::of(&values[i], {});
+    };
+    try {
+      broadcast(job, {{"a", view(0)}, {"b", view(1)}, {"a", view(2)}}, 1);
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
+      EXPECT_THAT(error.what(),
+                  HasSubstr("broadcast: two tensors are named 'a'"));
+    }
+    EXPECT_EQ(values,
+              std::vector<float>(3, static_cast<float>(job.topology().rank())));
+    broadcast(job, {{"a", view(0)}, {"b", view(1)}}, 1);
+    EXPECT_EQ(values[1], 1.0f);
   });
 }
 

@@ -33,8 +33,12 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_STEPS_BEFORE_SCHEDULE",
                            "HOROVODPP_RANKS_PER_NODE",
                            "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVOD_TIMELINE",
+                           "HOROVOD_AUTOTUNE",
+                           "HOROVOD_ELASTIC",
                            "HOROVODPP_MEASURE_CROSSOVERS",
                            "HOROVODPP_CACHE_DIR",
+                           "HOROVODPP_LAUNCHER",
                            "XDG_CACHE_HOME",
                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
                            "HOROVOD_HIERARCHICAL_ALLGATHER",
@@ -147,6 +151,35 @@ TEST(Config, StallsAreNotLookedForWhereThatIsDisabled) {
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->stall_warning_time.count(), 0);
   EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+}
+
+TEST(Config, WhoAsksForNoStallChecksIsNotShutDownByOneUnlessHeSaysSo) {
+  const std::string check = "HOROVOD_STALL_CHECK_TIME_SECONDS";
+  EXPECT_EQ(read({{check, "0"}})->stall_shutdown_time.count(), 0);
+  EXPECT_EQ(read({{check, "0"}, {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"}})
+                ->stall_shutdown_time,
+            std::chrono::seconds(3));
+}
+
+TEST(Config, NamesWhatIsAskedForAndNotThere) {
+  EXPECT_THAT(read({})->unsupported, ElementsAre());
+  EXPECT_THAT(read({{"HOROVOD_TIMELINE", "/tmp/timeline.json"},
+                    {"HOROVOD_AUTOTUNE", "0"},
+                    {"HOROVOD_ELASTIC", "1"}})
+                  ->unsupported,
+              ElementsAre("HOROVOD_TIMELINE", "HOROVOD_ELASTIC"));
+}
+
+TEST(Config, SaysHowMuchATimeMayBe) {
+  const auto text_of = [](const char* name, const char* value) {
+    return std::string(read({{name, value}}).status().message());
+  };
+  EXPECT_THAT(text_of("HOROVOD_START_TIMEOUT", "1e10"),
+              HasSubstr("a number of seconds between 0 and 1000000000"));
+  EXPECT_THAT(text_of("HOROVOD_CYCLE_TIME", "2147483647"),
+              HasSubstr("a number of milliseconds between 0 and 60000"));
+  EXPECT_EQ(read({{"HOROVOD_CYCLE_TIME", "60000"}})->cycle_time,
+            std::chrono::minutes(1));
 }
 
 // As in Horovod: what is above zero is true.

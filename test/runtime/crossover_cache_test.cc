@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "test/support/file_size_limit.h"
 
 namespace hvd::runtime {
 namespace {
@@ -74,6 +77,27 @@ TEST_F(CrossoverCacheTest, SaysWhereItCannotWrite) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr(cache.path()), HasSubstr("HOROVODPP_CACHE_DIR")));
   EXPECT_EQ(cache.load(), std::nullopt);
+}
+
+TEST_F(CrossoverCacheTest, WaitsForNothingButAFile) {
+  std::filesystem::create_directories(directory_);
+  const CrossoverCache cache(directory_, kPlace);
+  ASSERT_EQ(::mkfifo(cache.path().c_str(), 0600), 0);
+  EXPECT_EQ(cache.load(), std::nullopt);
+  std::filesystem::remove(cache.path());
+  std::filesystem::create_symlink("/dev/zero", cache.path());
+  EXPECT_EQ(cache.load(), std::nullopt);
+  // Its name is taken over.
+  EXPECT_EQ(cache.store(kValues), absl::OkStatus());
+  EXPECT_EQ(cache.load(), kValues);
+}
+
+TEST_F(CrossoverCacheTest, OutlivesALimitOnFiles) {
+  const CrossoverCache cache(directory_, kPlace);
+  const FileSizeLimit limit(8);
+  EXPECT_TRUE(absl::IsUnavailable(cache.store(kValues)));
+  const std::filesystem::directory_iterator files(directory_);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 0);
 }
 
 TEST(CrossoverCache, RemembersNothingWithoutADirectory) {

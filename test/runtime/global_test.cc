@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "test/runtime/world.h"
+#include "test/support/no_threads.h"
 
 namespace hvd {
 namespace {
@@ -42,6 +43,30 @@ TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
   ASSERT_EQ(::waitpid(child, &outcome, 0), child);
   EXPECT_TRUE(WIFEXITED(outcome)) << outcome;
   EXPECT_EQ(barrier(), absl::OkStatus());
+  EXPECT_EQ(shutdown(), absl::OkStatus());
+}
+
+// A child says by its exit code which of these was not refused.
+TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    int failed = 0;
+    for (const absl::Status& status :
+         {init(Config()), barrier(), shutdown(), init(Config())}) {
+      const bool is_refused =
+          absl::IsFailedPrecondition(status) &&
+          text_of(status).find("fork before hvd::init()") != std::string::npos;
+      failed = 2 * failed + (is_refused ? 0 : 1);
+    }
+    ::_exit(2 * failed + (is_initialized() ? 1 : 0));
+  }
+  int outcome = 0;
+  ASSERT_EQ(::waitpid(child, &outcome, 0), child);
+  EXPECT_TRUE(WIFEXITED(outcome)) << outcome;
+  EXPECT_EQ(WEXITSTATUS(outcome), 0);
+  EXPECT_TRUE(is_initialized());
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
@@ -127,6 +152,18 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
     ASSERT_EQ(shutdown(), absl::OkStatus());
   }
   EXPECT_THAT(text_of(barrier()), HasSubstr("has been shut down"));
+}
+
+TEST(Global, WithoutAThreadThereIsNoJob) {
+  {
+    const NoThreads none;
+    const absl::Status status = init(Config());
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(text_of(status), HasSubstr("ulimit -u"));
+    EXPECT_FALSE(is_initialized());
+  }
+  EXPECT_EQ(init(Config()), absl::OkStatus());
+  EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
 TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {

@@ -19,7 +19,8 @@ TEST(Health, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
   const auto segment = transport::NodeSegment::open(
       *wires, *topology, 0, steady_clock::time_point::max());
   ASSERT_EQ(segment.status(), absl::OkStatus());
-  Health health(*topology, **segment, 1);
+  transport::BreakWord hindrance;
+  Health health(*topology, **segment, hindrance, 1);
   health.leaving();
   health.peer_lost(0, "was killed");
   EXPECT_EQ(health.check(), absl::OkStatus());

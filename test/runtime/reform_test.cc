@@ -231,6 +231,23 @@ TEST(ReformOfTheLiving, ManyEpochsMayFollowEachOther) {
   });
 }
 
+TEST(ReformOfTheLiving, TheLogNamesTheProcessSetsThatAreGone) {
+  ::testing::internal::CaptureStderr();
+  run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
+    ASSERT_TRUE(job.add_process_set_async({0, 2}).wait().ok());
+    if (job.topology().rank() == 1) job.abort("is tired");
+    job.barrier_async().wait().IgnoreError();
+    auto next = job.reform();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ((*next)->process_sets().size(), 1u);
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string named = "are gone: process set 1 [0, 2]; add";
+  EXPECT_THAT(log, HasSubstr(named));
+  EXPECT_EQ(log.find(named), log.rfind(named));
+}
+
 TEST(ReformOfTheLiving, AJobThatIsNotBrokenIsLeftAlone) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     EXPECT_TRUE(absl::IsFailedPrecondition(job.reform().status()));

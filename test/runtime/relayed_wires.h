@@ -51,6 +51,8 @@ class RelayedWires : public transport::Communicator {
   void on_peer_lost(LostCallback callback) override {
     wires_->on_peer_lost(std::move(callback));
   }
+  std::string caveat() const override { return wires_->caveat(); }
+  void distrust() override { wires_->distrust(); }
 
  private:
   const std::unique_ptr<transport::Communicator> wires_;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <latch>
@@ -24,6 +26,7 @@ namespace hvd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using transport::LoopbackWorld;
 
 // One node of 1 to 4 ranks; nodes of one rank; uneven nodes.
@@ -77,7 +80,8 @@ TEST_P(RuntimeLayouts, AShutdownFailsThePendingWorkOfOthersAndNamesWhoLeft) {
               job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
                   .wait();
           EXPECT_TRUE(absl::IsCancelled(status)) << status;
-          EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 shut down"));
+          EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
+          EXPECT_THAT(suite::text_of(status), HasSubstr(") shut down"));
         }
         EXPECT_EQ(job.stop(), absl::OkStatus());
         EXPECT_EQ(job.stop(), absl::OkStatus());
@@ -86,6 +90,46 @@ TEST_P(RuntimeLayouts, AShutdownFailsThePendingWorkOfOthersAndNamesWhoLeft) {
             job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
                 .wait()));
       });
+}
+
+// Rank 1 leaves while the others need it, rank 0 dies of that, and the rest hear
+// of both at once: the cause is rank 1.
+void expect_the_leaver_to_be_blamed(
+    int size, const std::function<void(Runtime&, LoopbackWorld&)>& end) {
+  std::latch all_are_done(size);
+  run_world({.size = size}, [&](Runtime& job, LoopbackWorld& world) {
+    const int rank = job.topology().rank();
+    float value = 1;
+    const TensorView view = TensorView::of(&value, {});
+    if (rank == 0) {
+      const absl::Status status =
+          job.allreduce_async_(view, {.name = "x"}).wait();
+      EXPECT_TRUE(absl::IsCancelled(status)) << status;
+      end(job, world);
+    } else if (rank > 1) {
+      // Busy with something else until it is over.
+      while (job.status().ok()) std::this_thread::yield();
+    }
+    if (rank > 0) {
+      const absl::Status status =
+          rank == 1 ? job.stop()
+                    : job.allreduce_async_(view, {.name = "y"}).wait();
+      EXPECT_TRUE(absl::IsAborted(status)) << status;
+      EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
+      EXPECT_THAT(suite::text_of(status), Not(HasSubstr("rank 0 (host ")));
+    }
+    all_are_done.arrive_and_wait();
+  });
+}
+
+TEST(Runtime, WhoDiesBecauseAnotherLeftIsNotBlamed) {
+  expect_the_leaver_to_be_blamed(
+      4, [](Runtime&, LoopbackWorld& world) { world.kill(0); });
+}
+
+TEST(Runtime, WhoBreaksTheJobBecauseAnotherLeftIsNotBlamed) {
+  expect_the_leaver_to_be_blamed(
+      3, [](Runtime& job, LoopbackWorld&) { job.abort("exited with code 5"); });
 }
 
 TEST_P(RuntimeLayouts, ADeadRankIsNamedInPendingAndLaterCalls) {
@@ -207,6 +251,36 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 has " + text));
     }
+  }
+}
+
+TEST(Runtime, SaysOnceWhatIsAskedForAndNotThere) {
+  WorldOptions options{.size = 3};
+  options.config.unsupported = {"HOROVOD_TIMELINE", "HOROVOD_ELASTIC"};
+  ::testing::internal::CaptureStderr();
+  run_world(options, [](Runtime&, transport::LoopbackWorld&) {});
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log,
+              HasSubstr("HOROVOD_TIMELINE, HOROVOD_ELASTIC have no effect"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+}
+
+TEST(Runtime, AStalledJobIsGivenUpInTimeThoughWarningsComeLaterOrNever) {
+  for (const auto warning : {std::chrono::hours(1), std::chrono::hours(0)}) {
+    WorldOptions options{.size = 2};
+    options.config.stall_warning_time = warning;
+    options.config.stall_shutdown_time = std::chrono::milliseconds(50);
+    run_world(options, [](Runtime& job, transport::LoopbackWorld&) {
+      float value = 1;
+      while (job.topology().rank() == 1 && job.status().ok()) {
+        std::this_thread::yield();
+      }
+      const absl::Status status =
+          job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
+              .wait();
+      EXPECT_TRUE(absl::IsAborted(status)) << status;
+      EXPECT_THAT(suite::text_of(status), HasSubstr("has stalled"));
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace hvd::runtime {
 namespace {
@@ -126,6 +127,83 @@ TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
       allreduce_submission(
           sets_, {ConstTensorView(nullptr, DType::kF32, Shape({0}))}, {})
           .ok());
+}
+
+// What a peer could not even read.
+TEST_F(SubmissionsTest, RefuseWhatNoEnumNames) {
+  const ConstTensorView odd(memory_, static_cast<DType>(77), Shape({2}));
+  const ConstTensorView far(memory_, DType::kF32, Shape({2}),
+                            {static_cast<DeviceKind>(9), 0});
+  for (const auto& [tensor, text] :
+       {std::pair(odd, "of 'x': there is no dtype 77"),
+        std::pair(far, "of 'x': there is no kind of device 9")}) {
+    for (const auto& built :
+         {allreduce_submission(sets_, {tensor}, {.name = "x"}),
+          allgather_submission(sets_, {tensor}, {.name = "x"}),
+          reducescatter_submission(sets_, {tensor}, {.name = "x"}),
+          broadcast_submission(sets_, tensor, 0, {.name = "x"}),
+          alltoall_submission(sets_, tensor, {.name = "x"})}) {
+      EXPECT_THAT(refusal(built), HasSubstr(text));
+    }
+    EXPECT_THAT(refusal(allgather_submission(sets_, {floats({2}), tensor}, {})),
+                HasSubstr("tensor 1 of the group's 2"));
+  }
+  const auto op = static_cast<ReduceOp>(77);
+  for (const auto& built :
+       {allreduce_submission(sets_, {floats({2})}, {.name = "x", .op = op}),
+        reducescatter_submission(sets_, {floats({2})},
+                                 {.name = "x", .op = op})}) {
+    EXPECT_THAT(refusal(built), HasSubstr("of 'x': there is no op 77"));
+  }
+}
+
+TEST_F(SubmissionsTest, RefuseScalesThatAreNoFiniteNumbers) {
+  using Limits = std::numeric_limits<double>;
+  for (const double odd :
+       {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()}) {
+    for (const bool before : {true, false}) {
+      const double prescale = before ? odd : 1;
+      const double postscale = before ? 1 : odd;
+      for (const auto& built :
+           {allreduce_submission(sets_, {floats({2})},
+                                 {.name = "x",
+                                 .prescale_factor = prescale,
+                                 .postscale_factor = postscale}),
+            reducescatter_submission(sets_, {floats({2})},
+                                     {.name = "x",
+                                     .prescale_factor = prescale,
+                                     .postscale_factor = postscale})}) {
+        EXPECT_THAT(refusal(built), HasSubstr("both must be finite numbers"));
+      }
+    }
+  }
+  EXPECT_TRUE(allreduce_submission(sets_, {floats({2})},
+                                   {.prescale_factor = Limits::max(),
+                                    .postscale_factor = Limits::denorm_min()})
+                  .ok());
+}
+
+TEST_F(SubmissionsTest, RefuseNamesThatAreTooLongToSend) {
+  const auto named = [&](std::size_t length) {
+    return allreduce_submission(sets_, {floats({2})},
+                                {.name = std::string(length, 'x')});
+  };
+  EXPECT_TRUE(named(1 << 20).ok());
+  EXPECT_THAT(refusal(named((1 << 20) + 1)),
+              HasSubstr("a name of 1048577 bytes; at most 1048576"));
+}
+
+TEST_F(SubmissionsTest, KeepWhatTheMemoryBelongsTo) {
+  auto owner = std::make_shared<int>(1);
+  for (const auto& built :
+       {allreduce_submission(sets_, {floats({3})}, {.keep_alive = owner}),
+        allgather_submission(sets_, {floats({3})}, {.keep_alive = owner}),
+        reducescatter_submission(sets_, {floats({3})}, {.keep_alive = owner}),
+        broadcast_submission(sets_, floats({3}), 0, {.keep_alive = owner}),
+        alltoall_submission(sets_, floats({3}), {.keep_alive = owner})}) {
+    EXPECT_EQ((*built)->keep_alive, owner);
+  }
+  EXPECT_EQ(owner.use_count(), 1);
 }
 
 TEST_F(SubmissionsTest, RefuseProcessSetsThisRankIsNotIn) {

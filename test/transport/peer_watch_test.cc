@@ -1,13 +1,19 @@
 #include "horovodpp/transport/peer_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <string>
+#include <thread>
 
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
+#include "test/support/no_threads.h"
 #include "test/transport/child_process.h"
 
 namespace hvd::transport {
@@ -20,14 +26,32 @@ std::unique_ptr<ChildProcess> sleeping_child() {
   });
 }
 
+// The letter in /proc/pid/stat; none of the names here holds a bracket.
+char process_state(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  return line.at(line.rfind(')') + 2);
+}
+
 PeerWatch::Process as_rank(int rank, const ChildProcess& child) {
   return {.rank = rank, .pid = child.pid()};
 }
 
-TEST(PeerWatch, SeesAKilledProcessThoughNobodyReapedIt) {
+// With pidfds, and where there are none.
+class PeerWatchByAnyWay : public ::testing::TestWithParam<PeerWatch::Open> {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, PeerWatchByAnyWay,
+                         ::testing::Values(WatchedProcess::open,
+                                           WatchedProcess::open_to_look),
+                         [](const auto& way) {
+                           return way.index == 0 ? "BestWay" : "ByLooking";
+                         });
+
+TEST_P(PeerWatchByAnyWay, SeesAKilledProcessThoughNobodyReapedIt) {
   const auto child = sleeping_child();
   Promise<int> lost;
-  PeerWatch watch({as_rank(3, *child)});
+  PeerWatch watch({as_rank(3, *child)}, GetParam());
   EXPECT_TRUE(watch.sees(3));
   EXPECT_FALSE(watch.sees(0));
   watch.watch([&](int rank, const std::string& how) {
@@ -39,7 +63,7 @@ TEST(PeerWatch, SeesAKilledProcessThoughNobodyReapedIt) {
   watch.watch({});
 }
 
-TEST(PeerWatch, SeesAProcessThatEndsByItself) {
+TEST_P(PeerWatchByAnyWay, SeesAProcessThatEndsByItself) {
   int gate[2];
   ASSERT_EQ(::pipe(gate), 0);
   ChildProcess child([&] {
@@ -47,7 +71,7 @@ TEST(PeerWatch, SeesAProcessThatEndsByItself) {
     return ::read(gate[0], &byte, 1) == 1 ? 0 : 1;
   });
   Promise<int> lost;
-  PeerWatch watch({as_rank(1, child)});
+  PeerWatch watch({as_rank(1, child)}, GetParam());
   watch.watch([&](int rank, const std::string&) { lost.set(rank); });
   EXPECT_FALSE(lost.future().poll());
   ASSERT_EQ(::write(gate[1], "x", 1), 1);
@@ -57,15 +81,15 @@ TEST(PeerWatch, SeesAProcessThatEndsByItself) {
   ::close(gate[1]);
 }
 
-TEST(PeerWatch, TellsOfEachOnceAndOfTheLivingNot) {
+TEST_P(PeerWatchByAnyWay, TellsOfEachOnceAndOfTheLivingNot) {
   const auto first = sleeping_child();
   const auto second = sleeping_child();
   const auto third = sleeping_child();
   Mutex mutex;
   std::multiset<int> lost;
   Promise<void> two;
-  PeerWatch watch(
-      {as_rank(1, *first), as_rank(2, *second), as_rank(3, *third)});
+  PeerWatch watch({as_rank(1, *first), as_rank(2, *second), as_rank(3, *third)},
+                  GetParam());
   watch.watch([&](int rank, const std::string&) {
     MutexLock lock(mutex);
     lost.insert(rank);
@@ -78,9 +102,9 @@ TEST(PeerWatch, TellsOfEachOnceAndOfTheLivingNot) {
   EXPECT_EQ(lost, (std::multiset<int>{1, 3}));
 }
 
-TEST(PeerWatch, TellsALateCallbackWhatHappenedBefore) {
+TEST_P(PeerWatchByAnyWay, TellsALateCallbackWhatHappenedBefore) {
   const auto child = sleeping_child();
-  PeerWatch watch({as_rank(5, *child)});
+  PeerWatch watch({as_rank(5, *child)}, GetParam());
   child->kill(SIGKILL);
   for (int i = 0; i < 3; ++i) {
     Promise<int> lost;
@@ -90,27 +114,70 @@ TEST(PeerWatch, TellsALateCallbackWhatHappenedBefore) {
   }
 }
 
-TEST(PeerWatch, CountsAProcessThatIsGoneAsEnded) {
+TEST_P(PeerWatchByAnyWay, CountsAProcessThatIsGoneAsEnded) {
   ChildProcess child([] { return 0; });
   const PeerWatch::Process gone = as_rank(2, child);
   EXPECT_EQ(child.exit_code(), 0);
   Promise<int> lost;
-  PeerWatch watch({gone});
+  PeerWatch watch({gone}, GetParam());
   EXPECT_TRUE(watch.sees(2));
   watch.watch([&](int rank, const std::string&) { lost.set(rank); });
   EXPECT_EQ(*lost.future().wait(), 2);
 }
 
-TEST(PeerWatch, AfterAnEmptyCallbackNoneRuns) {
+TEST_P(PeerWatchByAnyWay, AfterAnEmptyCallbackNoneRuns) {
   for (int i = 0; i < 20; ++i) {
     const auto child = sleeping_child();
     std::atomic<bool> ended = false;
-    PeerWatch watch({as_rank(1, *child)});
+    PeerWatch watch({as_rank(1, *child)}, GetParam());
     watch.watch([&](int, const std::string&) { EXPECT_FALSE(ended.load()); });
     child->kill(SIGKILL);
     watch.watch({});
     ended.store(true);
   }
+}
+
+TEST(PeerWatch, SaysHowItSees) {
+  const auto child = sleeping_child();
+  const PeerWatch looking({as_rank(1, *child)}, WatchedProcess::open_to_look);
+  EXPECT_NE(looking.caveat().find("pidfd_open"), std::string::npos);
+  EXPECT_TRUE(looking.sees(1));
+  // Somebody else's, as far as anybody knows.
+  const PeerWatch blind({as_rank(1, *child)},
+                        [](std::int64_t) { return WatchedProcess::unseen(); });
+  EXPECT_NE(blind.caveat().find("cannot see"), std::string::npos);
+  EXPECT_FALSE(blind.sees(1));
+  EXPECT_EQ(PeerWatch({}).caveat(), "");
+}
+
+TEST(PeerWatch, WithoutAThreadSeesNothingAndSaysSo) {
+  const auto child = sleeping_child();
+  const NoThreads none;
+  PeerWatch watch({as_rank(1, *child)});
+  EXPECT_TRUE(absl::IsResourceExhausted(watch.status())) << watch.status();
+  EXPECT_FALSE(watch.sees(1));
+  watch.watch([](int, const std::string&) { ADD_FAILURE(); });
+}
+
+TEST(WatchedProcess, GoesOnWithoutItsFirstThread) {
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  ChildProcess child([&]() -> int {
+    std::thread([&] {
+      char byte = 0;
+      ::_exit(::read(gate[0], &byte, 1) == 1 ? 0 : 1);
+    }).detach();
+    ::syscall(SYS_exit, 0);  // The thread's, not the process's.
+    return 1;
+  });
+  const WatchedProcess process = WatchedProcess::open_to_look(child.pid());
+  while (process_state(child.pid()) != 'Z') std::this_thread::yield();
+  EXPECT_FALSE(process.has_ended());
+  ASSERT_EQ(::write(gate[1], "x", 1), 1);
+  EXPECT_EQ(child.exit_code(), 0);
+  EXPECT_TRUE(process.has_ended());
+  ::close(gate[0]);
+  ::close(gate[1]);
 }
 
 TEST(PeerWatch, OfNobodyIsQuiet) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "test/support/file_size_limit.h"
 #include "test/transport/child_process.h"
 
 namespace hvd::transport {
@@ -52,6 +53,13 @@ TEST(SharedMemory, AVoidTicketIsAClearError) {
   (*memory)->close_descriptor();
   const auto late = SharedMemory::attach(ticket);
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
+}
+
+TEST(SharedMemory, BeyondALimitOnFilesIsAClearError) {
+  const FileSizeLimit limit(4096);
+  const auto memory = SharedMemory::create(8192);
+  EXPECT_TRUE(absl::IsResourceExhausted(memory.status()));
+  EXPECT_NE(memory.status().message().find("ulimit -f"), std::string::npos);
 }
 
 TEST(SharedMemory, RefusesWhatIsNoTicket) {

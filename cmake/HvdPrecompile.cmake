@@ -1,0 +1,44 @@
+# What nearly every source includes from the standard library, Abseil and GoogleTest is
+# parsed once per build instead of once per file. Sources still name what they use: a
+# build with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON must pass, and `bare` is one.
+set(HVD_PRECOMPILED_HEADERS
+  <algorithm> <array> <atomic> <bit> <chrono> <cmath> <cstddef> <cstdint> <cstring>
+  <deque> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <string>
+  <thread> <tuple> <type_traits> <utility> <vector>
+  [["absl/base/thread_annotations.h"]] [["absl/container/flat_hash_map.h"]]
+  [["absl/container/flat_hash_set.h"]] [["absl/status/status.h"]]
+  [["absl/status/statusor.h"]] [["absl/strings/str_cat.h"]] [["absl/strings/str_join.h"]])
+
+# hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): what targets that are
+# compiled alike share: the kind `library`, or one of executables.
+function(hvd_precompiled kind)
+  set(target hvd_precompiled_${kind})
+  cmake_parse_arguments(PRECOMPILED "" "" "HEADERS;USES" ${ARGN})
+  set(source ${PROJECT_BINARY_DIR}/precompiled_${kind}.cc)
+  if(kind STREQUAL "library")
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(${target} OBJECT ${source})
+  else()
+    file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
+    add_executable(${target} ${source})
+  endif()
+  target_link_libraries(${target} PRIVATE hvd_compile_options absl::status absl::statusor
+    absl::strings absl::flat_hash_map absl::flat_hash_set absl::core_headers
+    Threads::Threads ${PRECOMPILED_USES})
+  target_precompile_headers(${target} PRIVATE ${HVD_PRECOMPILED_HEADERS}
+    ${PRECOMPILED_HEADERS})
+endfunction()
+
+# hvd_precompile(<target> <kind>): lets a target use them.
+function(hvd_precompile target kind)
+  if(TARGET hvd_precompiled_${kind})
+    target_precompile_headers(${target} REUSE_FROM hvd_precompiled_${kind})
+  endif()
+endfunction()
+
+# hvd_unoptimized(<source>...): sources of no more than options and order, whose compilation
+# takes several times as long when it is optimized.
+function(hvd_unoptimized)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

@@ -1,0 +1,27 @@
+// The version of horovodpp: of the headers, for the preprocessor, and of the
+// library that a program runs with.
+//
+//   #if HVD_VERSION >= HVD_MAKE_VERSION(0, 2, 0)
+//
+// While the major version is 0, libraries of one minor version go with its
+// headers.
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"
+
+#define HVD_VERSION_MAJOR 0
+#define HVD_VERSION_MINOR 1
+#define HVD_VERSION_PATCH 0
+#define HVD_VERSION_STRING "0.1.0"
+
+#define HVD_MAKE_VERSION(major, minor, patch) \
+  ((major)*10000 + (minor)*100 + (patch))
+#define HVD_VERSION \
+  HVD_MAKE_VERSION(HVD_VERSION_MAJOR, HVD_VERSION_MINOR, HVD_VERSION_PATCH)
+
+namespace hvd {
+
+// The library's HVD_VERSION_STRING, which may be another than the headers'.
+const char* version();
+
+}  // namespace hvd

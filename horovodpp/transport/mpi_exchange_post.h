@@ -1,0 +1,53 @@
+// The post of an exchange between the ranks of an MPI communicator, on a tag of
+// its own.
+//
+// Driven by one thread; lost() comes from any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_calls.h"
+#include "horovodpp/transport/mpi_mailbox.h"
+
+namespace hvd::transport {
+
+class MpiExchangePost : public ExchangePost {
+ public:
+  // `peers` is borrowed.
+  MpiExchangePost(const MpiMailbox::Channel& channel,
+                  const std::vector<Peer>& peers)
+      : rank_(channel.rank), peers_(peers), mailbox_(channel) {}
+
+  int rank() const override { return rank_; }
+  const std::vector<Peer>& peers() const override { return peers_; }
+  absl::Status send(int to, std::string bytes) override;
+  absl::StatusOr<std::optional<Mail>> receive() override;
+  absl::StatusOr<bool> flushed() override { return mailbox_.flushed(); }
+
+  // This rank cannot take part, for a reason of its own.
+  void refuse(const absl::Status& why);
+  // Rank `rank` has died.
+  void lost(int rank, const std::string& how);
+  // Adds what MPI still holds.
+  void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
+
+ private:
+  std::string loss();
+  std::string name_of(int rank) const;
+
+  const int rank_;
+  const std::vector<Peer>& peers_;
+  MpiMailbox mailbox_;
+  absl::Status refusal_;
+  Mutex mutex_;
+  std::string loss_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hvd::transport

@@ -1,0 +1,77 @@
+#include "horovodpp/transport/watched_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace hvd::transport {
+namespace {
+
+// Of "pid (name) state ...", where a name may hold anything. A zombie with more
+// threads than one is a process whose first thread has ended.
+bool says_ended(const std::string& stat) {
+  constexpr std::size_t kState = 1;  // After the name.
+  constexpr std::size_t kThreads = 18;
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return false;
+  const std::vector<std::string> fields =
+      absl::StrSplit(stat.substr(name_end), ' ');
+  if (fields.size() <= kThreads) return false;
+  const bool is_zombie = fields[kState] == "Z" || fields[kState] == "X";
+  return is_zombie && std::atoi(fields[kThreads].c_str()) <= 1;
+}
+
+}  // namespace
+
+WatchedProcess WatchedProcess::open(std::int64_t pid) {
+  const long descriptor =
+      ::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0u);
+  if (descriptor >= 0) return {Way::kPidfd, static_cast<int>(descriptor)};
+  if (errno == ESRCH) return {Way::kGone, -1};
+  return open_to_look(pid);
+}
+
+// The file goes on to belong to that one process (kernel: fs/proc/base.c).
+WatchedProcess WatchedProcess::open_to_look(std::int64_t pid) {
+  const std::string path = absl::StrCat("/proc/", pid, "/stat");
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file >= 0) return {Way::kByLook, file};
+  const bool is_gone =
+      ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  return {is_gone ? Way::kGone : Way::kNone, -1};
+}
+
+WatchedProcess::WatchedProcess(WatchedProcess&& other) noexcept
+    : way_(other.way_), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+WatchedProcess::~WatchedProcess() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool WatchedProcess::has_ended() const {
+  if (way_ == Way::kGone) return true;
+  if (way_ == Way::kPidfd) {
+    pollfd polled = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+  if (way_ == Way::kNone) return false;
+  std::array<char, 512> text = {};
+  const ssize_t count = ::pread(descriptor_, text.data(), text.size(), 0);
+  if (count < 0) return errno == ESRCH;
+  return says_ended(std::string(text.data(), static_cast<std::size_t>(count)));
+}
+
+}  // namespace hvd::transport

@@ -1,0 +1,4 @@
+// The version of horovodpp, without the rest of it.
+#pragma once
+
+#include "horovodpp/core/version.h"  // IWYU pragma: export

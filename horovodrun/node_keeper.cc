@@ -1,0 +1,173 @@
+#include "horovodrun/node_keeper.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodrun/environment.h"
+#include "horovodrun/mpi_leftovers.h"
+#include "horovodrun/mpirun_command.h"
+#include "horovodrun/process.h"
+
+namespace hvd::launcher {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// A daemon without ranks needs that long to take its leave of mpirun; where the
+// connection is gone, less.
+constexpr milliseconds kFarewell{5000};
+constexpr milliseconds kLonelyFarewell{300};
+constexpr milliseconds kDrainTime{1000};
+// What ssh ends with when a signal has ended what it ran.
+constexpr int kSshFailure = 255;
+constexpr milliseconds kLook{1000};
+constexpr milliseconds kLonelyLook{50};
+constexpr milliseconds kDrainLook{5};
+const std::vector<int> kSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// A folder of its own for the files of the daemon, unless the user says where.
+std::string make_folder(const std::string& command,
+                        const Environment& environment) {
+  const bool is_said =
+      absl::StrContains(command, "tmpdir_base") ||
+      std::any_of(environment.begin(), environment.end(), [](const auto& one) {
+        return absl::EndsWith(one.first, "tmpdir_base");
+      });
+  if (is_said) return "";
+  std::string path =
+      absl::StrCat(mpirun_directory(environment), "/horovodrun.XXXXXX");
+  return mkdtemp(path.data()) == nullptr ? "" : path;
+}
+
+class NodeKeeper {
+ public:
+  explicit NodeKeeper(const std::string& command)
+      : command_(command), parent_(getppid()) {}
+
+  int run();
+
+ private:
+  bool start();
+  void reap();
+  void wait(milliseconds longest);
+  bool is_of_no_use();
+  void end_all(bool at_once);
+
+  const std::string& command_;
+  const ParentWatch parent_;
+  std::string folder_;  // Empty: none.
+  int signals_ = -1;
+  pid_t child_ = -1;
+  std::optional<int> code_;  // Of the child, once it has ended.
+  bool had_ranks_ = false;
+  std::optional<SteadyClock::time_point> no_ranks_since_;
+};
+
+bool NodeKeeper::start() {
+  adopt_orphans();
+  std::signal(SIGPIPE, SIG_IGN);
+  const sigset_t set = signal_set(kSignals);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  Environment environment = current_environment();
+  folder_ = make_folder(command_, environment);
+  if (!folder_.empty()) environment["OMPI_MCA_orte_tmpdir_base"] = folder_;
+  const auto shell = environment.find("SHELL");
+  const Spawned spawned = spawn(
+      {shell == environment.end() ? "/bin/sh" : shell->second, "-c", command_},
+      {.environment = std::move(environment), .mask = signal_set({})});
+  child_ = spawned.pid;
+  if (spawned.error != 0) code_ = spawned.error == ENOENT ? 127 : 126;
+  return spawned.error == 0;
+}
+
+void NodeKeeper::reap() {
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != child_) continue;
+    code_ = WIFSIGNALED(status) ? kSshFailure : WEXITSTATUS(status);
+  }
+}
+
+void NodeKeeper::wait(milliseconds longest) {
+  // An end that is known must not wake it again and again.
+  const int parent = parent_.ended() ? -1 : parent_.fd();
+  pollfd fds[] = {{signals_, POLLIN, 0}, {parent, POLLIN, 0}};
+  poll(fds, 2, static_cast<int>(longest.count()));
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGCHLD) {
+      kill(child_, static_cast<int>(info.ssi_signo));
+    }
+  }
+}
+
+// Whether its ranks have ended, and then the time it had to end itself.
+bool NodeKeeper::is_of_no_use() {
+  const bool has_ranks = any_runs_this_program(descendants());
+  had_ranks_ = had_ranks_ || has_ranks;
+  const bool lonely = parent_.ended();
+  if (has_ranks || (!had_ranks_ && !lonely)) {
+    no_ranks_since_.reset();
+    return false;
+  }
+  const auto now = SteadyClock::now();
+  if (!no_ranks_since_) no_ranks_since_ = now;
+  return now >= *no_ranks_since_ + (lonely ? kLonelyFarewell : kFarewell);
+}
+
+// Agents whose daemon has ended see that, and clear up themselves.
+void NodeKeeper::end_all(bool at_once) {
+  if (at_once) kill_descendants();
+  const auto deadline = SteadyClock::now() + kDrainTime;
+  while (!descendants().empty() && SteadyClock::now() < deadline) {
+    wait(kDrainLook);
+    reap();
+  }
+  kill_descendants();
+}
+
+int NodeKeeper::run() {
+  if (!start()) return *code_;
+  bool was_ended = false;
+  while (reap(), !code_ && !was_ended) {
+    was_ended = is_of_no_use();
+    if (!was_ended) wait(parent_.ended() ? kLonelyLook : kLook);
+  }
+  end_all(/*at_once=*/was_ended);
+  if (!folder_.empty()) {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+  // That it had to be ended is no news: its ranks are known to have ended.
+  return was_ended ? 0 : code_.value_or(0);
+}
+
+}  // namespace
+
+std::string under_keeper(const std::string& program,
+                         const std::string& command) {
+  return absl::StrCat("exec ", shell_quoted({program, "--node", command}));
+}
+
+int run_node_keeper(const std::string& command) {
+  return NodeKeeper(command).run();
+}
+
+}  // namespace hvd::launcher

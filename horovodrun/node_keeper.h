@@ -1,0 +1,18 @@
+// The node keeper is the parent of Open MPI's daemon on another host: ssh runs
+// it there, and it runs the daemon. It sees to it that the daemon ends once it is
+// of no use any more, though nobody could tell it so, and removes its files.
+#pragma once
+
+#include <string>
+
+namespace hvd::launcher {
+
+// What runs `command`, a line for the user's shell, on another host with the
+// keeper `program`, as a line for that shell.
+std::string under_keeper(const std::string& program,
+                         const std::string& command);
+
+// What `horovodrun --node COMMAND` does; returns its exit code.
+int run_node_keeper(const std::string& command);
+
+}  // namespace hvd::launcher

@@ -1,0 +1,39 @@
+// An OutputPump writes to one of this process's own streams without ever
+// waiting for who reads it: what has no room yet is kept.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace hvd::launcher {
+
+class OutputPump {
+ public:
+  explicit OutputPump(int fd);
+
+  void add(absl::string_view bytes);
+
+  // Writes as much as there is room for. To be called when the stream is ready,
+  // or at any time.
+  void pump();
+
+  // The stream while something is kept, to wait until it is ready; else -1.
+  int awaited_fd() const { return kept_.empty() ? -1 : fd_; }
+
+  // So much is kept that its source should wait.
+  bool is_full() const;
+
+  // Why the stream could not be written, an errno; 0: it could. What is added
+  // after an error is lost. That nobody reads a pipe any more is none.
+  int error() const { return error_; }
+
+ private:
+  const int fd_;
+  const size_t piece_;  // What a stream that is ready takes without waiting.
+  std::string kept_;
+  bool closed_ = false;
+  int error_ = 0;
+};
+
+}  // namespace hvd::launcher

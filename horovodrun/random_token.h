@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace hvd::launcher {
+
+// 128 random bits as hexadecimal digits: what nobody can guess.
+std::string random_token();
+
+}  // namespace hvd::launcher

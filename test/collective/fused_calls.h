@@ -1,0 +1,127 @@
+// The bits of one tensor, alone and in the company of others. For tests of
+// planes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/collective/conforming_calls.h"
+
+namespace hvd::collective {
+
+// Where a tensor stands in a call: others before and behind it, of these
+// lengths.
+struct Company {
+  std::vector<std::int64_t> before = {};
+  std::vector<std::int64_t> behind = {};
+
+  std::size_t place() const { return before.size(); }
+  std::vector<std::int64_t> with(std::int64_t count) const {
+    std::vector<std::int64_t> counts = before;
+    counts.push_back(count);
+    counts.insert(counts.end(), behind.begin(), behind.end());
+    return counts;
+  }
+};
+
+// As long as what changes with the size of a call may change.
+inline std::vector<Company> companies() {
+  return {{{}, {3, 300}},
+          {{9, 0, 2}, {901}},
+          {{40, 301}, {}},
+          {std::vector<std::int64_t>(20, 11), {7}}};
+}
+
+// This rank's part in such a call. Numbers do not add up exactly, and those of
+// the tensor depend on nothing but the rank.
+inline Tensors in_company(const Member& member, DType dtype, std::int64_t count,
+                          const Company& company) {
+  Tensors tensors(dtype, company.with(count));
+  for (std::size_t p = 0; p < tensors.counts.size(); ++p) {
+    const bool is_it = p == company.place();
+    std::mt19937 random(
+        static_cast<unsigned>(member.rank + (is_it ? 1000 : 2000)));
+    for (std::int64_t i = 0; i < tensors.counts[p]; ++i) {
+      put(dtype, tensors.inputs[p].data(), i,
+          static_cast<double>(random()) / 0x1p31 - 1);
+    }
+  }
+  return tensors;
+}
+
+inline Bytes reduced_in(const Company& company, Member& member,
+                        const Reduction& reduction, std::int64_t count) {
+  Tensors tensors = in_company(member, reduction.dtype, count, company);
+  const absl::Status status =
+      member.plane.allreduce(tensors.pieces(false), reduction, member.next());
+  EXPECT_TRUE(status.ok()) << status;
+  return tensors.outputs[company.place()];
+}
+
+// This rank's part.
+inline Bytes scattered_in(const Company& company, Member& member,
+                          const Reduction& reduction, std::int64_t count) {
+  Tensors tensors = in_company(member, reduction.dtype, count, company);
+  std::vector<std::int64_t> counts;
+  for (std::size_t p = 0; p < tensors.counts.size(); ++p) {
+    for (const std::int64_t part :
+         parts_of(tensors.counts[p], member.ranks, static_cast<int>(p % 3))) {
+      counts.push_back(part);
+    }
+  }
+  const absl::Status status = member.plane.reducescatter(
+      tensors.pieces(false), counts, reduction, member.next());
+  EXPECT_TRUE(status.ok()) << status;
+  const auto mine = static_cast<std::size_t>(counts[static_cast<std::size_t>(
+      static_cast<int>(company.place()) * member.ranks + member.rank)]);
+  Bytes result = tensors.outputs[company.place()];
+  result.resize(mine * size_of(reduction.dtype));
+  return result;
+}
+
+// What of the whole tensor goes to this rank by scattered_in().
+inline Bytes part_of(const Bytes& whole, const Company& company,
+                     const Member& member, DType dtype) {
+  const auto all = static_cast<std::int64_t>(whole.size() / size_of(dtype));
+  const std::vector<std::int64_t> parts =
+      parts_of(all, member.ranks, static_cast<int>(company.place() % 3));
+  const auto begin = std::accumulate(parts.begin(), parts.begin() + member.rank,
+                                     std::int64_t{0});
+  const auto bytes = static_cast<std::ptrdiff_t>(size_of(dtype));
+  const auto first = whole.begin() + begin * bytes;
+  const std::int64_t mine = parts[static_cast<std::size_t>(member.rank)];
+  return Bytes(first, first + mine * bytes);
+}
+
+// False, after one failure, if something is wrong.
+inline bool is_reduced_alike_in_any_company(Member& member,
+                                            const Reduction& reduction,
+                                            std::int64_t count) {
+  const Bytes alone = reduced_in({}, member, reduction, count);
+  const auto what = [&](const char* kind) {
+    return std::string(kind) + ", " + describe(reduction) + ", of " +
+           std::to_string(count) + " on rank " + std::to_string(member.rank) +
+           " of " + std::to_string(member.ranks);
+  };
+  bool well = true;
+  for (const Company& company : companies()) {
+    well = well && reduced_in(company, member, reduction, count) == alone;
+  }
+  EXPECT_TRUE(well) << what("allreduce");
+  if (reduction.op == ReduceOp::kAdasum) return well;
+  std::vector<Company> scattered = companies();
+  scattered.emplace_back();
+  for (const Company& company : scattered) {
+    well = well && scattered_in(company, member, reduction, count) ==
+                       part_of(alone, company, member, reduction.dtype);
+  }
+  EXPECT_TRUE(well) << what("allreduce or reducescatter");
+  return well;
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,60 @@
+#include "description.h"
+
+#include <span>
+#include <string>
+
+#include "horovodpp/autograd/autograd.h"
+
+namespace hvd::differential {
+namespace {
+
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string result;
+  result.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    result += kDigits[byte >> 4];
+    result += kDigits[byte & 15];
+  }
+  return result;
+}
+
+std::string values_of(const Tensor& tensor) {
+  const NoGrad no_grad;
+  const Tensor rows = clone(tensor);
+  return hexadecimal(
+      {static_cast<const unsigned char*>(rows.raw_data()), rows.bytes()});
+}
+
+nlohmann::json version_of(const Tensor& tensor) {
+  if (tensor.is_inference()) return nullptr;
+  return tensor.version();
+}
+
+// Without its own gradient: a tensor can be its own.
+nlohmann::json describe_alone(const Tensor& tensor) {
+  const autograd::Dims& sizes = tensor.sizes();
+  return {name_of(tensor.dtype()),
+          std::vector<std::int64_t>(sizes.begin(), sizes.end()),
+          tensor.requires_grad(),
+          tensor.is_leaf(),
+          version_of(tensor),
+          values_of(tensor)};
+}
+
+}  // namespace
+
+nlohmann::json describe(const Tensor& tensor) {
+  if (!tensor.defined()) return nullptr;
+  try {
+    nlohmann::json result = describe_alone(tensor);
+    const bool may_have_gradient = tensor.is_leaf() || tensor.retains_grad();
+    const Tensor gradient = may_have_gradient ? tensor.grad() : Tensor();
+    result.push_back(gradient.defined() ? describe_alone(gradient) : nullptr);
+    return result;
+  } catch (const Error&) {  // Its history became what it must not be.
+    return nlohmann::json::array({"unusable"});
+  }
+}
+
+}  // namespace hvd::differential

@@ -1,0 +1,96 @@
+#include "operations.h"
+
+namespace hvd::differential {
+namespace {
+
+using Results = std::vector<Tensor>;
+
+void add_unary(Operations& all) {
+  using Unary = Tensor (*)(const Tensor&);
+  const std::map<std::string, Unary> table = {
+      {"neg", neg},         {"exp", exp},
+      {"log", log},         {"relu", relu},
+      {"sqrt", sqrt},       {"sin", sin},
+      {"cos", cos},         {"tanh", tanh},
+      {"sigmoid", sigmoid}, {"erf", erf},
+      {"abs", abs},         {"clone", clone},
+      {"nonzero", nonzero}, {"logical_not", logical_not}};
+  for (const auto& [name, operation] : table) {
+    all[name] = [operation = operation](const Statement& s) {
+      return Results{operation(s[0])};
+    };
+  }
+}
+
+void add_binary(Operations& all) {
+  using Binary = Tensor (*)(const Tensor&, const Tensor&);
+  const std::map<std::string, Binary> table = {
+      {"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"eq", eq},
+      {"ne", ne},   {"lt", lt},   {"le", le},   {"gt", gt},   {"ge", ge}};
+  for (const auto& [name, operation] : table) {
+    all[name] = [operation = operation](const Statement& s) {
+      return Results{operation(s[0], s[1])};
+    };
+  }
+}
+
+void add_with_number(Operations& all) {
+  using WithNumber = Tensor (*)(const Tensor&, double);
+  const std::map<std::string, WithNumber> table = {
+      {"add_number", add},
+      {"mul_number", mul},
+      {"eq_number", eq},
+      {"ne_number", ne},
+      {"lt_number", lt},
+      {"le_number", le},
+      {"gt_number", gt},
+      {"ge_number", ge},
+      {"pow", pow},
+      {"sub_number", [](const Tensor& x, double n) { return x - n; }},
+      {"div_number", [](const Tensor& x, double n) { return x / n; }},
+      {"number_sub", [](const Tensor& x, double n) { return n - x; }},
+      {"number_div", [](const Tensor& x, double n) { return n / x; }}};
+  for (const auto& [name, operation] : table) {
+    all[name] = [operation = operation](const Statement& s) {
+      return Results{operation(s[0], s.number("number"))};
+    };
+  }
+}
+
+}  // namespace
+
+void add_elementwise_operations(Operations& all) {
+  add_unary(all);
+  add_binary(all);
+  add_with_number(all);
+  all["gelu"] = [](const Statement& s) {
+    return Results{
+        gelu(s[0], s.flag("tanh") ? GeluForm::kTanh : GeluForm::kExact)};
+  };
+  all["clamp"] = [](const Statement& s) {
+    return Results{clamp(s[0], s.number("low"), s.number("high"))};
+  };
+  all["where"] = [](const Statement& s) {
+    return Results{where(s[0], s[1], s[2])};
+  };
+  all["where_number"] = [](const Statement& s) {
+    return Results{where(s[0], s[1], s.number("number"))};
+  };
+  all["masked_fill"] = [](const Statement& s) {
+    return Results{masked_fill(s[0], s[1], s.number("number"))};
+  };
+  all["to"] = [](const Statement& s) {
+    return Results{to(s[0], s.dtype("dtype"))};
+  };
+  all["relu_backward"] = [](const Statement& s) {
+    return Results{autograd::relu_backward(s[0], s[1])};
+  };
+  all["dropout"] = [](const Statement& s) {
+    return Results{dropout(s[0], s.number("p"), s.flag("training"))};
+  };
+  all["drop_path"] = [](const Statement& s) {
+    return Results{drop_path(s[0], s.number("p"), s.flag("training"))};
+  };
+}
+
+}  // namespace hvd::differential

@@ -1,0 +1,52 @@
+#include "operations.h"
+
+namespace hvd::differential {
+namespace {
+
+using Results = std::vector<Tensor>;
+using Write = std::function<void(const Statement&)>;
+
+}  // namespace
+
+void add_inplace_operations(Operations& all) {
+  const std::map<std::string, Write> table = {
+      {"add_", [](const Statement& s) { s[0].add_(s[1], s.number("alpha")); }},
+      {"add_number_",
+       [](const Statement& s) { s[0].add_(s.number("number")); }},
+      {"sub_", [](const Statement& s) { s[0].sub_(s[1]); }},
+      {"mul_", [](const Statement& s) { s[0].mul_(s[1]); }},
+      {"mul_number_",
+       [](const Statement& s) { s[0].mul_(s.number("number")); }},
+      {"zero_", [](const Statement& s) { s[0].zero_(); }},
+      {"fill_", [](const Statement& s) { s[0].fill_(s.number("number")); }},
+      {"copy_", [](const Statement& s) { s[0].copy_(s[1]); }},
+      {"relu_", [](const Statement& s) { s[0].relu_(); }},
+      {"exp_", [](const Statement& s) { s[0].exp_(); }},
+      {"sin_", [](const Statement& s) { s[0].sin_(); }},
+      {"index_put_",
+       [](const Statement& s) { s[0].index_put_(s.indices(), s[1]); }},
+      {"index_put_number_",
+       [](const Statement& s) {
+         s[0].index_put_(s.indices(), s.number("number"));
+       }},
+      // Without chance, so that there is something to compare.
+      {"uniform_",
+       [](const Statement& s) {
+         autograd::uniform_(s[0], s.number("number"), s.number("number"));
+       }},
+      {"normal_",
+       [](const Statement& s) {
+         autograd::normal_(s[0], s.number("number"), 0.0);
+       }},
+      {"bernoulli_", [](const Statement& s) {
+         autograd::bernoulli_(s[0], s.number("number"));
+       }}};
+  for (const auto& [name, write] : table) {
+    all[name] = [write = write](const Statement& s) {
+      write(s);
+      return Results{};
+    };
+  }
+}
+
+}  // namespace hvd::differential

@@ -1,0 +1,20 @@
+#include "operations.h"
+
+namespace hvd::differential {
+
+const Operations& all_operations() {
+  static const Operations all = [] {
+    Operations operations;
+    add_elementwise_operations(operations);
+    add_reductions(operations);
+    add_shape_operations(operations);
+    add_lookups(operations);
+    add_network_operations(operations);
+    add_inplace_operations(operations);
+    add_graph_statements(operations);
+    return operations;
+  }();
+  return all;
+}
+
+}  // namespace hvd::differential

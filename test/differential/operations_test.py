@@ -1,0 +1,96 @@
+"""Holds the differential test to all operations: what ops.h and tensor.h declare
+has statements in both languages, and a recipe.
+
+    operations_test.py <root of the sources> <differential_interpreter>
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import dialects
+import generate
+
+# Statements of the functions that are declared more than once.
+OVERLOADS = {name: [name, f"{name}_number"] for name in
+             ["add", "mul", "eq", "ne", "lt", "le", "gt", "ge", "where"]}
+OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
+OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax"]})
+OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
+                  ["add", "mul", "index_put"]})
+OVERLOADS["split"] = ["split", "split_size"]
+
+NO_OPERATIONS = {
+    "channels_last_strides": "computes strides, not tensors",
+    "is_channels_last": "asks about a layout, which PyTorch chooses otherwise",
+    "empty_channels_last": "its elements are not initialized",
+}
+NO_METHODS = {
+    "grad": "get_grad",
+    "register_hook": "scaling_hook",
+    "register_post_accumulate_grad_hook": "for data parallelism; test/autograd/hooks_test.cc",
+    "set_requires_grad": "requires_grad_",
+}
+
+RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|LstmResult|double|bool|Dims|void)"
+
+
+def headers(root):
+    folder = pathlib.Path(root) / "horovodpp"
+    text = (folder / "autograd/ops.h").read_text()
+    exported = re.findall(r'#include "horovodpp/(.*?)" +// IWYU pragma: export', text)
+    return [text] + [(folder / name).read_text() for name in exported]
+
+
+def declared(root):
+    """How often ops.h, with what it exports, declares each function."""
+    counts = collections.Counter()
+    for text in headers(root):
+        counts.update(re.findall(rf"^{RESULT} (\w+)\(", text, re.MULTILINE))
+    return {name: n for name, n in counts.items() if name not in NO_OPERATIONS}
+
+
+def methods(root):
+    """Those of Tensor that return tensors, by the name of their functions."""
+    text = (pathlib.Path(root) / "horovodpp/autograd/tensor.h").read_text()
+    found = re.findall(r"^  (?:const Tensor&|Tensor&|Tensor|std::vector<Tensor>) (\w+)\(", text,
+                       re.MULTILINE)
+    return {name for name in found if name not in NO_METHODS and name != "lock"}
+
+
+class Operations(unittest.TestCase):
+    def test_every_declaration_has_its_statement(self):
+        found = declared(ROOT)
+        self.assertGreater(len(found), 80)
+        for name, count in sorted(found.items()):
+            statements = OVERLOADS.get(name, [name])
+            self.assertEqual(len(statements), count, f"overloads of {name}() in ops.h")
+            for statement in statements:
+                self.assertIn(statement, dialects.operations(), f"{name}() of ops.h: add it to "
+                              "dialects.py, a recipe, and the interpreter in C++")
+
+    def test_every_method_has_its_statement(self):
+        found = methods(ROOT)
+        self.assertGreater(len(found), 35)
+        self.assertEqual(found - dialects.operations(), set())
+
+    def test_every_statement_has_a_recipe(self):
+        made = {"leaf"} | set(generate.RECIPES)
+        self.assertEqual(dialects.operations(), made)
+
+    def test_the_interpreter_knows_every_statement(self):
+        listed = subprocess.run([INTERPRETER, "--list"], capture_output=True, text=True,
+                                check=True).stdout.split()
+        self.assertEqual(set(listed) | {"enter", "leave"}, dialects.operations())
+
+    def test_programs_come_again_from_their_seeds(self):
+        self.assertEqual(generate.generate(7), generate.generate(7))
+        self.assertNotEqual(generate.generate(7), generate.generate(8))
+
+
+if __name__ == "__main__":
+    ROOT, INTERPRETER = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,184 @@
+"""Runs a program with PyTorch: the interpreter beside the one in C++.
+
+What it returns has the form of what that one writes; see session.h.
+"""
+
+import contextlib
+import math
+import os
+import pickle
+import warnings
+
+import torch
+import torch.nn.functional as F
+
+import dialects
+
+torch.set_num_threads(1)
+warnings.filterwarnings("ignore")
+
+
+def gelu(x, tanh):
+    return F.gelu(x, approximate="tanh" if tanh else "none")
+
+
+def drop_path(x, p, training):
+    if not training or p == 0:
+        return x
+    kept = torch.ones([n if d == 0 else 1 for d, n in enumerate(x.shape)], dtype=x.dtype)
+    return x * F.dropout(kept, p)
+
+
+def sum_of_squares(x):
+    return x.detach().double().square().sum()
+
+
+def clone_with_strides(x, strides):
+    return torch.empty_strided(x.shape, strides, dtype=x.dtype).copy_(x)
+
+
+def lstm(x, h, c, w_ih, w_hh, b_ih, b_hh):
+    weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
+    output, h, c = torch.lstm(x, [h.unsqueeze(0), c.unsqueeze(0)], weights,
+                              b_ih is not None, 1, 0.0, False, False, False)
+    return output, h.squeeze(0), c.squeeze(0)
+
+
+def autocast(dtype, enabled):
+    return torch.autocast("cpu", dtype=dtype, enabled=enabled)
+
+
+class Scopes:
+    """What the program has entered and not yet left."""
+
+    def __init__(self):
+        self.open = []
+
+    def enter(self, context):
+        stack = contextlib.ExitStack()
+        stack.enter_context(context)
+        self.open.append(stack)
+
+    def leave(self):
+        if self.open:
+            self.open.pop().close()
+
+    def leave_all(self):
+        while self.open:
+            self.leave()
+
+
+def run(program, nudge=False):
+    """The outcomes of a program; with `nudge`, every number that was rounded is
+    off by about a rounding error more, which shows what the errors grow to."""
+    session = _Session(nudge)
+    try:
+        outcomes = [session.run(s) for s in program["statements"]]
+    finally:
+        session.scopes.leave_all()
+    return outcomes + [{"tensors": session.descriptions()}]
+
+
+def run_apart(programs, nudge=False):
+    """The outcomes of each program, or {"crash": …}: PyTorch does crash, and does
+    so in a process of its own."""
+    answers = []
+    while len(answers) < len(programs):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _answer(programs[len(answers):], nudge, writing)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as stream, contextlib.suppress(EOFError):
+            while len(answers) < len(programs):
+                answers.append(pickle.load(stream))
+        _, status = os.waitpid(child, 0)
+        if len(answers) < len(programs):
+            answers.append({"crash": f"status {status}"})
+    return answers
+
+
+def _answer(programs, nudge, descriptor):
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            for program in programs:
+                pickle.dump(run(program, nudge), stream)
+                stream.flush()
+    finally:
+        os._exit(0)
+
+
+class _Session:
+    def __init__(self, nudge):
+        self.scopes = Scopes()
+        self.tensors = {}
+        self.nudge = nudge
+        self.base = {"torch": torch, "F": F, "math": math, "scopes": self.scopes, "gelu": gelu,
+                     "drop_path": drop_path, "sum_of_squares": sum_of_squares,
+                     "clone_with_strides": clone_with_strides, "lstm": lstm,
+                     "autocast": autocast}
+
+    def run(self, statement):
+        if any(name not in self.tensors for name in dialects.names_of(statement)):
+            return {"skipped": True}
+        space = {**self.base, **self.tensors}
+        try:
+            exec(dialects.python_of(statement), space)  # Programs are our own.
+        except Exception as error:  # Whatever PyTorch throws is a refusal.
+            return {"error": f"{type(error).__name__}: {error}"}
+        names = statement.get("as") or []
+        if self.nudge and statement["do"] not in EXACT:
+            for name in names:
+                nudge(space[name])
+        described = {name: describe(space[name]) for name in names}
+        self.tensors.update({n: space[n] for n in names if space[n] is not None})
+        if not names and statement["do"].endswith("_"):
+            described = {statement["of"][0]: describe(space[statement["of"][0]])}
+        if statement["do"] == "backward":
+            described = self.descriptions()
+        return {"tensors": described}
+
+    def descriptions(self):
+        return {name: describe(tensor) for name, tensor in self.tensors.items()}
+
+
+def describe(tensor):
+    if tensor is None:
+        return None
+    try:
+        gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        return _alone(tensor) + [None if gradient is None else _alone(gradient)]
+    except RuntimeError:  # Its history became what it must not be.
+        return ["unusable"]
+
+
+def _alone(tensor):
+    version = None if tensor.is_inference() else tensor._version
+    return [str(tensor.dtype)[6:], list(tensor.shape), tensor.requires_grad, tensor.is_leaf,
+            version, _bytes(tensor).hex()]
+
+
+def _bytes(tensor):
+    with torch.no_grad():
+        rows = tensor.detach().clone(memory_format=torch.contiguous_format)
+        return bytes(rows.reshape(-1).view(torch.uint8).numpy()) if rows.numel() else b""
+
+
+# Their results are not rounded, or are views, which must not be nudged twice.
+EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "t", "permute",
+         "expand", "squeeze", "unsqueeze", "as_strided", "narrow", "select", "slice", "split",
+         "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
+         "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim",
+         "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
+         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
+
+
+def nudge(tensor):
+    """Equal numbers stay equal: which of them is the largest is not chance."""
+    if tensor is None or not tensor.is_floating_point() or not tensor.numel():
+        return
+    with torch.no_grad():
+        values = tensor.data
+        wide = values.double()
+        sign = torch.where((wide * 1e7).frac().abs() * 1000 % 2 < 1, 1.0, -1.0)
+        values.copy_(wide * (1 + sign * 2 * torch.finfo(tensor.dtype).eps))

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Runs random programs with horovodpp and with PyTorch, and compares.
+
+    run.py --interpreter build/dev/test/differential/differential_interpreter \\
+        --count 100000 --seed 1
+
+Ends with 0 if every difference is known (known_differences.py), with 77 if there
+is no PyTorch. A difference is printed with its seed and the shrunk program, in
+Python and in C++. With --alone there is no PyTorch: it looks for crashes only.
+"""
+
+import argparse
+import collections
+import json
+import sys
+import time
+
+import dialects
+import generate
+from interpreter import Interpreter
+
+SKIPPED = 77
+BATCH = 100  # Programs that are handed to the interpreter at once.
+LONG = 50_000  # Programs after which an entry that was not met is out of date.
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--interpreter", required=True)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1, help="of the first program")
+    parser.add_argument("--alone", action="store_true", help="without PyTorch: for crashes")
+    parser.add_argument("--program", help="one program, as JSON, instead of random ones")
+    parser.add_argument("--most", type=int, default=10, help="differences to show, then stop")
+    return parser.parse_args()
+
+
+class Run:
+    def __init__(self, options):
+        self.interpreter = Interpreter([options.interpreter])
+        self.options = options
+        self.found = []  # (program, difference)
+        self.known = collections.Counter()
+        self.unclear = 0  # Differences that a rounding can make.
+        self.statements = collections.Counter()
+        self.refused = collections.Counter()
+
+    def batches(self):
+        if self.options.program:
+            yield [json.loads(self.options.program)]
+            return
+        first, last = self.options.seed, self.options.seed + self.options.count
+        for seed in range(first, last, BATCH):
+            yield [generate.generate(s) for s in range(seed, min(seed + BATCH, last))]
+
+    def check_batch(self, programs):
+        ours = self.interpreter.start(programs)
+        theirs = self.references_of(programs)
+        for program, a, b in zip(programs, ours.result(), theirs):
+            if len(self.found) < self.options.most:
+                self.check(program, a, b)
+
+
+class Alone(Run):
+    """Only for crashes."""
+
+    def references_of(self, programs):
+        return [None] * len(programs)
+
+    def check(self, program, ours, _):
+        if "crash" in ours:
+            self.found.append((program, ours["crash"]))
+            print(f"crash\n{dialects.program_text(program)}\n{ours['crash']}", flush=True)
+
+
+class Compared(Run):
+    def __init__(self, options):
+        super().__init__(options)
+        import compare
+        import known_differences
+        import reference
+        self.compare, self.reference, self.table = compare, reference, known_differences
+
+    def references_of(self, programs):
+        return self.reference.run_apart(programs)
+
+    def difference(self, program):
+        (ours,), (theirs,) = self.interpreter.run([program]), self.references_of([program])
+        return None if "crash" in theirs else self.compare.difference(program, ours, theirs)
+
+    def check(self, program, ours, theirs):
+        if "crash" in theirs:
+            self.known["PyTorch ends with a signal"] += 1
+            return
+        for statement, outcome in zip(program["statements"], theirs):
+            self.statements[statement["do"]] += 1
+            self.refused[statement["do"]] += "error" in outcome
+        difference = self.compare.difference(program, ours, theirs)
+        if difference is None:
+            return
+        entry = self.table.known(program, difference)
+        if entry:
+            self.known[entry.reason] += 1
+        elif self.due_to_rounding(program, difference, ours, theirs):
+            self.unclear += 1
+        else:
+            self.report(program, difference)
+
+    def due_to_rounding(self, program, difference, ours, theirs):
+        """Whether PyTorch differs from itself as much if it rounds otherwise."""
+        if not difference.kind.endswith(("values", "presence", "refused", "accepted")):
+            return False
+        (nudged,) = self.reference.run_apart([program], nudge=True)
+        if "crash" in nudged:
+            return False
+        if difference.kind in ("refused", "accepted"):
+            return ("error" in nudged[difference.at]) != ("error" in theirs[difference.at])
+        described = [outcomes[difference.at]["tensors"].get(difference.name)
+                     if "tensors" in outcomes[difference.at] else None
+                     for outcomes in (ours, theirs, nudged)]
+        if difference.kind.startswith("gradient"):
+            described = [d[6] if d and len(d) > 6 else None for d in described]
+        a, b, c = described
+        if a is None or b is None or c is None or a[0] != b[0]:
+            return False
+        return self.compare.distance(a, b) <= 100 * self.compare.distance(b, c)
+
+    def report(self, program, difference):
+        def differs(candidate):
+            found = self.difference(candidate)
+            return (found is not None and found.kind == difference.kind
+                    and found.operation == difference.operation
+                    and not self.table.known(candidate, found))
+
+        import shrink
+        small = shrink.shrunk(program, differs)
+        found = self.difference(small) or difference
+        self.found.append((small, found))
+        print(f"\n=== {found.text()}\n{dialects.program_text(small)}", flush=True)
+
+    def summary(self):
+        for reason, count in self.known.most_common():
+            print(f"known: {count:6} {reason}")
+        if self.options.count >= LONG:
+            for entry in self.table.KNOWN:
+                if not self.known[entry.reason]:
+                    print(f"out of date: {entry.reason}")
+        print(f"{self.unclear} differences that roundings explain")
+
+
+def main():
+    options = arguments()
+    try:
+        run = (Alone if options.alone else Compared)(options)
+    except ImportError as error:
+        print(f"skipped: this Python has no PyTorch ({error}). To run it, see CONTRIBUTING.md.")
+        return SKIPPED
+    start, done = time.time(), 0
+    for programs in run.batches():
+        run.check_batch(programs)
+        done += len(programs)
+        if len(run.found) >= options.most:
+            print(f"stopped after {options.most} differences")
+            break
+    if not options.alone:
+        run.summary()
+    print(f"{done} programs from seed {options.seed} in {time.time() - start:.0f} s: "
+          f"{len(run.found)} differences")
+    return 1 if run.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

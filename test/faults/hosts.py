@@ -1,0 +1,172 @@
+"""Two hosts on this machine: network namespaces, joined by a pair of wires, with a host
+name and an sshd each. Needs root; who may not is told why by reason_against()."""
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+
+import leftovers
+
+
+def reason_against():
+    """Why there can be no hosts here; empty if there can."""
+    for tool in ("ip", "sshd", "ssh", "ssh-keygen", "unshare"):
+        if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+            return f"there is no {tool}"
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    name = f"hvdprobe{secrets.token_hex(2)}"
+    tried = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+    if tried.returncode != 0:
+        return tried.stderr.strip()
+    subprocess.run(["ip", "netns", "delete", name], check=False)
+    return ""
+
+
+def command(*words, check=True):
+    return subprocess.run(words, check=check, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as name:
+            return name.read().strip()
+    except OSError:
+        return ""
+
+
+class Host:
+    def __init__(self, name, address):
+        self.name = name
+        self.address = address
+        self.wire = name
+        self.sshd = None
+
+    def within(self, *words):
+        """The command line that runs `words` on this host."""
+        return ["ip", "netns", "exec", self.name, "unshare", "--uts", "sh", "-c",
+                'hostname "$0" && exec "$@"', self.name, *words]
+
+    def processes(self):
+        """All that run on it but sshd's own, which cannot know of a cut wire."""
+        pids = command("ip", "netns", "pids", self.name, check=False).stdout.split()
+        return [int(pid) for pid in pids if "sshd" not in name_of(pid)]
+
+    def end(self):
+        pids = command("ip", "netns", "pids", self.name, check=False).stdout.split()
+        leftovers.end(map(int, pids))
+        if self.sshd:
+            self.sshd.wait()
+
+
+def ranks_of(host, ranks):
+    """The first host has the larger half of the ranks."""
+    here = (ranks + 1) // 2
+    return list(range(ranks))[:here] if host == 0 else list(range(ranks))[here:]
+
+
+class Hosts:
+    """A pair of hosts, for one job at a time."""
+
+    def __init__(self, folders):
+        # Ten bits of chance in the network's number, too, for others that do the same.
+        token = secrets.token_hex(3)
+        net = f"10.{200 + secrets.randbelow(50)}.{secrets.randbelow(250)}"
+        self.hosts = [Host(f"hvf{token}{i}", f"{net}.{i + 1}") for i in range(2)]
+        self.folders = folders
+        self.folder = tempfile.mkdtemp(prefix="hvd-faults-ssh-", dir="/var/tmp")
+
+    def __enter__(self):
+        try:
+            self.make()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def make(self):
+        for host in self.hosts:
+            command("ip", "netns", "add", host.name)
+        first, second = self.hosts
+        command("ip", "link", "add", first.wire, "netns", first.name, "type", "veth",
+                "peer", "name", second.wire, "netns", second.name)
+        for host in self.hosts:
+            inside = ["ip", "-n", host.name]
+            command(*inside, "address", "add", f"{host.address}/24", "dev", host.wire)
+            command(*inside, "link", "set", "lo", "up")
+            command(*inside, "link", "set", host.wire, "up")
+        self.write_keys()
+        for host in self.hosts:
+            self.start_sshd(host)
+        self.wait_for_login()
+
+    def write_keys(self):
+        for name in ("host", "user"):
+            command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+                    self.path(name))
+        shutil.copy(self.path("user.pub"), self.path("authorized"))
+        with open(self.path("sshd_config"), "w") as file:
+            file.write(f"HostKey {self.path('host')}\n"
+                       f"AuthorizedKeysFile {self.path('authorized')}\n"
+                       "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n"
+                       f"AcceptEnv {leftovers.MARK} TMPDIR PATH LD_LIBRARY_PATH\n"
+                       "MaxStartups 100\n")
+        with open(self.path("ssh_config"), "w") as file:
+            file.write(f"Host *\n  IdentityFile {self.path('user')}\n"
+                       "  IdentitiesOnly yes\n  StrictHostKeyChecking no\n"
+                       "  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n"
+                       f"  SendEnv {leftovers.MARK} TMPDIR PATH LD_LIBRARY_PATH\n")
+
+    def start_sshd(self, host):
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+        sshd = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin")
+        with open(self.path(f"{host.name}.log"), "w") as log:
+            host.sshd = subprocess.Popen(
+                host.within(*self.folders.prefix(), sshd, "-D", "-e", "-f",
+                            self.path("sshd_config"), "-o",
+                            f"ListenAddress={host.address}"),
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+
+    def wait_for_login(self):
+        deadline = time.monotonic() + 20
+        for host in self.hosts:
+            login = ["ssh", "-F", self.path("ssh_config"), host.address, "true"]
+            while True:
+                tried = command(*self.hosts[0].within(*login), check=False)
+                if tried.returncode == 0:
+                    break
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"no ssh between the hosts: {tried.stderr}")
+                time.sleep(0.05)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def environment(self):
+        return {"OMPI_MCA_plm_rsh_agent": f"ssh -F {self.path('ssh_config')}",
+                "HOROVODPP_HEARTBEAT_SECONDS": "1"}
+
+    def options(self, ranks):
+        """Of horovodrun."""
+        here = len(ranks_of(0, ranks))
+        return ["-H", f"{self.hosts[0].address}:{here},"
+                      f"{self.hosts[1].address}:{ranks - here}"]
+
+    def cut(self):
+        command("ip", "-n", self.hosts[1].name, "link", "set", self.hosts[1].wire, "down")
+
+    def processes(self):
+        return [pid for host in self.hosts for pid in host.processes()]
+
+    def remove(self):
+        for host in self.hosts:
+            host.end()
+            command("ip", "netns", "delete", host.name, check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,232 @@
+"""One job under horovodrun: started, watched, and all that is known of it in the end."""
+
+import contextlib
+import json
+import os
+import resource
+import secrets
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+
+import leftovers
+
+# Set when everything shall come to an end: jobs are cut short.
+STOP = threading.Event()
+
+
+@dataclass
+class Programs:
+    horovodrun: str
+    fault_program: str
+    cache: str  # Where the measurements of the machine are kept from job to job.
+
+
+@dataclass
+class Outcome:
+    """What happened, in monotonic seconds."""
+    ranks: int
+    second_host: list = field(default_factory=list)  # Its name and address.
+    events: list = field(default_factory=list)  # As fault_program.cc writes them.
+    rank_ends: dict = field(default_factory=dict)  # By pid; when it was gone.
+    fault_at: float = 0
+    fault_pids: dict = field(default_factory=dict)  # What the injector hit, by name.
+    ended_at: float = 0  # horovodrun.
+    returncode: int | None = None  # None: it had to be killed.
+    stdout: str = ""
+    stderr: str = ""
+    processes: list = field(default_factory=list)  # Left over, described.
+    files: list = field(default_factory=list)
+
+    def of(self, event):
+        """By rank, the first event of this kind."""
+        found = {}
+        for one in self.events:
+            if one["event"] == event:
+                found.setdefault(one["rank"], one)
+        return found
+
+    def last_line(self):
+        lines = self.stderr.strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+class Job:
+    """`folders` are where it may leave files; `hosts`, if any, where it runs."""
+
+    def __init__(self, programs, folders, ranks, options, environment=None, hosts=None,
+                 patience=40):
+        self.outcome = Outcome(ranks)
+        self.mark = secrets.token_hex(8)
+        self.deadline = time.monotonic() + patience
+        self.folders = folders
+        self.hosts = hosts
+        if hosts:
+            other = hosts.hosts[1]
+            self.outcome.second_host = [other.name, other.address]
+        # The job may not see /tmp: the pipe lies beside it.
+        self.pipe_path = os.path.join(self.folders.base, "events")
+        os.mkfifo(self.pipe_path)
+        self.pipe = os.open(self.pipe_path, os.O_RDWR | os.O_NONBLOCK)
+        self.unread = b""
+        self.pidfds = {}
+        self.streams = [tempfile.TemporaryFile("w+", dir=self.folders.base,
+                                               errors="replace") for _ in range(2)]
+        variables = {**os.environ, **self.folders.environment(),
+                     "HOROVODPP_CACHE_DIR": programs.cache, **(environment or {}),
+                     **(hosts.environment() if hosts else {}),
+                     leftovers.MARK: self.mark}
+        command = [*self.folders.prefix(), programs.horovodrun, "-np", str(ranks),
+                   *(hosts.options(ranks) if hosts else ()),
+                   programs.fault_program, self.pipe_path,
+                   *(f"{name}={value}" for name, value in options.items())]
+        # It becomes horovodrun: nothing in between forks.
+        self.process = subprocess.Popen(
+            hosts.hosts[0].within(*command) if hosts else command,
+            stdin=subprocess.DEVNULL, stdout=self.streams[0], stderr=self.streams[1],
+            env=variables, start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+        self.pidfd = os.pidfd_open(self.process.pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end_all()
+        for descriptor in (self.pipe, self.pidfd, *self.pidfds.values()):
+            os.close(descriptor)
+        for stream in self.streams:
+            stream.close()
+
+    def processes(self):
+        pids = set(leftovers.marked(self.mark))
+        return sorted(pids.union(self.hosts.processes() if self.hosts else ()))
+
+    def end_all(self):
+        self.process.kill()
+        leftovers.end(self.processes())
+        self.process.wait()
+
+    def ended(self):
+        return self.outcome.ended_at > 0
+
+    def over(self):
+        return self.ended() or STOP.is_set() or time.monotonic() > self.deadline
+
+    def wait_for(self, event, count):
+        """False if the job ended, or the patience, before so many ranks told it."""
+        while len(self.outcome.of(event)) < count and not self.over():
+            self.look(self.deadline)
+        return len(self.outcome.of(event)) >= count
+
+    def pause(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.over():
+            self.look(end)
+
+    def look(self, until):
+        """Sleeps until something happens, and notes it."""
+        poll = select.poll()
+        poll.register(self.pipe, select.POLLIN)
+        poll.register(self.pidfd, select.POLLIN)
+        by_descriptor = {}
+        for pid, descriptor in self.pidfds.items():
+            if pid not in self.outcome.rank_ends:
+                poll.register(descriptor, select.POLLIN)
+                by_descriptor[descriptor] = pid
+        wait = min(until, self.deadline, time.monotonic() + 1) - time.monotonic()
+        ready = poll.poll(1000 * max(0, wait) + 1)
+        now = time.monotonic()
+        for descriptor, _ in ready:
+            if descriptor == self.pipe:
+                self.read_events()
+            elif descriptor == self.pidfd:
+                self.outcome.ended_at = self.outcome.ended_at or now
+            else:
+                self.outcome.rank_ends[by_descriptor[descriptor]] = now
+
+    def read_events(self):
+        try:
+            self.unread += os.read(self.pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        *lines, self.unread = self.unread.split(b"\n")
+        for line in lines:
+            event = json.loads(line)
+            self.outcome.events.append(event)
+            if event["pid"] not in self.pidfds:
+                try:
+                    self.pidfds[event["pid"]] = os.pidfd_open(event["pid"])
+                except ProcessLookupError:
+                    self.outcome.rank_ends.setdefault(event["pid"], time.monotonic())
+
+    def finish(self, settles_in=1):
+        """Waits for the end of horovodrun; what is there then is left over."""
+        while not self.over():
+            self.look(self.deadline)
+        if self.ended():
+            self.outcome.returncode = self.process.wait()
+        # What is ready by now is looked at without waiting.
+        self.look(0)
+        self.read_events()
+        if self.ended():
+            left = leftovers.still_there(self.processes, settles_in)
+            self.outcome.processes = list(map(leftovers.describe, left))
+            self.outcome.files = self.folders.files()
+        self.end_all()
+        self.outcome.stdout, self.outcome.stderr = map(self.read_stream, self.streams)
+        return self.outcome
+
+    @staticmethod
+    def read_stream(stream):
+        stream.seek(0)
+        return stream.read()
+
+    # Who is who, from a rank upwards.
+
+    def pid_of(self, rank):
+        return self.outcome.of("started")[rank]["pid"]
+
+    def supervisor_of(self, rank):
+        return parent(self.pid_of(rank))
+
+    def agent_of(self, rank):
+        return parent(self.supervisor_of(rank))
+
+    def daemon_of(self, rank):
+        """The orted of its host, or mpirun itself."""
+        return parent(self.agent_of(rank))
+
+    def mpirun(self):
+        return children(self.process.pid)[0]
+
+    def ssh(self):
+        """That to the other host, which mpirun runs through horovodrun."""
+        shells = children(self.mpirun())
+        return next(pid for pid in [*shells, *(pid for shell in shells
+                                               for pid in children(shell))]
+                    if leftovers.describe(pid).split()[2].endswith("ssh"))
+
+    def hit(self, pids, number, name=""):
+        """A signal to processes that are there, and the moment of it."""
+        pids = list(pids)
+        self.outcome.fault_pids[name or signal.Signals(number).name] = pids
+        self.outcome.fault_at = self.outcome.fault_at or time.monotonic()
+        for pid in pids:
+            # The second of two may have ended already, of the first one's end.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat") as fields:
+        return int(fields.read().rpartition(")")[2].split()[1])
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as pids:
+        return list(map(int, pids.read().split()))

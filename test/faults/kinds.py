@@ -1,0 +1,252 @@
+"""The kinds of fault: what is done to a job, and how it has to end."""
+
+import random
+import signal
+from dataclasses import dataclass, field
+
+import hosts
+
+
+@dataclass
+class Expectation:
+    """What the last line and the exit code must say, and who has to be told."""
+    ranks: set = field(default_factory=set)  # Whom the last line has to name one of.
+    codes: set | None = None  # None: any but 0.
+    words: str = ""  # What the last line has to match besides.
+    told: bool = True  # Every survivor has an error that names one of the ranks...
+    if_error: bool = False  # ... or at least none names another.
+    across: bool = False  # Each host's ranks blame the other's; the last line, the second's.
+    host: bool = False  # The last line may name the second host instead of a rank.
+    ends_well: bool = False  # Nothing has happened: exit code 0, no last line.
+    settles_in: float = 1  # Seconds that what is left when horovodrun ends has to end.
+
+
+@dataclass
+class Case:
+    """One job with one fault."""
+    kind: str
+    ranks: int
+    victims: list
+    seed: int
+    options: dict = field(default_factory=dict)  # Of the fault program.
+    environment: dict = field(default_factory=dict)
+    expect: Expectation = field(default_factory=Expectation)
+    inject: object = None  # Called with the running job; None: it does it itself.
+    hosts: int = 1
+
+    def survivors(self):
+        return set(range(self.ranks)) - set(self.victims)
+
+
+@dataclass
+class Kind:
+    name: str
+    share: int  # Of 1,000 faults.
+    make: object  # Called with a Case and its random numbers, which it completes.
+    waits: bool = False  # Most of its time passes in sleep.
+    hosts: int = 1
+    ranks: tuple = (3, 3, 3, 3, 2, 4, 6)
+
+
+def trained(act):
+    """The fault comes from outside, at some moment after all ranks are at work."""
+    def make(case, chance):
+        delay = chance.random() * 0.03
+
+        def inject(job):
+            if job.wait_for("training", case.ranks):
+                job.pause(delay)
+                act(job, case)
+        case.inject = inject
+    return make
+
+
+def signalled(number, many=1):
+    def make(case, chance):
+        case.victims = chance.sample(range(case.ranks), min(many, case.ranks - 1))
+        case.expect = Expectation(set(case.victims), {128 + number},
+                                  words=f"signal {int(number)}")
+        trained(lambda job, case: job.hit(map(job.pid_of, case.victims),
+                                          number))(case, chance)
+    return make
+
+
+def at_group(case, chance):
+    signalled(signal.SIGKILL)(case, chance)
+    trained(lambda job, case: job.hit([-job.pid_of(case.victims[0])],
+                                      signal.SIGKILL))(case, chance)
+
+
+def at_keeper(who):
+    """Its agent or its supervisor dies, and the rank with it."""
+    def make(case, chance):
+        case.expect = Expectation(set(case.victims), None)
+
+        def act(job, case):
+            pids = {"agent": job.agent_of, "supervisor": job.supervisor_of}
+            job.hit([pids[who](case.victims[0])], signal.SIGKILL, who)
+        trained(act)(case, chance)
+    return make
+
+
+def by_itself(fault, codes, number=0, words=""):
+    def make(case, chance):
+        case.options |= {"victims": case.victims[0], "fault": fault, "code": number,
+                         "step": chance.randrange(2, 40)}
+        case.expect = Expectation(set(case.victims), codes, words)
+    return make
+
+
+def short_stall(case):
+    case.environment |= {"HOROVOD_STALL_CHECK_TIME_SECONDS": "0.5",
+                         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "1"}
+
+
+def stuck(case, chance):
+    by_itself("stuck", None)(case, chance)
+    short_stall(case)
+
+
+def stopped(case, chance):
+    case.expect = Expectation(set(case.victims), None)
+    short_stall(case)
+    trained(lambda job, case: job.hit([job.pid_of(case.victims[0])],
+                                      signal.SIGSTOP))(case, chance)
+
+
+def stopped_for_a_while(case, chance):
+    case.options["seconds"] = 1
+    case.expect = Expectation(ends_well=True, told=False)
+    pause = chance.random() * 0.3
+
+    def act(job, case):
+        job.hit([job.pid_of(case.victims[0])], signal.SIGSTOP)
+        job.pause(pause)
+        job.hit([job.pid_of(case.victims[0])], signal.SIGCONT)
+    trained(act)(case, chance)
+
+
+def at_launcher(who, number):
+    """mpirun or horovodrun is ended; nobody survives, and no rank is to blame."""
+    def make(case, chance):
+        case.victims = list(range(case.ranks))
+        killed = who == "horovodrun" and number == signal.SIGKILL
+        if who == "horovodrun":
+            case.expect = Expectation(
+                codes={-number} if killed else {128 + number},
+                words="" if killed else "stopped by", told=False,
+                settles_in=10 if killed else 1)
+        elif number in (signal.SIGINT, signal.SIGHUP):
+            # Those are for horovodrun to judge, and kept from mpirun.
+            case.options["seconds"] = 0.5
+            case.expect = Expectation(told=False, ends_well=True)
+        else:
+            case.expect = Expectation(words="mpirun", told=False)
+
+        def act(job, case):
+            pid = job.process.pid if who == "horovodrun" else job.mpirun()
+            job.hit([pid], number, f"{who} {signal.Signals(number).name}")
+        trained(act)(case, chance)
+    return make
+
+
+def at_terminal(case, chance):
+    """Ctrl-C: everything in the launcher's process group gets it."""
+    at_launcher("horovodrun", signal.SIGINT)(case, chance)
+    trained(lambda job, case: job.hit([-job.process.pid], signal.SIGINT))(case, chance)
+
+
+def during(phase, longest):
+    def make(case, chance):
+        case.options |= {"victims": case.victims[0], "fault": "kill", "when": phase,
+                         "delay_us": chance.randrange(longest)}
+        case.expect = Expectation(set(case.victims), {137}, "signal 9", told=False,
+                                  if_error=True)
+        if phase == "shutdown":
+            case.options["seconds"] = 0.1
+    return make
+
+
+def at_other_host(hit, codes, words=""):
+    """All ranks of the second host are lost by `hit`, called with the job and them."""
+    def make(case, chance):
+        case.victims = hosts.ranks_of(1, case.ranks)
+        case.expect = Expectation(set(case.victims), codes, words, if_error=True,
+                                  host=True, settles_in=5)
+        trained(lambda job, case: hit(job, case.victims))(case, chance)
+    return make
+
+
+def ssh_killed(case, chance):
+    """The job needs it no more: the daemons have connections of their own."""
+    case.victims = []
+    case.options["seconds"] = 1
+    case.expect = Expectation(ends_well=True, told=False)
+    trained(lambda job, case: job.hit([job.ssh()], signal.SIGKILL, "ssh"))(case, chance)
+
+
+def link_cut(case, chance):
+    case.victims = []
+    case.expect = Expectation(set(hosts.ranks_of(1, case.ranks)), across=True, host=True,
+                              settles_in=10)
+
+    def act(job, case):
+        job.hit([], 0, "link")
+        job.hosts.cut()
+    trained(act)(case, chance)
+
+
+HERE = [
+    Kind("SIGKILL", 330, signalled(signal.SIGKILL)),
+    Kind("SIGSEGV", 60, signalled(signal.SIGSEGV)),
+    Kind("two at once", 80, signalled(signal.SIGKILL, 2), ranks=(3, 3, 3, 4, 6)),
+    Kind("its process group", 30, at_group),
+    Kind("abort", 50, by_itself("abort", {134}, words="signal 6")),
+    Kind("throw", 60, by_itself("throw", {134}, words="signal 6")),
+    Kind("exit(0)", 40, by_itself("exit", None)),
+    Kind("exit(3)", 60, by_itself("exit", {3}, 3, "code 3")),
+    Kind("_exit(4)", 40, by_itself("quick_exit", {4}, 4, "code 4")),
+    Kind("stuck", 20, stuck, waits=True),
+    Kind("SIGSTOP", 10, stopped, waits=True),
+    Kind("SIGSTOP, SIGCONT", 20, stopped_for_a_while),
+    Kind("agent SIGKILL", 25, at_keeper("agent")),
+    Kind("supervisor SIGKILL", 25, at_keeper("supervisor")),
+    *(Kind(f"mpirun SIG{name}", 8, at_launcher("mpirun", signal.Signals["SIG" + name]))
+      for name in ("TERM", "INT", "HUP", "KILL")),
+    *(Kind(f"horovodrun SIG{name}", 8,
+           at_launcher("horovodrun", signal.Signals["SIG" + name]))
+      for name in ("TERM", "INT", "HUP", "KILL")),
+    Kind("Ctrl-C", 8, at_terminal),
+    Kind("before init()", 15, during("start", 100_000), waits=True),
+    Kind("during init()", 15, during("init", 400_000), waits=True),
+    Kind("during shutdown()", 30, during("shutdown", 3_000)),
+]
+
+BETWEEN = [Kind(name, share, make, waits=True, hosts=2, ranks=(2, 3, 4))
+           for name, share, make in (
+    ("two hosts: link cut", 6, link_cut),
+    ("two hosts: orted SIGKILL", 8, at_other_host(
+        lambda job, ranks: job.hit([job.daemon_of(ranks[0])], signal.SIGKILL, "orted"),
+        None)),
+    ("two hosts: ssh SIGKILL", 8, ssh_killed),
+    ("two hosts: a host's ranks SIGKILL", 10, at_other_host(
+        lambda job, ranks: job.hit(map(job.pid_of, ranks), signal.SIGKILL), {137},
+        "signal 9")),
+    ("two hosts: SIGKILL", 10, signalled(signal.SIGKILL)),
+    ("two hosts: exit(3)", 8, by_itself("exit", {3}, 3, "code 3")),
+    ("two hosts: horovodrun SIGTERM", 4, at_launcher("horovodrun", signal.SIGTERM)),
+    ("two hosts: horovodrun SIGKILL", 4, at_launcher("horovodrun", signal.SIGKILL)))]
+
+
+def case_of(kind, seed):
+    """The same for the same seed."""
+    chance = random.Random(f"{kind.name} {seed}")
+    ranks = chance.choice(kind.ranks)
+    case = Case(kind.name, ranks, [chance.randrange(ranks)], seed, hosts=kind.hosts)
+    case.options["work"] = chance.choice(("cycle", "cycle", "changing", "single"))
+    case.options["survivors"] = chance.choice(
+        ("return", "return", "return", "throw", "quick_exit"))
+    if kind.hosts == 1 and ranks % 2 == 0 and chance.random() < 0.25:
+        case.environment["HOROVODPP_RANKS_PER_NODE"] = str(ranks // 2)
+    kind.make(case, chance)
+    return case

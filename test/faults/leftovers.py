@@ -1,0 +1,126 @@
+"""What a job leaves behind: processes that carry its mark, files in its folders.
+
+Every process of a job inherits the environment variable MARK with a value of the job's
+own, so its processes are known wherever they hang in the tree, and no others are.
+Where the system permits it, a job has a /dev/shm and a /tmp of its own: whatever is in
+them after it was left by it. Elsewhere new files in /dev/shm count if no process has
+them mapped, and those in the job's TMPDIR."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+MARK = "HVD_FAULT_MARK"
+
+# Binds the folders named by the first two arguments over /dev/shm and /tmp.
+PRIVATELY = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             'mount --bind "$0" /dev/shm && mount --bind "$1" /tmp && shift && exec "$@"']
+
+
+def marked(mark):
+    """The ids of the processes of the job of this mark, without the zombies."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as variables:
+                if wanted in variables.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            pass  # Gone meanwhile, or not ours to see.
+    return found
+
+
+def describe(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as words:
+            line = words.read().replace(b"\0", b" ").decode(errors="replace").strip()
+        return f"pid {pid}: {line[:160]}"
+    except OSError:
+        return f"pid {pid}"
+
+
+def end(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def can_hide_folders():
+    with Folders(private=True) as folders:
+        probe = subprocess.run([*folders.prefix(), "true"], capture_output=True)
+    return probe.returncode == 0
+
+
+def mapped_files():
+    names = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/maps") as lines:
+                names.update(re.findall(r"/dev/shm/(\S+)", lines.read()))
+        except OSError:
+            pass
+    return names
+
+
+class Folders:
+    """The places a job may leave files in; removed at the end with all that is there."""
+
+    def __init__(self, private):
+        self.private = private
+        # Not under /tmp, which the job may not see.
+        self.base = tempfile.mkdtemp(prefix="hvd-faults-", dir="/var/tmp")
+        self.temporary = os.path.join(self.base, "tmp")
+        os.mkdir(self.temporary)
+        self.shared = None
+        if private:
+            self.shared = tempfile.mkdtemp(prefix="hvd-faults-", dir="/dev/shm")
+        self.before = set(os.listdir("/dev/shm"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def prefix(self):
+        """What the job's command line begins with."""
+        return [*PRIVATELY, self.shared, self.temporary] if self.private else []
+
+    def environment(self):
+        return {} if self.private else {"TMPDIR": self.temporary}
+
+    def files(self):
+        found = [os.path.join("/tmp", os.path.relpath(os.path.join(folder, name),
+                                                      self.temporary))
+                 for folder, _, names in os.walk(self.temporary) for name in names]
+        # A folder alone is a leftover, too, but for the one that Open MPI keeps for all.
+        found += [f"/tmp/{name}/" for name in os.listdir(self.temporary)
+                  if os.path.isdir(os.path.join(self.temporary, name))
+                  and os.listdir(os.path.join(self.temporary, name))]
+        if self.private:
+            found += [f"/dev/shm/{name}" for name in os.listdir(self.shared)]
+        else:
+            new = set(os.listdir("/dev/shm")) - self.before
+            found += [f"/dev/shm/{name}" for name in new - mapped_files()
+                      if not name.startswith("hvd-faults-")]
+        return sorted(found)
+
+    def remove(self):
+        shutil.rmtree(self.base, ignore_errors=True)
+        if self.shared:
+            shutil.rmtree(self.shared, ignore_errors=True)
+
+
+def still_there(processes, patience):
+    """What processes() still finds after a moment: what is ending has time to."""
+    deadline = time.monotonic() + patience
+    while (pids := processes()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return pids

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Does faults to jobs under horovodrun and tells what became of them.
+
+  run.py --kills 1000         all kinds, and the table of docs/testing.md
+  run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats what was seen
+  run.py --reform 100         jobs of a minute whose survivors go on, 100 losses in all
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+
+import hosts
+import job
+import judge
+import kinds
+import leftovers
+import reform
+import table
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def programs_in(build):
+    return job.Programs(
+        os.environ.get("HOROVODRUN", f"{build}/horovodrun/horovodrun"),
+        os.environ.get("FAULT_PROGRAM", f"{build}/test/faults/fault_program"),
+        os.environ.get("HOROVODPP_CACHE_DIR", f"{build}/cache"))
+
+
+def run_case(case, programs, private, follows_within):
+    with contextlib.ExitStack() as stack:
+        folders = stack.enter_context(leftovers.Folders(private))
+        pair = stack.enter_context(hosts.Hosts(folders)) if case.hosts == 2 else None
+        running = stack.enter_context(
+            job.Job(programs, folders, case.ranks, case.options, case.environment, pair))
+        if case.inject:
+            case.inject(running)
+        outcome = running.finish(case.expect.settles_in)
+    return case, outcome, judge.judge(case, outcome, follows_within)
+
+
+def plan(all_kinds, kills, seed):
+    """Each kind by its share, and at least once; what waits goes first."""
+    total = sum(kind.share for kind in all_kinds)
+    cases = []
+    for kind in all_kinds:
+        count = max(1, round(kills * kind.share / total))
+        cases += [(kind, kinds.case_of(kind, seed + i)) for i in range(count)]
+    return cases
+
+
+def show(case, outcome, judgement):
+    lines = [f"--- {case.kind}, {case.ranks} ranks, victims {case.victims}, "
+             f"--kind '{case.kind}' --seed {case.seed} {case.options} {case.environment}"]
+    lines += [f"    {fault}" for fault in judgement.faults()]
+    began = judge.fault_time(case, outcome) or 0
+    for event in outcome.events:
+        lines.append(f"    {event['ns'] / 1e9 - began:8.3f} rank {event['rank']} "
+                     f"pid {event['pid']} {event['event']} {event['text']}")
+    for pid, when in outcome.rank_ends.items():
+        lines.append(f"    {when - began:8.3f} pid {pid} ended")
+    lines.append(f"    {outcome.ended_at - began:8.3f} horovodrun ended with "
+                 f"{outcome.returncode}; hit {outcome.fault_pids}")
+    lines += [f"    | {line}" for line in outcome.stderr.splitlines()[-12:]]
+    print("\n".join(lines), flush=True)
+
+
+def in_parallel(work, queues, at_a_time):
+    """What work() returns for each, in the order of their ends; each of the queues is
+    worked off by as many threads."""
+    pools = [concurrent.futures.ThreadPoolExecutor(at_a_time) for _ in queues]
+    futures = [pool.submit(work, item) for pool, queue in zip(pools, queues)
+               for item in queue]
+    try:
+        for future in concurrent.futures.as_completed(futures):
+            yield future.result()
+    except BaseException:
+        # What clears up is not to be interrupted by a second one.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        job.STOP.set()
+        raise
+    finally:
+        for pool in pools:
+            pool.shutdown(cancel_futures=True)
+
+
+def do_faults(arguments, programs, private):
+    against = hosts.reason_against()
+    if against:
+        print(f"no faults between hosts: {against}")
+    every = kinds.HERE + ([] if against else kinds.BETWEEN)
+    chosen = [kind for kind in every if not arguments.kind or kind.name in arguments.kind]
+    cases = plan(chosen, arguments.kills, arguments.seed)
+    results = []
+    for case, outcome, judgement in in_parallel(
+            lambda case: run_case(case, programs, private, arguments.late),
+            [[case for kind, case in cases if kind.waits],
+             [case for kind, case in cases if not kind.waits]],
+            arguments.jobs):
+        if judgement.faults():
+            show(case, outcome, judgement)
+        results.append((case, judgement))
+    text = table.table([kind.name for kind in chosen], results)
+    print(text)
+    if arguments.docs:
+        table.write(arguments.docs, text)
+    return sum(bool(judgement.faults()) for _, judgement in results)
+
+
+def do_reform(arguments, programs, private):
+    jobs = -(-arguments.reform // reform.LOSSES)
+    losses = -(-arguments.reform // jobs)
+    rounds = list(in_parallel(
+        lambda seed: reform.run_job(programs, private, arguments.seconds, losses, seed),
+        [range(arguments.seed, arguments.seed + jobs)], arguments.jobs))
+    for one in rounds:
+        if one.faults:
+            print(f"--- job of seed {one.seed}", *one.faults,
+                  *one.stderr.splitlines()[-8:], sep="\n    ", flush=True)
+    took = [time for one in rounds for time in one.took]
+    bad = sum(bool(one.faults) for one in rounds)
+    print(f"{len(took)} losses in {jobs} jobs of {arguments.seconds:g} s: {jobs - bad} jobs "
+          f"without fault; re-formed after {table.milliseconds(table.at(0.5, took))} "
+          f"(median), {table.milliseconds(table.at(1, took))} (longest)")
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--reform", type=int, default=0, metavar="LOSSES")
+    parser.add_argument("--seconds", type=float, default=60, help="of a job of --reform")
+    parser.add_argument("--kind", action="append", help="of fault; may be repeated")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--build", default=f"{ROOT}/build/dev")
+    parser.add_argument("--jobs", type=int, default=3, help="at a time")
+    parser.add_argument("--late", type=float, default=1,
+                        help="seconds horovodrun may take after the last rank")
+    parser.add_argument("--docs", help="the document with the table; "
+                        "docs/testing.md for all kinds and 1,000 faults")
+    arguments = parser.parse_args()
+    if arguments.kills >= 1000 and not arguments.kind and not arguments.docs:
+        arguments.docs = f"{ROOT}/docs/testing.md"
+    # An end from outside is an end as any other: everything is cleared up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    programs = programs_in(arguments.build)
+    private = leftovers.can_hide_folders()
+    print(f"--seed {arguments.seed}", flush=True)
+    began = time.monotonic()
+    bad = do_faults(arguments, programs, private) if arguments.kills else 0
+    bad += do_reform(arguments, programs, private) if arguments.reform else 0
+    print(f"{time.monotonic() - began:.1f} s")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
