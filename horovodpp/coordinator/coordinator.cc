@@ -49,12 +49,10 @@ struct Coordinator::Ruling {
                    .hold_back = options.hold_back,
                    .steps_before_schedule = options.steps_before_schedule},
                   sets),
-        inquirer(options.stall_warning, options.stall_shutdown),
-        describe(options.describe) {}
+        inquirer(options.stall_warning, options.stall_shutdown) {}
 
   Registrar registrar;
   Inquirer inquirer;
-  const std::function<std::string(int)> describe;
   bool has_said_closed = false;
 };
 
@@ -69,12 +67,16 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
       node_(tree_.node_of(options.rank)),
       board_(board),
       clock_(clock),
+      describe_(options.describe),
+      remark_(options.remark),
       negotiator_({.rank = options.rank,
                    .tree = options.tree,
                    .stall_warning = options.stall_warning,
                    .stall_shutdown = options.stall_shutdown,
                    .describe = options.describe},
-                  first_sets(options), board) {
+                  first_sets(options), board),
+      silence_(tree_, options.rank, options.stall_warning,
+               options.stall_shutdown) {
   if (is_leader()) {
     leading_ = std::make_unique<Leading>(options, node_, first_sets(options));
   }
@@ -180,18 +182,34 @@ absl::Status Coordinator::announce() {
 absl::Status Coordinator::report(const Inspected& found) {
   const auto finding = ruling_->inquirer.answered(found);
   if (!finding) return absl::OkStatus();
-  const auto describe = [this](int rank) {
-    return ruling_->describe ? ruling_->describe(rank)
-                             : absl::StrCat("rank ", rank);
-  };
-  const std::string text =
-      stall_text(finding->key, finding->waited_ms, found, describe);
-  if (finding->is_fatal) {
+  return conclude(
+      stall_text(finding->key, finding->waited_ms, found,
+                 [this](int rank) { return described(rank); }),
+      finding->is_fatal);
+}
+
+// Whether those who would inquire are there.
+absl::Status Coordinator::listen(Clock::TimePoint now) {
+  const auto finding = silence_.take(now);
+  if (!finding) return absl::OkStatus();
+  const bool is_here = tree_.node_of(finding->rank) == node_;
+  const std::string remark =
+      is_here && remark_ ? remark_(finding->rank) : std::string();
+  return conclude(silence_text(*finding, described(finding->rank), remark),
+                  finding->is_fatal);
+}
+
+absl::Status Coordinator::conclude(const std::string& text, bool is_fatal) {
+  if (is_fatal) {
     return absl::AbortedError(
         absl::StrCat("the job has stalled, and is given up: ", text));
   }
   warnings_.push_back(text);
   return absl::OkStatus();
+}
+
+std::string Coordinator::described(int rank) const {
+  return describe_ ? describe_(rank) : absl::StrCat("rank ", rank);
 }
 
 absl::Status Coordinator::from_above(Message message) {
@@ -235,6 +253,7 @@ absl::Status Coordinator::take(Message message) {
 
 absl::Status Coordinator::answer(const Inspect& question) {
   const Clock::TimePoint now = clock_.now();
+  silence_.heard(now);
   const Inspected mine =
       answer_of(question.query, negotiator_.state(question.key, now),
                 negotiator_.is_member(question.key.process_set));
@@ -276,12 +295,16 @@ absl::Status Coordinator::step() {
   const Clock::TimePoint now = clock_.now();
   negotiator_.look(now);
   for (Message& message : negotiator_.take_messages()) {
+    if (const auto* stalled = std::get_if<Stalled>(&message)) {
+      silence_.said(*stalled, now);
+    }
     if (is_leader()) {
       HVD_RETURN_IF_ERROR(from_below(rank_, std::move(message)));
     } else {
       send(tree_.leader_of(node_), message);
     }
   }
+  HVD_RETURN_IF_ERROR(listen(now));
   if (negotiator_.take_leader_is_wanted()) bells_.leader = true;
   if (!is_leader()) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(collect());
@@ -336,6 +359,7 @@ std::optional<Clock::TimePoint> Coordinator::due() const {
   const auto at_most = [&due](std::optional<Clock::TimePoint> other) {
     if (other && (!due || *other < *due)) due = other;
   };
+  at_most(silence_.due());
   if (is_leader()) at_most(leading_->inquiry.due());
   if (is_root()) at_most(ruling_->registrar.held_until());
   return due;

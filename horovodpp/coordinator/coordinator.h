@@ -30,6 +30,7 @@
 #include "horovodpp/coordinator/negotiator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/silence.h"
 #include "horovodpp/coordinator/tree.h"
 #include "horovodpp/core/clock.h"
 
@@ -158,6 +159,9 @@ class Coordinator {
   absl::Status announce();
   absl::Status answer(const Inspect& question);
   absl::Status report(const Inspected& found);
+  absl::Status listen(Clock::TimePoint now);
+  absl::Status conclude(const std::string& text, bool is_fatal);
+  std::string described(int rank) const;
   absl::Status schedule(std::vector<Record> records);
   absl::Status collect();
   absl::Status rule(Clock::TimePoint now);
@@ -173,7 +177,10 @@ class Coordinator {
   const int node_;
   NodeBoard& board_;
   const Clock& clock_;
+  const std::function<std::string(int)> describe_;
+  const std::function<std::string(int)> remark_;
   Negotiator negotiator_;
+  Silence silence_;
   std::unique_ptr<Leading> leading_;  // A leader's.
   std::unique_ptr<Ruling> ruling_;    // The root's.
 

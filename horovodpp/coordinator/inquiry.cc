@@ -46,7 +46,7 @@ std::string state_text(const RankState& state, std::uint64_t most,
                        const std::function<std::string(int)>& describe) {
   std::string text = describe(state.rank);
   if (!state.answers) {
-    absl::StrAppend(&text, ", which does not answer");
+    absl::StrAppend(&text, ", which ", kDoesNotAnswer);
     if (!state.remark.empty()) absl::StrAppend(&text, ": ", state.remark);
     return text;
   }

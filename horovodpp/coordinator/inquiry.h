@@ -21,6 +21,9 @@
 
 namespace hvd::coordinator {
 
+// Said of a rank that is there as far as anybody knows, but silent.
+inline constexpr char kDoesNotAnswer[] = "does not answer";
+
 // What one rank says when asked about a name that concerns it or not.
 Inspected answer_of(std::uint32_t query, const RankState& state,
                     bool is_concerned);

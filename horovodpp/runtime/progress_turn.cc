@@ -5,6 +5,7 @@
 
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
+#include "horovodpp/runtime/suspects.h"
 
 namespace hvd::runtime {
 namespace {
@@ -94,9 +95,7 @@ absl::Status Progress::beat() {
     HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
   }
   for (const int rank : beats_->lost(now)) {
-    parts_.health.peer_lost(rank,
-                            "and its node have not been heard of for too long; "
-                            "the host may be down or cut off");
+    parts_.health.peer_lost(rank, kNodeIsSilent);
   }
   return absl::OkStatus();
 }

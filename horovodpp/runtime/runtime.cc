@@ -9,6 +9,7 @@
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
 #include "horovodpp/runtime/survivors.h"
+#include "horovodpp/runtime/suspects.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
@@ -59,7 +60,9 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
-                       survivors_->reform(job_));
+                       survivors_->reform(
+                           job_, runtime::suspects_in(job_->status().message(),
+                                                      job_->topology())));
   door_.shut();
   return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
 }

@@ -233,8 +233,10 @@ TEST(ReformOfTheLiving, ManyEpochsMayFollowEachOther) {
 
 TEST(ReformOfTheLiving, TheLogNamesTheProcessSetsThatAreGone) {
   ::testing::internal::CaptureStderr();
-  run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
-    ASSERT_TRUE(job.add_process_set_async({0, 2}).wait().ok());
+  std::barrier all_know(3);
+  run_world({.size = 3}, [&](Runtime& job, transport::LoopbackWorld&) {
+    EXPECT_TRUE(job.add_process_set_async({0, 2}).wait().ok());
+    all_know.arrive_and_wait();
     if (job.topology().rank() == 1) job.abort("is tired");
     job.barrier_async().wait().IgnoreError();
     auto next = job.reform();
@@ -272,6 +274,29 @@ TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
       EXPECT_FALSE(next.ok());
       return;
     }
+    gone_on.count_down();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ((*next)->topology().size(), 3);
+    EXPECT_EQ((*next)->barrier_async().wait(), absl::OkStatus());
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+}
+
+// As after a stall that a stopped rank has caused.
+TEST(ReformOfTheLiving, WhoDidNotAnswerIsNotWaitedFor) {
+  WorldOptions options{.size = 4};
+  options.config.start_timeout = std::chrono::hours(1);
+  std::latch gone_on(3);
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    if (rank == 1) {
+      job.abort("'x' has waited for 600 s, not so " +
+                job.topology().describe(2) +
+                ", which does not answer: it is stopped");
+    }
+    job.barrier_async().wait().IgnoreError();
+    if (rank == 2) return gone_on.wait();
+    auto next = job.reform();
     gone_on.count_down();
     ASSERT_EQ(next.status(), absl::OkStatus());
     EXPECT_EQ((*next)->topology().size(), 3);

@@ -1,0 +1,82 @@
+#include "horovodpp/coordinator/silence.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/inquiry.h"
+
+namespace hvd::coordinator {
+namespace {
+
+// Generous: no work keeps a rank's loop from its mail for so long.
+constexpr Clock::Duration kPatience = std::chrono::seconds(5);
+constexpr Clock::Duration kPatiencePerLevel = std::chrono::milliseconds(500);
+
+// A look that comes later than this means that this rank did not run itself.
+constexpr Clock::Duration kLate = std::chrono::seconds(1);
+
+}  // namespace
+
+Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
+                 Clock::Duration shutdown)
+    : interval_(interval), shutdown_(shutdown) {
+  int node = tree.node_of(rank);
+  int level = 0;
+  if (tree.leader_of(node) != rank) {
+    above_ = tree.leader_of(node);
+    ++level;
+  } else if (tree.parent(node) != Tree::kNone) {
+    above_ = tree.leader_of(tree.parent(node));
+  }
+  for (; tree.parent(node) != Tree::kNone; node = tree.parent(node)) ++level;
+  patience_ = kPatience + level * kPatiencePerLevel;
+}
+
+void Silence::said(const Stalled& message, Clock::TimePoint now) {
+  if (above_ == Tree::kNone) return;
+  const bool is_fatal =
+      shutdown_.count() > 0 &&
+      std::chrono::milliseconds(message.waited_ms) >= shutdown_;
+  // Of one name the root asks no more often than this, unless it is to end the job.
+  const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
+  if (heard_at_ && now - *heard_at_ < recent) return;
+  if (open_ && open_->is_fatal >= is_fatal) return;
+  open_ = {.rank = above_,
+           .key = message.key,
+           .waited_ms = message.waited_ms,
+           .is_fatal = is_fatal};
+  since_ = now;
+}
+
+void Silence::heard(Clock::TimePoint now) {
+  heard_at_ = now;
+  open_.reset();
+}
+
+std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
+  const auto due = this->due();
+  if (!due || now < *due) return std::nullopt;
+  if (now - *due > kLate) {
+    since_ = now;
+    return std::nullopt;
+  }
+  return std::exchange(open_, std::nullopt);
+}
+
+std::optional<Clock::TimePoint> Silence::due() const {
+  if (!open_) return std::nullopt;
+  return since_ + patience_;
+}
+
+std::string silence_text(const Silence::Finding& finding,
+                         const std::string& described,
+                         const std::string& remark) {
+  return absl::StrCat(finding.key.to_string(), " has waited for ",
+                      (finding.waited_ms + 500) / 1000, " s, and ", described,
+                      ", which would find out why, ", kDoesNotAnswer,
+                      remark.empty() ? "" : ": ", remark);
+}
+
+}  // namespace hvd::coordinator

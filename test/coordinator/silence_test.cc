@@ -1,0 +1,145 @@
+#include "horovodpp/coordinator/silence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/coordinator/cluster.h"
+
+namespace hvd::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr Clock::TimePoint kStart = Clock::TimePoint() + std::chrono::hours(1);
+
+Stalled waited(std::uint32_t s) { return {{0, "grads"}, s * 1000, false}; }
+
+Silence of(const Tree& tree, int rank) {
+  return {tree, rank, seconds(60), seconds(600)};
+}
+
+TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
+  const Tree tree({{0, 1}});
+  Silence silence = of(tree, 1);
+  EXPECT_EQ(silence.due(), std::nullopt);
+  silence.said(waited(60), kStart);
+  const auto due = silence.due();
+  ASSERT_TRUE(due.has_value());
+  EXPECT_FALSE(silence.take(*due - milliseconds(1)).has_value());
+  const auto finding = silence.take(*due);
+  ASSERT_TRUE(finding.has_value());
+  EXPECT_EQ(finding->rank, 0);
+  EXPECT_EQ(finding->key.name, "grads");
+  EXPECT_FALSE(finding->is_fatal);
+  EXPECT_FALSE(silence.take(*due).has_value());
+}
+
+TEST(Silence, OfALeaderItIsTheLeaderAbove) {
+  const Tree tree({{0, 1}, {2, 3}});
+  Silence silence = of(tree, 2);
+  silence.said(waited(600), kStart);
+  const auto finding = silence.take(silence.due().value());
+  ASSERT_TRUE(finding.has_value());
+  EXPECT_EQ(finding->rank, 0);
+  EXPECT_TRUE(finding->is_fatal);
+}
+
+TEST(Silence, TheRootHasNobodyAbove) {
+  const Tree tree({{0, 1}, {2, 3}});
+  Silence silence = of(tree, 0);
+  silence.said(waited(600), kStart);
+  EXPECT_EQ(silence.due(), std::nullopt);
+}
+
+TEST(Silence, WhoIsCloserToTheRootLosesPatienceFirst) {
+  const Tree tree({{0, 1}, {2, 3}});
+  Silence leader = of(tree, 2), member = of(tree, 3);
+  leader.said(waited(600), kStart);
+  member.said(waited(600), kStart);
+  EXPECT_LT(leader.due(), member.due());
+}
+
+TEST(Silence, AnyQuestionIsAnAnswer) {
+  const Tree tree({{0, 1}});
+  Silence silence = of(tree, 1);
+  silence.said(waited(600), kStart);
+  silence.heard(kStart + seconds(4));
+  EXPECT_EQ(silence.due(), std::nullopt);
+  // The root does not ask of each name anew.
+  silence.said(waited(61), kStart + seconds(30));
+  EXPECT_EQ(silence.due(), std::nullopt);
+  silence.said(waited(61), kStart + seconds(60));
+  EXPECT_TRUE(silence.due().has_value());
+}
+
+TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
+  const Tree tree({{0, 1}});
+  Silence silence = of(tree, 1);
+  silence.said(waited(599), kStart);
+  silence.said(waited(600), kStart + seconds(1));
+  EXPECT_GT(silence.due(), kStart + seconds(6) - milliseconds(1));
+  silence.said(waited(601), kStart + seconds(2));
+  const auto finding = silence.take(silence.due().value());
+  ASSERT_TRUE(finding.has_value());
+  EXPECT_EQ(finding->waited_ms, 600000u);
+  EXPECT_TRUE(finding->is_fatal);
+}
+
+TEST(Silence, ARankThatDidNotRunItselfBeginsAnew) {
+  const Tree tree({{0, 1}});
+  Silence silence = of(tree, 1);
+  silence.said(waited(600), kStart);
+  EXPECT_FALSE(silence.take(kStart + seconds(30)).has_value());
+  EXPECT_GT(silence.due(), kStart + seconds(30));
+}
+
+TEST(SilenceText, SaysWhoIsSilentAndWhatWaits) {
+  const Silence::Finding finding = {
+      .rank = 0, .key = {0, "grads"}, .waited_ms = 600400};
+  EXPECT_EQ(silence_text(finding, "rank 0 (host a, pid 7)", ""),
+            "'grads' has waited for 600 s, and rank 0 (host a, pid 7), which "
+            "would find out why, does not answer");
+  EXPECT_THAT(silence_text(finding, "rank 0", "it is stopped"),
+              HasSubstr("does not answer: it is stopped"));
+}
+
+// What happens when rank 0 is stopped: nobody is left who looks for stalls.
+TEST(Silence, RanksGiveUpAJobWhoseRootDoesNotAnswer) {
+  Cluster cluster({.size = 3,
+                   .stall_warning = seconds(60),
+                   .stall_shutdown = seconds(600)});
+  cluster.submit(1, allreduce_of("grads"));
+  cluster.submit(2, allreduce_of("grads"));
+  Coordinator& rank_1 = *cluster[1].coordinator;
+  absl::Status status;
+  bool warned = false;
+  for (int looks = 0; status.ok() && looks < 100; ++looks) {
+    ASSERT_TRUE(rank_1.due().has_value());
+    cluster.clock.advance(*rank_1.due() - cluster.clock.now());
+    status = rank_1.step();
+    for (const std::string& warning : rank_1.take_warnings()) {
+      EXPECT_THAT(warning, HasSubstr("and rank 0, which would find out why"));
+      warned = true;
+    }
+  }
+  EXPECT_TRUE(warned);
+  EXPECT_TRUE(absl::IsAborted(status));
+  EXPECT_THAT(status.message(),
+              HasSubstr("the job has stalled, and is given up: 'grads' has "
+                        "waited for 600 s, and rank 0"));
+}
+
+TEST(Silence, ARootThatIsThereIsNotAccused) {
+  Cluster cluster({.size = 3, .stall_warning = seconds(60)});
+  cluster.submit(1, allreduce_of("grads"));
+  for (int s = 0; s < 600; ++s) {
+    cluster.clock.advance(seconds(1));
+    cluster.settle();
+    EXPECT_THAT(cluster[1].coordinator->take_warnings(), ::testing::IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace hvd::coordinator
