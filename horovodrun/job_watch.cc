@@ -48,6 +48,14 @@ void JobWatch::end_by(Clock::TimePoint time) {
   if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
 }
 
+// mpirun has nothing to wait for any more.
+void JobWatch::all_ended(Clock::TimePoint now) {
+  end_by(now + kFarewell);
+  if (stage_ == Stage::kTerminating) {
+    end_by_ = std::min(end_by_, now + kLastTermination);
+  }
+}
+
 void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
   if (report.kind == Kind::kHostLost) return host_lost(report, now);
   if (static_cast<std::size_t>(report.rank) >= record_.ranks.size()) return;
@@ -68,7 +76,7 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
         rank.ended = report;
         rank.ended_at = now;
       }
-      if (all_have_ended()) end_by(now + kFarewell);
+      if (all_have_ended()) all_ended(now);
   }
   look(now);
 }
@@ -120,7 +128,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   }
   // mpirun starts no rank before it has reached every host.
   if (any_failure() && !any_started) end_by(now);
-  if (all_have_ended()) end_by(now + kFarewell);
+  if (all_have_ended()) all_ended(now);
   look(now);
 }
 

@@ -85,6 +85,7 @@ class JobWatch {
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
   bool cannot_begin() const;
   void end_by(Clock::TimePoint time);
+  void all_ended(Clock::TimePoint now);
   void look(Clock::TimePoint now);
   std::optional<Clock::TimePoint> end_of_grace() const;
 

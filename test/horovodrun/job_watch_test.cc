@@ -197,6 +197,15 @@ TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterItsLastRank) {
   EXPECT_EQ(verdict_after_mpirun(kKilledStatus).exit_code, 0);
 }
 
+TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterTheRanksItWasToEnd) {
+  report(Kind::kKilled, 1, SIGKILL);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  report(Kind::kExited, 0, 5);
+  report(Kind::kExited, 2, 5);
+  EXPECT_EQ(after(JobWatch::kLastTermination - 1ms), Action::kWait);
+  EXPECT_EQ(after(1ms), Action::kKill);
+}
+
 TEST_F(JobWatchTest, BlamesTheUsersSignalAndNotTheRanksThatFollowIt) {
   start_all();
   watch_.signal_arrived(SIGINT, now_);
