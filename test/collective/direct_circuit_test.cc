@@ -69,7 +69,7 @@ TEST(DirectCircuit, BringsEachRankNoMoreThanItNeeds) {
           const Range& mine = needs[static_cast<std::size_t>(seat.position)];
           std::vector<Piece> pieces;
           for (const Range& need : needs) {
-            pieces.push_back({&input[static_cast<std::size_t>(need.begin)],
+            pieces.push_back({input.data() + need.begin,
                               &need == &mine ? output.data() : nullptr,
                               need.count});
           }
