@@ -10,7 +10,7 @@ JOBS ?= $(shell awk -v cores=$$(nproc) '/^MemAvailable/ \
   END { print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 RANKS ?= 2
 
-BUILDS := dev asan
+BUILDS := dev asan tsan
 RELEASE := build/release
 
 .DEFAULT_GOAL := help
@@ -25,7 +25,7 @@ demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 	@$(call build,release)
 	$(RELEASE)/horovodrun/horovodrun -np $(RANKS) $(RELEASE)/examples/cpp/fashion_mnist $(ARGS)
 
-test:  ## Build and run every test, also without MPI and under the address sanitizer
+test:  ## Build and run every test, also without MPI and under sanitizers
 	@scripts/install_dependencies.sh test
 	@$(foreach preset,$(BUILDS),$(call build,$(preset)) &&) true
 	@mkdir -p build/all && echo 'subdirs($(BUILDS:%=../%))' > build/all/CTestTestfile.cmake

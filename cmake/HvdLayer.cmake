@@ -6,6 +6,9 @@
 # is among BACKENDS; where it is not, no_<mechanism>.cc stands in for it.
 define_property(GLOBAL PROPERTY HVD_LAYERS BRIEF_DOCS "Names of all layers")
 set(HVD_MECHANISMS mpi nccl cuda dnnl)
+# Where there are fuzzers (test/fuzz), these are compiled so that they can see which way
+# the code goes.
+set(HVD_FUZZED_LAYERS core coordinator nn)
 
 function(hvd_layer name)
   cmake_parse_arguments(LAYER "" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})
@@ -24,6 +27,10 @@ function(hvd_layer name)
       absl::status absl::statusor absl::strings absl::str_format
       absl::flat_hash_map absl::flat_hash_set absl::core_headers
       Threads::Threads ${LAYER_USES})
+    if(HVD_FUZZERS AND name IN_LIST HVD_FUZZED_LAYERS)
+      target_compile_options(hvd_${name} PRIVATE
+        -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
+    endif()
     hvd_precompile(hvd_${name} library)
     set_property(GLOBAL APPEND PROPERTY HVD_LAYERS ${name})
   endif()

@@ -9,11 +9,6 @@
 namespace hvd::simulation {
 namespace {
 
-// Under a sanitizer, where a program takes longer, it is a smaller share.
-std::uint64_t share_of(std::uint64_t count) {
-  return count * HVD_SIMULATION_PERCENT / 100;
-}
-
 Statistics run_all(const SweepOptions& options) {
   const SweepResult result = sweep(options);
   for (const Failed& failed : result.failures) {
@@ -33,29 +28,29 @@ class RandomPrograms : public testing::TestWithParam<int> {
 
 TEST_P(RandomPrograms, OfTwoRanksEndAsTheyHaveTo) {
   run_all({.first_seed = first_seed(1),
-           .count = share_of(400),
+           .count = 400,
            .limits = {.max_ranks = 2, .max_phases = 4, .max_names = 3}});
 }
 
 TEST_P(RandomPrograms, OfUpToEightRanksEndAsTheyHaveTo) {
-  run_all({.first_seed = first_seed(2), .count = share_of(1600)});
+  run_all({.first_seed = first_seed(2), .count = 1600});
 }
 
 TEST_P(RandomPrograms, OfUpToSixteenRanksEndAsTheyHaveTo) {
   run_all({.first_seed = first_seed(3),
-           .count = share_of(100),
+           .count = 100,
            .limits = {.min_ranks = 9, .max_ranks = 16}});
 }
 
 TEST_P(RandomPrograms, OfUpToSixtyFourRanksEndAsTheyHaveTo) {
   run_all({.first_seed = first_seed(4),
-           .count = share_of(20),
+           .count = 20,
            .limits = {.min_ranks = 17, .max_ranks = 64, .max_phases = 4}});
 }
 
 TEST_P(RandomPrograms, EndWhenARankDies) {
   run_all({.first_seed = first_seed(5),
-           .count = share_of(150),
+           .count = 150,
            .limits = {.min_ranks = 2,
                       .max_ranks = 12,
                       .early_leaves = 0,
@@ -65,13 +60,13 @@ TEST_P(RandomPrograms, EndWhenARankDies) {
 
 TEST_P(RandomPrograms, EndWhenARankLeavesBeforeTheOthers) {
   run_all({.first_seed = first_seed(6),
-           .count = share_of(150),
+           .count = 150,
            .limits = {.min_ranks = 2, .early_leaves = 100, .stalls = 0}});
 }
 
 TEST_P(RandomPrograms, AreGivenUpWhenARankStalls) {
   run_all({.first_seed = first_seed(7),
-           .count = share_of(100),
+           .count = 100,
            .limits = {.min_ranks = 2, .stalls = 100}});
 }
 
