@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <string>
 
 namespace hvd::launcher {
 namespace {
@@ -34,11 +36,6 @@ bool JobWatch::all_have_started() const {
                      [](const RankRecord& rank) { return rank.started; });
 }
 
-bool JobWatch::all_have_ended() const {
-  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
-                     [](const RankRecord& rank) { return rank.ended; });
-}
-
 bool JobWatch::any_failure() const {
   return std::any_of(record_.ranks.begin(), record_.ranks.end(),
                      [](const RankRecord& rank) { return rank.failed(); });
@@ -48,8 +45,32 @@ void JobWatch::end_by(Clock::TimePoint time) {
   if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
 }
 
-// mpirun has nothing to wait for any more.
-void JobWatch::all_ended(Clock::TimePoint now) {
+// Whether all ranks have ended but those of hosts that those who did heard nothing of
+// any more, and whose ends will not be heard of either.
+bool JobWatch::nobody_is_left() const {
+  std::set<std::string> silent_hosts;
+  for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
+    const RankRecord& rank = record_.ranks[by];
+    if (!rank.ended || !rank.broken || !rank.broken->blames_silent_node())
+      continue;
+    for (const RankNews::Named& named : rank.broken->culprits) {
+      const int culprit = rank_named(record_, named, static_cast<int>(by));
+      if (culprit < 0) continue;
+      const auto& started =
+          record_.ranks[static_cast<std::size_t>(culprit)].started;
+      if (started) silent_hosts.insert(started->host);
+    }
+  }
+  return std::all_of(
+      record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
+        return rank.ended ||
+               (rank.started && silent_hosts.count(rank.started->host) > 0);
+      });
+}
+
+// mpirun has nothing to wait for then.
+void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
+  if (!nobody_is_left()) return;
   end_by(now + kFarewell);
   if (stage_ == Stage::kTerminating) {
     end_by_ = std::min(end_by_, now + kLastTermination);
@@ -76,7 +97,7 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
         rank.ended = report;
         rank.ended_at = now;
       }
-      if (all_have_ended()) all_ended(now);
+      end_if_nobody_is_left(now);
   }
   look(now);
 }
@@ -128,7 +149,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   }
   // mpirun starts no rank before it has reached every host.
   if (any_failure() && !any_started) end_by(now);
-  if (all_have_ended()) all_ended(now);
+  end_if_nobody_is_left(now);
   look(now);
 }
 
@@ -233,7 +254,7 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   record_.start_timed_out = now >= start_by_ && record_.signal == 0;
   record_.mpirun_was_ended = true;
   stage_ = Stage::kTerminating;
-  end_by_ = now + (all_have_ended() ? kLastTermination : kTermination);
+  end_by_ = now + (nobody_is_left() ? kLastTermination : kTermination);
   return Action::kTerminate;
 }
 

@@ -76,7 +76,7 @@ class JobWatch {
  private:
   enum class Stage { kRunning, kTerminating, kKilled };
 
-  bool all_have_ended() const;
+  bool nobody_is_left() const;
   bool all_have_started() const;
   bool any_failure() const;
   void news_arrived(RankRecord& rank, const RankNews& news,
@@ -85,7 +85,7 @@ class JobWatch {
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
   bool cannot_begin() const;
   void end_by(Clock::TimePoint time);
-  void all_ended(Clock::TimePoint now);
+  void end_if_nobody_is_left(Clock::TimePoint now);
   void look(Clock::TimePoint now);
   std::optional<Clock::TimePoint> end_of_grace() const;
 

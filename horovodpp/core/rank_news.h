@@ -17,6 +17,12 @@
 
 namespace hvd {
 
+// What a reason says, after its name, of the first rank of a node from which nothing
+// comes any more.
+inline constexpr char kNodeIsSilent[] =
+    "and its node have not been heard of for too long; the host may be down or "
+    "cut off";
+
 struct RankNews {
   enum class Kind {
     kJoining,    // Begins to look for the others, where it sees no deaths.
@@ -47,6 +53,10 @@ struct RankNews {
   // `text` is why the job broke: who is its subject, or else everybody it names,
   // is to blame. Who only saw it ("rank 1 (...): ") is not.
   void set_reason(const std::string& text);
+  // Whether it blames a node that is silent.
+  bool blames_silent_node() const {
+    return reason.find(kNodeIsSilent) != std::string::npos;
+  }
 
   friend bool operator==(const RankNews&, const RankNews&) = default;
 };

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
-#include "horovodpp/runtime/suspects.h"
 
 namespace hvd::runtime {
 namespace {

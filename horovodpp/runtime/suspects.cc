@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {
 
@@ -17,8 +18,8 @@ std::vector<int> suspects_in(absl::string_view why, const Topology& topology) {
     absl::string_view rest = why.substr(at);
     rest.remove_prefix(kRank.size());
     int named = -1;
-    if (!absl::SimpleAtoi(rest.substr(0, rest.find(' ')), &named) || named < 0 ||
-        named >= topology.size()) {
+    if (!absl::SimpleAtoi(rest.substr(0, rest.find(' ')), &named) ||
+        named < 0 || named >= topology.size()) {
       continue;
     }
     rest = why.substr(at);

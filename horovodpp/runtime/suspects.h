@@ -10,11 +10,6 @@
 
 namespace hvd::runtime {
 
-// Said after the name of the first rank of a node (Topology::describe).
-inline constexpr char kNodeIsSilent[] =
-    "and its node have not been heard of for too long; the host may be down or "
-    "cut off";
-
 // Ascending. `why` is the text of a job's status.
 std::vector<int> suspects_in(absl::string_view why, const Topology& topology);
 

@@ -111,6 +111,25 @@ inline double reference(const Reduction& reduction,
   return settle(result * reduction.postscale);
 }
 
+// small_value() repeats itself after so many elements, and so does what ranks reduce
+// of it.
+inline constexpr std::int64_t kSmallPeriod = 66;
+
+// What a reduction of small_value() of `ranks` gives from element 0 on, up to where it
+// repeats itself.
+inline std::vector<double> small_reference(const Reduction& reduction,
+                                           const std::vector<int>& ranks) {
+  std::vector<double> period;
+  for (std::int64_t i = 0; i < kSmallPeriod; ++i) {
+    std::vector<double> values;
+    for (const int rank : ranks) {
+      values.push_back(small_value(reduction.dtype, reduction.op, rank, i));
+    }
+    period.push_back(reference(reduction, values));
+  }
+  return period;
+}
+
 inline std::string describe(const Reduction& reduction) {
   return absl::StrCat(name_of(reduction.op), " of ", name_of(reduction.dtype),
                       ", prescale ", reduction.prescale, ", postscale ",

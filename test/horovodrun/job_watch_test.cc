@@ -206,6 +206,21 @@ TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterTheRanksItWasToEnd) {
   EXPECT_EQ(after(1ms), Action::kKill);
 }
 
+// Rank 2 runs on the other host.
+TEST_F(JobWatchTest, DoesNotWaitForRanksOfAHostThatIsCutOff) {
+  start_all();
+  for (const int rank : {0, 1}) {
+    RankNews news = news_of(RankNews::Kind::kBroken, rank);
+    news.set_reason(std::string("rank 2 (host 'b', pid 102) ") + kNodeIsSilent);
+    tell(rank, news);
+  }
+  report(Kind::kExited, 0, 5);
+  EXPECT_EQ(after(JobWatch::kFarewell), Action::kWait);
+  report(Kind::kExited, 1, 5);
+  EXPECT_EQ(after(JobWatch::kFarewell), Action::kTerminate);
+  EXPECT_EQ(after(JobWatch::kLastTermination), Action::kKill);
+}
+
 TEST_F(JobWatchTest, BlamesTheUsersSignalAndNotTheRanksThatFollowIt) {
   start_all();
   watch_.signal_arrived(SIGINT, now_);

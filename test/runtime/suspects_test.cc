@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/inquiry.h"
 #include "horovodpp/coordinator/silence.h"
+#include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {
 namespace {
@@ -40,9 +41,9 @@ TEST(Suspects, AreThoseWhoDidNotAnswerWhenAStallWasLookedInto) {
 
 TEST(Suspects, IsWhoDidNotEvenAsk) {
   const Topology topology = two_nodes(1);
-  const std::string why = coordinator::silence_text(
-      {.rank = 0, .key = {0, "x"}, .waited_ms = 1000}, topology.describe(0),
-      "");
+  const std::string why =
+      coordinator::silence_text({.rank = 0, .key = {0, "x"}, .waited_ms = 1000},
+                                topology.describe(0), "");
   EXPECT_THAT(suspects_in(why, topology), ElementsAre(0));
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -101,10 +102,16 @@ class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
 
   // `bytes` bytes that differ by sender, receiver and place.
   static std::string pattern(int from, int to, std::size_t bytes) {
-    std::string text(bytes, '\0');
-    for (std::size_t i = 0; i < bytes; ++i) {
-      text[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(from) * 7 +
-                                  static_cast<std::size_t>(to) * 13);
+    // A prime, so that chunks of no usual size look alike.
+    constexpr std::size_t kPeriod = 251;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(bytes, kPeriod); ++i) {
+      text.push_back(static_cast<char>(i * 31 +
+                                       static_cast<std::size_t>(from) * 7 +
+                                       static_cast<std::size_t>(to) * 13));
+    }
+    while (text.size() < bytes) {
+      text.append(text, 0, std::min(bytes - text.size(), text.size()));
     }
     return text;
   }
