@@ -107,7 +107,7 @@ void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
     if (capture) captures_.push_back({id, target.input_nr, Tensor()});
     if (id == kNone) continue;
     if (capture) {
-      states_[id].captured = true;
+      states_[id].observed = true;
     } else {
       states_[id].needed = true;
     }
@@ -123,6 +123,10 @@ void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
       states_[previous].needed = true;
       stack.push_back(previous);
     }
+  }
+  // As in PyTorch: the hooks of the only root run, wherever it leads to.
+  if (roots_.size() == 1) {
+    states_[find(*roots_.front().edge.node)].observed = true;
   }
 }
 
@@ -173,7 +177,7 @@ void GraphTask::run_node(Id id) {
   const bool any = std::any_of(gradients.begin(), gradients.end(),
                                [](const Tensor& g) { return g.defined(); });
   if (any) run_tensor_hooks(*state.node, gradients);
-  if (state.captured) {
+  if (state.observed) {
     for (Capture& capture : captures_) {
       if (capture.id == id) capture.gradient = gradients[capture.input_nr];
     }

@@ -80,7 +80,7 @@ class GraphTask {
     Id first_edge = 0;
     Id first_gradient = 0;
     bool needed = true;
-    bool captured = false;
+    bool observed = false;  // Its hooks see its gradient, needed or not.
   };
   struct Ready {
     std::uint64_t priority;
@@ -100,7 +100,7 @@ class GraphTask {
   Id find(const Node& node) const;
   Id intern(Node* node);
   std::vector<std::vector<Id>> predecessors() const;
-  bool live(Id id) const { return states_[id].needed || states_[id].captured; }
+  bool live(Id id) const { return states_[id].needed || states_[id].observed; }
 
   void push_if_ready(Id id);
   void run_node(Id id);

@@ -442,6 +442,17 @@ TEST(BackwardObserver, SaysAtTheStartWhichLeavesWillBeReached) {
   EXPECT_THAT(log, ElementsAre("leaf"));
 }
 
+TEST(TensorHooks, OfTheOnlyRootRunWhereverItLeads) {
+  Tensor x = leaf(1), other = leaf(2);
+  Tensor y = x * 2.0;
+  y.retain_grad();
+  y.backward(constant(3), {.inputs = std::vector{other}});
+  EXPECT_EQ(value(y.grad()), 3);
+  EXPECT_FALSE(x.grad().defined());
+  autograd::grad({y}, {other}, {constant(4)}, {.allow_unused = true});
+  EXPECT_EQ(value(y.grad()), 7);
+}
+
 TEST(BackwardObserver, SeesOnlyTheGivenInputs) {
   Tensor x = leaf(1), y = leaf(2);
   bool asked = false;
