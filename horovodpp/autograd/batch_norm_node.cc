@@ -76,8 +76,12 @@ void BatchNormBackward::apply_fused(const ChannelStatistics& s,
   }
   const Tensor out =
       empty_strided(x.sizes(), channels_last_strides(x.sizes()), x.dtype());
-  blend_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
-                       b.data(), c.data(), out.data<T>()});
+  if (training) {
+    blend_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
+                         b.data(), c.data(), out.data<T>()});
+  } else {  // x has no part in it, not even its infinities.
+    scale_columns(size, {g.data<T>(), a.data(), c.data(), out.data<T>()});
+  }
   results[0] = to(out, grad.dtype());
 }
 

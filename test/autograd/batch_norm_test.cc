@@ -129,6 +129,26 @@ TEST(BatchNorm, HidesNoNanInItsRunningStatistics) {
   EXPECT_NEAR(variance.to_vector<float>()[1], 1.0, 1e-6);
 }
 
+TEST(BatchNorm, PassesGradientsToInfiniteImagesByRunningStatistics) {
+  const Tensor x = leaf({1, INFINITY, -INFINITY, NAN}, {2, 2});
+  const Tensor mean = zeros({2}, {.dtype = DType::kF64});
+  const Tensor variance = mean + 3.0;
+  batch_norm(x, mean, variance, {}, {}, {.eps = 1}).sum().backward();
+  EXPECT_THAT(values(x.grad()), testing::Each(0.5));
+}
+
+TEST(BatchNorm, KeepsTheRunningStatisticsThatItUsed) {
+  const Tensor x = leaf({1, 2, 3, 4}, {2, 2}), weight = leaf({1, 1}, {2});
+  const Tensor mean = zeros({2}, {.dtype = DType::kF64});
+  const Tensor variance = mean + 3.0;
+  const Tensor y = batch_norm(x, mean, variance, weight, {}, {.eps = 1});
+  mean.fill_(7);
+  variance.fill_(99);
+  y.sum().backward();
+  EXPECT_THAT(values(x.grad()), testing::Each(0.5));
+  EXPECT_THAT(values(weight.grad()), ElementsAre(2, 3));
+}
+
 TEST(BatchNorm, TakesImagesThatLieAnyhow) {
   const Tensor x = randn64({2, 3, 4, 5}).detach();
   const auto run = [](const Tensor& t) {
