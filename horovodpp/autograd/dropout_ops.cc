@@ -126,7 +126,7 @@ void DropoutMask::apply(const double* x, double* out, std::int64_t first,
 Tensor dropout(const Tensor& x, double p, bool training) {
   autograd::check_defined(x, "dropout");
   autograd::check_probability(p, "dropout");
-  if (!training || p == 0.0) return x;
+  if (!training || p == 0.0 || x.num_elements() == 0) return x;
   return autograd::masked_and_recorded(
       x, std::make_shared<const autograd::DropoutMask>(
              autograd::default_generator(), x.num_elements(), p));

@@ -153,7 +153,8 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
 Tensor permute(const Tensor& x, const autograd::Dims& order);
 // x repeated to larger sizes, of which a -1 is that of x, without copies.
 Tensor expand(const Tensor& x, const autograd::Dims& sizes);
-// Elements [start, start + length) of a dimension.
+// Elements [start, start + length) of a dimension; a negative start counts from
+// its end.
 Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
               std::int64_t length);
 // Element `index` of a dimension, which goes.

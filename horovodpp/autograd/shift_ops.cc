@@ -87,17 +87,21 @@ struct PadBackward : Node {
 
 Dims padded_sizes(const Tensor& x, const Widths& widths) {
   Dims sizes = x.sizes();
+  Dims kept = sizes;  // Of x.
   const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * sizes.size();
-  bool positive = true;
+  bool possible = true;
   for (std::size_t i = 0; even && i < widths.size(); ++i) {
-    sizes[sizes.size() - 1 - i / 2] += widths[i];
+    const std::size_t d = sizes.size() - 1 - i / 2;
+    sizes[d] += widths[i];
+    kept[d] += std::min<std::int64_t>(widths[i], 0);
+    possible = possible && kept[d] >= 0;
   }
-  for (std::int64_t size : sizes) positive = positive && size >= 0;
-  if (even && positive) return sizes;
-  throw InvalidArgument(absl::StrCat(
-      "pad: ", widths.size(), " widths do not go with shape ",
-      x.shape().to_string(),
-      even ? ": a size becomes negative" : "; wanted are two per dimension"));
+  if (even && possible) return sizes;
+  throw InvalidArgument(absl::StrCat("pad: ", widths.size(),
+                                     " widths do not go with shape ",
+                                     x.shape().to_string(),
+                                     even ? ": more is cut off than there is"
+                                          : "; wanted are two per dimension"));
 }
 
 // y = x reversed:  dx = dy reversed
@@ -145,9 +149,6 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
     const std::size_t d = sizes.size() - 1 - i / 2;
     if (i % 2 == 0) (widths[i] < 0 ? from[d] : to[d]) = std::abs(widths[i]);
     part[d] += std::min<std::int64_t>(widths[i], 0);
-  }
-  for (std::size_t d = 0; d < part.size(); ++d) {
-    part[d] = std::max<std::int64_t>(part[d], 0);
   }
   autograd::copy_part(out, to, x, from, part);
   if (autograd::needs_grad(x)) {

@@ -17,8 +17,8 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
 
 // x with `value` around it: widths are {left, right} of the last dimension,
 // then of the one before, and so on; negative ones cut off.
-//   InvalidArgument  a size would be negative, or there are too many widths or
-//                    an odd number of them
+//   InvalidArgument  more is cut off than there is, or there are too many widths
+//                    or an odd number of them
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
            double value = 0.0);
 

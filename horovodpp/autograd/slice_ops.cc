@@ -77,11 +77,14 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
               std::int64_t length) {
   autograd::check_defined(x, "narrow");
   const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "narrow");
-  if (start < 0 || length < 0 || start > x.sizes()[d] - length) {
+  const std::int64_t size = x.sizes()[d];
+  if (start < -size || length < 0 ||
+      (start < 0 ? start + size : start) > size - length) {
     throw InvalidArgument(absl::StrCat(
         "narrow: ", length, " elements from ", start, " on of dimension ", d,
         " are not within shape ", x.shape().to_string()));
   }
+  if (start < 0) start += size;
   Dims sizes = x.sizes();
   sizes[d] = length;
   Tensor out = autograd::make_view(x, sizes, x.strides(),

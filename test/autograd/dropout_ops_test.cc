@@ -89,6 +89,8 @@ TEST(Dropout, OfNoneAndOfAllAndOutOfTraining) {
   const Tensor x = ones({100});
   EXPECT_TRUE(dropout(x, 0.0).is_same(x));
   EXPECT_TRUE(dropout(x, 0.5, false).is_same(x));
+  const Tensor none = ones({0, 2});
+  EXPECT_TRUE(dropout(none, 1.0).is_same(none));
   EXPECT_TRUE(drop_path(x, 0.5, false).is_same(x));
   EXPECT_THAT(dropout(x, 1.0).to_vector<float>(), Each(0.0f));
   EXPECT_ERROR(InvalidArgument, "1.5 is no probability", dropout(x, 1.5));

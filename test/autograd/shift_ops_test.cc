@@ -51,8 +51,10 @@ TEST(Pad, PutsTheValueAroundAndCutsOff) {
   EXPECT_THAT(pad(numbers({2, 3}), {-1, -1}).to_vector<std::int64_t>(),
               ElementsAre(1, 4));
   EXPECT_EQ(pad(numbers({2, 3}), {-1, -2}).sizes(), Dims({2, 0}));
-  EXPECT_ERROR(InvalidArgument, "a size becomes negative",
+  EXPECT_ERROR(InvalidArgument, "more is cut off than there is",
                pad(numbers({2, 3}), {-2, -2}));
+  EXPECT_ERROR(InvalidArgument, "more is cut off than there is",
+               pad(numbers({2, 1}), {3, -2}));
   EXPECT_ERROR(InvalidArgument, "two per dimension", pad(numbers({2}), {1}));
   EXPECT_ERROR(InvalidArgument, "two per dimension",
                pad(numbers({2}), {1, 1, 1, 1}));

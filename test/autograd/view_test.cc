@@ -102,6 +102,33 @@ TEST(Split, IsNotDeceivedBySizesWhoseSumOverflows) {
   EXPECT_EQ(x.chunk(kMost, 1).size(), 5u);
 }
 
+TEST(Split, PartsSeeWhatIsWrittenToTheirTensor) {
+  Tensor x = leaf({1, 2, 3, 4}, {4});
+  Tensor y = x * 1.0;
+  const Tensors parts = y.split(2);
+  y.mul_(leaf({5, 6, 7, 8}, {4}).detach());
+  parts[1].sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 7, 8));
+}
+
+TEST(View, PassesGradientsToATensorThatRequiresThemOnlySince) {
+  Tensor x = constant({0, 1, 2, 3}, {2, 2});
+  const Tensor row = x.select(0, 1);
+  x.set_requires_grad(true);
+  (row * 3.0).sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 3, 3));
+}
+
+TEST(Narrow, CountsANegativeStartFromTheEnd) {
+  Tensor x = leaf({1, 2, 3, 4, 5}, {5});
+  const Tensor part = x.narrow(0, -4, 2);
+  EXPECT_THAT(values(part), ElementsAre(2, 3));
+  part.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 1, 1, 0, 0));
+  EXPECT_ERROR(InvalidArgument, "3 elements from -2 on", x.narrow(0, -2, 3));
+  EXPECT_ERROR(InvalidArgument, "1 elements from -6 on", x.narrow(0, -6, 1));
+}
+
 TEST(Slice, OfALongStepIsOneElement) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   Tensor x = leaf({1, 2, 3, 4, 5}, {5});
