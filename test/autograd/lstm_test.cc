@@ -87,6 +87,21 @@ TEST(Lstm, OfHalvesKeepsTheirDtype) {
   EXPECT_EQ(x[4].grad().dtype(), DType::kBF16);
 }
 
+TEST(Lstm, OfHalvesHasItsGradientsAlsoIfItsOutputIsWritten) {
+  const auto gradient = [](bool write) {
+    manual_seed(3);
+    Inputs x;
+    for (const Dims& sizes : kShapes) {
+      x.push_back(to(randn(sizes), DType::kBF16).set_requires_grad(true));
+    }
+    const LstmResult y = run(x);
+    if (write) y.output.fill_(7);
+    y.c.sum().backward();
+    return values(to(x[4].grad(), DType::kF64));
+  };
+  EXPECT_EQ(gradient(true), gradient(false));
+}
+
 TEST(Lstm, NamesWhatDoesNotFit) {
   Inputs x;
   for (const Dims& sizes : kShapes) x.push_back(ones(sizes));

@@ -505,6 +505,15 @@ TEST(Where, OfIntegersTakesNumbersThatTheyHold) {
   EXPECT_THAT(x.to_vector<std::int64_t>(), ElementsAre(1, 2));
 }
 
+TEST(MaskedFill, KeepsTheMaskThatItUsed) {
+  const Tensor x = leaf({1, 2}, {2});
+  const Tensor mask = lt(x.detach(), 1.5);
+  const Tensor y = masked_fill(x, mask, 0.5);
+  mask.fill_(0);
+  y.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 1));
+}
+
 TEST(MaskedFill, WantsAMaskOfBool) {
   const Tensor x = ones({2});
   EXPECT_ERROR(InvalidArgument, "masked_fill: its mask",
