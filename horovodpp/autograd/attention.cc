@@ -39,8 +39,8 @@ Tensor kept_weights(const Dims& sizes, DType dtype, const DropoutMask& mask) {
 
 // Of simpler operations. A row without keys is taken as one of zeros, and its
 // weights as 0, for a softmax of nothing is NaN.
-Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
-                const Tensor& mask, const Settings& settings) {
+Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& mask, const Settings& settings) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   Tensor scores = matmul(q * settings.scale, transpose(k, -2, -1));
   Tensor counts = mask;
@@ -61,6 +61,20 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
               kept_weights(weights.sizes(), weights.dtype(), *settings.dropout);
   }
   return matmul(weights, v);
+}
+
+// The same, where 16-bit types are computed with as float and rounded once.
+Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& mask, const Settings& settings) {
+  if (size_of(q.dtype()) != 2) {
+    return composed_in_its_dtype(q, k, v, mask, settings);
+  }
+  Autocast off(q.dtype(), {.enabled = false});
+  const auto wide = [](const Tensor& x) { return to(x, DType::kF32); };
+  const bool is_added = mask.defined() && mask.dtype() != DType::kBool;
+  const Tensor out = composed_in_its_dtype(
+      wide(q), wide(k), wide(v), is_added ? wide(mask) : mask, settings);
+  return to(out, q.dtype());
 }
 
 AttentionCall call_of(const Tensor& q, const Tensor& k, const Tensor& v,

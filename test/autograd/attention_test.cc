@@ -145,6 +145,36 @@ TEST(Attention, OfHalvesIsComputedInFloat) {
   EXPECT_EQ(q.grad().dtype(), DType::kBF16);
 }
 
+TEST(Attention, OfHalvesWithAMaskThatHasAGradientIsComputedInFloat) {
+  manual_seed(5);
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const auto halves = [&](const Dims& sizes) {
+      return to(randn(sizes) * 2.0, dtype).set_requires_grad(true);
+    };
+    const Tensor q = halves({5, 8}), k = halves({7, 8}), v = halves({7, 3});
+    const Tensor mask = halves({5, 7});
+    const auto run = [&](const std::vector<Tensor>& x) {
+      const Tensor y =
+          scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]});
+      auto all = autograd::grad({y.sum()}, x);
+      all.push_back(y);
+      return all;
+    };
+    std::vector<Tensor> wide;
+    for (const Tensor& x : {q, k, v, mask}) {
+      wide.push_back(to(x.detach(), DType::kF32).set_requires_grad(true));
+    }
+    const auto got = run({q, k, v, mask}), wanted = run(wide);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(values(to(got[i], DType::kF64)),
+                values(to(to(wanted[i], dtype), DType::kF64)))
+          << i;
+    }
+    Autocast scope(DType::kBF16);
+    EXPECT_NO_THROW(run(wide));
+  }
+}
+
 TEST(Attention, NamesWhatDoesNotGoTogether) {
   const Tensor x = ones({2, 4});
   EXPECT_ERROR(InvalidArgument, "do not go together",
