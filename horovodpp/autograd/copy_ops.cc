@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/half_loops.h"
 #include "horovodpp/autograd/kernels.h"
@@ -166,6 +167,11 @@ void convert_into(const Tensor& out, const Tensor& x) {
 }
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
+  if (strides.size() != x.sizes().size() || !is_dense(x.sizes(), strides)) {
+    throw InvalidArgument(
+        absl::StrCat("clone_with_strides: ", strides.to_string(),
+                     " are no dense strides of ", x.shape().to_string()));
+  }
   Tensor out = empty_strided(x.sizes(), strides, x.dtype());
   convert_into(out, x);
   if (needs_grad(x)) set_history(out, make_node<CloneBackward>(x));

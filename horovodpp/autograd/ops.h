@@ -210,7 +210,8 @@ double sum_of_squares(const Tensor& x);
 // x summed down to `sizes`, which broadcast to its own.
 Tensor sum_to(const Tensor& x, const Dims& sizes);
 
-// A copy that lies in memory with these (dense) strides.
+// A copy that lies in memory with these strides.
+//   InvalidArgument  they are not dense: with gaps, or elements in one place
 Tensor clone_with_strides(const Tensor& x, const Dims& strides);
 
 }  // namespace autograd

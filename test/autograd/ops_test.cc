@@ -505,6 +505,14 @@ TEST(Where, OfIntegersTakesNumbersThatTheyHold) {
   EXPECT_THAT(x.to_vector<std::int64_t>(), ElementsAre(1, 2));
 }
 
+TEST(CloneWithStrides, RefusesThoseThatAreNotDense) {
+  const Tensor x = ones({2, 3});
+  for (const Dims& strides : {Dims{3, -1}, Dims{1, 1}, Dims{4, 1}, Dims{1}}) {
+    EXPECT_ERROR(InvalidArgument, "no dense strides",
+                 autograd::clone_with_strides(x, strides));
+  }
+}
+
 TEST(MaskedFill, KeepsTheMaskThatItUsed) {
   const Tensor x = leaf({1, 2}, {2});
   const Tensor mask = lt(x.detach(), 1.5);
