@@ -20,6 +20,7 @@ class Difference:
     name: str  # Of the tensor.
     ours: str
     theirs: str
+    sizes: dict = dataclasses.field(default_factory=dict)  # Of the tensors so far.
 
     @property
     def operation(self):
@@ -37,23 +38,25 @@ def difference(program, ours, theirs):
         return Difference(-1, {}, "crash", "", ours["crash"], "")
     statements = program["statements"] + [{}]
     first = {}  # The versions of each tensor where it was seen first.
+    sizes = {}
     fields = len(FIELDS)
     for at, (statement, a, b) in enumerate(zip(statements, ours, theirs)):
         if "error" in a and "error" in b or "skipped" in a and "skipped" in b:
             # PyTorch's refused backward has by then added to some gradients.
-            if statement["do"] == "backward":
+            if statement["do"] in ("backward", "grad"):
                 fields = FIELDS.index("gradient")
             continue
         if "error" in a or "skipped" in a:
-            return Difference(at, statement, "refused", "", str(a), "accepted")
+            return Difference(at, statement, "refused", "", str(a), "accepted", sizes)
+        sizes.update({name: d[1] for name, d in a["tensors"].items() if d})
         if "error" in b or "skipped" in b:
-            return Difference(at, statement, "accepted", "", "accepted", str(b))
+            return Difference(at, statement, "accepted", "", "accepted", str(b), sizes)
         for name in sorted(set(a["tensors"]) | set(b["tensors"])):
             x, y = (o["tensors"].get(name) and o["tensors"][name][:fields] for o in (a, b))
             found = compare(since(first, name, "ours", x), since(first, name, "theirs", y))
             if found:
                 field, first, second = found
-                return Difference(at, statement, field, name, first, second)
+                return Difference(at, statement, field, name, first, second, sizes)
     return None
 
 
@@ -112,11 +115,11 @@ def close(dtype, ours, theirs):
 
 
 def distance(a, b):
-    """How far the values of two descriptions are apart; infinite if there is no
-    saying."""
-    if not a or not b or a[:2] != b[:2] or a[0] not in TOLERANCES:
+    """How far the values of two descriptions are apart, whatever their dtypes;
+    infinite if there is no saying."""
+    if not a or not b or len(a) < 6 or len(b) < 6 or a[1] != b[1]:
         return np.inf
-    x, y = (numbers(a[0], d[5]).astype(np.float64) for d in (a, b))
+    x, y = (numbers(d[0], d[5]).astype(np.float64) for d in (a, b))
     with np.errstate(invalid="ignore"):
         apart = np.where((x == y) | np.isnan(x) & np.isnan(y), 0.0, np.abs(x - y))
     return np.inf if np.isnan(apart).any() else apart.max(initial=0.0)

@@ -191,6 +191,17 @@ def names_of(statement):
     return [name for key in TENSOR_LISTS for name in statement.get(key) or [] if name]
 
 
+def in_float64(program):
+    """The same program, computing with what floating point there is in float64."""
+    def wide(statement):
+        if statement["do"] == "enter" and statement["scope"] == "autocast":
+            return {**statement, "enabled": False}
+        if statement.get("dtype") in ("float16", "bfloat16", "float32"):
+            return {**statement, "dtype": "float64"}
+        return statement
+    return {**program, "statements": [wide(s) for s in program["statements"]]}
+
+
 def python_of(statement):
     return _Python().statement(statement)
 

@@ -6,6 +6,13 @@ An entry that a long run never meets is out of date, and the run says so.
 import dataclasses
 import re
 
+from conditions import (SEVERAL_VIEWS, VIEWS, both, creates_graph, does, given_gradient,
+                        has_empty_tensors, has_infinite_values, inference_leaf, is_unrecorded,
+                        meets, one_is_not_finite, one_of_the_same, ours_nan_theirs_zero,
+                        passes_given_gradient,
+                        refused_inference_write, result_of, theirs_is_nan, under_autocast,
+                        unrecorded, writes_to)
+
 
 @dataclasses.dataclass
 class Known:
@@ -24,72 +31,83 @@ class Known:
                 and (self.program is None or self.program(program, difference)))
 
 
-VIEWS = {"reshape", "view", "transpose", "t", "permute", "expand", "squeeze", "unsqueeze",
-         "as_strided", "narrow", "select", "slice", "split", "split_size", "chunk", "unbind",
-         "index", "contiguous", "to", "dropout", "drop_path", "channels_last"}
-
-
-def unrecorded(program, difference):
-    """Whether the statement of a difference runs in a scope that does not record."""
-    scopes = []
-    for statement in program["statements"][:difference.at]:
-        if statement["do"] == "enter":
-            scopes.append(statement["scope"])
-        elif statement["do"] == "leave" and scopes:
-            scopes.pop()
-    return "no_grad" in scopes or "inference_mode" in scopes
-
-
-def does(*operations):
-    """Whether one of these is in the program up to the difference."""
-    def found(program, difference):
-        return any(s["do"] in operations for s in program["statements"][:difference.at + 1])
-    return found
-
-
 def running_statistics(program, difference):
     return any(s["do"] == "batch_norm" and difference.name in s["of"][1:3]
                for s in program["statements"])
 
 
-def gradient_given_is_named(program, difference):
-    """Whether a gradient that a backward was given is a tensor of the program."""
-    return any(s["do"] in ("backward", "grad") and any(s.get("gradients") or [])
-               for s in program["statements"])
+def adds_nothing_of_the_bias(statement):
+    return statement["beta"] == 0
 
 
-def writes_what_it_reads(program, difference):
-    """Whether a tensor is multiplied by itself, in place."""
-    return any(s["do"] == "mul_" and s["of"][0] == s["of"][1] for s in program["statements"])
+def adds_nothing_of_the_product(statement):
+    return statement["alpha"] == 0
 
 
-def has_infinite_values(program, difference):
-    return any(value in ("nan", "inf", "-inf") for s in program["statements"]
-               if s["do"] == "leaf" for value in s["values"])
+def drops_all(statement):
+    return statement["p"] == 1
 
 
-def has_empty_tensors(program, difference):
-    return any(0 in s["sizes"] for s in program["statements"] if s["do"] == "leaf") or does(
-        "narrow", "slice", "split", "chunk", "index", "pad")(program, difference)
+def by_itself(statement):
+    return statement["of"][0] == statement["of"][1]
 
 
+def not_training(statement):
+    return not statement["training"]
+
+
+def in_16_bits(program, difference):
+    return any(s.get("dtype") in ("float16", "bfloat16") for s in program["statements"])
+
+
+VALUES = "values|gradient's values"
+PRESENCE = "presence|gradient's presence"
 MODIFIED = "modified by an inplace operation"
+AGAIN = "backward through the graph a second time"
 
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
     Known("operands have one dtype; PyTorch promotes", kind="refused",
           ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
-          kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False"),
-    Known("the same, where the gradient of operand or result is asked for",
-          kind=r"(gradient's )?presence", program=does("expand", "index", "sum_to")),
+          kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
+          program=one_of_the_same),
+    Known("the same, where the gradient of operand or result is asked for", kind=PRESENCE,
+          program=one_of_the_same),
+    Known("the same, where grad has the operand or result as an input", kind="accepted",
+          operation="grad", theirs="appears to not have been used", program=one_of_the_same),
+    Known("the same; PyTorch's sum_to_size of a scalar is a copy", kind="version|values",
+          program=both(does("sum_to"), one_of_the_same)),
     Known("a view made without recording does not require grad; PyTorch's says so if its base does",
-          kind="requires_grad|is_leaf", operation="|".join(sorted(VIEWS)), program=unrecorded),
+          kind="requires_grad", operation="|".join(sorted(VIEWS)), ours="False", theirs="True",
+          program=unrecorded),
+    Known("what had nothing to do returns its operand, also without recording; PyTorch makes "
+          "a leaf of it", kind="is_leaf", operation="expand|index|sum_to", ours="False",
+          theirs="True", program=both(unrecorded, one_of_the_same)),
+    Known("a view made without recording can be used after a recorded write to its base",
+          kind="dtype", theirs="unusable", program=result_of(
+              *VIEWS, where=lambda program, at: is_unrecorded(program, at))),
+    Known("one of several views can be used after a write to its base", kind="dtype",
+          theirs="unusable", program=meets(*SEVERAL_VIEWS)),
+    Known("the same, where it is an operand", kind="accepted",
+          theirs="This view is the output of a function that returns multiple views",
+          program=does(*SEVERAL_VIEWS)),
+    Known("a view passes gradients to a base that requires them only since then; PyTorch takes it "
+          "for a leaf", kind="is_leaf", ours="False", theirs="True",
+          program=both(does("requires_grad_"), result_of(*VIEWS))),
+    Known("operations on inference tensors that require grad are recorded", kind="requires_grad",
+          ours="True", theirs="False", program=inference_leaf),
+    Known("the same, and so inference tensors cannot be saved", kind="refused",
+          ours="Inference tensors cannot be saved", program=inference_leaf),
+    Known("the same; PyTorch's mean fails", kind="accepted", operation="mean_dims",
+          theirs="don't support automatic differentiation", program=inference_leaf),
+    Known("a refused write to an inference tensor leaves it as it was", kind="values",
+          program=refused_inference_write),
     Known("a write to running statistics counts as one", kind="version", ours="[1-9]",
           program=running_statistics),
     Known("a gradient that was given is never written; PyTorch adds to it if views stand between",
-          kind="version", operation="backward|end",
-          program=gradient_given_is_named),
+          kind="version", operation="backward|end", ours="0", theirs="[1-9]",
+          program=given_gradient),
     Known("scatter_add has a gradient where the source is larger than the indices",
           kind="accepted", theirs="ScatterAddBackward"),
     Known("conv2d of images without a row or column: all of the window is padding",
@@ -98,61 +116,109 @@ KNOWN = [
           operation="conv2d|adaptive_avg_pool2d|avg_pool2d|max_pool2d", ours="empty but for n"),
     Known("no statistics of nothing", kind="refused", operation="batch_norm",
           ours=r"Expected more than 1 value per channel when training, but the input is .*\D0\D"),
+    Known("batch_norm with running statistics of images without a channel", kind="accepted",
+          operation="batch_norm", theirs="index 0 out of range for tensor of size .0."),
     Known("sizes of attention are checked of empty tensors, too", kind="refused",
           operation="scaled_dot_product_attention", ours="do not go together",
           program=has_empty_tensors),
-    Known("the mask of an attention over nothing has a gradient of zeros",
-          kind=r"gradient's presence|presence", theirs="None",
-          program=does("scaled_dot_product_attention")),
-    Known("what is masked has no part in an attention, not even its NaN",
-          kind="values|gradient's values", program=lambda program, difference: (
-              has_infinite_values(program, difference)
-              and does("scaled_dot_product_attention")(program, difference))),
+    Known("an attention over nothing, too, is one of its mask", kind="requires_grad",
+          operation="scaled_dot_product_attention", ours="True", theirs="False",
+          program=has_empty_tensors),
+    Known("the mask of an attention over nothing has a gradient of zeros", kind=PRESENCE,
+          theirs="None", program=both(has_empty_tensors, meets("scaled_dot_product_attention"))),
+    Known("what is masked, or that no query sees, has no part in an attention, not even its NaN",
+          kind=VALUES, program=both(meets("scaled_dot_product_attention"), theirs_is_nan)),
+    Known("a row of scores that are all -inf is NaN; PyTorch takes it for one that is masked",
+          kind=VALUES, ours="nan", program=both(
+              has_infinite_values, meets("scaled_dot_product_attention"), ours_nan_theirs_zero)),
+    Known("a weight of conv2d that meets only padding gives no NaN", kind=VALUES,
+          program=both(has_infinite_values, meets("conv2d"), theirs_is_nan)),
+    Known("convolutions of bfloat16 take two channels at once, and multiply the infinities beside "
+          "an odd one by 0; which ones do differs", kind=VALUES, ours="nan", program=both(
+              in_16_bits, has_infinite_values, meets("conv2d"), one_is_not_finite)),
     Known("what is multiplied by a beta of 0 has no part in addmm",
-          kind=r".*requires_grad|.*presence|is_leaf|.*values", program=lambda program, difference: any(
-              s["do"] == "addmm" and s["beta"] == 0 for s in program["statements"])),
+          kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
+          program=meets("addmm", where=adds_nothing_of_the_bias)),
+    Known("the same, and so its NaN", kind=VALUES, program=both(
+          meets("addmm", where=adds_nothing_of_the_bias), one_is_not_finite)),
+    Known("addmm multiplies by an alpha of 0, also NaN; PyTorch passes over the product",
+          kind=VALUES, ours="nan", program=both(
+              meets("addmm", where=adds_nothing_of_the_product), one_is_not_finite)),
     Known("x.mul_(x) keeps what its gradient needs", kind="accepted", theirs=MODIFIED,
-          program=writes_what_it_reads),
+          program=lambda program, difference: any(
+              s["do"] == "mul_" and by_itself(s) for s in program["statements"])),
+    Known("masked_fill keeps its mask, which may be written before backward", kind="accepted",
+          operation="backward|grad", theirs=MODIFIED,
+          program=writes_to({"masked_fill"}, [1])),
+    Known("batch_norm keeps what it needs of the running statistics, which may be written before "
+          "backward", kind="accepted", operation="backward|grad", theirs=MODIFIED,
+          program=writes_to({"batch_norm"}, [1, 2], not_training)),
+    Known("an LSTM of 16-bit types keeps its results in float32, and those it returned may be "
+          "written before backward", kind="accepted", operation="backward|grad",
+          theirs=MODIFIED + ".*MkldnnRnnLayer", program=in_16_bits),
     Known("one node for all of an attention or an LSTM keeps what it needs until backward",
           kind="refused", ours=MODIFIED + ".*needed by (Attention|Lstm)Backward"),
+    Known("a gradient that is a view of the one given does not require grad, since nothing is "
+          "recorded; PyTorch's says so if that one does", kind="(gradient's )?requires_grad",
+          operation="grad|backward|end|get_grad", ours="False", theirs="True",
+          program=passes_given_gradient),
     Known("a derivative that does not depend on a tensor does not require grad; PyTorch's may, and "
-          "is then zero", kind=r"(gradient's )?requires_grad", operation="grad|backward|end|get_grad",
-          ours="False", theirs="True"),
+          "is then zero", kind="(gradient's )?requires_grad", operation="grad|backward|end|get_grad",
+          ours="False", theirs="True", program=both(creates_graph, meets(
+              "relu", "relu_", "relu_backward", "layer_norm", "batch_norm", "nll_loss",
+              "cross_entropy"))),
+    Known("the gradient of an empty view that was written without recording",
+          kind="(gradient's )?requires_grad", operation="grad|backward|end", ours="True",
+          theirs="False", program=both(has_empty_tensors, creates_graph, unrecorded)),
     Known("relu_backward does not depend on the result of relu", kind="requires_grad|is_leaf",
-          operation="relu_backward", theirs="True|False"),
-    Known("weights of classes that are no numbers", kind=r"gradient's values|values",
-          program=lambda program, difference: (
-              has_infinite_values(program, difference)
-              and does("nll_loss", "cross_entropy")(program, difference))),
+          operation="relu_backward", ours="False|True", theirs="True|False"),
+    Known("the same, and so the result gets no gradient; PyTorch's is zero", kind=PRESENCE,
+          ours="None", program=meets("relu_backward")),
+    Known("weights of classes that are no numbers", kind=VALUES, program=both(
+          meets("nll_loss", "cross_entropy"), one_is_not_finite)),
+    Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind="values",
+          operation="pow", ours="inf", theirs="nan", program=one_is_not_finite),
+    Known("infinities as integers are the largest ones", kind="values", operation="to",
+          program=has_infinite_values),
     Known("results lie in memory otherwise, images with their channels last", kind="values|"
           "refused|accepted|gradient's values", operation="as_strided|view"),
+    Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
+          operation="detach_", theirs="Can't detach views in-place",
+          program=lambda program, difference: any(
+              s["do"] == "linear" and difference.statement["of"][0] in s["as"]
+              for s in program["statements"])),
+    Known("clone_with_strides wants dense strides", kind="refused",
+          operation="clone_with_strides", ours="no dense strides"),
+    Known("grad of an input sees its hooks also if another input lies before it",
+          kind="values|gradient's values", operation="grad", program=does("scaling_hook")),
     Known("argmax(x) works along the last dimension, and a scalar has none", kind="refused",
           operation="argmax", ours="no last dimension"),
-    Known("dropout of all is 0, also of NaN and infinities",
-          kind=r"values|gradient's values", program=lambda program, difference: any(
-              s["do"] in ("dropout", "drop_path") and s["p"] == 1 for s in program["statements"])),
-    Known("a key that no query sees, and a weight that meets only padding, get and give no NaN",
-          kind=r"values|gradient's values", ours="nan|inf", theirs="nan|inf",
-          program=does("scaled_dot_product_attention", "conv2d")),
+    Known("dropout of all is 0, also of NaN and infinities", kind=VALUES, program=both(
+          meets("dropout", "drop_path", where=drops_all), theirs_is_nan)),
     Known("what is no floating point does not require grad", kind="requires_grad|is_leaf",
-          operation="index_put_|copy_", ours="False|True", theirs="True|False"),
-    Known("which nodes keep something, and cannot run again, differs", kind="refused",
-          operation="backward|grad",
-          ours="second time: what (Attention|Lstm|ScatterAdd)Backward saved"),
+          operation="index_put_|copy_", ours="False", theirs="True"),
+    Known("an attention or LSTM is one node, which cannot run again if any part of it ran",
+          kind="refused", operation="backward|grad",
+          ours="second time: what (Attention|Lstm)Backward saved"),
+    Known("scatter_add keeps its indices for all its gradients", kind="refused",
+          operation="backward|grad", ours="second time: what ScatterAddBackward saved"),
+    Known("PyTorch's batch_norm of nothing is a copy", kind="refused", operation="backward|grad",
+          ours="second time: what BatchNormBackward saved", program=has_empty_tensors),
     Known("hooks see gradients, never the lack of one", kind="accepted",
           operation="backward|grad", theirs="operand type.s. for .: 'NoneType'"),
-    Known("autocast chooses dtypes as PyTorch does on accelerators", kind=".*dtype|accepted|refused",
-          program=lambda program, difference: any(
-              s.get("scope") == "autocast" for s in program["statements"])),
+    Known("autocast computes an LSTM in the lower dtype, as PyTorch does on accelerators",
+          kind="dtype", operation="lstm", ours="float16", theirs="float32",
+          program=under_autocast),
+    Known("PyTorch has no LSTM in float16 on this machine", kind="accepted", operation="lstm",
+          theirs="could not create a primitive"),
+    Known("PyTorch's autocast of several operands knows no float64", kind="accepted",
+          theirs="in at::autocast::prioritize"),
+    Known("PyTorch's max_pool2d of 16-bit types refuses some gradients", kind="accepted",
+          operation="backward|grad", theirs="grad_input must be contiguous"),
     Known("as_strided beyond its operand has no gradient", kind="refused",
           operation="backward|grad", ours="are not within the memory"),
     Known("a node that keeps nothing can run again, and there are more of these", kind="accepted",
-          operation="backward|grad", theirs="backward through the graph a second time"),
-    # --- Open: to be mended, then to be dropped here ---
-    Known("batch_norm with running statistics has gradients of NaN for infinite images",
-          kind="gradient's values|values", ours="nan", program=lambda program, difference: (
-              has_infinite_values(program, difference) and any(
-                  s["do"] == "batch_norm" and not s["training"] for s in program["statements"]))),
+          operation="backward|grad", theirs=AGAIN),
 ]
 
 

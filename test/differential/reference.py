@@ -41,7 +41,7 @@ def lstm(x, h, c, w_ih, w_hh, b_ih, b_hh):
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
     output, h, c = torch.lstm(x, [h.unsqueeze(0), c.unsqueeze(0)], weights,
                               b_ih is not None, 1, 0.0, False, False, False)
-    return output, h.squeeze(0), c.squeeze(0)
+    return output, h.squeeze(0).clone(), c.squeeze(0).clone()  # Results, no views.
 
 
 def autocast(dtype, enabled):

@@ -12,6 +12,7 @@ Python and in C++. With --alone there is no PyTorch: it looks for crashes only.
 import argparse
 import collections
 import json
+import math
 import sys
 import time
 
@@ -21,6 +22,8 @@ from interpreter import Interpreter
 
 SKIPPED = 77
 BATCH = 100  # Programs that are handed to the interpreter at once.
+NEARER = "horovodpp is as near to the result in float64 as PyTorch, or nearer"
+UNCLEAR = "PyTorch differs from itself as much if it rounds otherwise"
 LONG = 50_000  # Programs after which an entry that was not met is out of date.
 
 
@@ -41,7 +44,7 @@ class Run:
         self.options = options
         self.found = []  # (program, difference)
         self.known = collections.Counter()
-        self.unclear = 0  # Differences that a rounding can make.
+        self.roundings = collections.Counter()
         self.statements = collections.Counter()
         self.refused = collections.Counter()
 
@@ -101,29 +104,35 @@ class Compared(Run):
         entry = self.table.known(program, difference)
         if entry:
             self.known[entry.reason] += 1
-        elif self.due_to_rounding(program, difference, ours, theirs):
-            self.unclear += 1
+            return
+        rounding = self.rounding(program, difference, ours, theirs)
+        if rounding:
+            self.roundings[rounding] += 1
         else:
             self.report(program, difference)
 
-    def due_to_rounding(self, program, difference, ours, theirs):
-        """Whether PyTorch differs from itself as much if it rounds otherwise."""
+    def rounding(self, program, difference, ours, theirs):
+        """A counter's name for a difference that roundings explain, else None."""
         if not difference.kind.endswith(("values", "presence", "refused", "accepted")):
-            return False
+            return None
         (nudged,) = self.reference.run_apart([program], nudge=True)
-        if "crash" in nudged:
-            return False
+        (exact,) = self.references_of([dialects.in_float64(program)])
+        if "crash" in nudged or "crash" in exact:
+            return None
         if difference.kind in ("refused", "accepted"):
-            return ("error" in nudged[difference.at]) != ("error" in theirs[difference.at])
-        described = [outcomes[difference.at]["tensors"].get(difference.name)
-                     if "tensors" in outcomes[difference.at] else None
-                     for outcomes in (ours, theirs, nudged)]
-        if difference.kind.startswith("gradient"):
-            described = [d[6] if d and len(d) > 6 else None for d in described]
-        a, b, c = described
-        if a is None or b is None or c is None or a[0] != b[0]:
-            return False
-        return self.compare.distance(a, b) <= 100 * self.compare.distance(b, c)
+            differs = ("error" in nudged[difference.at]) != ("error" in theirs[difference.at])
+            return UNCLEAR if differs else None
+        a, b, c, d = (described(outcomes, difference)
+                      for outcomes in (ours, theirs, nudged, exact))
+        distance = self.compare.distance
+        if math.isfinite(distance(a, d)) and distance(a, d) <= distance(b, d):
+            return NEARER
+        if None in (a, b, c) or a[0] != b[0]:
+            return None
+        off = distance(b, d)
+        explained = distance(a, b) <= 100 * distance(b, c) or (
+            math.isfinite(off) and distance(a, b) <= 10 * off)
+        return UNCLEAR if explained else None
 
     def report(self, program, difference):
         def differs(candidate):
@@ -145,7 +154,16 @@ class Compared(Run):
             for entry in self.table.KNOWN:
                 if not self.known[entry.reason]:
                     print(f"out of date: {entry.reason}")
-        print(f"{self.unclear} differences that roundings explain")
+        for name in (NEARER, UNCLEAR):
+            print(f"rounding: {self.roundings[name]:3} {name}")
+
+
+def described(outcomes, difference):
+    """What an outcome says of the tensor that differs, or of its gradient."""
+    description = outcomes[difference.at].get("tensors", {}).get(difference.name)
+    if description and difference.kind.startswith("gradient"):
+        return description[6] if len(description) > 6 else None
+    return description
 
 
 def main():
