@@ -149,6 +149,17 @@ def given_gradient(program, difference):
                    given, {difference.name})
 
 
+def gives_what_is_written(program, difference):
+    """Whether a gradient that was given, or what shares memory with it, is written in
+    place afterwards."""
+    statements = before(program, difference)
+    views = [s for s in statements if s["do"] in VIEWS]
+    return any(s["do"] in ("backward", "grad") and any(
+        w["do"].endswith("_") and related(views, [g for g in s.get("gradients") or [] if g],
+                                          w["of"][:1])
+        for w in statements[at:]) for at, s in enumerate(statements))
+
+
 def passes_given_gradient(program, difference):
     """Whether what differs is a gradient of a backward that was given one and did not
     record."""

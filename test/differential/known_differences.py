@@ -7,11 +7,10 @@ import dataclasses
 import re
 
 from conditions import (SEVERAL_VIEWS, VIEWS, both, creates_graph, does, given_gradient,
-                        has_empty_tensors, has_infinite_values, inference_leaf, is_unrecorded,
-                        meets, one_is_not_finite, one_of_the_same, ours_nan_theirs_zero,
-                        passes_given_gradient,
-                        refused_inference_write, result_of, theirs_is_nan, under_autocast,
-                        unrecorded, writes_to)
+                        gives_what_is_written, has_empty_tensors, has_infinite_values,
+                        inference_leaf, is_unrecorded, meets, one_is_not_finite, one_of_the_same,
+                        ours_nan_theirs_zero, passes_given_gradient, refused_inference_write,
+                        result_of, theirs_is_nan, under_autocast, unrecorded, writes_to)
 
 
 @dataclasses.dataclass
@@ -36,6 +35,15 @@ def running_statistics(program, difference):
                for s in program["statements"])
 
 
+def theirs_counts_more(program, difference):
+    return int(difference.ours) < int(difference.theirs)
+
+
+def writes_gradient(program, difference):
+    return any(s["do"] in ("grad", "get_grad") and difference.statement["of"][0] in s["as"]
+               for s in program["statements"])
+
+
 def adds_nothing_of_the_bias(statement):
     return statement["beta"] == 0
 
@@ -50,6 +58,10 @@ def drops_all(statement):
 
 def by_itself(statement):
     return statement["of"][0] == statement["of"][1]
+
+
+def is_training(statement):
+    return statement["training"]
 
 
 def not_training(statement):
@@ -69,6 +81,8 @@ KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
     Known("operands have one dtype; PyTorch promotes", kind="refused",
           ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert"),
+    Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
+          operation=".*number.*", ours="int", theirs="float"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
@@ -78,6 +92,8 @@ KNOWN = [
           operation="grad", theirs="appears to not have been used", program=one_of_the_same),
     Known("the same; PyTorch's sum_to_size of a scalar is a copy", kind="version|values",
           program=both(does("sum_to"), one_of_the_same)),
+    Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
+          program=both(does("requires_grad_"), one_of_the_same)),
     Known("a view made without recording does not require grad; PyTorch's says so if its base does",
           kind="requires_grad", operation="|".join(sorted(VIEWS)), ours="False", theirs="True",
           program=unrecorded),
@@ -106,8 +122,16 @@ KNOWN = [
     Known("a write to running statistics counts as one", kind="version", ours="[1-9]",
           program=running_statistics),
     Known("a gradient that was given is never written; PyTorch adds to it if views stand between",
-          kind="version", operation="backward|end", ours="0", theirs="[1-9]",
-          program=given_gradient),
+          kind="version", operation="backward|end",
+          program=both(given_gradient, theirs_counts_more)),
+    Known("the same; PyTorch may keep it as the gradient of a leaf", kind="gradient's values",
+          program=gives_what_is_written),
+    Known("what is read overlaps what is written in place, and is read before", kind="accepted",
+          theirs="some elements of the input tensor and the written-to tensor",
+          operation=".*_|index_put_number_"),
+    Known("a gradient of PyTorch's may have several elements in one place, and cannot be written",
+          kind="accepted", operation=".*_", theirs="more than one element of the written-to tensor",
+          program=both(does("grad", "get_grad"), writes_gradient)),
     Known("scatter_add has a gradient where the source is larger than the indices",
           kind="accepted", theirs="ScatterAddBackward"),
     Known("conv2d of images without a row or column: all of the window is padding",
@@ -116,6 +140,9 @@ KNOWN = [
           operation="conv2d|adaptive_avg_pool2d|avg_pool2d|max_pool2d", ours="empty but for n"),
     Known("no statistics of nothing", kind="refused", operation="batch_norm",
           ours=r"Expected more than 1 value per channel when training, but the input is .*\D0\D"),
+    Known("the running mean of infinite images is NaN, as their deviations from it are; PyTorch's "
+          "is infinite", kind="values", ours="nan", theirs="inf", program=both(
+              has_infinite_values, meets("batch_norm", where=is_training), one_is_not_finite)),
     Known("batch_norm with running statistics of images without a channel", kind="accepted",
           operation="batch_norm", theirs="index 0 out of range for tensor of size .0."),
     Known("sizes of attention are checked of empty tensors, too", kind="refused",
@@ -128,9 +155,9 @@ KNOWN = [
           theirs="None", program=both(has_empty_tensors, meets("scaled_dot_product_attention"))),
     Known("what is masked, or that no query sees, has no part in an attention, not even its NaN",
           kind=VALUES, program=both(meets("scaled_dot_product_attention"), theirs_is_nan)),
-    Known("a row of scores that are all -inf is NaN; PyTorch takes it for one that is masked",
-          kind=VALUES, ours="nan", program=both(
-              has_infinite_values, meets("scaled_dot_product_attention"), ours_nan_theirs_zero)),
+    Known("a row of scores that are NaN or all -inf is NaN; PyTorch takes it for one that is "
+          "masked", kind=VALUES, ours="nan", program=both(
+              meets("scaled_dot_product_attention"), ours_nan_theirs_zero)),
     Known("a weight of conv2d that meets only padding gives no NaN", kind=VALUES,
           program=both(has_infinite_values, meets("conv2d"), theirs_is_nan)),
     Known("convolutions of bfloat16 take two channels at once, and multiply the infinities beside "
@@ -163,8 +190,9 @@ KNOWN = [
           operation="grad|backward|end|get_grad", ours="False", theirs="True",
           program=passes_given_gradient),
     Known("a derivative that does not depend on a tensor does not require grad; PyTorch's may, and "
-          "is then zero", kind="(gradient's )?requires_grad", operation="grad|backward|end|get_grad",
-          ours="False", theirs="True", program=both(creates_graph, meets(
+          "is then zero", kind="(gradient's )?requires_grad",
+          operation="grad|backward|end|get_grad", ours="False", theirs="True",
+          program=both(creates_graph, meets(
               "relu", "relu_", "relu_backward", "layer_norm", "batch_norm", "nll_loss",
               "cross_entropy"))),
     Known("the gradient of an empty view that was written without recording",
@@ -206,9 +234,8 @@ KNOWN = [
           ours="second time: what BatchNormBackward saved", program=has_empty_tensors),
     Known("hooks see gradients, never the lack of one", kind="accepted",
           operation="backward|grad", theirs="operand type.s. for .: 'NoneType'"),
-    Known("autocast computes an LSTM in the lower dtype, as PyTorch does on accelerators",
-          kind="dtype", operation="lstm", ours="float16", theirs="float32",
-          program=under_autocast),
+    Known("autocast chooses dtypes as PyTorch does on accelerators", kind="dtype",
+          ours="float", theirs="float", program=under_autocast),
     Known("PyTorch has no LSTM in float16 on this machine", kind="accepted", operation="lstm",
           theirs="could not create a primitive"),
     Known("PyTorch's autocast of several operands knows no float64", kind="accepted",
