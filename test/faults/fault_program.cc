@@ -13,11 +13,13 @@
 //                    within shutdown(); delay_us=N after that
 //   survivors=return|throw|quick_exit  how who has an error ends
 //   survivors=reform                   or goes on
+//   refuse=pidfd     as in a container that may not use pidfd_open(2)
 //
 // Every event is one line of JSON in the pipe EVENTS, with the rank, its pid and
 // the monotonic time; an error has its whole text.
 #include <fcntl.h>
 #include <horovodpp/horovodpp.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +38,7 @@
 #include <vector>
 
 #include "horovodpp/core/status.h"
+#include "test/support/refused_call.h"
 
 namespace {
 
@@ -323,5 +326,9 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const Options options(argc, argv);
   const Diary diary(argv[1], rank_number());
+  if (options.text("refuse", "") == "pidfd" &&
+      !hvd::refuse_call(SYS_pidfd_open, EPERM)) {
+    throw std::runtime_error("this system has no filters of system calls");
+  }
   return live(options, diary, rank_number());
 }

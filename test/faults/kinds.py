@@ -71,6 +71,12 @@ def signalled(number, many=1):
     return make
 
 
+def without_pidfd(case, chance):
+    """The ranks cannot be told of a death, and have to look for it."""
+    signalled(signal.SIGKILL)(case, chance)
+    case.options["refuse"] = "pidfd"
+
+
 def at_group(case, chance):
     signalled(signal.SIGKILL)(case, chance)
     trained(lambda job, case: job.hit([-job.pid_of(case.victims[0])],
@@ -198,7 +204,8 @@ def link_cut(case, chance):
 
 HERE = [
     Kind("SIGKILL", 330, signalled(signal.SIGKILL)),
-    Kind("SIGSEGV", 60, signalled(signal.SIGSEGV)),
+    Kind("SIGKILL, no pidfd_open()", 20, without_pidfd),
+    Kind("SIGSEGV", 40, signalled(signal.SIGSEGV)),
     Kind("two at once", 80, signalled(signal.SIGKILL, 2), ranks=(3, 3, 3, 4, 6)),
     Kind("its process group", 30, at_group),
     Kind("abort", 50, by_itself("abort", {134}, words="signal 6")),

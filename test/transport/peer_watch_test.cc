@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -14,6 +15,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "test/support/no_threads.h"
+#include "test/support/refused_call.h"
 #include "test/transport/child_process.h"
 
 namespace hvd::transport {
@@ -157,6 +159,19 @@ TEST(PeerWatch, WithoutAThreadSeesNothingAndSaysSo) {
   EXPECT_TRUE(absl::IsResourceExhausted(watch.status())) << watch.status();
   EXPECT_FALSE(watch.sees(1));
   watch.watch([](int, const std::string&) { ADD_FAILURE(); });
+}
+
+TEST(WatchedProcess, IsLookedAtWhereAFilterRefusesItsDescriptor) {
+  for (const int error : {EPERM, ENOSYS}) {
+    ChildProcess child([&] {
+      if (!refuse_call(SYS_pidfd_open, error)) return 2;
+      const WatchedProcess parent = WatchedProcess::open(::getppid());
+      return parent.way() == WatchedProcess::Way::kByLook && !parent.has_ended()
+                 ? 0
+                 : 1;
+    });
+    EXPECT_EQ(child.exit_code(), 0) << error;
+  }
 }
 
 TEST(WatchedProcess, GoesOnWithoutItsFirstThread) {
