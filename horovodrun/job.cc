@@ -29,6 +29,8 @@ const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
 // Which a terminal sends to mpirun, too, but which are for the launcher to pass
 // on.
 const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
+// How often to look for what nobody reports.
+constexpr std::chrono::milliseconds kLook{50};
 // For what mpirun's processes still have to write after it has ended.
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
@@ -61,6 +63,7 @@ class RunningJob {
   bool read_errors();
   void read_signals();
   void reap();
+  void look_for_agents();
   void pass_on(int signal);
   void take_action();
   void wait(Clock::TimePoint deadline);
@@ -186,6 +189,16 @@ void RunningJob::reap() {
   }
 }
 
+void RunningJob::look_for_agents() {
+  const std::vector<pid_t> alive = descendants();
+  for (const Report& agent : watch_.running()) {
+    if (agent.host == host_name_ &&
+        std::find(alive.begin(), alive.end(), agent.pid) == alive.end()) {
+      watch_.agent_ended(agent.rank, Clock::steady().now());
+    }
+  }
+}
+
 // To the agents themselves where all are within reach, else through mpirun.
 void RunningJob::pass_on(int signal) {
   if (mpirun_ended_) return;
@@ -247,11 +260,14 @@ void RunningJob::drain() {
 
 Verdict RunningJob::run() {
   while (!mpirun_ended_) {
-    wait(watch_.deadline());
+    wait(watch_.is_ending()
+             ? std::min(watch_.deadline(), Clock::steady().now() + kLook)
+             : watch_.deadline());
     // Reports first: what a signal means depends on which ranks run.
     drain();
     read_signals();
     reap();
+    if (watch_.is_ending()) look_for_agents();
     if (!mpirun_ended_) take_action();
   }
   finish();

@@ -19,6 +19,8 @@ struct RankRecord {
   std::optional<Report> started{};
   std::optional<Report> ended{};
   Clock::TimePoint ended_at{};  // When that was known here.
+  // Its agent, which ends after it, has ended without having been able to tell.
+  bool agent_is_gone = false;
   // mpirun had begun to end it before it ended: what became of it is no cause.
   bool stopped = false;
   // What it told last; nothing: it does not say, or has not come there yet.

@@ -63,7 +63,7 @@ bool JobWatch::nobody_is_left() const {
   }
   return std::all_of(
       record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
-        return rank.ended ||
+        return rank.ended || rank.agent_is_gone ||
                (rank.started && silent_hosts.count(rank.started->host) > 0);
       });
 }
@@ -168,6 +168,11 @@ void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
   }
 }
 
+void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
+  record_.ranks[static_cast<std::size_t>(rank)].agent_is_gone = true;
+  end_if_nobody_is_left(now);
+}
+
 void JobWatch::mpirun_ended(int wait_status) {
   record_.mpirun_status = wait_status;
 }
@@ -261,7 +266,9 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
 std::vector<Report> JobWatch::running() const {
   std::vector<Report> reports;
   for (const RankRecord& rank : record_.ranks) {
-    if (rank.started && !rank.ended) reports.push_back(*rank.started);
+    if (rank.started && !rank.ended && !rank.agent_is_gone) {
+      reports.push_back(*rank.started);
+    }
   }
   return reports;
 }

@@ -58,6 +58,11 @@ class JobWatch {
   // mpirun has ended; `wait_status` is as waitpid gives it.
   void mpirun_ended(int wait_status);
 
+  // The agent of a rank that is running() is not there any more; while mpirun is
+  // ending it passes on no reports.
+  void agent_ended(int rank, Clock::TimePoint now);
+  bool is_ending() const { return stage_ == Stage::kTerminating; }
+
   // What to do at `now`. Every action is returned once.
   Action next_action(Clock::TimePoint now);
 

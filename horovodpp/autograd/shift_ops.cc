@@ -90,18 +90,19 @@ Dims padded_sizes(const Tensor& x, const Widths& widths) {
   Dims kept = sizes;  // Of x.
   const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * sizes.size();
   bool possible = true;
-  for (std::size_t i = 0; even && i < widths.size(); ++i) {
+  for (std::size_t i = 0; even && possible && i < widths.size(); ++i) {
     const std::size_t d = sizes.size() - 1 - i / 2;
-    sizes[d] += widths[i];
     kept[d] += std::min<std::int64_t>(widths[i], 0);
-    possible = possible && kept[d] >= 0;
+    possible =
+        kept[d] >= 0 && !__builtin_add_overflow(sizes[d], widths[i], &sizes[d]);
   }
   if (even && possible) return sizes;
-  throw InvalidArgument(absl::StrCat("pad: ", widths.size(),
-                                     " widths do not go with shape ",
-                                     x.shape().to_string(),
-                                     even ? ": more is cut off than there is"
-                                          : "; wanted are two per dimension"));
+  throw InvalidArgument(
+      absl::StrCat("pad: ", widths.size(), " widths do not go with shape ",
+                   x.shape().to_string(),
+                   even ? ": more is cut off than there is, or the "
+                          "size overflows"
+                        : "; wanted are two per dimension"));
 }
 
 // y = x reversed:  dx = dy reversed

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {
 namespace {
 
-// A peer that has left properly is followed by the news that all have, within a
-// message's time; this is generous.
+// A peer that has left properly is followed by the news that all have, and one that
+// ended because of another by the news of that, within a message's time; this is
+// generous.
 constexpr std::chrono::milliseconds kGrace(500);
 
 }  // namespace
@@ -35,10 +37,18 @@ void Health::give_up(const std::string& why) {
 }
 
 void Health::peer_lost(int rank, const std::string& how) {
+  const bool is_elsewhere =
+      topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
+  lost(rank, how, is_elsewhere || leaving_.load());
+}
+
+void Health::node_lost(int rank) { lost(rank, kNodeIsSilent, leaving_.load()); }
+
+void Health::lost(int rank, const std::string& how, bool may_be_explained) {
   const std::string text =
       hindrance_.raised() ? hindrance_.why()
                           : absl::StrCat(topology_.describe(rank), " ", how);
-  if (!leaving_.load()) return report(text);
+  if (!may_be_explained) return report(text);
   {
     MutexLock lock(mutex_);
     if (!loss_.empty()) return;

@@ -43,10 +43,13 @@ class Health : public transport::Watch {
   // This rank breaks the job: for the reason `why`, unless it was hindered.
   void give_up(const std::string& why);
 
-  // Rank `rank` has died. While this rank is leaving that may be a peer that
-  // has left already: it counts as a fault only if the end of the job does not
-  // come soon.
+  // Rank `rank` has died. While this rank is leaving that may be a peer that has
+  // left already, and a rank of another node may have ended because of one of which
+  // its node is about to tell: either counts as a fault only if nothing comes of it
+  // soon.
   void peer_lost(int rank, const std::string& how);
+  // Nothing is heard any more of the node whose first rank is `rank`.
+  void node_lost(int rank);
 
   // From now on this rank is about to leave.
   void leaving() { leaving_.store(true); }
@@ -77,6 +80,8 @@ class Health : public transport::Watch {
   std::optional<std::chrono::steady_clock::time_point> loss_due() const;
 
  private:
+  void lost(int rank, const std::string& how, bool may_be_explained);
+
   const Topology& topology_;
   const transport::NodeSegment& segment_;
   transport::BreakWord& hindrance_;

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
 
@@ -95,7 +94,7 @@ absl::Status Progress::beat() {
     HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
   }
   for (const int rank : beats_->lost(now)) {
-    parts_.health.peer_lost(rank, kNodeIsSilent);
+    parts_.health.node_lost(rank);
   }
   return absl::OkStatus();
 }

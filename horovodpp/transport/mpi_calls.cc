@@ -3,18 +3,37 @@
 #include <array>
 #include <thread>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
+namespace {
 
-absl::Status mpi_status(int code, const char* call) {
+constexpr char kPeerPayload[] = "horovodpp/peer";
+
+}  // namespace
+
+absl::Status mpi_status(int code, const char* call, std::optional<int> peer) {
   if (code == MPI_SUCCESS) return absl::OkStatus();
   std::array<char, MPI_MAX_ERROR_STRING> text = {};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  return absl::InternalError(absl::StrCat(call, ": ", text.data()));
+  absl::Status status =
+      absl::InternalError(absl::StrCat(call, ": ", text.data()));
+  if (peer) status.SetPayload(kPeerPayload, absl::Cord(absl::StrCat(*peer)));
+  return status;
+}
+
+std::optional<int> peer_of(const absl::Status& status) {
+  const auto text = status.GetPayload(kPeerPayload);
+  int peer = 0;
+  if (!text || !absl::SimpleAtoi(std::string(*text), &peer)) {
+    return std::nullopt;
+  }
+  return peer;
 }
 
 std::string mpi_library() {

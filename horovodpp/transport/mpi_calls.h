@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <list>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,8 +20,12 @@ struct MpiMessage {
 };
 using MpiMessages = std::list<MpiMessage>;
 
-// What an MPI call returned, as a Status: Internal "MPI_Isend: <text>".
-absl::Status mpi_status(int code, const char* call);
+// What an MPI call returned, as a Status: Internal "MPI_Isend: <text>". `peer` is the
+// rank it had to do with, if that was one in particular.
+absl::Status mpi_status(int code, const char* call,
+                        std::optional<int> peer = std::nullopt);
+// That rank.
+std::optional<int> peer_of(const absl::Status& status);
 
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();

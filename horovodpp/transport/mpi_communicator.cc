@@ -1,6 +1,7 @@
 #include "horovodpp/transport/mpi_communicator.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -134,10 +135,17 @@ class MpiCommunicator : public Communicator {
   static const absl::Status& status_of(const absl::StatusOr<T>& value) {
     return value.status();
   }
-  // Passes an outcome on; after a failure MPI is not trusted to end well.
+  // Passes an outcome on; after a failure MPI is not trusted to end well. One that
+  // has to do with a peer is most likely the peer's end.
   template <typename T>
   T noted(T outcome) {
     const absl::Status& status = status_of(outcome);
+    if (const std::optional<int> peer = peer_of(status)) {
+      world_.distrust();
+      return absl::AbortedError(
+          absl::StrCat(peers_[static_cast<std::size_t>(*peer)].to_string(*peer),
+                       " cannot be reached: ", status.message()));
+    }
     if (absl::IsInternal(status) || absl::IsDeadlineExceeded(status) ||
         absl::IsAborted(status)) {
       world_.distrust();

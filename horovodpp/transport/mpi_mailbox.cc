@@ -47,7 +47,7 @@ absl::Status MpiMailbox::send_fragment(int to, std::string bytes, bool last) {
   return mpi_status(
       MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()),
                 MPI_BYTE, to, channel_.tag, channel_.comm, &message.request),
-      "MPI_Isend");
+      "MPI_Isend", to);
 }
 
 absl::Status MpiMailbox::move_sends_on() {
@@ -56,7 +56,7 @@ absl::Status MpiMailbox::move_sends_on() {
     int done = 0;
     HVD_RETURN_IF_ERROR(mpi_status(
         MPI_Test(&outgoing_.front().request, &done, MPI_STATUS_IGNORE),
-        "MPI_Test of sent mail"));
+        "MPI_Test of sent mail", outgoing_.front().peer));
     if (done != 0) {
       outgoing_.pop_front();
     } else {  // The others' turn next time.

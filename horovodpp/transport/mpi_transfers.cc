@@ -32,7 +32,7 @@ absl::StatusOr<TransferId> MpiTransfers::post_send(
     HVD_RETURN_IF_ERROR(mpi_status(
         MPI_Isend(bytes.data() + offset, static_cast<int>(chunk), MPI_BYTE, to,
                   transfer.route.second, channel_.comm, &request),
-        "MPI_Isend"));
+        "MPI_Isend", to));
   }
   const TransferId id = next_id_++;
   posted_.emplace(id, std::move(transfer));
@@ -67,7 +67,7 @@ absl::Status MpiTransfers::match(const Route& route) {
     HVD_RETURN_IF_ERROR(
         mpi_status(MPI_Improbe(route.first, route.second, channel_.comm, &came,
                                &message, &about),
-                   "MPI_Improbe"));
+                   "MPI_Improbe", route.first));
     if (came == 0) return absl::OkStatus();
     HVD_RETURN_IF_ERROR(
         mpi_status(MPI_Get_count(&about, MPI_BYTE, &count), "MPI_Get_count"));
@@ -105,7 +105,8 @@ absl::StatusOr<bool> MpiTransfers::complete(Transfer& transfer) {
   for (MPI_Request& request : transfer.requests) {
     int done = 0;
     HVD_RETURN_IF_ERROR(mpi_status(MPI_Test(&request, &done, MPI_STATUS_IGNORE),
-                                   "MPI_Test of a transfer"));
+                                   "MPI_Test of a transfer",
+                                   transfer.route.first));
     if (done == 0) return false;
   }
   return true;

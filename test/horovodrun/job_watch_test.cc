@@ -206,6 +206,18 @@ TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterTheRanksItWasToEnd) {
   EXPECT_EQ(after(1ms), Action::kKill);
 }
 
+TEST_F(JobWatchTest, EndsAnMpirunWhoseAgentsHaveEnded) {
+  start_all();
+  report(Kind::kExited, 0, 5);
+  report(Kind::kExited, 2, 5);
+  EXPECT_FALSE(watch_.is_ending());
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  EXPECT_TRUE(watch_.is_ending());
+  watch_.agent_ended(1, now_);
+  EXPECT_TRUE(watch_.running().empty());
+  EXPECT_EQ(after(JobWatch::kLastTermination), Action::kKill);
+}
+
 // Rank 2 runs on the other host.
 TEST_F(JobWatchTest, DoesNotWaitForRanksOfAHostThatIsCutOff) {
   start_all();

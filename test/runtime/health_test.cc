@@ -2,32 +2,66 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
+
 #include "horovodpp/transport/loopback.h"
 
 namespace hvd::runtime {
 namespace {
 
-using std::chrono::steady_clock;
+// The health of rank 0; rank 1 runs on another node, and has no part in this.
+struct OfRank0 {
+  OfRank0()
+      : world(1),
+        wires(world.communicator(0)),
+        topology(*Topology::from_peers(
+            0, {wires->peers().front(),
+                {.host = "other", .pid = 2, .node = "other"}})),
+        segment(*transport::NodeSegment::open(
+            *wires, *Topology::from_peers(0, wires->peers()), 0,
+            std::chrono::steady_clock::time_point::max())) {}
+
+  transport::LoopbackWorld world;
+  std::unique_ptr<transport::Communicator> wires;
+  Topology topology;
+  std::unique_ptr<transport::NodeSegment> segment;
+  transport::BreakWord hindrance = {};
+  Health health{topology, *segment, hindrance, 1};
+};
 
 // A peer that dies while this rank leaves may have left properly. If the end of
 // the job does not follow, it is a fault, also for a rank that sleeps in a
 // plane, where nothing else would wake it.
 TEST(Health, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
-  transport::LoopbackWorld world(1);
-  const auto wires = world.communicator(0);
-  const auto topology = Topology::from_peers(0, wires->peers());
-  const auto segment = transport::NodeSegment::open(
-      *wires, *topology, 0, steady_clock::time_point::max());
-  ASSERT_EQ(segment.status(), absl::OkStatus());
-  transport::BreakWord hindrance;
-  Health health(*topology, **segment, hindrance, 1);
+  OfRank0 of;
+  Health& health = of.health;
   health.leaving();
   health.peer_lost(0, "was killed");
   EXPECT_EQ(health.check(), absl::OkStatus());
   const absl::Status status = transport::wait_until(
       [] { return false; }, health, {.spin = std::chrono::nanoseconds(0)},
-      (*segment)->doorbell(0));
+      of.segment->doorbell(0));
   EXPECT_TRUE(absl::IsAborted(status)) << status;
+}
+
+// Both have ended by the time this rank looks; of the other node's rank its node tells
+// why.
+TEST(Health, ADeathElsewhereIsNoFaultIfOneIsExplained) {
+  OfRank0 of;
+  Health& health = of.health;
+  health.peer_lost(1, "ended");
+  EXPECT_EQ(health.judge(), absl::OkStatus());
+  EXPECT_TRUE(health.loss_due().has_value());
+  health.report("rank 7 was the cause");
+  EXPECT_EQ(health.judge(), absl::AbortedError("rank 7 was the cause"));
+}
+
+TEST(Health, ANodeThatIsSilentIsAFaultAtOnce) {
+  OfRank0 of;
+  Health& health = of.health;
+  health.node_lost(1);
+  EXPECT_TRUE(absl::IsAborted(health.judge()));
 }
 
 }  // namespace

@@ -33,6 +33,16 @@ TEST_F(MpiTransfersTest, TransfersBeyondTheLimitArrive) {
   }
 }
 
+TEST_F(MpiTransfersTest, AFailureTellsWhomItHadToDoWith) {
+  MpiTransfers wires = transfers();
+  const int nobody = world_.size();
+  const auto sent =
+      wires.post_send(nobody, {.epoch = 1, .sequence = 0}, bytes_of("x"));
+  ASSERT_TRUE(absl::IsInternal(sent.status())) << sent.status();
+  EXPECT_EQ(peer_of(sent.status()), nobody);
+  EXPECT_EQ(peer_of(absl::OkStatus()), std::nullopt);
+}
+
 TEST_F(MpiTransfersTest, AnotherNumberOfChunksIsSeen) {
   MpiTransfers wires = transfers();
   std::uint32_t sequence = 0;
