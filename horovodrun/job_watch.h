@@ -45,7 +45,7 @@ class JobWatch {
   // For mpirun to see that its last rank has ended, which it sometimes does not,
   // and then to end when it is told.
   static constexpr std::chrono::milliseconds kFarewell{400};
-  static constexpr std::chrono::milliseconds kLastTermination{400};
+  static constexpr std::chrono::milliseconds kLastTermination{300};
 
   JobWatch(const Options& options, Clock::TimePoint now);
 
