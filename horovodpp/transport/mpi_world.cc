@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/transport/broken_pipe.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_farewell.h"
@@ -161,6 +162,9 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
     }
   }
   watch_ = std::make_unique<PeerWatch>(neighbours);
+  const bool spans_machines =
+      neighbours.size() + 1 < static_cast<std::size_t>(size_);
+  if (spans_machines) ignore_broken_pipes();
 
   // It writes to this object, which outlives it even if the deadline passes.
   MPI_Request request = MPI_REQUEST_NULL;
