@@ -42,6 +42,10 @@ void Health::peer_lost(int rank, const std::string& how) {
   lost(rank, how, is_elsewhere || leaving_.load());
 }
 
+void Health::left_behind(int rank, const std::string& how) {
+  lost(rank, how, true);
+}
+
 void Health::node_lost(int rank) { lost(rank, kNodeIsSilent, leaving_.load()); }
 
 void Health::lost(int rank, const std::string& how, bool may_be_explained) {

@@ -48,6 +48,8 @@ class Health : public transport::Watch {
   // its node is about to tell: either counts as a fault only if nothing comes of it
   // soon.
   void peer_lost(int rank, const std::string& how);
+  // Others go on without rank `rank`, and are about to say why.
+  void left_behind(int rank, const std::string& how);
   // Nothing is heard any more of the node whose first rank is `rank`.
   void node_lost(int rank);
 

@@ -90,6 +90,7 @@ class Progress {
   void note_hindrance(const std::vector<coordinator::Failure>& failures);
   absl::Status carry_out(const coordinator::Batch& batch);
   absl::Status beat();
+  absl::Status hear_of_losses(int from, const std::string& notice);
   using Listener = transport::Doorbell::Listener;
 
   // A sleep on this rank's doorbell, which has been listened to.

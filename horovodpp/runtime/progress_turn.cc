@@ -3,8 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/ballot.h"
+#include "horovodpp/coordinator/inquiry.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
+#include "horovodpp/transport/switchboard.h"
 
 namespace hvd::runtime {
 namespace {
@@ -48,6 +52,10 @@ absl::StatusOr<bool> Progress::take_in() {
     if (!mail) break;
     moved = true;
     if (beats_) beats_->heard(mail->from, steady_clock::now());
+    if (const auto notice = transport::Switchboard::notice_in(mail->bytes)) {
+      HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
+      continue;
+    }
     HVD_RETURN_IF_ERROR(parts_.coordinator.receive(mail->from, mail->bytes));
   }
   if (parts_.queue.has_news()) {
@@ -83,6 +91,26 @@ absl::StatusOr<bool> Progress::give_out() {
     parts_.log.warning(warning);
   }
   return moved || bells.leader || bells.node;
+}
+
+// Rank `from` knows of losses already, and has begun to re-form the job.
+absl::Status Progress::hear_of_losses(int from, const std::string& notice) {
+  const absl::StatusOr<coordinator::BallotLetter> letter =
+      coordinator::decode_ballot(notice, parts_.topology.size());
+  if (!letter.ok()) {
+    return annotate(letter.status(), absl::StrCat("mail from rank ", from));
+  }
+  const coordinator::Ballot& ballot = letter->ballot;
+  if (!ballot.dead.empty()) {
+    parts_.health.left_behind(ballot.dead.front(),
+                              "ended without leaving the job");
+  } else if (!ballot.suspected.empty()) {
+    parts_.health.left_behind(ballot.suspected.front(),
+                              coordinator::kDoesNotAnswer);
+  } else {
+    parts_.health.left_behind(from, "has begun to re-form the job");
+  }
+  return absl::OkStatus();
 }
 
 // Leaders of neighbouring nodes see nothing of each other but mail.

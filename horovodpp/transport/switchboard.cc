@@ -21,19 +21,25 @@ struct Trailer {
 // sends more is out of order.
 constexpr int kMostKeptOfARank = 4096;
 
-// Cuts the trailer off; nullopt if there is none.
-std::optional<Switchboard::Channel> opened(std::string& bytes) {
+// What the trailer says; nullopt if there is none.
+std::optional<Switchboard::Channel> channel_of(const std::string& bytes) {
   Trailer trailer;
   if (bytes.size() < sizeof(trailer)) return std::nullopt;
-  const std::size_t length = bytes.size() - sizeof(trailer);
-  std::memcpy(&trailer, bytes.data() + length, sizeof(trailer));
+  std::memcpy(&trailer, bytes.data() + (bytes.size() - sizeof(trailer)),
+              sizeof(trailer));
   if (trailer.magic != kMagic) return std::nullopt;
   if (trailer.kind > static_cast<std::uint32_t>(Switchboard::Kind::kMail)) {
     return std::nullopt;
   }
-  bytes.resize(length);
   return Switchboard::Channel{static_cast<Switchboard::Kind>(trailer.kind),
                               trailer.epoch};
+}
+
+// The same, and cuts it off.
+std::optional<Switchboard::Channel> opened(std::string& bytes) {
+  const std::optional<Switchboard::Channel> channel = channel_of(bytes);
+  if (channel) bytes.resize(bytes.size() - sizeof(Trailer));
+  return channel;
 }
 
 }  // namespace
@@ -97,6 +103,11 @@ absl::Status Switchboard::enter(std::uint32_t epoch) {
     it = kept_.erase(it);
   }
   return absl::OkStatus();
+}
+
+std::optional<std::string> Switchboard::notice_in(const std::string& bytes) {
+  if (channel_of(bytes) != Channel{}) return std::nullopt;
+  return bytes.substr(0, bytes.size() - sizeof(Trailer));
 }
 
 // Wires may look at the low bits of an epoch only. An odd factor keeps epochs

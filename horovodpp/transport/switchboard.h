@@ -60,6 +60,10 @@ class Switchboard {
   //   FailedPrecondition  this epoch or a later one was entered before
   absl::Status enter(std::uint32_t epoch);
 
+  // The notice in `bytes` as they came over the wires, if that is what they are: who
+  // is still in the first epoch, and has no switchboard, hears of those who are not.
+  static std::optional<std::string> notice_in(const std::string& bytes);
+
   // `tag` of an epoch, as it goes over the wires: no two epochs' are equal, as
   // long as the tag's own epochs are few.
   static DataTag folded(std::uint32_t epoch, DataTag tag);

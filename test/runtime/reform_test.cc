@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <latch>
 #include <optional>
@@ -10,7 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "horovodpp/coordinator/ballot.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/transport/switchboard.h"
 #include "test/runtime/mortal.h"
 #include "test/runtime/world.h"
 
@@ -280,6 +283,61 @@ TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
     EXPECT_EQ((*next)->barrier_async().wait(), absl::OkStatus());
     EXPECT_EQ((*next)->stop(), absl::OkStatus());
   });
+}
+
+// What rank 0 of three sends when it has lost rank 2, as it goes over the wires.
+std::string notice_of_rank_2() {
+  transport::LoopbackWorld world(2);
+  transport::Switchboard sender(world.communicator(0));
+  const auto receiver = world.communicator(1);
+  EXPECT_EQ(
+      sender.send(1, {}, coordinator::encode({.ballot = {.dead = {2}}}, 3)),
+      absl::OkStatus());
+  while (true) {
+    auto mail = receiver->receive_mail();
+    if (!mail.ok() || mail->has_value()) return (*mail)->bytes;
+  }
+}
+
+class ToldWires : public RelayedWires {
+ public:
+  using RelayedWires::RelayedWires;
+
+  void hear(std::string bytes) {
+    bytes_ = std::move(bytes);
+    has_mail_.store(true);
+  }
+  absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
+    if (!has_mail_.exchange(false)) return RelayedWires::receive_mail();
+    return transport::Mail{.from = 0, .bytes = bytes_};
+  }
+
+ private:
+  std::string bytes_;
+  std::atomic<bool> has_mail_{false};
+};
+
+// Others may begin to re-form the job before a rank has heard that it is broken.
+TEST(ReformOfTheLiving, WhoHearsOfItFirstFromThoseWhoReformBlamesTheLost) {
+  transport::LoopbackWorld world(3, {.ranks_per_node = 1});
+  std::barrier all_have_started(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto wires = std::make_unique<ToldWires>(world.communicator(rank));
+      ToldWires& told = *wires;
+      auto job = Runtime::start({}, std::move(wires));
+      ASSERT_EQ(job.status(), absl::OkStatus());
+      all_have_started.arrive_and_wait();
+      if (rank == 1) told.hear(notice_of_rank_2());
+      absl::Status status;
+      while (status.ok()) status = (*job)->barrier_async().wait();
+      EXPECT_TRUE(absl::IsAborted(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  testing::StartsWith("rank 2 (host"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // As after a stall that a stopped rank has caused.

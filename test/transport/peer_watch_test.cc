@@ -170,7 +170,10 @@ TEST(WatchedProcess, IsLookedAtWhereAFilterRefusesItsDescriptor) {
                  ? 0
                  : 1;
     });
-    EXPECT_EQ(child.exit_code(), 0) << error;
+    const int code = child.exit_code();
+    if (code == 2)
+      GTEST_SKIP() << "no filters of system calls are allowed here";
+    EXPECT_EQ(code, 0) << error;
   }
 }
 
