@@ -182,10 +182,9 @@ absl::Status Coordinator::announce() {
 absl::Status Coordinator::report(const Inspected& found) {
   const auto finding = ruling_->inquirer.answered(found);
   if (!finding) return absl::OkStatus();
-  return conclude(
-      stall_text(finding->key, finding->waited_ms, found,
-                 [this](int rank) { return described(rank); }),
-      finding->is_fatal);
+  return conclude(stall_text(finding->key, finding->waited_ms, found,
+                             [this](int rank) { return described(rank); }),
+                  finding->is_fatal);
 }
 
 // Whether those who would inquire are there.

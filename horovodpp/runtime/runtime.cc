@@ -59,10 +59,10 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
-  HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
-                       survivors_->reform(
-                           job_, runtime::suspects_in(job_->status().message(),
-                                                      job_->topology())));
+  HVD_ASSIGN_OR_RETURN(
+      std::shared_ptr<runtime::Job> job,
+      survivors_->reform(job_, runtime::suspects_in(job_->status().message(),
+                                                    job_->topology())));
   door_.shut();
   return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
 }
