@@ -12,6 +12,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodrun/environment.h"
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/node_settings.h"

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/clock.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
 #include "horovodrun/mpi_leftovers.h"

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
 #include "horovodrun/arguments.h"

@@ -224,12 +224,6 @@ std::string own_path() {
   return path.empty() ? "horovodrun" : path;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 std::vector<int> without_ignored(std::vector<int> signals) {
   std::erase_if(signals, [](int signal) {
     struct sigaction present = {};

@@ -78,9 +78,6 @@ class ParentWatch {
 // Where the program of this process lies.
 std::string own_path();
 
-// The name of this host.
-std::string host_name();
-
 // Those of `signals` that this process was not started to ignore: nohup, for
 // instance, has SIGHUP ignored.
 std::vector<int> without_ignored(std::vector<int> signals);

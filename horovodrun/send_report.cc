@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "horovodpp/core/host_name.h"
 #include "horovodrun/process.h"
 
 namespace hvd::launcher {

@@ -38,10 +38,6 @@ int height_below(const Tree& tree, int node) {
   return height;
 }
 
-std::string seconds_text(std::uint32_t ms) {
-  return absl::StrCat((ms + 500) / 1000, " s");
-}
-
 std::string state_text(const RankState& state, std::uint64_t most,
                        const std::function<std::string(int)>& describe) {
   std::string text = describe(state.rank);
@@ -66,6 +62,15 @@ std::string state_text(const RankState& state, std::uint64_t most,
 }
 
 }  // namespace
+
+std::string seconds_text(std::uint32_t ms) {
+  return absl::StrCat((ms + 500) / 1000, " s");
+}
+
+bool ends_the_job(const Stalled& message, Clock::Duration shutdown) {
+  return shutdown.count() > 0 &&
+         std::chrono::milliseconds(message.waited_ms) >= shutdown;
+}
 
 Inspected answer_of(std::uint32_t query, const RankState& state,
                     bool is_concerned) {
@@ -171,9 +176,7 @@ std::optional<Clock::TimePoint> Inquiry::due() const {
 
 std::optional<Inspect> Inquirer::stalled(const Stalled& message,
                                          Clock::TimePoint now) {
-  const bool is_fatal =
-      shutdown_.count() > 0 &&
-      std::chrono::milliseconds(message.waited_ms) >= shutdown_;
+  const bool is_fatal = ends_the_job(message, shutdown_);
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
   });

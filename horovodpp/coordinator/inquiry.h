@@ -24,6 +24,13 @@ namespace hvd::coordinator {
 // Said of a rank that is there as far as anybody knows, but silent.
 inline constexpr char kDoesNotAnswer[] = "does not answer";
 
+// "61 s", rounded.
+std::string seconds_text(std::uint32_t ms);
+
+// Whether what was said has waited so long that the job is to be given up, which is
+// after `shutdown`; zero: never.
+bool ends_the_job(const Stalled& message, Clock::Duration shutdown);
+
 // What one rank says when asked about a name that concerns it or not.
 Inspected answer_of(std::uint32_t query, const RankState& state,
                     bool is_concerned);

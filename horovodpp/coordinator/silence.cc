@@ -36,9 +36,7 @@ Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
 
 void Silence::said(const Stalled& message, Clock::TimePoint now) {
   if (above_ == Tree::kNone) return;
-  const bool is_fatal =
-      shutdown_.count() > 0 &&
-      std::chrono::milliseconds(message.waited_ms) >= shutdown_;
+  const bool is_fatal = ends_the_job(message, shutdown_);
   // Of one name the root asks no more often than this, unless it is to end the job.
   const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
   if (heard_at_ && now - *heard_at_ < recent) return;
@@ -74,7 +72,7 @@ std::string silence_text(const Silence::Finding& finding,
                          const std::string& described,
                          const std::string& remark) {
   return absl::StrCat(finding.key.to_string(), " has waited for ",
-                      (finding.waited_ms + 500) / 1000, " s, and ", described,
+                      seconds_text(finding.waited_ms), ", and ", described,
                       ", which would find out why, ", kDoesNotAnswer,
                       remark.empty() ? "" : ": ", remark);
 }

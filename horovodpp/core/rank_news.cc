@@ -110,8 +110,8 @@ std::optional<std::vector<RankNews::Named>> culprits_in(
   return culprits;
 }
 
-// Takes "rank 3 (host 'a', pid 4711)" (Peer::to_string) off the front of
-// `text`.
+}  // namespace
+
 std::optional<RankNews::Named> take_named(absl::string_view* text) {
   absl::string_view rest = *text;
   RankNews::Named named;
@@ -135,8 +135,6 @@ std::optional<RankNews::Named> take_named(absl::string_view* text) {
   *text = rest;
   return named;
 }
-
-}  // namespace
 
 void RankNews::set_reason(const std::string& text) {
   reason = text;

@@ -17,8 +17,9 @@
 
 namespace hvd {
 
-// What a reason says, after its name, of the first rank of a node from which nothing
-// comes any more.
+// What a reason says of a rank, after its name: of one that has died,
+inline constexpr char kEndedEarly[] = "ended without leaving the job";
+// and of the first rank of a node from which nothing comes any more.
 inline constexpr char kNodeIsSilent[] =
     "and its node have not been heard of for too long; the host may be down or "
     "cut off";
@@ -60,6 +61,9 @@ struct RankNews {
 
   friend bool operator==(const RankNews&, const RankNews&) = default;
 };
+
+// Takes "rank 3 (host 'a', pid 4711)" (Peer::to_string) off the front of `text`.
+std::optional<RankNews::Named> take_named(absl::string_view* text);
 
 // At most kMaxRankNewsBytes: a long reason is cut off, and of more ranks than
 // there is room for only the first are told.

@@ -5,21 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
 
+#include "horovodpp/core/host_name.h"
+
 namespace hvd::runtime {
-namespace {
-
-std::string host_name() {
-  std::array<char, 128> name = {};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
-}
-
-}  // namespace
-
 void LauncherChannel::joining() const {
   tell({.kind = RankNews::Kind::kJoining});
 }
@@ -29,15 +20,11 @@ void LauncherChannel::connected() const {
 }
 
 void LauncherChannel::broken(const absl::Status& why) const {
-  RankNews news = {.kind = RankNews::Kind::kBroken};
-  news.set_reason(std::string(why.message()));
-  tell(std::move(news));
+  tell_reason(RankNews::Kind::kBroken, why);
 }
 
 void LauncherChannel::hindered(const absl::Status& why) const {
-  RankNews news = {.kind = RankNews::Kind::kHindered};
-  news.set_reason(std::string(why.message()));
-  tell(std::move(news));
+  tell_reason(RankNews::Kind::kHindered, why);
 }
 
 void LauncherChannel::reforming(std::chrono::nanoseconds patience) const {
@@ -47,6 +34,13 @@ void LauncherChannel::reforming(std::chrono::nanoseconds patience) const {
 
 void LauncherChannel::reformed(std::vector<int> lost) const {
   tell({.kind = RankNews::Kind::kReformed, .lost = std::move(lost)});
+}
+
+void LauncherChannel::tell_reason(RankNews::Kind kind,
+                                  const absl::Status& why) const {
+  RankNews news = {.kind = kind};
+  news.set_reason(std::string(why.message()));
+  tell(std::move(news));
 }
 
 void LauncherChannel::tell(RankNews news) const {

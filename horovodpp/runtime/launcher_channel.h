@@ -31,6 +31,7 @@ class LauncherChannel {
   void reformed(std::vector<int> lost) const;
 
  private:
+  void tell_reason(RankNews::Kind kind, const absl::Status& why) const;
   void tell(RankNews news) const;
 
   const std::string socket_name_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/ballot.h"
 #include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
 #include "horovodpp/transport/switchboard.h"
@@ -102,8 +103,7 @@ absl::Status Progress::hear_of_losses(int from, const std::string& notice) {
   }
   const coordinator::Ballot& ballot = letter->ballot;
   if (!ballot.dead.empty()) {
-    parts_.health.left_behind(ballot.dead.front(),
-                              "ended without leaving the job");
+    parts_.health.left_behind(ballot.dead.front(), kEndedEarly);
   } else if (!ballot.suspected.empty()) {
     parts_.health.left_behind(ballot.suspected.front(),
                               coordinator::kDoesNotAnswer);

@@ -1,14 +1,23 @@
 #include "horovodpp/runtime/suspects.h"
 
+#include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
 #include "horovodpp/coordinator/inquiry.h"
 #include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {
+namespace {
+
+// Whether it is a rank of this job.
+bool is_of(const RankNews::Named& named, const Topology& topology) {
+  if (named.rank < 0 || named.rank >= topology.size()) return false;
+  const Peer& peer = topology.peer(named.rank);
+  return peer.host == named.host && peer.pid == named.pid;
+}
+
+}  // namespace
 
 std::vector<int> suspects_in(absl::string_view why, const Topology& topology) {
   constexpr absl::string_view kRank = "rank ";
@@ -16,21 +25,15 @@ std::vector<int> suspects_in(absl::string_view why, const Topology& topology) {
   for (std::size_t at = why.find(kRank); at != absl::string_view::npos;
        at = why.find(kRank, at + 1)) {
     absl::string_view rest = why.substr(at);
-    rest.remove_prefix(kRank.size());
-    int named = -1;
-    if (!absl::SimpleAtoi(rest.substr(0, rest.find(' ')), &named) ||
-        named < 0 || named >= topology.size()) {
-      continue;
-    }
-    rest = why.substr(at);
-    if (!absl::ConsumePrefix(&rest, topology.describe(named))) continue;
+    const std::optional<RankNews::Named> named = take_named(&rest);
+    if (!named || !is_of(*named, topology)) continue;
     // What is said of it, up to where the next one begins.
     const absl::string_view said = rest.substr(0, rest.find(kRank));
     if (absl::StrContains(said, coordinator::kDoesNotAnswer)) {
-      suspects.insert(named);
+      suspects.insert(named->rank);
     } else if (absl::StrContains(said, kNodeIsSilent)) {
       for (int other = 0; other < topology.size(); ++other) {
-        if (topology.peer(other).node == topology.peer(named).node) {
+        if (topology.peer(other).node == topology.peer(named->rank).node) {
           suspects.insert(other);
         }
       }

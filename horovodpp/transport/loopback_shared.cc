@@ -3,20 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name = {};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
-}
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/broken_pipe.h"
 #include "horovodpp/transport/mail_exchange.h"
@@ -22,12 +23,6 @@ namespace {
 template <std::size_t N>
 void assign(char (&field)[N], const std::string& text) {
   std::strncpy(field, text.c_str(), N - 1);
-}
-
-std::string host_name() {
-  std::array<char, 128> name = {};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
 }
 
 // Host, boot and PID namespace: containers of one machine that cannot see each

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 
@@ -95,7 +96,7 @@ void PeerWatch::look() {
     watched.ended = watched.ended || watched.process.has_ended();
     if (!watched.ended || watched.told) continue;
     watched.told = true;
-    callback_(watched.rank, "ended without leaving the job");
+    callback_(watched.rank, kEndedEarly);
   }
 }
 

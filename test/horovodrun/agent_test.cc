@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/host_name.h"
 #include "horovodrun/process.h"
 #include "horovodrun/report.h"
 #include "horovodrun/stderr_filter.h"

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/host_name.h"
 #include "horovodrun/process.h"
 #include "test/horovodrun/test_process.h"
 
