@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -50,6 +51,14 @@ class RegionOf final : public Region {
   }
 
   Function& function() { return function_; }
+
+  std::string name_of(const Tensor& tensor) const override {
+    if constexpr (requires { function_.name_of(tensor); }) {
+      return function_.name_of(tensor);
+    } else {
+      return "";
+    }
+  }
 
  private:
   void call_again(std::span<const Tensor> inputs) override {
@@ -116,7 +125,8 @@ auto checkpoint_with(const CheckpointOptions& options, Function& function,
 
 }  // namespace autograd
 
-// function(args...). A CheckpointOptions as the last argument is not passed on:
+// function(args...). If the function has a member name_of(const Tensor&), which
+// returns a string, errors call what it captures by that. A CheckpointOptions as the last argument is not passed on:
 //
 //   hvd::checkpoint(f, x, y, hvd::CheckpointOptions{.early_stop = false});
 //

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
@@ -77,7 +78,8 @@ class Region : public Node,
 
   const CheckpointOptions& options() const { return options_; }
   const OperationLog& log() const { return log_; }
-  EffectLog& effects() { return effects_; }
+  // What the function calls `tensor`; empty if it has no name for it.
+  virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<Captured>& captured() const { return captured_; }
   // Of each slot, whether a node may still ask for it; without those behind the

@@ -137,13 +137,14 @@ void Replay::reads(const Tensor& tensor) {
   }
   next_captured_ = static_cast<std::size_t>(found - captured.begin()) + 1;
   if (tensor.version() == found->version) return;
-  fail(absl::StrCat(
-      "a captured tensor, ", tensor.describe(),
-      tensor.requires_grad() && tensor.is_leaf() ? " that requires grad" : "",
-      ", was modified in place since forward read it: version ", found->version,
-      " → ", tensor.version(),
-      ". Modify it after backward, or give the function a "
-      "clone() of it"));
+  const std::string name = region_->name_of(tensor);
+  fail(absl::StrCat("a captured tensor, ",
+                    name.empty() ? "" : absl::StrCat("'", name, "', "),
+                    tensor.describe(),
+                    ", was modified in place since forward read it: version ",
+                    found->version, " → ", tensor.version(),
+                    ". Modify it after backward, or give the function a "
+                    "clone() of it"));
 }
 
 void Replay::records(const Node& node) {
