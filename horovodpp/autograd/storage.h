@@ -56,7 +56,10 @@ class Storage : public Pooled {
     return seen_.exchange(mark, std::memory_order_relaxed) != mark;
   }
 
-  bool unique() const { return owners_.load(std::memory_order_acquire) == 1; }
+  std::uint32_t owners() const {
+    return owners_.load(std::memory_order_acquire);
+  }
+  bool unique() const { return owners() == 1; }
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (unique() || owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) {

@@ -4,10 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
 
@@ -66,9 +68,20 @@ Region::Region(const CheckpointOptions& options)
     : options_(in_scope(options)),
       mark_(Storage::next_mark()),
       autocast_(current_autocast()),
-      random_(default_generator().state()) {}
+      random_(default_generator().state()) {
+  // A replay is for what was let go of: what it makes is needed once.
+  if (is_recomputing() || BudgetLedger::current() == nullptr) return;
+  ledger_ = BudgetLedger::current();
+  {
+    SpinLockHolder lock(lock_);
+    keeps_ = true;
+  }
+  ledger_->add(this);
+}
 
-Region::~Region() = default;
+Region::~Region() {
+  if (ledger_ != nullptr) ledger_->remove(this);
+}
 
 void Region::apply(std::span<Tensor> /*gradients*/,
                    std::span<Tensor> /*results*/) {
@@ -84,12 +97,20 @@ void Region::save_inputs(std::span<const Tensor> inputs) {
 
 Region::Forward::Forward(Region& region)
     : region_(region),
+      begin_(std::chrono::steady_clock::now()),
       outer_(thread_state.operation_observer),
       keeper_(region),
       observer_(&region),
-      effects_(&region.effects_, false) {}
+      effects_(&region.effects_, false) {
+  region.running_.store(true, std::memory_order_relaxed);
+}
 
 Region::Forward::~Forward() {
+  region_.running_.store(false, std::memory_order_relaxed);
+  region_.forward_seconds_.store(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
+          .count(),
+      std::memory_order_relaxed);
   if (outer_ == nullptr) return;
   // What this region read from outside the one around it, that one has read.
   for (const Captured& captured : region_.captured_) {
@@ -118,8 +139,11 @@ SavedTensorKeeper::Kept Region::keep(const Tensor& tensor) {
   }
   {
     SpinLockHolder lock(lock_);
-    contents_.emplace_back();
+    Content& content = contents_.emplace_back();
+    // A leaf is itself; with its history anything else would own this region.
+    if (keeps_) content.value = tensor.is_leaf() ? tensor : tensor.detach();
   }
+  if (ledger_ != nullptr) ledger_->make_room();
   return {Ref<SavedTensorHolder>::share(this),
           static_cast<std::uint32_t>(slots_.size() - 1)};
 }
@@ -146,6 +170,34 @@ void Region::forget(std::uint32_t place) {
   SpinLockHolder lock(lock_);
   contents_[place].wanted = false;
   dropped = std::move(contents_[place].value);
+}
+
+std::int64_t Region::held_bytes() const {
+  SpinLockHolder lock(lock_);
+  // Several slots may show one storage, which is free if they are all it has.
+  absl::flat_hash_map<const Storage*, std::uint32_t> shows;
+  for (const Content& content : contents_) {
+    if (!content.value.defined()) continue;
+    const Storage* storage = content.value.impl()->storage.get();
+    if (!storage->is_older_than(mark_)) ++shows[storage];
+  }
+  std::int64_t bytes = 0;
+  for (const auto& [storage, count] : shows) {
+    if (storage->owners() <= count) {
+      bytes += static_cast<std::int64_t>(storage->bytes());
+    }
+  }
+  return bytes;
+}
+
+std::vector<Tensor> Region::drop() {
+  std::vector<Tensor> dropped;
+  SpinLockHolder lock(lock_);
+  keeps_ = false;
+  for (Content& content : contents_) {
+    dropped.push_back(std::move(content.value));
+  }
+  return dropped;
 }
 
 Tensor Region::restore(std::uint32_t place, Node& node) {
@@ -175,6 +227,7 @@ Tensor Region::restore(std::uint32_t place, Node& node) {
 }
 
 void Region::replay_into(Replay& replay) {
+  if (ledger_ != nullptr) ledger_->make_room();
   std::vector<Tensor> inputs;
   {
     EnableGrad with_history;

@@ -15,7 +15,10 @@
 // One thread runs forward; any thread may run backward, several at once too.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +36,7 @@
 
 namespace hvd::autograd {
 
+class BudgetLedger;
 class Replay;
 
 class Region : public Node,
@@ -56,6 +60,7 @@ class Region : public Node,
 
    private:
     Region& region_;
+    const std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -85,6 +90,16 @@ class Region : public Node,
   // Of each slot, whether a node may still ask for it; without those behind the
   // last that is wanted.
   std::vector<bool> wanted() const;
+
+  // --- For a memory budget ---
+  // What would be free if the region let go of what it holds: memory that is
+  // nobody else's.
+  std::int64_t held_bytes() const;
+  bool is_running() const { return running_; }
+  // How long forward took.
+  double forward_seconds() const { return forward_seconds_; }
+  // Lets go of it; from now on this is an ordinary checkpoint.
+  std::vector<Tensor> drop();
 
   // --- Node ---
   const char* name() const override { return "Checkpoint"; }
@@ -119,6 +134,10 @@ class Region : public Node,
   OperationLog log_;
   EffectLog effects_;
   std::vector<Slot> slots_;
+  // Null unless the region keeps what it computes.
+  std::shared_ptr<BudgetLedger> ledger_;
+  std::atomic<bool> running_{false};
+  std::atomic<double> forward_seconds_{0.0};
   // What changes after forward, by slot.
   struct Content {
     Tensor value;  // While it is kept.
@@ -126,6 +145,7 @@ class Region : public Node,
   };
   mutable SpinLock lock_;
   std::vector<Content> contents_ ABSL_GUARDED_BY(lock_);
+  bool keeps_ ABSL_GUARDED_BY(lock_) = false;
 };
 
 // A hash of the elements of `tensor`, equal for equal bits.
