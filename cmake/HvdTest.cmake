@@ -70,7 +70,7 @@ function(hvd_unit_tests layer)
 endfunction()
 
 # Programs whose cases are dealt out to as many processes.
-set(HVD_SHARDS_autograd_test 4)
+set(HVD_SHARDS_ops_test 4)
 set(HVD_SHARDS_collective_test 2)
 set(HVD_SHARDS_runtime_test 4)
 

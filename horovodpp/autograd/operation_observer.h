@@ -3,8 +3,8 @@
 #pragma once
 
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "horovodpp/autograd/allocator.h"
 #include "horovodpp/checkpoint/memory_budget.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/kernel/allocator.h"
 
 namespace hvd::autograd {
 

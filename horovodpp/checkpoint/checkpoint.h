@@ -32,10 +32,10 @@
 #include <vector>
 
 #include "horovodpp/autograd/reentrant_checkpoint.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/region.h"
 #include "horovodpp/checkpoint/tensors_in.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 

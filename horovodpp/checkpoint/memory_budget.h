@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "horovodpp/autograd/allocator.h"
+#include "horovodpp/kernel/allocator.h"
 
 namespace hvd {
 

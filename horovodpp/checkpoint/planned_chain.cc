@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace {

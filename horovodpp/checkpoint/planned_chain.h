@@ -17,11 +17,11 @@
 #include <optional>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/plan.h"
 #include "horovodpp/checkpoint/profile.h"
 #include "horovodpp/checkpoint/sequential.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd {
 

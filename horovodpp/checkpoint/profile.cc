@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/generator.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace autograd {

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "horovodpp/autograd/allocator.h"
-#include "horovodpp/autograd/tensor.h"
 #include "horovodpp/checkpoint/plan.h"
 #include "horovodpp/checkpoint/sequential.h"
+#include "horovodpp/kernel/allocator.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd {
 

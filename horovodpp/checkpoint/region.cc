@@ -8,10 +8,10 @@
 #include "absl/hash/hash.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/generator.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
@@ -33,6 +32,7 @@
 #include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
+#include "horovodpp/tensor/generator.h"
 
 namespace hvd::autograd {
 

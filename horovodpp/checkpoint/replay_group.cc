@@ -2,8 +2,8 @@
 
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/checkpoint/replay.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/intrusive_ptr.h"
+#include "horovodpp/tensor/intrusive_ptr.h"
 
 namespace hvd::autograd {
 

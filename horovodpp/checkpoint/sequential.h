@@ -9,9 +9,9 @@
 #include <functional>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd {
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

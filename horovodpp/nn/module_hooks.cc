@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/tensor/hook_handle.h"
 
 namespace hvd::nn {
 

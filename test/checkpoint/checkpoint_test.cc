@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "horovodpp/autograd/allocator.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/checkpoint/replay_group.h"
+#include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "horovodpp/autograd/allocator.h"
 #include "horovodpp/checkpoint/checkpoint.h"
+#include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

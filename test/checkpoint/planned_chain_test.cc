@@ -1,8 +1,8 @@
 // Item 204 of the contract.
 #include "horovodpp/checkpoint/planned_chain.h"
 
-#include "horovodpp/autograd/allocator.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

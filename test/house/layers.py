@@ -17,10 +17,10 @@ import sys
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"(transport|collective)/mpi_[^/]*"),
     (r"nccl.*\.h", r"collective/nccl_[^/]*"),
-    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(device/cuda_|collective/nccl_|autograd/cuda_)[^/]*"),
-    (r"(.*/)?(cblas|openblas_config)\.h", r"autograd/[^/]*"),
+    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(device/cuda_|collective/nccl_|kernel/cuda_)[^/]*"),
+    (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
-    (r"(oneapi/dnnl/)?dnnl.*", r"autograd/dnnl_[^/]*"),
+    (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]
