@@ -176,7 +176,7 @@ TEST(Checkpoint, ATensorFromOutsideComesBackAsItself) {
   SavesB::seen = {};
 }
 
-// Items 159, 161. The number of kernels that ran is told by what they allocate.
+// Item 159.
 struct Counted : autograd::Function<Counted> {
   static inline int runs = 0;
   static Tensor forward(autograd::FunctionContext&, const Tensor& x) {
@@ -205,6 +205,34 @@ TEST(Checkpoint, StopsAsSoonAsAllIsThere) {
     EXPECT_EQ(runs({}), 2);
   }
   EXPECT_EQ(runs(kNoEarlyStop), 1);
+}
+
+// Item 161: the second run ends when the product saves its operands, before it is
+// computed: it would be larger than everything else.
+TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
+  Tensor x = ones64({1000, 4}, true), w = ones64({4, 1000}, true);
+  Tensor image = ones64({1, 1, 100, 100}, true);
+  Tensor filters = ones64({100, 1, 1, 1}, true);
+  const auto used_by_backward = [](const Tensor& input, auto f) {
+    Tensor y = checkpoint(f, input);
+    const Tensor gradient = ones64(y.sizes());
+    autograd::cpu_allocator().reset_peak();
+    const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
+    autograd::grad({y}, {input}, {gradient});
+    const auto result = static_cast<std::int64_t>(y.bytes());
+    return std::pair(autograd::cpu_allocator().stats().peak_bytes - before,
+                     result);
+  };
+  for (const auto& [used, result] :
+       {used_by_backward(x, [&](const Tensor& in) { return matmul(in, w); }),
+        used_by_backward(
+            x, [&](const Tensor& in) { return linear(in, w.t()); })}) {
+    EXPECT_LT(used, result);
+  }
+  // Layouts are converted on the way back, by as much as the result at most.
+  const auto [used, result] = used_by_backward(
+      image, [&](const Tensor& in) { return conv2d(in, filters, Tensor()); });
+  EXPECT_LT(used, 3 * result);
 }
 
 // Item 159: the setting is read when forward runs.
