@@ -120,7 +120,14 @@ auto checkpoint_with(const CheckpointOptions& options, Function& function,
   if (!is_grad_enabled()) return std::invoke(function, args...);
   const auto region = Ref<Made>::adopt(new Made(options, function, args...));
   const Region::Forward forward(*region);
-  return std::invoke(region->function(), args...);
+  if constexpr (std::is_void_v<decltype(std::invoke(function, args...))>) {
+    std::invoke(region->function(), args...);
+    forward.finish();
+  } else {
+    auto result = std::invoke(region->function(), args...);
+    forward.finish();
+    return result;
+  }
 }
 
 }  // namespace autograd

@@ -17,10 +17,19 @@ std::size_t count_stages(const std::vector<Part>& parts) {
   return parts.empty() ? 0 : parts.back().last + 1;
 }
 
-void count_runs(const std::vector<Part>& parts, std::vector<int>& runs) {
+void run(const Part& part, std::vector<int>& runs) {
+  for (std::size_t i = part.first; i <= part.last; ++i) ++runs[i];
+}
+
+// In backward: the parts of a region run again, but for a region at their end,
+// of which only the input is wanted; then the regions among them.
+void count_replays(const std::vector<Part>& parts, std::vector<int>& runs) {
   for (const Part& part : parts) {
-    for (std::size_t i = part.first; i <= part.last; ++i) ++runs[i];
-    if (part.is_region()) count_runs(part.inside, runs);
+    if (!part.is_region()) continue;
+    for (const Part& inner : part.inside) {
+      if (!inner.is_region() || inner.last != part.last) run(inner, runs);
+    }
+    count_replays(part.inside, runs);
   }
 }
 
@@ -130,7 +139,8 @@ std::size_t CheckpointPlan::stages() const { return count_stages(parts_); }
 
 std::vector<int> CheckpointPlan::forward_runs() const {
   std::vector<int> runs(stages());
-  count_runs(parts_, runs);
+  for (const Part& part : parts_) run(part, runs);
+  count_replays(parts_, runs);
   return runs;
 }
 

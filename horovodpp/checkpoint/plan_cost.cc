@@ -36,6 +36,19 @@ class Account {
       backward(*part);
     }
   }
+  // The same of what is in a region, in backward. Of a region at the end only the
+  // input is wanted.
+  void replay(const std::vector<CheckpointPlan::Part>& parts) {
+    if (!parts.back().is_region()) return run(parts);
+    const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
+    for (auto part = parts.begin(); part + 1 != parts.end(); ++part) {
+      forward(*part, gradient);
+    }
+    replay(parts.back().inside);
+    for (auto part = parts.rbegin() + 1; part != parts.rend(); ++part) {
+      backward(*part);
+    }
+  }
   PlanCost total() const { return total_; }
 
  private:
@@ -62,7 +75,7 @@ class Account {
   void backward(const CheckpointPlan::Part& part) {
     if (part.is_region()) {
       held_ -= chain_.stages[part.last].output_bytes;
-      run(part.inside);
+      replay(part.inside);
       return;
     }
     const StageCost& stage = chain_.stages[part.first];

@@ -107,17 +107,22 @@ Region::Forward::Forward(Region& region)
 
 Region::Forward::~Forward() {
   region_.running_.store(false, std::memory_order_relaxed);
+}
+
+void Region::Forward::finish() const {
+  if (outer_ != nullptr) {
+    for (const Captured& captured : region_.captured_) {
+      const Tensor tensor = captured.tensor.lock();
+      if (tensor.defined()) outer_->reads(tensor);
+    }
+  }
+  if (region_.ledger_ == nullptr) return;
   region_.forward_seconds_.store(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
           .count(),
       std::memory_order_relaxed);
-  if (outer_ == nullptr) return;
-  // What this region read from outside the one around it, that one has read.
-  for (const Captured& captured : region_.captured_) {
-    if (const Tensor tensor = captured.tensor.lock(); tensor.defined()) {
-      outer_->reads(tensor);
-    }
-  }
+  region_.running_.store(false, std::memory_order_relaxed);
+  region_.ledger_->make_room();
 }
 
 std::vector<bool> Region::wanted() const {

@@ -55,6 +55,9 @@ class Region : public Node,
    public:
     explicit Forward(Region& region);
     ~Forward();
+    // Once the function has returned. What it read from outside the region around
+    // this one, that one has read, too.
+    void finish() const;
     Forward(const Forward&) = delete;
     Forward& operator=(const Forward&) = delete;
 

@@ -17,6 +17,7 @@ std::string describe(const Dims& sizes, DType dtype) {
 
 Replay::Replay(const Region& region)
     : region_(&region),
+      forward_goes_on_(region.is_running()),
       mark_(Storage::next_mark()),
       wanted_(region.wanted()),
       values_(wanted_.size()) {}
@@ -26,7 +27,7 @@ SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
   const std::size_t place = saved_++;
   const auto& slots = region_->slots();
   const bool early_stop = region_->options().early_stop;
-  if (place >= slots.size() && !early_stop) {
+  if (place >= slots.size() && !early_stop && !forward_goes_on_) {
     fail(absl::StrCat(
         "trying to save more tensors during recomputation than during the "
         "original forward pass, which saved ",
@@ -81,14 +82,10 @@ void Replay::fail(const std::string& what) const {
 
 void Replay::check_complete() const {
   const std::size_t expected = region_->slots().size();
-  if (saved_ >= wanted_.size() &&
-      (saved_ == expected || region_->options().early_stop)) {
-    return;
-  }
-  if (region_->options().determinism_check == DeterminismCheck::kNone &&
-      saved_ >= wanted_.size()) {
-    return;
-  }
+  const bool may_differ =
+      forward_goes_on_ || region_->options().early_stop ||
+      region_->options().determinism_check == DeterminismCheck::kNone;
+  if (saved_ == expected || (may_differ && saved_ >= wanted_.size())) return;
   fail(absl::StrCat(
       "A different number of tensors was saved during the original forward "
       "pass and the recomputation: ",

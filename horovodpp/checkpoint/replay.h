@@ -53,6 +53,8 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   [[noreturn]] void fail(const std::string& what) const;
 
   const Region* region_;  // While the function runs.
+  // A backward within the function: forward will save more.
+  const bool forward_goes_on_;
   const std::uint64_t mark_;
   const std::vector<bool> wanted_;
   std::vector<Value> values_;

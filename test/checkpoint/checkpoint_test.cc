@@ -459,7 +459,7 @@ TEST(Checkpoint, OtherMetadataIsAnErrorThatNamesBothOperations) {
                differing(x, sine, wide).backward());
   EXPECT_ERROR(CheckpointError, "SinBackward saved float32[2]",
                differing(x, sine, single).backward());
-  differing(x, sine, single, {.determinism_check = DeterminismCheck::kNone})
+  differing(x, sine, wide, {.determinism_check = DeterminismCheck::kNone})
       .backward();
 }
 

@@ -78,8 +78,8 @@ TEST(PlannedChain, MeasuresOncePerShape) {
   chain.cost_for(model.x);
   const int measured = model.runs;
   EXPECT_EQ(measured, 8);
-  chain.plan_for(model.x, {.fraction = 0.6});
-  chain.plan_for(model.x.detach().set_requires_grad(true), {.fraction = 0.5});
+  chain.plan_for(model.x, {.fraction = 1.0});
+  chain.plan_for(model.x.detach().set_requires_grad(true), {.fraction = 0.9});
   EXPECT_EQ(model.runs, measured);
   chain.cost_for(ones({2, kColumns}));
   EXPECT_EQ(model.runs, 2 * measured);
