@@ -21,6 +21,7 @@ function(hvd_layer name)
     endif()
   endforeach()
   if(sources)
+    hvd_compile_alone(${sources})
     add_library(hvd_${name} OBJECT ${sources})
     target_include_directories(hvd_${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(hvd_${name} PRIVATE hvd_compile_options
