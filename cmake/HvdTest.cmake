@@ -1,8 +1,8 @@
-# hvd_unit_tests(<layer>): all test/<layer>/*_test.cc as one program labelled `unit`. Its
-# cases run in a process or, of the largest programs, in several at a time.
-# hvd_mpi_tests(<layer>): all test/<layer>/*_mpi_test.cc as one program, run under
-# mpirun with 1, 2, 3 and 4 ranks and labelled `mpi`. Its main is
-# test/support/mpi_main.cc.
+# hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
+# labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
+# time.
+# hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
+# 1, 2, 3 and 4 ranks and labelled `mpi`. Its main is test/support/mpi_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
@@ -52,7 +52,7 @@ set(HVD_STARTS_THREADS
   "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads")
 
 function(hvd_unit_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
   list(FILTER sources EXCLUDE REGEX "_mpi_test\\.cc$")
   if(HVD_SANITIZE STREQUAL "thread")
     foreach(source ${sources})
@@ -113,7 +113,8 @@ function(hvd_register_cases program name label)
 endfunction()
 
 function(hvd_mpi_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_mpi_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${layer}/*_mpi_test.cc ${layer}/*/*_mpi_test.cc)
   if(NOT sources)
     return()
   endif()
