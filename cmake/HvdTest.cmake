@@ -1,7 +1,8 @@
-# hvd_unit_tests(<layer>): all test/<layer>/*_test.cc as one program labelled `unit`. Its
-# cases run in a process or, of the largest programs, in several at a time.
-# hvd_mpi_tests(<layer>): all test/<layer>/*_mpi_test.cc as one program, run under
-# mpirun with 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
+# hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
+# labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
+# time.
+# hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
+# 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
 # test/support/mpi_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
@@ -54,7 +55,7 @@ set(HVD_STARTS_THREADS
 |mpi_communicator\\.h")
 
 function(hvd_unit_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
   list(FILTER sources EXCLUDE REGEX "_mpi_test\\.cc$")
   if(HVD_SANITIZE STREQUAL "thread")
     foreach(source ${sources})
@@ -72,7 +73,7 @@ function(hvd_unit_tests layer)
 endfunction()
 
 # Programs whose cases are dealt out to as many processes.
-set(HVD_SHARDS_autograd_test 4)
+set(HVD_SHARDS_ops_test 4)
 set(HVD_SHARDS_collective_test 2)
 set(HVD_SHARDS_runtime_test 4)
 
@@ -115,7 +116,8 @@ function(hvd_register_cases program name label)
 endfunction()
 
 function(hvd_mpi_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_mpi_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${layer}/*_mpi_test.cc ${layer}/*/*_mpi_test.cc)
   if(NOT sources)
     return()
   endif()
