@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::nn {
 namespace {
