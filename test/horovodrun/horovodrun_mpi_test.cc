@@ -387,6 +387,18 @@ TEST(Horovodrun, NamesAHostThatCannotBeReached) {
   EXPECT_TRUE(process.alive().empty());
 }
 
+TEST(Horovodrun, ReachesAHostByItsFullName) {
+  const TemporaryFile agent("#!/bin/sh\necho \"asked for $1\" >&2\nexit 255\n");
+  TestProcess process(horovodrun({"-np", "2", "-H", "c.invalid:2"}, {"true"}),
+                      {{"OMPI_MCA_plm_rsh_agent", agent.path()},
+                       {"PRTE_MCA_plm_ssh_agent", agent.path()}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("asked for c.invalid\n"));
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("host 'c.invalid' cannot be reached for ranks 0, 1"));
+}
+
 TEST(Horovodrun, StartsAJobFromARankOfAnother) {
   TestProcess process(
       horovodrun({"-np", "2"}, {HVD_HOROVODRUN, "-np", "2", HVD_MPI_PROGRAM}));
