@@ -24,16 +24,16 @@ LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi_[^/]*"),
     (r"nccl.*\.h", r"collective/nccl/[^/]*"),
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"collective/nccl/[^/]*"),
-    (r"(.*/)?(cblas|openblas_config)\.h", r"autograd/[^/]*"),
+    (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
-    (r"(oneapi/dnnl/)?dnnl.*", r"autograd/dnnl_[^/]*"),
+    (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]
 GETENV_FILES = r"runtime/config[^/]*"
 
 # Folders whose cycles of modules are printed and not yet refused.
-STILL_KNOTTED = {"autograd", "nn", "transport"}
+STILL_KNOTTED = {"autograd", "kernel", "ops", "nn", "transport"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 GETENV = re.compile(r"\b(secure_)?getenv\b")
