@@ -25,8 +25,8 @@
 namespace hvd::launcher {
 namespace {
 
-const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-                                   SIGQUIT, SIGUSR1, SIGUSR2};
+const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+                                      SIGQUIT, SIGUSR1, SIGUSR2};
 // Which a terminal sends to mpirun, too, but which are for the launcher to pass
 // on.
 const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
@@ -94,7 +94,7 @@ absl::Status RunningJob::start() {
   adopt_orphans();
   std::signal(SIGPIPE, SIG_IGN);
   // A blocked signal would arrive although it is ignored.
-  const sigset_t set = signal_set(without_ignored(kSignals));
+  const sigset_t set = signal_set(without_ignored(kJobSignals));
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   int output = -1;

@@ -18,7 +18,7 @@
 namespace hvd::transport {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'v', 'd', 's', 'e', 'g', 'm', 't'};
+constexpr char kSegmentMagic[8] = {'h', 'v', 'd', 's', 'e', 'g', 'm', 't'};
 constexpr std::uint32_t kVersion = 1;
 
 // The start of every segment. The payload begins at the next page.
@@ -151,7 +151,7 @@ NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes) {
       .break_word = {},
       .doorbells = {},
   };
-  std::memcpy(layout->magic, kMagic, sizeof(kMagic));
+  std::memcpy(layout->magic, kSegmentMagic, sizeof(kSegmentMagic));
   std::shared_ptr<Mapping> mapping(new Mapping(std::move(memory)));
   MutexLock lock(registry().mutex);
   registry().mappings[mapping->memory_->ticket().file] = mapping;
@@ -172,7 +172,8 @@ NodeSegment::Mapping::attach(const SharedMemory::Ticket& ticket,
     mapping.reset(new Mapping(std::move(memory)));
   }
   if (mapping->memory_->bytes() < payload_offset() ||
-      std::memcmp(mapping->layout().magic, kMagic, sizeof(kMagic)) != 0 ||
+      std::memcmp(mapping->layout().magic, kSegmentMagic,
+                  sizeof(kSegmentMagic)) != 0 ||
       mapping->layout().version != kVersion) {
     return absl::FailedPreconditionError(
         "the node's segment has another layout; do all ranks run the same "

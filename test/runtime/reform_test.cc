@@ -108,18 +108,19 @@ class Drill {
   std::latch survivors_done_;
 };
 
-struct Layout {
+struct ReformLayout {
   const char* name;
   int ranks_per_node;
   bool near_sighted;
 };
-constexpr Layout kLayouts[] = {{"OneNode", 0, false},
-                               {"NodesOfTwo", 2, false},
-                               {"NodesOfOne", 1, false},
-                               {"NodesOfTwoThatSeeOnlyTheirOwn", 2, true}};
+constexpr ReformLayout kReformLayouts[] = {
+    {"OneNode", 0, false},
+    {"NodesOfTwo", 2, false},
+    {"NodesOfOne", 1, false},
+    {"NodesOfTwoThatSeeOnlyTheirOwn", 2, true}};
 
-class Reform
-    : public ::testing::TestWithParam<std::tuple<Layout, std::vector<int>>> {
+class Reform : public ::testing::TestWithParam<
+                   std::tuple<ReformLayout, std::vector<int>>> {
  protected:
   Plan plan() const {
     const auto& [layout, victims] = GetParam();
@@ -137,7 +138,7 @@ class Reform
 // One, two and all but one; rank 0 and leaders of nodes among them.
 INSTANTIATE_TEST_SUITE_P(
     Threads, Reform,
-    ::testing::Combine(::testing::ValuesIn(kLayouts),
+    ::testing::Combine(::testing::ValuesIn(kReformLayouts),
                        ::testing::Values(std::vector<int>{0},
                                          std::vector<int>{3},
                                          std::vector<int>{0, 2},
