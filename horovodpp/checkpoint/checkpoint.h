@@ -119,7 +119,7 @@ auto checkpoint_with(const CheckpointOptions& options, Function& function,
   }
   if (!is_grad_enabled()) return std::invoke(function, args...);
   const auto region = Ref<Made>::adopt(new Made(options, function, args...));
-  const Region::Forward forward(*region);
+  const Recording::Forward forward(*region);
   if constexpr (std::is_void_v<decltype(std::invoke(function, args...))>) {
     std::invoke(region->function(), args...);
     forward.finish();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "horovodpp/checkpoint/budget_stats.h"
 #include "horovodpp/kernel/allocator.h"
 
 namespace hvd {
@@ -38,12 +39,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  struct Stats {
-    std::int64_t regions = 0;        // Calls of checkpointed functions so far,
-    std::int64_t dropped = 0;        // those that were let go of, and
-    std::int64_t dropped_bytes = 0;  // what they held.
-  };
-  Stats stats() const;
+  MemoryBudgetStats stats() const;
 
  private:
   std::shared_ptr<autograd::BudgetLedger> ledger_;

@@ -15,18 +15,18 @@ std::string describe(const Dims& sizes, DType dtype) {
 
 }  // namespace
 
-Replay::Replay(const Region& region)
-    : region_(&region),
-      forward_goes_on_(region.is_running()),
+Replay::Replay(const Recording& recording)
+    : recording_(&recording),
+      forward_goes_on_(recording.is_running()),
       mark_(Storage::next_mark()),
-      wanted_(region.wanted()),
+      wanted_(recording.wanted()),
       values_(wanted_.size()) {}
 
 SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
   reads(tensor);
   const std::size_t place = saved_++;
-  const auto& slots = region_->slots();
-  const bool early_stop = region_->options().early_stop;
+  const auto& slots = recording_->slots();
+  const bool early_stop = recording_->options().early_stop;
   if (place >= slots.size() && !early_stop && !forward_goes_on_) {
     fail(absl::StrCat(
         "trying to save more tensors during recomputation than during the "
@@ -45,8 +45,8 @@ SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
 }
 
 void Replay::check_same(const Tensor& tensor, std::size_t place) const {
-  const Region::Slot& slot = region_->slots()[place];
-  const DeterminismCheck check = region_->options().determinism_check;
+  const Recording::Slot& slot = recording_->slots()[place];
+  const DeterminismCheck check = recording_->options().determinism_check;
   if (check == DeterminismCheck::kNone) return;
   if (tensor.sizes() != slot.sizes || tensor.dtype() != slot.dtype) {
     fail(absl::StrCat(
@@ -69,9 +69,9 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
 void Replay::fail(const std::string& what) const {
   std::string text = absl::StrCat(
       "checkpoint: ", what, ". The function must do the same whenever it runs");
-  if (region_->options().debug) {
+  if (recording_->options().debug) {
     absl::StrAppend(&text, "\nOperations of forward:\n",
-                    region_->log().to_string(),
+                    recording_->log().to_string(),
                     "Operations of the recomputation:\n", log_.to_string());
   } else {
     absl::StrAppend(
@@ -81,10 +81,10 @@ void Replay::fail(const std::string& what) const {
 }
 
 void Replay::check_complete() const {
-  const std::size_t expected = region_->slots().size();
+  const std::size_t expected = recording_->slots().size();
   const bool may_differ =
-      forward_goes_on_ || region_->options().early_stop ||
-      region_->options().determinism_check == DeterminismCheck::kNone;
+      forward_goes_on_ || recording_->options().early_stop ||
+      recording_->options().determinism_check == DeterminismCheck::kNone;
   if (saved_ == expected || (may_differ && saved_ >= wanted_.size())) return;
   fail(absl::StrCat(
       "A different number of tensors was saved during the original forward "
@@ -92,7 +92,7 @@ void Replay::check_complete() const {
       expected, " and ", saved_,
       saved_ < expected
           ? absl::StrCat("; the first that is missing was saved by ",
-                         region_->slots()[saved_].operation)
+                         recording_->slots()[saved_].operation)
           : std::string()));
 }
 
@@ -120,11 +120,11 @@ void Replay::reads(const Tensor& tensor) {
   if (!tensor.defined() || tensor.is_inference()) return;
   Storage& storage = *tensor.impl()->storage;
   if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  const auto& captured = region_->captured();
+  const auto& captured = recording_->captured();
   // Both runs read in the same order, but for what a replay leaves out.
   const auto from =
       captured.begin() + static_cast<std::ptrdiff_t>(next_captured_);
-  const auto is_it = [&](const Region::Captured& c) {
+  const auto is_it = [&](const Recording::Captured& c) {
     return c.impl == tensor.impl();
   };
   auto found = std::find_if(from, captured.end(), is_it);
@@ -134,7 +134,7 @@ void Replay::reads(const Tensor& tensor) {
   }
   next_captured_ = static_cast<std::size_t>(found - captured.begin()) + 1;
   if (tensor.version() == found->version) return;
-  const std::string name = region_->name_of(tensor);
+  const std::string name = recording_->name_of(tensor);
   fail(absl::StrCat("a captured tensor, ",
                     name.empty() ? "" : absl::StrCat("'", name, "', "),
                     tensor.describe(),
@@ -146,7 +146,7 @@ void Replay::reads(const Tensor& tensor) {
 
 void Replay::records(const Node& node) {
   operation_ = node.name();
-  if (region_->options().debug) log_.add(operation_);
+  if (recording_->options().debug) log_.add(operation_);
 }
 
 }  // namespace hvd::autograd

@@ -12,7 +12,7 @@
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/checkpoint/operation_log.h"
-#include "horovodpp/checkpoint/region.h"
+#include "horovodpp/checkpoint/recording.h"
 
 namespace hvd::autograd {
 
@@ -22,8 +22,8 @@ struct ReplayIsComplete {};
 
 class Replay final : public SavedTensorKeeper, public OperationObserver {
  public:
-  // For one run, during which `region` lives.
-  explicit Replay(const Region& region);
+  // For one run, during which `recording` lives.
+  explicit Replay(const Recording& recording);
 
   // The tensor of `place`, which `node` needs; it is let go of.
   //   CheckpointError  it was asked for before
@@ -52,7 +52,7 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   void check_same(const Tensor& tensor, std::size_t place) const;
   [[noreturn]] void fail(const std::string& what) const;
 
-  const Region* region_;  // While the function runs.
+  const Recording* recording_;  // While the function runs.
   // A backward within the function: forward will save more.
   const bool forward_goes_on_;
   const std::uint64_t mark_;

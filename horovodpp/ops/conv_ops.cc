@@ -24,14 +24,15 @@ Dims sizes_of_weight(const ConvShape& s) {
 }
 
 // What a pass reads, in this order, and bias, which may be undefined.
-struct Operands {
+struct ConvOperands {
   Tensor first;   // x, y, x: forward, backward of data, of weights.
   Tensor second;  // weight, weight, y
   Tensor bias;
 };
 
-// Operands of one floating dtype, laid out as the kernels want them.
-Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
+// ConvOperands of one floating dtype, laid out as the kernels want them.
+Tensor computed(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given) {
   const DType dtype = given.first.dtype();
   const Tensor first = channels_last(given.first);
   const bool weights = pass == ConvPass::kBackwardWeights;
@@ -63,8 +64,8 @@ Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
   if (shape.n == 0) return zeros(out.sizes(), {.dtype = dtype});
   if (convolve_with_dnnl(pass, shape, dtype, buffers)) return out;
   if (size_of(dtype) < size_of(DType::kF32)) {
-    const Operands wide{widened(first), widened(second),
-                        bias.defined() ? widened(bias) : Tensor()};
+    const ConvOperands wide{widened(first), widened(second),
+                            bias.defined() ? widened(bias) : Tensor()};
     return to(computed(pass, shape, wide), dtype);
   }
   convolve_by_products(pass, shape, dtype, buffers);
@@ -73,7 +74,8 @@ Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
 
 // A pass as an operation. Each pass is linear in each of its operands, and its
 // derivatives are the other passes.
-Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given);
+Tensor convolve(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given);
 
 struct ConvNode : Node {
   const char* name() const override {
@@ -135,7 +137,8 @@ struct ConvNode : Node {
   SavedTensor second;
 };
 
-Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given) {
+Tensor convolve(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given) {
   const bool with_bias = given.bias.defined();
   const bool recorded = needs_grad(given.first, given.second) ||
                         (with_bias && needs_grad(given.bias));

@@ -20,12 +20,12 @@ namespace {
 
 // Where the largest elements lie: for each pooled one the pixel of its channel,
 // int32, channels last.
-using Places = Tensor;
+using MaxPlaces = Tensor;
 
 // The elements of x at `places`; and back: those of y put there, in images of
 // this size, and added up where places are one.
-Tensor taken(const Tensor& x, const Places& places);
-Tensor put(const Tensor& y, const Places& places, const Pair& image);
+Tensor taken(const Tensor& x, const MaxPlaces& places);
+Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
 // Each is linear, and the other's derivative.
 struct MaxPoolNode : Node {
@@ -42,7 +42,7 @@ struct MaxPoolNode : Node {
   bool takes = true;
 };
 
-void record(const Tensor& out, const Tensor& x, const Places& places,
+void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
             const Pair& image, bool takes) {
   if (!needs_grad(x)) return;
   auto node = make_node<MaxPoolNode>(x);
@@ -55,7 +55,7 @@ void record(const Tensor& out, const Tensor& x, const Places& places,
 // Calls f(offset of the pooled element, offset of its place), with channels
 // last.
 template <typename F>
-void for_each_place(const Places& places, const Pair& image, F f) {
+void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
   const Dims& sizes = places.sizes();
   const auto* place = places.data<std::int32_t>();
   const std::int64_t channels = sizes[1];
@@ -71,7 +71,7 @@ void for_each_place(const Places& places, const Pair& image, F f) {
   }
 }
 
-Tensor taken(const Tensor& input, const Places& places) {
+Tensor taken(const Tensor& input, const MaxPlaces& places) {
   const Tensor x = channels_last(input.detach());
   const Pair image(x.size(2), x.size(3));
   const Tensor out = empty_channels_last(places.sizes(), x.dtype());
@@ -85,7 +85,7 @@ Tensor taken(const Tensor& input, const Places& places) {
   return out;
 }
 
-Tensor put(const Tensor& input, const Places& places, const Pair& image) {
+Tensor put(const Tensor& input, const MaxPlaces& places, const Pair& image) {
   Tensor out;
   {
     NoGrad no_grad;
@@ -162,7 +162,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
 
 template <typename T>
 void pool(const Tensor& x, const Pooling& p, const Tensor& y,
-          const Places& places) {
+          const MaxPlaces& places) {
   const T* image = x.data<T>();
   T* out = y.data<T>();
   auto* place = places.data<std::int32_t>();
