@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/kernels.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/picks.h"
+#include "horovodpp/autograd/record.h"
 
 namespace hvd {
 namespace autograd {
@@ -125,7 +126,8 @@ Tensor without_leading_ones(Tensor value, std::int64_t dims) {
 
 Tensor Tensor::index(const std::vector<autograd::Index>& indices) const {
   const auto [view, picks, any] = autograd::resolve(*this, indices);
-  return any ? autograd::pick(view, picks) : view;
+  if (any) return autograd::pick(view, picks);
+  return view.is_same(*this) ? autograd::unchanged(view) : view;
 }
 
 const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
@@ -133,7 +135,7 @@ const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
   autograd::check_defined(value, "index_put_");
   const auto [view, picks, any] = autograd::resolve(*this, indices);
   if (any) {
-    autograd::put_(view, picks, value);
+    autograd::put_(view, picks, autograd::without_leading_ones(value, 0));
   } else {
     view.copy_(autograd::without_leading_ones(value, view.dim()));
   }

@@ -49,6 +49,10 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
 
+// The result of an operation that finds nothing to do on x: x or, where nothing is
+// recorded, a view of it that does not require grad.
+Tensor unchanged(const Tensor& x);
+
 // A tensor of this geometry on the same storage that graphs know nothing of.
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
              std::int64_t offset);
@@ -76,7 +80,7 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
 // if it does so twice.
 void check_fill(const Tensor& self, bool needs_grad, const char* operation);
 
-// Whether several elements of `tensor` are known to lie on one place.
+// Whether several elements of `tensor` lie on one place.
 bool repeats_places(const Tensor& tensor);
 
 // And what it ends with: counts the write; if `node` is not null, it becomes
