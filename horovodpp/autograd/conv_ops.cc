@@ -221,7 +221,7 @@ Tensor conv2d(const Tensor& input, const Tensor& kernels, const Tensor& offset,
     autograd::throw_bad_dtype(x.dtype(), "conv2d", "floating point");
   }
   if (x.dim() == 3) {
-    return squeeze(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
+    return autograd::without(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
   }
   const auto shape = autograd::checked_shape(x, weight, bias, options);
   return autograd::convolve(autograd::ConvPass::kForward, shape,

@@ -30,7 +30,8 @@ Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
                       std::size_t written);
 
 // The gradient of as_strided: a tensor like `base` that is the sum, at every
-// place, of the elements of `gradient` that `view` has there. Differentiable.
+// place, of the elements of `gradient` that `view` has there, shared among the
+// elements that `base` has there. Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 
