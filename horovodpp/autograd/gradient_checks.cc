@@ -7,8 +7,8 @@
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/tensor_impl.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {
 namespace {
@@ -66,7 +66,7 @@ Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
     gradient = sum_to(gradient, expected.sizes);
   }
   if (gradient.dtype() != expected.dtype) {
-    gradient = to(gradient, expected.dtype);
+    gradient = gradient.to(expected.dtype);
   }
   // Whether a formula ends with a view of its own memory is no concern of the
   // caller's, who may write to what it gets.

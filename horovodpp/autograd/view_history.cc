@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {
@@ -59,7 +59,7 @@ Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
     const Geometry all = around(from, to);
     const Tensor memory = zeros(all.sizes, {.dtype = x.dtype()});
     const auto at = [&](const Geometry& g) {
-      return alias(memory, g.sizes, g.strides, g.offset - all.offset);
+      return memory.alias(g.sizes, g.strides, g.offset - all.offset);
     };
     scatter_add(at(from), x);
     const bool is_all = is_dense(to) && to.sizes.product() == all.sizes[0];

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "horovodpp/autograd/rows.h"
+#include "horovodpp/kernel/rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/optim/vector_updates.cc"

@@ -6,7 +6,7 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/spatial_ops.h"
+#include "horovodpp/ops/spatial_ops.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -18,7 +18,6 @@ using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
 
-// Item 58.
 TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   Tensor x = constant({1, 2, 3, 4}, {2, 2});
   x.copy_(x.data().t());
@@ -61,6 +60,7 @@ TEST(Inplace, WritesToResultsThatWereMadeWithoutRecording) {
   }
 }
 
+// Item 58.
 TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;

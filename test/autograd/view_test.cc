@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "horovodpp/autograd/gradcheck.h"
-#include "horovodpp/autograd/index.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/ops/index.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -62,6 +62,14 @@ def picks_nothing(program, difference):
     return any(start >= end for start, end, _ in slices) or has_empty_tensors(program, difference)
 
 
+def is_a_root(statement):
+    return statement["number"] == 0.5
+
+
+def several_backwards(program, difference):
+    return sum(s["do"] == "backward" for s in program["statements"][:difference.at]) > 1
+
+
 def is_dilated(statement):
     return statement["dilation"] != [1, 1] and statement["padding"] != [0, 0]
 
@@ -85,14 +93,15 @@ AGAIN = "backward through the graph a second time"
 
 # Operations whose derivatives by one operand do not depend on another, or on itself.
 OF_OPERANDS = ("relu", "relu_", "relu_backward", "abs", "layer_norm", "batch_norm", "nll_loss",
-               "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d")
+               "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
+               "scaled_dot_product_attention")
 
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
     Known("operands have one dtype; PyTorch promotes", kind="refused",
           ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert"),
     Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
-          operation=".*number.*", ours="int", theirs="float"),
+          operation=".*number.*", ours="int|bool", theirs="float"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
@@ -101,7 +110,7 @@ KNOWN = [
     Known("the same, where grad has the operand or result as an input", kind="accepted",
           operation="grad", theirs="appears to not have been used", program=one_of_the_same),
     Known("the same; PyTorch's sum_to_size of a scalar is a copy",
-          kind="version|values|gradient's values|requires_grad", program=both(
+          kind="version|values|gradient's values|requires_grad|sizes", program=both(
               does("sum_to"), stems_from_the_same)),
     Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
           program=both(does("requires_grad_", "detach_"), stems_from_the_same)),
@@ -110,7 +119,7 @@ KNOWN = [
     Known("the same, where the gradient of one is made of nothing", kind="values|requires_grad",
           operation="grad", program=one_of_the_same),
     Known("the same, where one of both has a hook", kind="gradient's values",
-          program=both(does("scaling_hook"), one_of_the_same)),
+          program=both(does("scaling_hook"), stems_from_the_same)),
     Known("the same, where it is detached", kind="accepted", operation="detach_",
           theirs="Can't detach views in-place", program=both(target_is_a_view, stems_from_the_same)),
     Known("a view made without recording does not require grad; PyTorch's says so if its base does",
@@ -132,7 +141,9 @@ KNOWN = [
     Known("gradients of ours are views where PyTorch's are not", kind="refused",
           operation="detach_", ours="Can't detach views in-place", program=writes_gradient),
     Known("a gradient that passes unchanged may be a view of the one given, or that one",
-          kind="is_leaf|gradient's presence", program=returned_gradient),
+          kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
+    Known("what a refused backward had added is not there", kind="values", operation="get_grad",
+          program=several_backwards),
     Known("one of several views can be used after a write to its base", kind="dtype",
           theirs="unusable", program=meets(*SEVERAL_VIEWS)),
     Known("the same, where it is an operand", kind="accepted",
@@ -160,6 +171,10 @@ KNOWN = [
     Known("the same of what is copied since it lies otherwise", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="matmul|linear",
           program=meets(*ON_IMAGES)),
+    Known("inference tensors may be made to require grad outside of inference_mode", kind="accepted",
+          operation="requires_grad_", theirs="Setting requires_grad=True on inference tensor"),
+    Known("an inference tensor of no elements is not written, either", kind="refused",
+          operation=".*_", ours="Inplace update to inference tensor", program=has_empty_tensors),
     Known("inference tensors are detached as others are", kind="requires_grad",
           operation="detach_", ours="False", theirs="True", program=inference_leaf),
     Known("what enable_grad or create_graph records is recorded under inference_mode, too",
@@ -176,7 +191,7 @@ KNOWN = [
           program=gives_what_is_written),
     Known("expanded tensors are not written, not even by indices", kind="refused",
           operation="index_put_|index_put_number_", ours="several elements .* on one place",
-          program=does("expand")),
+          program=either(does("expand"), has_to_do_with_gradients)),
     Known("nor are tensors whose elements overlap otherwise; PyTorch writes them twice",
           kind="refused", operation=".*_", ours="several elements .* on one place",
           program=meets("as_strided")),
@@ -225,8 +240,13 @@ KNOWN = [
           ours="does not go with", program=has_empty_tensors),
     Known("the weights of classes may be of another dtype than the numbers", kind="accepted",
           operation="nll_loss|cross_entropy", theirs="expected scalar type"),
-    Known("cat wants equal numbers of dimensions, also of tensors [0]", kind="refused",
-          operation="cat", ours="is out of range", program=has_empty_tensors),
+    Known("a bool of no dimensions is no index", kind="refused", operation="index|index_put_.*",
+          ours="picks nothing"),
+    Known("an attention under autocast is bfloat16, which cannot be drawn", kind="refused",
+          operation="uniform_|normal_", ours="makes float32 and float64",
+          program=meets("scaled_dot_product_attention")),
+    Known("cat wants equal numbers of dimensions, also of tensors [0]; so do others", kind="refused",
+          operation="cat|roll", ours="is out of range", program=has_empty_tensors),
     Known("an adaptive pooling to nothing is refused", kind="refused",
           operation="adaptive_avg_pool2d", ours="is not positive"),
     Known("copy_ of a tensor to itself checks as any other", kind="refused", operation="copy_",
@@ -274,12 +294,16 @@ KNOWN = [
     Known("one node for all of an attention, an LSTM or a cross_entropy keeps what it needs until "
           "backward", kind="refused",
           ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),
+    Known("the same; an LSTM's node leads from each of its results to all others",
+          kind="refused", operation="grad|backward", ours=MODIFIED, program=meets("lstm")),
+    Known("masked_fill keeps its mask, which may be written before backward", kind="accepted",
+          operation="backward|grad", theirs=MODIFIED + ".*CPUBoolType", program=does("masked_fill")),
     Known("PyTorch's matmul copies batches", kind="refused", operation="backward|grad",
           ours=MODIFIED + ".*needed by MatmulBackward",
           program=does("matmul", "linear", "scaled_dot_product_attention")),
     Known("a number divided by a tensor keeps the tensor; PyTorch's keeps 1 divided by it",
           kind="refused", operation="backward|grad", ours=MODIFIED + ".*needed by DivBackward",
-          program=does("number_div")),
+          program=either(does("number_div"), both(does("div"), creates_graph))),
     Known("a gradient that is a view of the one given does not require grad, since nothing is "
           "recorded; PyTorch's says so if that one does", kind="(gradient's )?requires_grad",
           operation="grad|backward|end|get_grad", ours="False", theirs="True",
@@ -291,8 +315,8 @@ KNOWN = [
     Known("the same, and so has no gradient", kind=PRESENCE, ours="None",
           program=both(creates_graph, meets(*OF_OPERANDS))),
     Known("what is written without regard to what was there has a gradient of zeros, which depends "
-          "on nothing", kind="(gradient's )?requires_grad", ours="False", theirs="True",
-          program=both(creates_graph, does("zero_", "fill_", "uniform_", "normal_", "bernoulli_"))),
+          "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, does(
+              "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),
     Known("gradients of an attention of nothing are tensors of their own", kind="version",
           program=both(has_empty_tensors, meets("scaled_dot_product_attention"),
                        has_to_do_with_gradients)),
@@ -302,17 +326,18 @@ KNOWN = [
     Known("the same; PyTorch's may not be used at all", kind="accepted", operation="grad",
           theirs="appears to not have been used", program=both(
               has_empty_tensors, meets("scaled_dot_product_attention"))),
-    Known("the gradient of an empty view that was written without recording",
-          kind="(gradient's )?requires_grad", operation="grad|backward|end", ours="True",
-          theirs="False", program=both(has_empty_tensors, creates_graph, unrecorded)),
+    Known("whether a gradient of nothing requires grad", kind="(gradient's )?requires_grad",
+          operation="grad|backward|end", program=both(has_empty_tensors, creates_graph)),
     Known("relu_backward does not depend on the result of relu", kind="requires_grad|is_leaf",
           operation="relu_backward", ours="False|True", theirs="True|False"),
     Known("the same, and so its gradient is made of nothing", kind="requires_grad",
           operation="grad", ours="True", theirs="False", program=meets("relu_backward")),
     Known("the same, and so the result gets no gradient; PyTorch's is zero", kind=PRESENCE,
           ours="None", program=meets("relu_backward")),
-    Known("what is near 0 of a gelu is exact to a rounding of 1, and so 1 divided by it is not",
-          kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu")),
+    Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
+          "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
+    Known("what lies within a rounding of another may compare otherwise", kind="values",
+          operation="(eq|ne|lt|le|gt|ge)(_number)?", program=among_rounded_numbers),
     Known("what lies within a rounding of another may be the largest", kind="values",
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
@@ -326,8 +351,8 @@ KNOWN = [
           theirs="saved tensor that has been detached in-place", program=does("detach_")),
     Known("weights of classes that are no numbers", kind=VALUES, program=both(
           meets("nll_loss", "cross_entropy"), one_is_not_finite)),
-    Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind="values",
-          operation="pow", ours="inf", theirs="nan", program=one_is_not_finite),
+    Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind=VALUES,
+          program=both(meets("pow", where=is_a_root), one_is_not_finite)),
     Known("infinities as integers are the largest ones, and NaN is 0", kind="values",
           operation="to", program=theirs_is_the_least),
     Known("results lie in memory otherwise, images with their channels last", kind="values|"

@@ -132,7 +132,7 @@ class _Session:
             return {"error": f"{type(error).__name__}: {error}"}
         names = statement.get("as") or []
         if self.nudge and statement["do"] not in EXACT:
-            for name in names:
+            for name in names or statement["of"][:statement["do"] in ROUNDS_IN_PLACE]:
                 nudge(space[name])
         described = {name: describe(space[name]) for name in names}
         self.tensors.update({n: space[n] for n in names if space[n] is not None})
@@ -175,6 +175,9 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
          "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
+
+
+ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"}
 
 
 def nudge(tensor):
