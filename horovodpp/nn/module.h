@@ -26,6 +26,10 @@
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
+namespace hvd {
+struct CheckpointOptions;
+}
+
 namespace hvd::nn {
 
 class ModuleHooks;
@@ -64,6 +68,11 @@ class Module {
   void train(bool training = true);
   void eval() { train(false); }
   bool is_training() const { return training_; }
+
+  // Whether calls of this module are checkpointed regions, and how they are: see
+  // checkpoint.h. Null: they are none.
+  void set_checkpoint(const CheckpointOptions* options);
+  bool is_checkpointed() const;
 
   // Forgets the gradients of all parameters (or fills them with zeros).
   void zero_grad(bool set_to_none = true) const;
