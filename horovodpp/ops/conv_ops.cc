@@ -6,6 +6,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/ops.h"
 #include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/ops/windows.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
@@ -227,7 +228,7 @@ Tensor conv2d(const Tensor& input, const Tensor& kernels, const Tensor& offset,
     autograd::throw_bad_dtype(x.dtype(), "conv2d", "floating point");
   }
   if (x.dim() == 3) {
-    return squeeze(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
+    return autograd::without(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
   }
   const auto shape = autograd::checked_shape(x, weight, bias, options);
   return autograd::convolve(autograd::ConvPass::kForward, shape,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "horovodpp/core/suspects.h"
 #include "test/coordinator/cluster.h"
 
 namespace hvd::coordinator {
@@ -130,6 +131,7 @@ TEST(Silence, RanksGiveUpAJobWhoseRootDoesNotAnswer) {
   EXPECT_THAT(status.message(),
               HasSubstr("the job has stalled, and is given up: 'grads' has "
                         "waited for 600 s, and rank 0"));
+  EXPECT_THAT(suspects_of(status), ::testing::ElementsAre(0));
 }
 
 TEST(Silence, ARootThatIsThereIsNotAccused) {
