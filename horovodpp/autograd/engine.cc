@@ -12,6 +12,8 @@
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 
 namespace hvd::autograd {
 namespace {
@@ -54,7 +56,7 @@ void run_on_new_thread(GraphTask& task) {
   const Surroundings surroundings = Surroundings::capture();
   std::uint64_t next_sequence = thread_state.next_sequence;
   std::exception_ptr failure;
-  std::thread thread([&] {
+  const auto body = [&] {
     Surroundings::Scope scope(surroundings);
     thread_state.next_sequence = next_sequence;
     try {
@@ -63,8 +65,8 @@ void run_on_new_thread(GraphTask& task) {
       failure = std::current_exception();
     }
     next_sequence = thread_state.next_sequence;
-  });
-  thread.join();
+  };
+  value_or_throw(start_thread("runs a nested backward", body)).join();
   thread_state.next_sequence = next_sequence;
   if (failure) std::rethrow_exception(failure);
 }

@@ -7,30 +7,16 @@
 //     ...                                  // e.what() names the tensor
 //   }
 //
-// All but InvalidArgument derive from hvd::Error and carry a Status.
-// InvalidArgument (a wrong shape, dtype, index …) is a std::invalid_argument
-// and no hvd::Error: a class that were both would be caught by neither
-// `catch (const std::exception&)`, since it would be one twice.
+// All of them are an hvd::Error and carry a Status, as does hvd::InvalidArgument
+// (core/status.h).
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "absl/status/status.h"
-#include "horovodpp/core/printable.h"
 #include "horovodpp/core/status.h"
 
-namespace hvd {
-
-// An argument that no call of this kind accepts.
-class InvalidArgument : public std::invalid_argument {
- public:
-  explicit InvalidArgument(const std::string& message)
-      : std::invalid_argument(printable(message)) {}
-  absl::Status status() const { return absl::InvalidArgumentError(what()); }
-};
-
-namespace autograd {
+namespace hvd::autograd {
 
 // The base of what can go wrong with a graph.
 class AutogradError : public Error {
@@ -77,5 +63,4 @@ class InferenceError : public AutogradError {
   using AutogradError::AutogradError;
 };
 
-}  // namespace autograd
-}  // namespace hvd
+}  // namespace hvd::autograd

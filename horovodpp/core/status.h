@@ -1,6 +1,8 @@
 // How failures travel. The communication tower returns absl::Status and
 // absl::StatusOr; the autograd tower and the roof throw hvd::Error, which
-// carries the Status.
+// carries the Status. Everything that the library throws is an hvd::Error, but
+// for std::bad_alloc where the system has no memory for something small, and
+// for what functions of the program's own throw, which passes through.
 //
 //   HVD_ASSIGN_OR_RETURN(Segment segment, Segment::create(bytes));
 //   HVD_RETURN_IF_ERROR(segment.map());
@@ -20,11 +22,19 @@ namespace hvd {
 
 class Error : public std::runtime_error {
  public:
+  // The text becomes printable() (core/printable.h).
   explicit Error(absl::Status status);
   const absl::Status& status() const { return status_; }
 
  private:
   absl::Status status_;
+};
+
+// An argument that no call of this kind accepts: a wrong shape, dtype, index …
+class InvalidArgument : public Error {
+ public:
+  explicit InvalidArgument(const std::string& message)
+      : Error(absl::InvalidArgumentError(message)) {}
 };
 
 void throw_if_error(const absl::Status& status);
