@@ -11,7 +11,8 @@
 // copy dies unset fails its future with Cancelled, so nobody waits for ever. A
 // promise may also say that its operation uses memory of whoever holds the
 // future (IfDropped::kWait): the end of the last copy then waits for the outcome,
-// unless a callback hears of it.
+// unless a callback hears of it. So a future that a statement drops turns what
+// should have gone on in the background into a wait; compilers warn of it.
 // A promise may want to know that somebody waits for it, and use the thread:
 //
 //   Promise<int> promise([&](const Ready& ready) {
@@ -198,7 +199,7 @@ class FutureState {
 }  // namespace internal
 
 template <typename T>
-class Future {
+class [[nodiscard]] Future {
  public:
   using Callback = std::function<void(const Outcome<T>&)>;
 
