@@ -23,6 +23,8 @@ function(hvd_layer name)
   if(sources)
     add_library(hvd_${name} OBJECT ${sources})
     target_include_directories(hvd_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    set_target_properties(hvd_${name} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(hvd_${name} PRIVATE hvd_compile_options
       absl::status absl::statusor absl::strings absl::str_format
       absl::flat_hash_map absl::flat_hash_set absl::core_headers

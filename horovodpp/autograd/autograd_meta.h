@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/hook_list.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/autograd/tensor.h"

@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/autograd/hook_list.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/autograd/warning.h"

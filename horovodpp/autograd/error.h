@@ -8,13 +8,12 @@
 //   }
 //
 // All of them are an hvd::Error and carry a Status, as does hvd::InvalidArgument
-// (core/status.h).
+// (core/error.h).
 #pragma once
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "horovodpp/core/status.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::autograd {
 
@@ -22,7 +21,7 @@ namespace hvd::autograd {
 class AutogradError : public Error {
  public:
   explicit AutogradError(const std::string& message)
-      : Error(absl::FailedPreconditionError(message)) {}
+      : Error(Status(StatusCode::kFailedPrecondition, message)) {}
 };
 
 // A gradient was asked of something that has none.

@@ -30,13 +30,13 @@
 
 #include <any>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/tensor.h"
@@ -72,7 +72,7 @@ class FunctionContext {
   // Whether argument `index` will use the gradient that backward returns for it.
   bool needs_input_grad(std::size_t index) const;
   // For whatever is no tensor.
-  absl::flat_hash_map<std::string, std::any> saved_data;
+  std::map<std::string, std::any> saved_data;
 
   // --- For backward ---
   //   GraphFreedError  they were freed

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/ops.h"
 
 namespace hvd::autograd {

@@ -6,6 +6,7 @@
 
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/thread_state.h"

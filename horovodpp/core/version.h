@@ -7,7 +7,9 @@
 // headers.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"
+#include "horovodpp/core/needs_cxx17.h"
+
+#include "horovodpp/core/export.h"
 
 #define HVD_VERSION_MAJOR 0
 #define HVD_VERSION_MINOR 1
@@ -19,7 +21,7 @@
 #define HVD_VERSION \
   HVD_MAKE_VERSION(HVD_VERSION_MAJOR, HVD_VERSION_MINOR, HVD_VERSION_PATCH)
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // The library's HVD_VERSION_STRING, which may be another than the headers'.
 const char* version();

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/autograd/hook_list.h"
 #include "horovodpp/nn/module.h"
 
 namespace hvd::nn {

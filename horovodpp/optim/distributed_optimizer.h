@@ -38,13 +38,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "horovodpp/autograd/hook_handle.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/process_set.h"
-#include "horovodpp/runtime/runtime.h"
+
+namespace hvd {
+class Runtime;
+}
 
 namespace hvd::optim {
 
@@ -134,11 +135,8 @@ class DistributedOptimizer : public Optimizer {
   std::unique_ptr<Optimizer> wrapped_;
   const int passes_per_step_;
   replica::GradientReducer reducer_;
-  Mutex mutex_;
-  std::vector<int> passes_left_ ABSL_GUARDED_BY(mutex_);
-  // Keeps alive what is being reduced, whatever becomes of the grad().
-  std::vector<Tensor> handed_over_ ABSL_GUARDED_BY(mutex_);
-  bool is_synchronized_ ABSL_GUARDED_BY(mutex_) = false;
+  struct Step;
+  const std::unique_ptr<Step> now_;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;

@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/runtime.h"
 
 namespace hvd {
 namespace {
@@ -82,12 +84,12 @@ const Topology& topology() { return current_runtime().topology(); }
 
 }  // namespace
 
-absl::Status init() {
+Status init() {
   HVD_ASSIGN_OR_RETURN(const Config config, Config::from_env());
   return init(config);
 }
 
-absl::Status init(const Config& config) {
+Status init(const Config& config) {
   MutexLock lock(process().mutex);
   if (process().runtime != nullptr) return part_in(*process().runtime);
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
@@ -99,12 +101,12 @@ absl::Status init(const Config& config) {
   return absl::OkStatus();
 }
 
-absl::Status shutdown() {
+Status shutdown() {
   const std::shared_ptr<Runtime> runtime = take_runtime();
   return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
-absl::Status reform() {
+Status reform() {
   if (thread_runtime != nullptr) {
     return absl::FailedPreconditionError(
         "this thread has a job of its own; call Runtime::reform() on it");
@@ -126,7 +128,7 @@ bool is_initialized() {
   return runtime.ok() && part_in(**runtime).ok();
 }
 
-absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
+StatusOr<std::shared_ptr<Runtime>> find_runtime() {
   if (thread_runtime != nullptr) {
     return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
   }

@@ -12,6 +12,7 @@ class Boundary(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
+        self.write("cmake/PublicHeaders.cmake", "set(HVD\n  horovodpp/all.h)\n")
 
     def write(self, path, text):
         target = self.root / path
@@ -43,6 +44,38 @@ class Boundary(unittest.TestCase):
             "throw;\n"
             "throw std::bad_alloc();\n"
             "// Readers throw std::exception.\n",
+        )
+        self.assertEqual(self.faults(), [])
+
+    def test_finds_a_public_header_that_shows_nothing(self):
+        self.write("horovodpp/all.h", '#include "horovodpp/core/a.h"\n')
+        self.write("horovodpp/core/a.h", "#pragma once\n\nnamespace hvd::core {\n}\n")
+        self.assertIn("core/a.h: is installed, and opens", self.faults()[0])
+
+    def test_finds_an_inner_header_that_shows_something(self):
+        self.write("horovodpp/core/a.h", "namespace HVD_EXPORT hvd {\n")
+        self.assertIn("core/a.h: is not installed", self.faults()[0])
+
+    def test_finds_what_public_headers_must_not_include(self):
+        self.write("horovodpp/all.h", '#include "absl/status/status.h"\n#include <hwy/highway.h>\n')
+        self.assertEqual(len(self.faults()), 2)
+
+    def test_finds_slow_headers_behind_the_light_one(self):
+        self.write("horovodpp/collectives.h", '#include "horovodpp/core/a.h"\n')
+        self.write("horovodpp/core/a.h", "#include <functional>\n")
+        self.assertIn("reads <functional>", self.faults()[0])
+
+    def test_mends(self):
+        self.write(
+            "horovodpp/all.h",
+            "#pragma once\n\n#include <string>\n\nnamespace hvd::nn {\nint a();\n}  // namespace hvd::nn\n",
+        )
+        boundary.mend(self.root)
+        self.assertEqual(
+            (self.root / "horovodpp/all.h").read_text(),
+            '#pragma once\n\n#include <string>\n\n#include "horovodpp/core/export.h"\n\n'
+            "namespace HVD_EXPORT hvd {\nnamespace nn {\nint a();\n"
+            "}  // namespace nn\n}  // namespace hvd\n",
         )
         self.assertEqual(self.faults(), [])
 

@@ -1,0 +1,15 @@
+#include "horovodpp/core/error.h"
+
+#include "horovodpp/core/printable.h"
+
+namespace hvd {
+
+Error::Error(const Status& status)
+    : std::runtime_error(printable(status.message())),
+      status_(status.code(), what()) {}
+
+void throw_if_error(const Status& status) {
+  if (!status.ok()) throw Error(status);
+}
+
+}  // namespace hvd
