@@ -6,11 +6,11 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/version.h
   # More than most programs need:
   horovodpp/autograd/anomaly.h
-  horovodpp/autograd/dlpack.h
   horovodpp/autograd/gradcheck.h
   horovodpp/autograd/multi_grad_hook.h
   horovodpp/autograd/reentrant_checkpoint.h
   horovodpp/autograd/save_on_cpu.h
   horovodpp/autograd/warning.h
   horovodpp/core/threads.h
-  horovodpp/nn/atomic_file.h)
+  horovodpp/nn/atomic_file.h
+  horovodpp/tensor/dlpack.h)

@@ -15,10 +15,11 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
-#include "horovodpp/collective/arena.h"            // IWYU pragma: export
+#include "horovodpp/collective/shm/arena.h"        // IWYU pragma: export
 #include "horovodpp/core/buffer.h"                 // IWYU pragma: export
 #include "horovodpp/core/error.h"                  // IWYU pragma: export
 #include "horovodpp/core/future.h"                 // IWYU pragma: export
+#include "horovodpp/core/invalid_argument.h"       // IWYU pragma: export
 #include "horovodpp/core/outcome.h"                // IWYU pragma: export
 #include "horovodpp/core/tensor_view.h"            // IWYU pragma: export
 #include "horovodpp/replica/broadcast.h"           // IWYU pragma: export

@@ -17,6 +17,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/node_settings.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
 #include "horovodrun/supervisor.h"
 
@@ -66,6 +67,7 @@ Environment command_environment(const Environment& present, bool verbose) {
   if (verbose && local_rank == 0) print_settings(node, settings);
   Environment environment = present;
   environment.erase(kTokenVariable);
+  environment.erase(kOutputVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -129,11 +131,15 @@ int run_agent(const AgentOptions& options) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   adopt_orphans();
-  const auto token = present.find(kTokenVariable);
+  const auto value_of = [&](const char* name) {
+    const auto found = present.find(name);
+    return found == present.end() ? "" : found->second;
+  };
   const Supervision supervision = {
       .rank = rank,
       .parent = getpid(),
-      .token = token == present.end() ? "" : token->second,
+      .token = value_of(kTokenVariable),
+      .desk = value_of(kOutputVariable),
       .command = options.command,
       .environment = command_environment(present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {

@@ -3,23 +3,26 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
 #include "horovodrun/mpi_leftovers.h"
-#include "horovodrun/output_pump.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_streams.h"
+#include "horovodrun/shown_output.h"
 #include "horovodrun/stderr_filter.h"
 
 namespace hvd::launcher {
@@ -45,6 +48,26 @@ bool make_pipe(int* here, int* there) {
   return true;
 }
 
+// Whether both lead to the same terminal, pipe or file.
+bool is_same_file(int one, int other) {
+  struct stat a = {};
+  struct stat b = {};
+  return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+// Whether mpirun is to do more with what ranks write than to show it.
+bool is_handled_by_mpirun(const Arguments& arguments) {
+  const auto is_about_output = [](const std::string& argument) {
+    return absl::StrContains(argument, "output") ||
+           absl::StrContains(argument, "stderr") ||
+           absl::StrContains(argument, "xml");
+  };
+  return !arguments.output_filename.empty() ||
+         std::any_of(arguments.mpi_arguments.begin(),
+                     arguments.mpi_arguments.end(), is_about_output);
+}
+
 class RunningJob {
  public:
   explicit RunningJob(const Job& job)
@@ -54,14 +77,23 @@ class RunningJob {
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts},
                Clock::steady().now()),
-        host_name_(host_name()) {}
+        host_name_(host_name()) {
+    output_ = {-1, &shown_output_, shown_output_.add_source()};
+    errors_ = {-1, &shown_errors(), shown_errors().add_source()};
+  }
 
   absl::Status start();
   Verdict run();
 
  private:
-  bool read_output();
+  // Where what is meant for standard error goes.
+  ShownOutput& shown_errors() {
+    return one_stream_ ? shown_output_ : shown_errors_;
+  }
   bool read_errors();
+  bool read_ranks();
+  void take_rank_streams();
+  bool any_rank_writes() const;
   void read_signals();
   void reap();
   void look_for_agents();
@@ -69,7 +101,7 @@ class RunningJob {
   void take_action();
   void wait(Clock::TimePoint deadline);
   void finish();
-  void drain();
+  bool drain();
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
@@ -78,11 +110,15 @@ class RunningJob {
   JobWatch watch_;
   const std::string host_name_;
   int signals_ = -1;
-  // What mpirun writes; -1: at its end.
-  int output_ = -1;
-  int errors_ = -1;
-  OutputPump shown_output_{STDOUT_FILENO};
-  OutputPump shown_errors_{STDERR_FILENO};
+  const bool one_stream_ = is_same_file(STDOUT_FILENO, STDERR_FILENO);
+  ShownOutput shown_output_{STDOUT_FILENO};
+  ShownOutput shown_errors_{STDERR_FILENO};
+  // What mpirun writes,
+  ShownSource output_;
+  ShownSource errors_;
+  // and what ranks of this host do.
+  RankStreamDesk desk_;
+  std::vector<ShownSource> rank_streams_;
   bool is_impatient_ = false;  // The user has asked for the end.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
@@ -98,12 +134,16 @@ absl::Status RunningJob::start() {
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   int output = -1;
   int errors = -1;
-  if (signals_ < 0 || !make_pipe(&output_, &output) ||
-      !make_pipe(&errors_, &errors)) {
+  if (signals_ < 0 || !make_pipe(&output_.fd, &output) ||
+      !make_pipe(&errors_.fd, &errors)) {
     return errno_error("cannot watch over mpirun");
   }
   Environment environment = job_.command.added;
   environment.insert(job_.environment.begin(), job_.environment.end());
+  environment.erase(kOutputVariable);
+  if (!desk_.name().empty() && !is_handled_by_mpirun(job_.arguments)) {
+    environment[kOutputVariable] = desk_.name();
+  }
   // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it
   // then writes to nobody must not end it before.
   const Spawned spawned =
@@ -125,22 +165,9 @@ absl::Status RunningJob::start() {
 }
 
 // False if there was nothing to read.
-bool RunningJob::read_output() {
-  char bytes[1 << 16];
-  const ssize_t count = read(output_, bytes, sizeof bytes);
-  if (count < 0) return false;
-  if (count == 0) {
-    close(output_);
-    output_ = -1;
-  }
-  shown_output_.add({bytes, static_cast<size_t>(count)});
-  shown_output_.pump();
-  return output_ >= 0;
-}
-
 bool RunningJob::read_errors() {
   char bytes[1 << 16];
-  const ssize_t count = read(errors_, bytes, sizeof bytes);
+  const ssize_t count = read(errors_.fd, bytes, sizeof bytes);
   if (count < 0) return false;
   std::string text;
   std::vector<Report> reports;
@@ -148,8 +175,6 @@ bool RunningJob::read_errors() {
     reports_.feed({bytes, static_cast<size_t>(count)}, &text, &reports);
   } else {
     reports_.finish(&text);
-    close(errors_);
-    errors_ = -1;
   }
   std::string shown;
   if (job_.arguments.verbose) {
@@ -158,12 +183,40 @@ bool RunningJob::read_errors() {
     noise_.feed(text, &shown);
     if (count == 0) noise_.finish(&shown);
   }
-  shown_errors_.add(shown);
-  shown_errors_.pump();
-  for (const Report& report : reports) {
-    watch_.report_arrived(report, Clock::steady().now());
+  const Clock::TimePoint now = Clock::steady().now();
+  errors_.shown->feed(errors_.number, shown, now);
+  if (count == 0) {
+    close(std::exchange(errors_.fd, -1));
+    errors_.shown->finish(errors_.number, now);
   }
-  return errors_ >= 0;
+  errors_.shown->pump(now);
+  for (const Report& report : reports) watch_.report_arrived(report, now);
+  return errors_.fd >= 0;
+}
+
+void RunningJob::take_rank_streams() {
+  while (const auto arrived = desk_.receive(job_.token)) {
+    rank_streams_.push_back(
+        {arrived->output, &shown_output_, shown_output_.add_source()});
+    rank_streams_.push_back(
+        {arrived->errors, &shown_errors(), shown_errors().add_source()});
+  }
+}
+
+// Whether there is still somebody who could.
+bool RunningJob::any_rank_writes() const {
+  return std::any_of(rank_streams_.begin(), rank_streams_.end(),
+                     [](const ShownSource& stream) { return stream.fd >= 0; });
+}
+
+// Something of each; false if there was nothing.
+bool RunningJob::read_ranks() {
+  take_rank_streams();
+  bool any = false;
+  for (ShownSource& stream : rank_streams_) {
+    any = stream.read(Clock::steady().now()) || any;
+  }
+  return any;
 }
 
 void RunningJob::read_signals() {
@@ -236,27 +289,34 @@ void RunningJob::wait(Clock::TimePoint deadline) {
   using std::chrono::milliseconds;
   const Clock::TimePoint now = Clock::steady().now();
   const Clock::TimePoint until =
-      std::min(deadline, now + std::chrono::hours(1));
+      std::min({deadline, shown_output_.deadline(), shown_errors_.deadline(),
+                now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
   // A negative descriptor is not watched. Reports are read even if nobody reads
   // what comes with them.
-  pollfd fds[] = {{signals_, POLLIN, 0},
-                  {errors_, POLLIN, 0},
-                  {shown_output_.is_full() ? -1 : output_, POLLIN, 0},
-                  {shown_output_.awaited_fd(), POLLOUT, 0},
-                  {shown_errors_.awaited_fd(), POLLOUT, 0}};
-  poll(fds, std::size(fds),
+  std::vector<pollfd> fds = {{signals_, POLLIN, 0},
+                             {errors_.fd, POLLIN, 0},
+                             {output_.awaited_fd(), POLLIN, 0},
+                             {desk_.fd(), POLLIN, 0},
+                             {shown_output_.awaited_fd(), POLLOUT, 0},
+                             {shown_errors_.awaited_fd(), POLLOUT, 0}};
+  for (const ShownSource& stream : rank_streams_) {
+    fds.push_back({stream.awaited_fd(), POLLIN, 0});
+  }
+  poll(fds.data(), fds.size(),
        static_cast<int>(std::max(milliseconds(0), left).count()));
 }
 
-// Reads what has come and shows what there is room for.
-void RunningJob::drain() {
-  shown_output_.pump();
-  shown_errors_.pump();
-  while (errors_ >= 0 && read_errors()) {
+// Reads what has come and shows what there is room for; whether ranks wrote
+// anything.
+bool RunningJob::drain() {
+  const Clock::TimePoint now = Clock::steady().now();
+  shown_output_.pump(now);
+  shown_errors_.pump(now);
+  while (errors_.fd >= 0 && read_errors()) {
   }
-  while (output_ >= 0 && !shown_output_.is_full() && read_output()) {
-  }
+  const bool any_output = output_.read(now);
+  return read_ranks() || any_output;
 }
 
 Verdict RunningJob::run() {
@@ -280,7 +340,8 @@ void RunningJob::finish() {
   // Agents end by themselves when mpirun has; they know best how to.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
   const auto anything_left = [&] {
-    return output_ >= 0 || errors_ >= 0 || !descendants().empty();
+    return output_.fd >= 0 || errors_.fd >= 0 || any_rank_writes() ||
+           !descendants().empty();
   };
   while (anything_left() && Clock::steady().now() < deadline) {
     wait(std::min(deadline, Clock::steady().now() + milliseconds(20)));
@@ -292,12 +353,12 @@ void RunningJob::finish() {
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
-  drain();
   // Whoever reads slowly shall have it all, unless the user has enough.
-  while ((shown_output_.awaited_fd() >= 0 || shown_errors_.awaited_fd() >= 0) &&
-         !is_impatient_) {
-    wait(Clock::TimePoint::max());
-    drain();
+  const auto unshown = [&] {
+    return shown_output_.has_unshown() || shown_errors_.has_unshown();
+  };
+  while (drain() || (unshown() && !is_impatient_)) {
+    if (unshown()) wait(Clock::TimePoint::max());
     read_signals();
   }
 }

@@ -12,6 +12,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/news_socket.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
 
 namespace hvd::launcher {
@@ -115,11 +116,15 @@ void Supervisor::run() {
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
+  RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank);
   const Spawned spawned =
       spawn(supervision_.command, {.environment = std::move(environment),
+                                   .stdout_fd = streams.output(),
+                                   .stderr_fd = streams.errors(),
                                    .own_group = true,
                                    .death_signal = SIGKILL,
                                    .mask = signal_set({})});
+  streams.close();
   if (spawned.error != 0) {
     report(Report::Kind::kNotExecuted, 0, spawned.error);
     return;

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class DetectAnomaly {
  public:
@@ -43,4 +45,5 @@ std::string forward_trace(const Node& node);
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -7,15 +7,18 @@
 //     ...                                  // e.what() names the tensor
 //   }
 //
-// All of them are an hvd::Error and carry a Status, as does hvd::InvalidArgument
-// (core/error.h).
+// They derive from hvd::Error and carry a Status, as does InvalidArgument
+// (core/invalid_argument.h), which is a wrong shape, dtype, index …
 #pragma once
 
 #include <string>
 
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/invalid_argument.h"  // IWYU pragma: export
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // The base of what can go wrong with a graph.
 class AutogradError : public Error {
@@ -62,4 +65,5 @@ class InferenceError : public AutogradError {
   using AutogradError::AutogradError;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

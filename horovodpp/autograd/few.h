@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
-namespace hvd::autograd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 template <typename T, std::size_t N>
 class Few {
@@ -39,4 +42,5 @@ class Few {
   std::vector<T> many_;  // All of them, if there are more.
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -39,10 +39,12 @@
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class FunctionCall;
 class FunctionNode;
@@ -169,4 +171,5 @@ struct Function {
   }
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

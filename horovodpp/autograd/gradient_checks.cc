@@ -7,8 +7,8 @@
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/autograd/ops.h"
 
 namespace hvd::autograd {
 namespace {
@@ -66,7 +66,7 @@ Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
     gradient = sum_to(gradient, expected.sizes);
   }
   return gradient.dtype() == expected.dtype ? gradient
-                                            : to(gradient, expected.dtype);
+                                            : gradient.to(expected.dtype);
 }
 
 void expose(std::span<const Tensor> gradients) {

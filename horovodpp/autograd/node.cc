@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -27,10 +27,12 @@
 #include <vector>
 
 #include "horovodpp/autograd/few.h"
-#include "horovodpp/autograd/hook_handle.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Node;
 
@@ -148,4 +150,5 @@ class Node : public Pooled {
   Few<InputMetadata, 1> inputs_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

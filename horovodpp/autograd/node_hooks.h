@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/autograd/hook_list.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/hook_list.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

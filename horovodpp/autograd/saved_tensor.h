@@ -18,11 +18,13 @@
 #include <string>
 #include <utility>
 
-#include "horovodpp/autograd/intrusive_ptr.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Node;
 
@@ -131,4 +133,5 @@ class SavedTensor {
 // saved twice counts twice; one stored by a hook does not).
 std::int64_t saved_tensor_bytes();
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

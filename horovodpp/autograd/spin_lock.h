@@ -6,9 +6,11 @@
 
 #include <atomic>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class HVD_LOCKABLE SpinLock {
  public:
@@ -38,4 +40,5 @@ class HVD_SCOPED_LOCKABLE SpinLockHolder {
   SpinLock& spin_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
-#include "horovodpp/collective/piece_stream.h"
+#include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/reduce_kernels.h"
+#include "horovodpp/collective/reduce/kernel.h"
 
 namespace hvd::collective {
 

@@ -8,6 +8,8 @@ Error::Error(const Status& status)
     : std::runtime_error(printable(status.message())),
       status_(status.code(), what()) {}
 
+void internal::throw_status(const Status& status) { throw Error(status); }
+
 void throw_if_error(const Status& status) {
   if (!status.ok()) throw Error(status);
 }

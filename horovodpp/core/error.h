@@ -12,7 +12,6 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "horovodpp/core/export.h"
@@ -28,13 +27,6 @@ class Error : public std::runtime_error {
 
  private:
   Status status_;
-};
-
-// An argument that no call of this kind accepts: a wrong shape, dtype, index …
-class InvalidArgument : public Error {
- public:
-  explicit InvalidArgument(const std::string& message)
-      : Error(Status(StatusCode::kInvalidArgument, message)) {}
 };
 
 void throw_if_error(const Status& status);

@@ -1,7 +1,5 @@
 #include "horovodpp/core/outcome.h"
 
-#include "horovodpp/core/error.h"
-
 namespace hvd {
 
 const char* name_of(StatusCode code) {
@@ -58,8 +56,6 @@ std::string Status::to_string() const {
 }
 
 namespace internal {
-
-void throw_status(const Status& status) { throw Error(status); }
 
 Status not_ok(Status status) {
   if (!status.ok()) return status;

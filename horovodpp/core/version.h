@@ -26,4 +26,17 @@ namespace HVD_EXPORT hvd {
 // The library's HVD_VERSION_STRING, which may be another than the headers'.
 const char* version();
 
+// The headers that something was compiled with.
+class Headers {
+ public:
+  // Of this HVD_VERSION.
+  explicit constexpr Headers(int number) : number_(number) {}
+  constexpr int number() const { return number_; }
+  // Whether programs that were compiled with them can run with the library.
+  bool go_with_library() const;
+
+ private:
+  int number_;
+};
+
 }  // namespace hvd

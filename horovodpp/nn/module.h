@@ -21,12 +21,14 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/hook_handle.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/nn/state_dict.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class ModuleHooks;
 
@@ -187,4 +189,5 @@ class Module {
 // Forgets the gradients of `tensors` (or fills them with zeros).
 void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none);
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

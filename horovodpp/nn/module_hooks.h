@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "horovodpp/autograd/hook_list.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/tensor/hook_list.h"
 
 namespace hvd::nn {
 

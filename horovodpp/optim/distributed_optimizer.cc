@@ -5,13 +5,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/factories.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
 namespace {

@@ -38,16 +38,18 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/hook_handle.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/process_set.h"
+#include "horovodpp/tensor/hook_handle.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 class Runtime;
 }
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 struct DistributedOptions {
   ReduceOp op = ReduceOp::kAverage;
@@ -160,9 +162,10 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 using optim::broadcast_optimizer_state;
 using optim::broadcast_parameters;
 using optim::DistributedOptimizer;

@@ -16,9 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 template <typename Options>
 struct ParameterGroup {
@@ -179,4 +181,5 @@ class UpdateTarget {
   const Tensor elements_;
 };
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

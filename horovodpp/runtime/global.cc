@@ -73,6 +73,16 @@ absl::Status no_job(bool was_initialized) {
           : "horovodpp has not been initialized; call hvd::init() first");
 }
 
+absl::Status other_headers(Headers headers) {
+  const int number = headers.number();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this program was compiled with the headers of horovodpp ",
+      number / 10000, ".", number / 100 % 100, ".", number % 100,
+      " and runs with the library of ", version(),
+      ": compile it anew with the headers of that library, or have it find "
+      "the other one (LD_LIBRARY_PATH)"));
+}
+
 // A forked child has none in its parent's job; whoever is in a broken one is in
 // one still.
 absl::Status part_in(const Runtime& runtime) {
@@ -84,12 +94,13 @@ const Topology& topology() { return current_runtime().topology(); }
 
 }  // namespace
 
-Status init() {
+Status init(Headers headers) {
   HVD_ASSIGN_OR_RETURN(const Config config, Config::from_env());
-  return init(config);
+  return init(config, headers);
 }
 
-Status init(const Config& config) {
+Status init(const Config& config, Headers headers) {
+  if (!headers.go_with_library()) return other_headers(headers);
   MutexLock lock(process().mutex);
   if (process().runtime != nullptr) return part_in(*process().runtime);
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));

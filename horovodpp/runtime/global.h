@@ -24,6 +24,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/core/version.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -34,11 +35,14 @@ class Runtime;
 // OK, and nothing done, if it is in one already. A process that exits leaves by
 // itself: with code 0 as by shutdown(), else by telling every rank that it
 // failed. After shutdown() it may be called again.
+// `headers` are those that the program was compiled with, which it does not say
+// itself.
 //   FailedPrecondition  this process was forked off one that is in a job, in
-//                       which it has no part, and which it cannot leave
+//                       which it has no part, and which it cannot leave. Or the
+//                       headers are not those of the library (see version.h)
 //   (others)            as Runtime::start and Config::from_env
-Status init();
-Status init(const Config& config);
+Status init(Headers headers = Headers(HVD_VERSION));
+Status init(const Config& config, Headers headers = Headers(HVD_VERSION));
 
 // Leaves the job; see Runtime::stop. OK if there is none.
 Status shutdown();

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/config.h"

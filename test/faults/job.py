@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import secrets
 import select
@@ -49,6 +50,17 @@ class Outcome:
             if one["event"] == event:
                 found.setdefault(one["rank"], one)
         return found
+
+    def last_words(self, rank):
+        """What the rank said before it ended itself, unable to give its error to its
+        program; as an error, at the time of its end."""
+        said = re.search(rf"(?m)\[{rank}\]: (.*); MPI does not return .* and ends$",
+                         self.stderr)
+        started = self.of("started").get(rank)
+        if not said or not started or started["pid"] not in self.rank_ends:
+            return None
+        return {**started, "event": "error", "text": said[1],
+                "ns": self.rank_ends[started["pid"]] * 1e9}
 
     def last_line(self):
         lines = self.stderr.strip().splitlines()

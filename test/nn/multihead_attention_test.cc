@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::nn {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {

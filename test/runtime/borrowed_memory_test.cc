@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
 #include "test/runtime/world.h"
 
 namespace hvd {
