@@ -25,8 +25,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFarewellTime{1000};
 constexpr milliseconds kParentCheck{500};
 
-const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                   SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
+const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
+                                             SIGHUP,  SIGQUIT, SIGUSR1,
+                                             SIGUSR2, SIGCONT, SIGTSTP};
 
 class Supervisor {
  public:
@@ -111,7 +112,7 @@ void Supervisor::end_command() {
 
 void Supervisor::run() {
   adopt_orphans();
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kSupervisorSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = supervision_.environment;

@@ -9,6 +9,7 @@
 namespace HVD_EXPORT hvd {
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
+Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b
 
 namespace autograd {
 

@@ -49,6 +49,10 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
 
+// The result of an operation that finds nothing to do on x: x or, where nothing is
+// recorded, a view of it that does not require grad.
+Tensor unchanged(const Tensor& x);
+
 // Whether the storages of a and b, of which one may be borrowed or the data() of
 // the other, have bytes in common.
 bool shares_memory(const Tensor& a, const Tensor& b);
@@ -66,7 +70,7 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
 // if it does so twice.
 void check_fill(const Tensor& self, bool needs_grad, const char* operation);
 
-// Whether several elements of `tensor` are known to lie on one place.
+// Whether several elements of `tensor` lie on one place.
 bool repeats_places(const Tensor& tensor);
 
 // And what it ends with: counts the write; if `node` is not null, it becomes

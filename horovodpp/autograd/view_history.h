@@ -37,8 +37,9 @@ Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset);
 
-// Its gradient: a tensor like `base` that is the sum, at every
-// place, of the elements of `gradient` that `view` has there. Differentiable.
+// Its gradient: a tensor like `base` that is the sum, at every place, of the
+// elements of `gradient` that `view` has there, shared among the elements that
+// `base` has there. Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 

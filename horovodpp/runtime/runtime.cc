@@ -5,6 +5,7 @@
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/desk.h"
 #include "horovodpp/runtime/door.h"
@@ -13,7 +14,6 @@
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
 #include "horovodpp/runtime/survivors.h"
-#include "horovodpp/runtime/suspects.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
@@ -63,10 +63,10 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::start(
 }
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
-  HVD_ASSIGN_OR_RETURN(
-      std::shared_ptr<runtime::Job> job,
-      survivors_->reform(job_, runtime::suspects_in(job_->status().message(),
-                                                    job_->topology())));
+  std::vector<int> suspects = suspects_of(job_->status());
+  std::erase(suspects, job_->topology().rank());
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
+                       survivors_->reform(job_, suspects));
   door_->shut();
   return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
 }

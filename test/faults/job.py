@@ -100,8 +100,7 @@ class Job:
         self.process = subprocess.Popen(
             hosts.hosts[0].within(*command) if hosts else command,
             stdin=subprocess.DEVNULL, stdout=self.streams[0], stderr=self.streams[1],
-            env=variables, start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+            env=variables, start_new_session=True, preexec_fn=as_from_a_terminal)
         self.pidfd = os.pidfd_open(self.process.pid)
 
     def __enter__(self):
@@ -232,6 +231,13 @@ class Job:
             # The second of two may have ended already, of the first one's end.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def as_from_a_terminal():
+    """In the child: signals that nohup, or a shell in the background, has ignored."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def parent(pid):

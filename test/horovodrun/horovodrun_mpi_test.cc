@@ -110,6 +110,14 @@ TEST(Horovodrun, KeepsLongLinesOfRanksWhole) {
   }
 }
 
+TEST(Horovodrun, LeavesOutputToMpirunThatIsAskedToDoMoreWithIt) {
+  TestProcess process(
+      horovodrun({"-np", "2", "--mpi-args=--tag-output"}, {"echo", "x"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("<stdout>:x\n"));
+}
+
 TEST(Horovodrun, ShowsALineThatIsNotEndedAndIsATerminalIfMpirunIs) {
   TestProcess process(horovodrun(
       {"-np", "1"}, shell("test -t 1 && printf 'name? '; printf oops >&2")));
