@@ -39,6 +39,10 @@ class DetectAnomaly {
 // that ran then.
 std::string forward_trace(const Node& node);
 
+// The calls that led here, and a line for each of them.
+std::vector<void*> calls_here();
+std::string describe_calls(const std::vector<void*>& calls);
+
 // --- For the engine ---
 // Calls node.apply(); a failure is told of with the node's trace (warn()) and
 // passed on; a NaN among the results is an AutogradError.

@@ -52,6 +52,10 @@ namespace autograd {
 struct AutocastSetting {
   DType dtype = DType::kBF16;
   bool enabled = false;
+  bool cache_enabled = true;
+
+  friend bool operator==(const AutocastSetting&,
+                         const AutocastSetting&) = default;
 };
 AutocastSetting current_autocast();
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -23,6 +24,9 @@ namespace hvd::autograd {
 // Whether an operation on these inputs is to be recorded.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
+  if (thread_state.operation_observer != nullptr) [[unlikely]] {
+    (thread_state.operation_observer->reads(inputs), ...);
+  }
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
 
@@ -34,6 +38,9 @@ template <typename N, typename... Tensors>
 Ref<N> make_node(const Tensors&... inputs) {
   auto node = Ref<N>::adopt(new N);
   (node->add_edge(gradient_edge(inputs)), ...);
+  if (thread_state.operation_observer != nullptr) [[unlikely]] {
+    thread_state.operation_observer->records(*node);
+  }
   return node;
 }
 

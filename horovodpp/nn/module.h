@@ -28,6 +28,9 @@
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {
+
+struct CheckpointOptions;
+
 namespace nn {
 
 class ModuleHooks;
@@ -66,6 +69,11 @@ class Module {
   void train(bool training = true);
   void eval() { train(false); }
   bool is_training() const { return training_; }
+
+  // Whether calls of this module are checkpointed regions, and how they are: see
+  // checkpoint.h. Null: they are none.
+  void set_checkpoint(const CheckpointOptions* options);
+  bool is_checkpointed() const;
 
   // Forgets the gradients of all parameters (or fills them with zeros).
   void zero_grad(bool set_to_none = true) const;
