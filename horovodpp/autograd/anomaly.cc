@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/thread_state.h"

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class DetectAnomaly {
  public:
@@ -47,4 +49,5 @@ std::string describe_calls(const std::vector<void*>& calls);
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -20,10 +20,12 @@
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // Who holds a tensor that a node saved: asked for it in backward, by the number
 // of its place. Thread-safe.
@@ -174,4 +176,5 @@ class SavedTensor {
 // saved twice counts twice; one stored by a hook does not).
 std::int64_t saved_tensor_bytes();
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -6,9 +6,11 @@
 #pragma once
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // Which elements of a storage a tensor is.
 struct Geometry {
@@ -41,4 +43,5 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

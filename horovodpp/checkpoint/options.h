@@ -3,7 +3,9 @@
 
 #include <optional>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // How far a recomputation is held to what forward did.
 enum class DeterminismCheck {

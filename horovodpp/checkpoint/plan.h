@@ -23,7 +23,9 @@
 #include <string_view>
 #include <vector>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // One way for a stage to be ready for its backward: everything kept is one, and
 // the first; a policy that keeps some of it is another.

@@ -23,10 +23,12 @@
 
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/nn/sequential.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 // From now on calls of `module` are checkpointed; and no more.
 void checkpoint(Module& module, const CheckpointOptions& options = {});
@@ -56,4 +58,5 @@ Tensor checkpoint_sequential(const Sequential& chain,
                              const CheckpointPlan& plan, const Tensor& input,
                              const CheckpointOptions& options = {});
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -21,16 +21,17 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
-struct CheckpointOptions;
-}
+namespace HVD_EXPORT hvd {
 
-namespace hvd::nn {
+struct CheckpointOptions;
+
+namespace nn {
 
 class ModuleHooks;
 
@@ -196,4 +197,5 @@ class Module {
 // Forgets the gradients of `tensors` (or fills them with zeros).
 void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none);
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

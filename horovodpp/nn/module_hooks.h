@@ -8,7 +8,7 @@
 
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/hook_list.h"
 
 namespace hvd::nn {
 

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct EmbeddingOptions {
   // The row that gets no gradient; negative ones count from the end.

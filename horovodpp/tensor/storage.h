@@ -12,10 +12,12 @@
 #include <memory>
 
 #include "horovodpp/core/device.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Storage : public Pooled {
  public:
@@ -89,4 +91,5 @@ class Storage : public Pooled {
   std::unique_ptr<std::function<void(void*)>> release_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <string>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
