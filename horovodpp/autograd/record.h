@@ -11,6 +11,7 @@
 //   }
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "horovodpp/autograd/node.h"
@@ -26,6 +27,10 @@ bool needs_grad(const Tensors&... inputs) {
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
 
+// The node that made `tensor`, and which of its results this is; no node for a
+// leaf. Brings a stale view up to date.
+Edge current_edge(const Tensor& tensor);
+
 // Where the gradient of `tensor` goes; no node if it does not require grad.
 Edge gradient_edge(const Tensor& tensor);
 
@@ -40,38 +45,27 @@ Ref<N> make_node(const Tensors&... inputs) {
 // Makes `result`, fresh and unshared, the next result of `node`.
 void set_history(const Tensor& result, Ref<Node> node);
 
-// A tensor on the memory of `tensor` that is result `output_nr` of `node`.
-Tensor with_history(const Tensor& tensor, Ref<Node> node,
-                    std::uint32_t output_nr);
-
 // A view of `base` with this geometry (offset absolute, in elements), known to
 // graphs as such. Its grad_fn is for the caller to set.
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
 
-// Whether the storages of a and b, of which one may be borrowed or the data() of
-// the other, have bytes in common.
-bool shares_memory(const Tensor& a, const Tensor& b);
+// Which elements of a storage a tensor is.
+struct Geometry {
+  static Geometry of(const Tensor& tensor) {
+    return {tensor.sizes(), tensor.strides(), tensor.storage_offset()};
+  }
+  Dims sizes;
+  Dims strides;
+  std::int64_t offset = 0;
+};
 
-// What an in-place operation begins with: whether it may write to `self`.
-// `needs_grad`: whether it will be recorded.
-//   LeafInplaceError  self is, or shows, a leaf that requires grad
-//   ViewInplaceError  self is a view that was made under NoGrad, by a custom
-//                     function, or as one of several
-//   InferenceError    self was made under InferenceMode, which is over
-//   InvalidArgument   several elements of self lie on one place
-void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
+// `tensor`, which has the sizes of `geometry`, in its memory layout, from offset 0.
+Tensor with_layout(const Tensor& tensor, const Geometry& geometry);
 
-// The same for an operation that writes one value everywhere: it does not matter
-// if it does so twice.
-void check_fill(const Tensor& self, bool needs_grad, const char* operation);
-
-// Whether several elements of `tensor` are known to lie on one place.
-bool repeats_places(const Tensor& tensor);
-
-// And what it ends with: counts the write; if `node` is not null, it becomes
-// the history of `self` (and of what `self` is a view of). Edge `edge` of the
-// node must be that of `self` before the write.
-void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge = 0);
+// The gradient of as_strided: a tensor like `base` that is the sum, at every
+// place, of the elements of `gradient` that `view` has there. Differentiable.
+Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
+                           const Geometry& view);
 
 }  // namespace hvd::autograd

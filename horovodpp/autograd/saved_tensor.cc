@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -34,25 +34,25 @@ std::int64_t saved_tensor_bytes() {
 
 SavedTensorHooks::Disabled::Disabled(std::string reason)
     : reason_(std::move(reason)),
-      outer_(thread_state.saved_tensor_hooks_forbidden) {
-  thread_state.saved_tensor_hooks_forbidden = &reason_;
+      outer_(graph_state.saved_tensor_hooks_forbidden) {
+  graph_state.saved_tensor_hooks_forbidden = &reason_;
 }
 
 SavedTensorHooks::Disabled::~Disabled() {
-  thread_state.saved_tensor_hooks_forbidden = outer_;
+  graph_state.saved_tensor_hooks_forbidden = outer_;
 }
 
 SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
     : hooks_(Ref<SavedTensorHooks>::adopt(
           new SavedTensorHooks(std::move(pack), std::move(unpack)))),
-      outer_(thread_state.saved_tensor_hooks) {
-  if (thread_state.saved_tensor_hooks_forbidden != nullptr) {
-    throw HookError(*thread_state.saved_tensor_hooks_forbidden);
+      outer_(graph_state.saved_tensor_hooks) {
+  if (graph_state.saved_tensor_hooks_forbidden != nullptr) {
+    throw HookError(*graph_state.saved_tensor_hooks_forbidden);
   }
-  thread_state.saved_tensor_hooks = hooks_.get();
+  graph_state.saved_tensor_hooks = hooks_.get();
 }
 
-SavedTensorHooks::Scope::~Scope() { thread_state.saved_tensor_hooks = outer_; }
+SavedTensorHooks::Scope::~Scope() { graph_state.saved_tensor_hooks = outer_; }
 
 void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
@@ -70,7 +70,7 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
   has_history_ = !is_output && has_grad_fn(tensor);
   version_ = tensor.version();
   state_ = State::kHeld;
-  if (SavedTensorHooks* hooks = thread_state.saved_tensor_hooks) {
+  if (SavedTensorHooks* hooks = graph_state.saved_tensor_hooks) {
     pack(tensor, hooks);
     return;
   }
@@ -155,7 +155,7 @@ void SavedTensor::release() {
     SpinLockHolder lock(lock_);
     if (state_ != State::kHeld) return;
     state_ = State::kFreed;
-    ++thread_state.tensors_freed;
+    ++graph_state.tensors_freed;
     dropped = std::move(tensor_);
     packed = std::move(packed_);
     std::swap(bytes, counted_bytes_);

@@ -4,7 +4,6 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/view_history.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 
 namespace hvd::nn {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/conv2d.h"
 
 namespace hvd::nn {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lookups.h"
+#include "horovodpp/ops/lookup_ops.h"
 
 namespace hvd::nn {
 

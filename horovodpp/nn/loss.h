@@ -4,8 +4,9 @@
 //   hvd::nn::CrossEntropyLoss criterion({.label_smoothing = 0.1});
 //   criterion(model(images), labels).backward();
 #pragma once
-
-#include "horovodpp/ops/losses.h"
+#include "horovodpp/ops/functional/cross_entropy.h"
+#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/ops/functional/losses.h"
 
 namespace hvd::nn {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lstm.h"
+#include "horovodpp/ops/functional/lstm.h"
 
 namespace hvd::nn {
 
