@@ -25,6 +25,7 @@ function(hvd_layer folder)
     endif()
   endforeach()
   if(sources)
+    hvd_compile_alone(${sources})
     add_library(${target} OBJECT ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${target} PRIVATE hvd_compile_options

@@ -2,7 +2,8 @@
 # labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
 # time.
 # hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
-# 1, 2, 3 and 4 ranks and labelled `mpi`. Its main is test/support/mpi_main.cc.
+# 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
+# test/support/mpi_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
@@ -47,9 +48,11 @@ function(hvd_test_program name)
 endfunction()
 
 # What starts threads, or includes what does: of the others ThreadSanitizer has nothing
-# to say, and they are left out of its build.
+# to say, and they are left out of its build. (Tests of mpi_communicator.h are not: its
+# build is the one without MPI.)
 set(HVD_STARTS_THREADS
-  "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads")
+  "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads\
+|mpi_communicator\\.h")
 
 function(hvd_unit_tests layer)
   file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
@@ -120,7 +123,11 @@ function(hvd_mpi_tests layer)
   endif()
   hvd_test_program(${layer}_mpi_test ${sources} support/mpi_main.cc)
   target_link_libraries(${layer}_mpi_test PRIVATE MPI::MPI_CXX)
-  foreach(ranks 1 2 3 4)
+  set(sizes 1 2 3 4)
+  if(HVD_SANITIZE)
+    set(sizes 2)
+  endif()
+  foreach(ranks ${sizes})
     hvd_add_mpi_test(${layer}.mpi.np${ranks} ${ranks} $<TARGET_FILE:${layer}_mpi_test>)
   endforeach()
 endfunction()
@@ -135,5 +142,5 @@ endfunction()
 # More ranks than cores, and root in a container, are normal for a test.
 function(hvd_mpi_test_properties test ranks)
   set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS ${ranks}
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
+    ENVIRONMENT "${HVD_TEST_ENVIRONMENT};LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/lsan.supp;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
 endfunction()

@@ -8,6 +8,7 @@
 namespace hvd {
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
+Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b
 
 namespace autograd {
 

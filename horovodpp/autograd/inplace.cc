@@ -48,7 +48,7 @@ const char* unwritable(ViewOrigin origin, bool needs_grad) {
 struct CopySlices : Node {
   const char* name() const override { return "CopySlices"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Tensor whole = with_layout(grads[0], base);
+    Tensor whole = laid_out(grads[0]);
     const Tensor slice =
         as_strided(whole, view.sizes, view.strides, view.offset - base.offset);
     std::vector<Tensor> slice_grads{slice.clone()};
@@ -63,9 +63,19 @@ struct CopySlices : Node {
     } else {
       slice.zero_();
     }
-    results[written] = std::move(whole);
+    results[written] = shared(whole, base);
   }
   void release_saved() override { fn->release_saved(); }
+
+  // A copy of the base's gradient in which the view's lies where the view does.
+  Tensor laid_out(const Tensor& gradient) const {
+    const Geometry all = around(base, view);
+    if (is_dense(base) && base.sizes.product() == all.sizes[0]) {
+      return with_layout(gradient, base);
+    }
+    return as_strided(moved(gradient, base, all), base.sizes, base.strides,
+                      base.offset - all.offset);
+  }
 
   Geometry base;
   Geometry view;

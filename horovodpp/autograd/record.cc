@@ -1,6 +1,8 @@
 #include "horovodpp/autograd/record.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
@@ -13,15 +15,14 @@
 namespace hvd::autograd {
 namespace {
 
-// dx = the places that y shows, added up; and back.
-struct AsStridedScatterBackward : Node {
-  const char* name() const override { return "AsStridedScatterBackward"; }
+// y = moved(x, from, to):  dx = moved(dy, to, from)
+struct MovedBackward : Node {
+  const char* name() const override { return "MovedBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = as_strided(with_layout(grads[0], base), view.sizes,
-                            view.strides, view.offset - base.offset);
+    results[0] = moved(grads[0], to, from);
   }
-  Geometry base;
-  Geometry view;
+  Geometry from;
+  Geometry to;
 };
 
 // y = as_strided(x):  dx = as_strided_backward(dy)
@@ -130,32 +131,63 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
   return view;
 }
 
+Tensor unchanged(const Tensor& x) {
+  if (is_grad_enabled() || !x.requires_grad()) return x;
+  return make_view(x, x.sizes(), x.strides(), x.storage_offset());
+}
+
+bool is_dense(const Geometry& g) { return is_dense(g.sizes, g.strides); }
+
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry) {
-  return clone_with_strides(tensor, is_dense(geometry.sizes, geometry.strides)
+  return clone_with_strides(tensor, is_dense(geometry)
                                         ? geometry.strides
                                         : contiguous_strides(geometry.sizes));
 }
 
-Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
-                           const Geometry& view) {
-  const Dims strides = is_dense(base.sizes, base.strides)
-                           ? base.strides
-                           : contiguous_strides(base.sizes);
-  Tensor result = empty_strided(base.sizes, strides, gradient.dtype());
+Geometry around(const Geometry& a, const Geometry& b) {
+  const auto end = [](const Geometry& g) {
+    std::int64_t last = g.offset;
+    for (std::size_t d = 0; d < g.sizes.size(); ++d) {
+      if (g.sizes[d] == 0) return g.offset;
+      last += (g.sizes[d] - 1) * g.strides[d];
+    }
+    return last + 1;
+  };
+  const std::int64_t begin = std::min(a.offset, b.offset);
+  return {{std::max(end(a), end(b)) - begin}, {1}, begin};
+}
+
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
+  Tensor out;
   {
     NoGrad no_grad;
-    result.zero_();
-    const Tensor places =
-        as_strided(result, view.sizes, view.strides, view.offset - base.offset);
-    scatter_add(places, gradient);
+    const Geometry all = around(from, to);
+    const Tensor memory = zeros(all.sizes, {.dtype = x.dtype()});
+    const auto at = [&](const Geometry& g) {
+      return memory.alias(g.sizes, g.strides, g.offset - all.offset);
+    };
+    scatter_add(at(from), x);
+    const bool is_all = is_dense(to) && to.sizes.product() == all.sizes[0];
+    out = is_all ? at(to) : with_layout(at(to), to);
   }
-  if (needs_grad(gradient)) {
-    auto node = make_node<AsStridedScatterBackward>(gradient);
-    node->base = base;
-    node->view = view;
-    set_history(result, std::move(node));
+  if (needs_grad(x)) {
+    auto node = make_node<MovedBackward>(x);
+    node->from = from;
+    node->to = to;
+    set_history(out, std::move(node));
   }
-  return result;
+  return out;
+}
+
+Tensor shared(const Tensor& gradient, const Geometry& tensor) {
+  if (is_dense(tensor)) return gradient;
+  const Tensor ones = full(tensor.sizes, 1.0, {.dtype = gradient.dtype()});
+  return div(gradient, moved(ones, tensor, tensor));
+}
+
+Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
+                           const Geometry& view) {
+  return shared(moved(gradient, view, base), base);
 }
 
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,

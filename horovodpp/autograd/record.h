@@ -50,6 +50,10 @@ void set_history(const Tensor& result, Ref<Node> node);
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
 
+// The result of an operation that finds nothing to do on x: x or, where nothing is
+// recorded, a view of it that does not require grad.
+Tensor unchanged(const Tensor& x);
+
 // Which elements of a storage a tensor is.
 struct Geometry {
   static Geometry of(const Tensor& tensor) {
@@ -60,11 +64,26 @@ struct Geometry {
   std::int64_t offset = 0;
 };
 
+// Whether every element has a place of its own and no gap lies between them.
+bool is_dense(const Geometry& geometry);
+
+// The memory from the first element of either to the last, as one row.
+Geometry around(const Geometry& a, const Geometry& b);
+
 // `tensor`, which has the sizes of `geometry`, in its memory layout, from offset 0.
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry);
 
+// What memory holds at `to` after x was added to its zeros at `from`.
+// Differentiable.
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to);
+
+// The gradient of each place, shared among the elements of `tensor` that lie on
+// it. Differentiable.
+Tensor shared(const Tensor& gradient, const Geometry& tensor);
+
 // The gradient of as_strided: a tensor like `base` that is the sum, at every
-// place, of the elements of `gradient` that `view` has there. Differentiable.
+// place, of the elements of `gradient` that `view` has there, shared among the
+// elements that `base` has there. Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 

@@ -11,7 +11,7 @@
 namespace hvd::autograd {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kArenaAlignment = 64;
 
 dnnl::stream& this_threads_stream() {
   static thread_local dnnl::stream stream(dnnl_engine());
@@ -73,7 +73,8 @@ DnnlRoutine::DnnlRoutine(const dnnl::primitive& primitive,
 
 std::size_t DnnlRoutine::place(std::size_t bytes) {
   const std::size_t offset = arena_bytes_;
-  arena_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  arena_bytes_ +=
+      (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   return offset;
 }
 

@@ -1,6 +1,6 @@
 // Sums, differences, products and quotients, by name and by operator. "~" means
 // that shapes broadcast as in NumPy. Operations of two tensors want equal dtypes.
-// add() of two tensors is in graph_ops.h: the graph adds gradients with it.
+// add() and div() of two tensors are in graph_ops.h: the graph uses them itself.
 #pragma once
 
 #include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
@@ -10,7 +10,6 @@ namespace hvd {
 
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
-Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b, floating
 // With a number, which for integers is whole.
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);

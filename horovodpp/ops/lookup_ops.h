@@ -21,6 +21,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
                  const EmbeddingOptions& options = {});
 
 // Elements of a dimension, in the order of indices [n], which may repeat them.
+// A scalar is taken as [1].
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
 
 }  // namespace hvd

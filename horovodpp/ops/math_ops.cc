@@ -144,9 +144,11 @@ struct GeluBackward : SavesInput {
 struct AbsBackward : SavesInput {
   const char* name() const override { return "AbsBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this);
-    results[0] =
-        where(gt(x, 0.0), grads[0], where(lt(x, 0.0), neg(grads[0]), 0.0));
+    const Tensor x = self.unpack(*this).detach();
+    const Tensor one = full({}, 1.0, {.dtype = x.dtype()});
+    const Tensor sign =
+        where(gt(x, 0.0), one, where(lt(x, 0.0), neg(one), 0.0));
+    results[0] = mul(grads[0], sign);  // Also 0 times NaN, where x is NaN or 0.
   }
 };
 

@@ -154,14 +154,16 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
                                        " are not [m, k] and [k, n]"));
   }
   Tensor out = matmul(a, b);
-  if (options.alpha != 1.0) out = mul(out, options.alpha);
-  // What is multiplied by 0 does not count, not even its NaN.
-  if (options.beta == 0.0) return out;
-  if (!autograd::broadcasts_to(x.sizes(), out.sizes())) {
+  const bool is_added = options.beta != 0.0;
+  if (is_added) autograd::check_defined(x, "addmm");
+  if (x.defined() && !autograd::broadcasts_to(x.sizes(), out.sizes())) {
     throw InvalidArgument(absl::StrCat(
         "addmm: shape ", x.shape().to_string(), " does not broadcast to ",
         out.shape().to_string(), ", the shape of the product"));
   }
+  if (options.alpha != 1.0) out = mul(out, options.alpha);
+  // What is multiplied by 0 does not count, not even its NaN.
+  if (!is_added) return out;
   return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
 }
 

@@ -20,18 +20,18 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-struct Reduction {
+struct ReducedDims {
   Dims kept;      // Sizes with 1 in the place of each dimension that goes.
   Dims squeezed;  // Sizes without them.
   std::int64_t count = 1;  // Elements that become one.
 };
 
-Reduction reduction_of(const Tensor& x, const Dims& dims,
-                       const char* operation) {
+ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
+                            const char* operation) {
   check_defined(x, operation);
   auto goes = named_dims(dims, x.sizes().size(), operation);
   if (dims.empty()) goes.fill(true);
-  Reduction result;
+  ReducedDims result;
   for (std::size_t d = 0; d < x.sizes().size(); ++d) {
     const std::int64_t size = x.sizes()[d];
     result.kept.push_back(goes[d] ? 1 : size);
@@ -66,7 +66,7 @@ DType dtype_of_sums(DType dtype) {
 }
 
 // Not recorded.
-Tensor reduced(const Tensor& input, const Reduction& reduction, bool keepdim,
+Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
                bool is_mean) {
   NoGrad no_grad;
   const Tensor x = to(input, dtype_of_sums(input.dtype()));
@@ -88,7 +88,7 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
               bool is_mean) {
   const char* operation = is_mean ? "mean" : "sum";
   const Tensor x = autocast_wider(input);
-  const Reduction reduction = reduction_of(x, dims, operation);
+  const ReducedDims reduction = reduced_dims_of(x, dims, operation);
   if (is_mean && !is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
@@ -113,13 +113,13 @@ double sum_of_squares(const Tensor& x) {
   double total = 0;
   visit_floating(in.dtype(), "sum_of_squares", [&]<typename T>(TypeTag<T>) {
     const auto n = static_cast<std::size_t>(in.num_elements());
-    total = rows::dot(in.data<T>(), in.data<T>(), n);
+    total = rows::sum_of_squares(in.data<T>(), n);
   });
   return total;
 }
 
 Tensor sum_to(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return x;
+  if (x.sizes() == sizes) return unchanged(x);
   if (!broadcasts_to(sizes, x.sizes())) {
     throw InvalidArgument(absl::StrCat(
         "sum_to: ", x.describe(), " does not sum down to ", sizes.to_string()));

@@ -58,14 +58,14 @@ Tensor rows_backward(const Tensor& gradient, const Tensor& result,
   return restored(out, dim, gradient.dtype());
 }
 
-struct SavesResult : Node {
+struct SavesSoftmax : Node {
   void release_saved() override { result.release(); }
   SavedTensor result;
   std::int64_t dim = -1;
 };
 
 // y = e^x / sum e^x:  dx = y (dy - sum dy y)
-struct SoftmaxBackward : SavesResult {
+struct SoftmaxBackward : SavesSoftmax {
   const char* name() const override { return "SoftmaxBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor& grad = grads[0];
@@ -81,7 +81,7 @@ struct SoftmaxBackward : SavesResult {
 };
 
 // y = x - ln sum e^x:  dx = dy - e^y sum dy
-struct LogSoftmaxBackward : SavesResult {
+struct LogSoftmaxBackward : SavesSoftmax {
   const char* name() const override { return "LogSoftmaxBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor& grad = grads[0];

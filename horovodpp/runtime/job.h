@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/topology.h"
+#include "horovodpp/runtime/call_watch.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/health.h"
@@ -120,6 +122,9 @@ class Job {
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
   void run_here();  // The loop.
+  absl::Status watch_calls(std::chrono::nanoseconds patience);
+  // The thread of the loop is caught in `call`, from which nothing can free it.
+  [[noreturn]] void end_caught(const std::string& call);
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
@@ -153,6 +158,7 @@ class Job {
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // The thread's, until it is joined.
+  std::optional<CallWatch> call_watch_;
 };
 
 }  // namespace hvd::runtime

@@ -44,6 +44,9 @@ class Mailroom {
   }
   // Whether data may still need this rank's help to arrive.
   bool is_sending_data() const { return data_.may_need_help(); }
+  // Whether anything was ever sent over the wires: where the receiver is slow the
+  // last of it may need this rank's help long after.
+  bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
 
  private:
   // One kind of traffic of this rank on the wires.
@@ -53,6 +56,7 @@ class Mailroom {
     // This rank has looked after the wires.
     void looked() { ++looks_; }
     bool may_need_help() const;
+    bool was_ever() const { return used_; }
 
    private:
     std::chrono::steady_clock::time_point used_at_{};

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/progress.h"
 
 namespace hvd::runtime {
@@ -92,16 +93,16 @@ absl::Status Progress::publish(const absl::Status& why) {
           ? std::string(why.message())
           : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
                          why.message());
-  parts_.health.report(text);
+  parts_.health.report(text, suspects_of(why));
   const absl::Status reason = parts_.health.verdict();
   // Others are about to publish theirs.
-  return reason.ok() ? absl::AbortedError(text) : reason;
+  return reason.ok() ? with_suspects(absl::AbortedError(text), suspects_of(why))
+                     : reason;
 }
 
 // Every rank of the node does so: its leader may be the one that died.
 void Progress::tell_other_nodes(const absl::Status& reason) {
-  for (coordinator::Outgoing& mail :
-       parts_.coordinator.break_mail(std::string(reason.message()))) {
+  for (coordinator::Outgoing& mail : parts_.coordinator.break_mail(reason)) {
     // Best effort: the peer may be the one that died.
     parts_.mailroom.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }

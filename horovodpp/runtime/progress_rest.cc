@@ -11,7 +11,8 @@ namespace {
 using std::chrono::steady_clock;
 
 // How long a rank sleeps at most where news may come from another node, which
-// rings no bell: with work in flight, and without.
+// rings no bell, or what it sent may still need its help: with work in flight, and
+// without.
 constexpr std::chrono::microseconds kBusyNap(100);
 constexpr std::chrono::milliseconds kIdleNap(50);
 
@@ -46,7 +47,7 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     const bool leader = parts_.segment.local_rank() == 0;
     if (is_busy) {
       at_most(kBusyNap);
-    } else if (leader) {
+    } else if (leader || parts_.mailroom.has_used_wires()) {
       at_most(kIdleNap);
     }
   }

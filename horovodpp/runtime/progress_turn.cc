@@ -106,7 +106,7 @@ absl::Status Progress::hear_of_losses(int from, const std::string& notice) {
     parts_.health.left_behind(ballot.dead.front(), kEndedEarly);
   } else if (!ballot.suspected.empty()) {
     parts_.health.left_behind(ballot.suspected.front(),
-                              coordinator::kDoesNotAnswer);
+                              coordinator::kDoesNotAnswer, ballot.suspected);
   } else {
     parts_.health.left_behind(from, "has begun to re-form the job");
   }

@@ -9,7 +9,7 @@ namespace hvd::autograd {
 // the other, have bytes in common.
 bool shares_memory(const Tensor& a, const Tensor& b);
 
-// Whether several elements of `tensor` are known to lie on one place.
+// Whether several elements of `tensor` lie on one place.
 bool repeats_places(const Tensor& tensor);
 
 }  // namespace hvd::autograd

@@ -51,7 +51,6 @@ TEST(InferenceMode, ItsTensorsAreNeverPartOfAGraph) {
   EXPECT_THAT(values(normal.grad()), ElementsAre(6, 10));
 }
 
-// Item 85.
 TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   Tensor x;
   {
@@ -63,6 +62,7 @@ TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   EXPECT_FALSE(view.grad_fn());
 }
 
+// Item 85.
 TEST(InferenceMode, WritesToNormalTensorsCount) {
   Tensor x = leaf(2);
   Tensor y = x * 1.0;

@@ -16,7 +16,8 @@ hvd_layer(collective/shm
   MAY_INCLUDE core transport
               collective collective/reduce
   USES hwy::hwy)
-hvd_layer(autograd MAY_INCLUDE core
+hvd_layer(autograd MAY_INCLUDE core kernel)
+hvd_layer(kernel MAY_INCLUDE core
           USES BLAS::BLAS)
 hvd_layer(runtime MAY_INCLUDE core transport collective)
 """
@@ -44,7 +45,8 @@ class Layers(unittest.TestCase):
         granted = layers.granted_folders(CMAKE)
         self.assertEqual(granted["core"], set())
         self.assertEqual(granted["transport"], {"core"})
-        self.assertEqual(granted["autograd"], {"core"})
+        self.assertEqual(granted["autograd"], {"core", "kernel"})
+        self.assertEqual(granted["kernel"], {"core"})
         self.assertEqual(granted["collective/reduce"], {"core"})
         self.assertEqual(
             granted["collective/shm"], {"core", "transport", "collective", "collective/reduce"}

@@ -12,11 +12,11 @@ using testing::ElementsAre;
 
 Tensor product_of(const Inputs& x) { return matmul(x[0], x[1]); }
 
-struct Pair {
+struct Factors {
   Dims a, b, result;
 };
 
-const Pair kPairs[] = {
+const Factors kFactors[] = {
     {{3}, {3}, {}},
     {{3}, {3, 2}, {2}},
     {{2, 3}, {3}, {2}},
@@ -32,7 +32,7 @@ const Pair kPairs[] = {
 };
 
 TEST(Matmul, OfEveryRankHasItsDerivatives) {
-  for (const Pair& pair : kPairs) {
+  for (const Factors& pair : kFactors) {
     SCOPED_TRACE(pair.a.to_string() + pair.b.to_string());
     EXPECT_EQ(matmul(ones(pair.a), ones(pair.b)).sizes(), pair.result);
     check_grid(product_of, {pair.a, pair.b});
@@ -40,7 +40,7 @@ TEST(Matmul, OfEveryRankHasItsDerivatives) {
 }
 
 TEST(Matmul, AddsUpWhatItsShapesSay) {
-  for (const Pair& pair : kPairs) {
+  for (const Factors& pair : kFactors) {
     const Tensor a = randn64(pair.a).detach();
     const Tensor b = randn64(pair.b).detach();
     Tensor left = a.dim() == 1 ? unsqueeze(a, 0) : a;
@@ -97,6 +97,12 @@ TEST(Matmul, OfHalvesIsAddedUpInFloat) {
 TEST(Bmm, HasItsDerivatives) {
   check_grid([](const Inputs& x) { return bmm(x[0], x[1]); },
              {{2, 3, 4}, {2, 4, 2}});
+}
+
+TEST(Addmm, RefusesWhatDoesNotBroadcastAlsoWhereItDoesNotCount) {
+  EXPECT_THROW(
+      addmm(ones({3}), ones({2, 4}), ones({4, 2}), {.beta = 0.0, .alpha = 1.0}),
+      InvalidArgument);
 }
 
 TEST(Addmm, AddsAProductToWhatBroadcasts) {

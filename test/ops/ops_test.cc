@@ -17,7 +17,7 @@ namespace {
 using autograd::Dims;
 using testing::ElementsAre;
 
-struct Case {
+struct OperationCase {
   const char* name;
   std::function<Tensor(const Inputs&)> run;
   std::vector<Dims> shapes;
@@ -25,11 +25,11 @@ struct Case {
   bool rows_only = false;  // It reads memory as it lies.
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const OperationCase& c, std::ostream* out) { *out << c.name; }
 
 Tensor labels() { return from_vector<std::int64_t>({2, 0, 1, 2}, {4}); }
 
-const Case kCases[] = {
+const OperationCase kOperationCases[] = {
     {"Add", [](const Inputs& x) { return x[0] + x[1]; }, {{2, 3}, {2, 3}}},
     {"AddBroadcast",
      [](const Inputs& x) { return x[0] + x[1]; },
@@ -277,7 +277,7 @@ const Case kCases[] = {
      {{2, 3}}},
 };
 
-class OperationTest : public testing::TestWithParam<Case> {};
+class OperationTest : public testing::TestWithParam<OperationCase> {};
 
 TEST_P(OperationTest, GradientsAgreeWithDifferences) {
   // Where elements are equal, some of these have no derivative.
@@ -287,7 +287,7 @@ TEST_P(OperationTest, GradientsAgreeWithDifferences) {
               .rows_only = GetParam().rows_only});
 }
 
-INSTANTIATE_TEST_SUITE_P(, OperationTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(, OperationTest, testing::ValuesIn(kOperationCases),
                          [](const auto& test) {
                            return std::string(test.param.name);
                          });
@@ -380,6 +380,13 @@ TEST(Relu, PassesTheGradientOfNotANumber) {
     relu(x).sum().backward();
     EXPECT_THAT(values(to(x.grad(), DType::kF64)), ElementsAre(1, 1, 0, 0));
   }
+}
+
+TEST(Abs, PassesAGradientThatIsNotANumber) {
+  Tensor x = leaf({NAN, 0, -2, 3}, {4});
+  abs(x).backward(constant({NAN, NAN, 1, 1}, {4}));
+  EXPECT_THAT(values(x.grad()),
+              ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1));
 }
 
 TEST(Relu, KeepsNotANumber) {

@@ -19,12 +19,12 @@ namespace {
 using autograd::Dims;
 using X = const std::vector<Tensor>&;
 
-struct Case {
+struct TorchCase {
   std::vector<Dims> shapes;
   std::function<Tensor(X)> run;
   bool positive = false;
 };
-using Cases = std::map<std::string, Case>;
+using TorchCases = std::map<std::string, TorchCase>;
 
 const std::vector<Dims> kPair = {{3, 1, 5}, {4, 5}};
 const std::vector<Dims> kRows = {{5, 7}};
@@ -33,9 +33,9 @@ Tensor integers(const std::vector<std::int64_t>& values, const Dims& sizes) {
   return from_vector(values, sizes);
 }
 
-Tensor labels() { return integers({3, 0, -100, 5, 1}, {5}); }
+Tensor class_labels() { return integers({3, 0, -100, 5, 1}, {5}); }
 
-Cases elementwise() {
+TorchCases elementwise() {
   return {{"add", {kPair, [](X x) { return x[0] + x[1]; }}},
           {"sub", {kPair, [](X x) { return x[0] - x[1]; }}},
           {"mul", {kPair, [](X x) { return x[0] * x[1]; }}},
@@ -64,7 +64,7 @@ Cases elementwise() {
                            }}}};
 }
 
-Cases reductions() {
+TorchCases reductions() {
   const std::vector<Dims> cube = {{3, 4, 5}};
   const std::vector<Dims> middle = {{3, 6, 4}};
   return {
@@ -85,7 +85,7 @@ Cases reductions() {
        {{{3, 6}}, [](X x) { return log_softmax(5.0 * x[0], 0); }}}};
 }
 
-Cases products() {
+TorchCases products() {
   const auto product = [](X x) { return matmul(x[0], x[1]); };
   return {{"matmul", {{{4, 6}, {6, 3}}, product}},
           {"matmul_vectors", {{{6}, {6}}, product}},
@@ -101,19 +101,20 @@ Cases products() {
                       }}}};
 }
 
-Cases losses() {
+TorchCases losses() {
   const std::vector<Dims> logits = {{5, 6}};
   const auto entropy = [](const CrossEntropyOptions& options) {
     return [options](X x) {
       CrossEntropyOptions its = options;
       if (its.weight.defined()) its.weight = its.weight.to(x[0].dtype());
-      const Tensor targets = x.size() > 1 ? softmax(x[1], 1) : labels();
+      const Tensor targets = x.size() > 1 ? softmax(x[1], 1) : class_labels();
       return cross_entropy(4.0 * x[0], targets, its);
     };
   };
   const Tensor one_to_six = arange(1, 7, 1, {.dtype = DType::kF64});
   return {
-      {"nll_loss", {logits, [](X x) { return nll_loss(x[0], labels()); }}},
+      {"nll_loss",
+       {logits, [](X x) { return nll_loss(x[0], class_labels()); }}},
       {"cross_entropy", {logits, entropy({})}},
       {"cross_entropy_sum", {logits, entropy({.reduction = Reduction::kSum})}},
       {"cross_entropy_none",
@@ -134,7 +135,7 @@ Cases losses() {
       {"mse", {{{4, 5}, {4, 5}}, [](X x) { return mse_loss(x[0], x[1]); }}}};
 }
 
-Cases convolutions() {
+TorchCases convolutions() {
   const auto conv = [](const Conv2dOptions& options) {
     return [options](X x) {
       return conv2d(x[0], x[1], x.size() > 2 ? x[2] : Tensor(), options);
@@ -154,7 +155,7 @@ Cases convolutions() {
           {"conv2d_pointwise", {{{2, 5, 4, 4}, {3, 5, 1, 1}}, conv({})}}};
 }
 
-Cases pools() {
+TorchCases pools() {
   const auto largest = [](const MaxPool2dOptions& options) {
     return [options](X x) { return max_pool2d(x[0], options); };
   };
@@ -186,7 +187,7 @@ Cases pools() {
            {{{2, 3, 7, 5}}, [](X x) { return adaptive_avg_pool2d(x[0], 1); }}}};
 }
 
-Cases normalizations() {
+TorchCases normalizations() {
   const std::vector<Dims> images = {{4, 3, 5, 5}, {3}, {3}};
   return {
       {"batch_norm",
@@ -211,7 +212,7 @@ Cases normalizations() {
                           }}}};
 }
 
-Cases lookups_and_shapes() {
+TorchCases lookups_and_shapes() {
   const Tensor rows = integers({1, 6, 1, 0, 3, 6}, {2, 3});
   return {{"embedding", {{{7, 4}}, [=](X x) { return embedding(x[0], rows); }}},
           {"embedding_padded",
@@ -272,7 +273,7 @@ Tensor run_lstm(X x) {
   return cat({y.output.transpose(0, 1).reshape({-1}), y.c.reshape({-1})});
 }
 
-Cases sequences() {
+TorchCases sequences() {
   const Dims square = {2, 3, 6, 4};
   const Dims block = {2, 3, 5, 4};
   return {{"attention",
@@ -295,9 +296,9 @@ Cases sequences() {
           {"lstm", {{{3, 5, 4}, {24, 4}, {24, 6}, {24}, {24}}, run_lstm}}};
 }
 
-Cases all_cases() {
-  Cases all;
-  for (Cases family :
+TorchCases all_cases() {
+  TorchCases all;
+  for (TorchCases family :
        {elementwise(), reductions(), products(), losses(), convolutions(),
         pools(), normalizations(), lookups_and_shapes(), sequences()}) {
     all.merge(family);
@@ -310,7 +311,7 @@ const std::map<std::string, Tensor>& fixture() {
   return file;
 }
 
-void hold_to_pytorch(const std::string& name, const Case& c, DType dtype,
+void hold_to_pytorch(const std::string& name, const TorchCase& c, DType dtype,
                      double tolerance) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < c.shapes.size(); ++i) {

@@ -1,14 +1,18 @@
 #include "horovodpp/runtime/health.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
 
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/transport/loopback.h"
 
 namespace hvd::runtime {
 namespace {
+
+using ::testing::ElementsAre;
 
 // The health of rank 0; rank 1 runs on another node, and has no part in this.
 struct OfRank0 {
@@ -62,6 +66,17 @@ TEST(Health, ANodeThatIsSilentIsAFaultAtOnce) {
   Health& health = of.health;
   health.node_lost(1);
   EXPECT_TRUE(absl::IsAborted(health.judge()));
+  EXPECT_THAT(suspects_of(health.verdict()), ElementsAre(1));
+}
+
+TEST(Health, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
+  OfRank0 of;
+  Health& health = of.health;
+  health.left_behind(1, "does not answer", {1});
+  const absl::Status status = transport::wait_until(
+      [] { return false; }, health, {.spin = std::chrono::nanoseconds(0)},
+      of.segment->doorbell(0));
+  EXPECT_THAT(suspects_of(status), ElementsAre(1));
 }
 
 }  // namespace

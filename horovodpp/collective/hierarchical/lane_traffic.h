@@ -58,13 +58,14 @@ class LaneTraffic {
   std::optional<Trip> trip_;  // On its way.
 };
 
-// Moves traffic on while a rank waits for something else, whose watch this is.
+// The watch of a rank that waits for something else: moves the traffic on
+// meanwhile.
 class TrafficWatch : public transport::Watch {
  public:
   TrafficWatch(transport::Watch& watch, LaneTraffic& traffic)
       : watch_(watch), traffic_(traffic) {}
   absl::Status check() override;
-  // For whoever never has to wait; check() reports what is wrong.
+  // For a rank that never has to wait; check() reports what is wrong.
   void keep_going();
   // Messages ring no bell.
   std::optional<std::chrono::steady_clock::time_point> verdict_due()

@@ -1,11 +1,11 @@
-// HierarchicalLanes say who of a plane's members sits on which node, and who
-// moves what between the nodes.
+// HierarchicalLanes say which of a plane's members are on which node, and which of
+// them move what between the nodes.
 //
 // Data crosses between nodes in lanes, and each lane has one driver on every
-// node. There are as many lanes as the largest node has members, so that nobody
-// there is idle; on a smaller node each member drives several, neighbouring
-// ones, as evenly as that goes. (With as many lanes as the smallest node has
-// members one odd rank would have all others wait for a single lane.)
+// node. There are as many lanes as the largest node has members, so that none of
+// them is idle; on a smaller node each member drives several neighbouring lanes,
+// as evenly as possible. (With only as many lanes as the smallest node has members,
+// a single rank on a node of its own would make all others wait for one lane.)
 //
 // Nodes are numbered in the order of their first members, the members of a node
 // by their places: 0, 1, … in the order of the plane. Immutable, thread-safe.

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "absl/strings/str_cat.h"
+
+#include "horovodpp/collective/hierarchical/gather.h"
 #include "horovodpp/collective/ring/doubling.h"
-#include "horovodpp/collective/shm/steps.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -23,9 +27,8 @@ std::vector<int> local_ranks_of(const std::vector<int>& members,
   const std::vector<int>& local = topology.local_ranks();
   std::vector<int> found;
   for (const int rank : members) {
-    const auto place = std::find(local.begin(), local.end(), rank);
-    if (place == local.end()) continue;
-    found.push_back(static_cast<int>(place - local.begin()));
+    const std::optional<int> place = position_in(local, rank);
+    if (place) found.push_back(*place);
   }
   return found;
 }
@@ -85,11 +88,12 @@ HierarchicalPlane::HierarchicalPlane(const Means& means,
 HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
   return {.lanes = lanes_,
           .members = members(),
-          .node_ranks = node_ranks_,
-          .board = board_,
-          .writer = writer_,
-          .link = link,
-          .watch = call.watch};
+          .local = {.board = board_,
+                    .members = node_ranks_,
+                    .rank = lanes_.place(),
+                    .writer = writer_,
+                    .watch = call.watch},
+          .link = link};
 }
 
 absl::Status HierarchicalPlane::agree(const Call& call, ChunkLink& link) {
@@ -132,7 +136,7 @@ absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
   });
 }
 
-// Everyone has what his node has, and merges it along each of his lanes with
+// Every member has what its node has, and merges it along each of its lanes with
 // what the other nodes have: with the same result, as the order is the same.
 absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
                                              const ReduceKernel& kernel,
@@ -168,14 +172,13 @@ absl::Status HierarchicalPlane::reduce_small_on_node(
     PieceStream(pieces, kernel.element_bytes()).pack(slot, count);
   };
   const auto drain = [&](std::uint64_t, std::uint64_t step) {
-    kernel.load(seat.slot(0, step), accumulators.data(), count);
+    kernel.load(seat.local.slot(0, step), accumulators.data(), count);
     for (int place = 1; place < lanes_.places(); ++place) {
-      kernel.combine(accumulators.data(), seat.slot(place, step), count);
+      kernel.combine(accumulators.data(), seat.local.slot(place, step), count);
     }
   };
-  return call_on_board(board_, node_ranks_, label, [&] {
-    return step_on_node(board_, 1, seat.watch, fill, drain);
-  });
+  return seat.local.call(
+      label, [&] { return seat.local.step_through(1, fill, drain); });
 }
 
 absl::Status HierarchicalPlane::move(std::span<const Piece> pieces,
@@ -215,6 +218,19 @@ absl::Status HierarchicalPlane::move(std::span<const Piece> pieces,
   };
   return reduce(pieces, kernel, call, 's',
                 {.deliver = deliver, .needed = needed});
+}
+
+absl::Status HierarchicalPlane::move(const Gather& gather, const Call& call) {
+  if (!options_.allgather) return RingPlane::move(gather, call);
+  return run(call, [&](ChunkLink& link) -> absl::Status {
+    HVD_RETURN_IF_ERROR(agree(call, link));
+    const HierarchicalSeat seat = seat_on(link, call);
+    const absl::Status status =
+        HierarchicalGather(seat, gather, rank()).run(call.tag);
+    if (!absl::IsCancelled(status)) return status;
+    return absl::InternalError(absl::StrCat(
+        "a call was given up though all had entered it: ", status.message()));
+  });
 }
 
 }  // namespace hvd::collective

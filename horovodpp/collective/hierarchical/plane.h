@@ -10,7 +10,7 @@
 // Allreduce: a reduce-scatter within the node, an exchange between the nodes for
 // each lane, an allgather within the node, of consecutive blocks at the same time
 // (reduction.h). What is so short that only the number of messages
-// counts is reduced by everyone on a node, and goes by recursive doubling in each
+// counts is reduced by everyone on a node, and merged by recursive doubling in each
 // lane (doubling.h). All of it adds in one order, node by node.
 // Reducescatter goes the same way, so that it gives the same bits, but results
 // only go to the nodes that need them.
@@ -18,10 +18,10 @@
 // is shown within the node. Broadcast, alltoall and barrier are the ring
 // plane's.
 //
-// An allreduce does not ask who takes part: nobody can come to its end before
-// all members have entered it. Reducescatter and allgather begin with a message
-// to and from a few other ranks, the rounds of a dissemination, unless the call
-// is certain. So these are given up before anybody has touched the board of his
+// An allreduce does not ask first who takes part: no member can finish it before
+// all have entered it. Reducescatter and allgather begin with the rounds of a
+// dissemination, a message to and from a few other ranks, unless the call is
+// certain. So they are given up before any rank has touched the board of its
 // node, or, with an error, for good.
 //
 // Beyond what a RingPlane takes, a rank maps accumulators and results of its
@@ -108,21 +108,6 @@ class HierarchicalPlane : public RingPlane {
   // Returns once all members are known to have entered the call.
   absl::Status agree(const Call& call, ChunkLink& link);
   HierarchicalSeat seat_on(ChunkLink& link, const Call& call);
-  absl::Status gather_agreed(const Gather& gather, const Call& call,
-                             ChunkLink& link);
-  absl::Status circulate_parts(const Gather& gather,
-                               std::span<std::byte* const> places,
-                               const HierarchicalSeat& seat);
-  absl::Status spread_parts(const Gather& gather,
-                            std::span<std::byte* const> places,
-                            const HierarchicalSeat& seat);
-  // The parts that come to this node along the lanes of the member at `place`,
-  // where they are to lie here.
-  std::vector<Piece> parts_from(int place, const Gather& gather,
-                                std::span<std::byte* const> places) const;
-  // The position of the member of `node` whose part of an allgather goes along
-  // `lane`; -1: of none.
-  int contributor(int node, int lane) const;
 
   const HierarchicalOptions options_;
   ShmBoard& board_;

@@ -20,30 +20,6 @@ std::int64_t block_elements(const HierarchicalLanes& lanes,
 
 }  // namespace
 
-std::vector<int> HierarchicalSeat::drivers_of(int lane) const {
-  std::vector<int> drivers;
-  for (int node = 0; node < lanes.nodes(); ++node) {
-    const auto place = static_cast<std::size_t>(lanes.driver(node, lane));
-    drivers.push_back(
-        members[static_cast<std::size_t>(lanes.members(node)[place])]);
-  }
-  return drivers;
-}
-
-RingSeat HierarchicalSeat::in_ring(int lane) const {
-  const int nodes = lanes.nodes();
-  const std::vector<int> drivers = drivers_of(lane);
-  const auto driver_on = [&](int node) {
-    return drivers[static_cast<std::size_t>(node % nodes)];
-  };
-  return {.shape = {.rank = lanes.node(),
-                    .ranks = nodes,
-                    .depth = link.depth(),
-                    .slot_bytes = link.slot_bytes()},
-          .previous = driver_on(lanes.node() + nodes - 1),
-          .next = driver_on(lanes.node() + 1)};
-}
-
 std::size_t HierarchicalReduction::slot_bytes(const HierarchicalLanes& lanes,
                                               std::size_t block_bytes) {
   const auto all = static_cast<std::size_t>(lanes.lanes());
@@ -73,15 +49,13 @@ HierarchicalReduction::HierarchicalReduction(const HierarchicalSeat& seat,
 
 absl::Status HierarchicalReduction::run(ShmBoard::Label label,
                                         const Deliver& deliver) {
-  HVD_RETURN_IF_ERROR(call_on_board(seat_.board, seat_.node_ranks, label, [&] {
-    return reduce_on_node(block_at(0));
-  }));
+  HVD_RETURN_IF_ERROR(
+      seat_.local.call(label, [&] { return reduce_on_node(block_at(0)); }));
   HVD_RETURN_IF_ERROR(reduce_first_between_nodes());
   label.second = true;
   label.votes = false;
   LaneTraffic traffic(kernel_, needed_, seat_.link);
-  return call_on_board(seat_.board, seat_.node_ranks, label,
-                       [&] { return go_on(traffic, deliver); });
+  return seat_.local.call(label, [&] { return go_on(traffic, deliver); });
 }
 
 // The first block is back from the wires.
@@ -89,12 +63,12 @@ absl::Status HierarchicalReduction::go_on(LaneTraffic& traffic,
                                           const Deliver& deliver) {
   for (std::int64_t next = 1; next < blocks(); ++next) {
     const Block block = block_at(next);
-    TrafficWatch before(seat_.watch, traffic);
+    TrafficWatch before(seat_.local.watch, traffic);
     meanwhile_ = &before;
     HVD_RETURN_IF_ERROR(reduce_on_node(block));
     HVD_RETURN_IF_ERROR(seat_.link.drive([&] { return traffic.advance(); }));
     traffic.begin(traffic_of(block));
-    TrafficWatch now(seat_.watch, traffic);
+    TrafficWatch now(seat_.local.watch, traffic);
     meanwhile_ = &now;
     HVD_RETURN_IF_ERROR(spread_on_node(block_at(next - 1), deliver));
     meanwhile_ = nullptr;
@@ -140,7 +114,7 @@ std::uint64_t HierarchicalReduction::parts_in(const Block& block,
 }
 
 std::size_t HierarchicalReduction::slot_elements() const {
-  return seat_.board.options().chunk_bytes / kernel_.element_bytes();
+  return seat_.local.slot_bytes() / kernel_.element_bytes();
 }
 
 LaneData HierarchicalReduction::data_of(const Block& block,
@@ -167,22 +141,22 @@ absl::Status HierarchicalReduction::reduce_on_node(const Block& block) {
     return static_cast<std::size_t>(place * length) * kernel_.element_bytes();
   };
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    seat_.writer.begin_step();
+    seat_.local.writer.begin_step();
     for (int place = 0; place < places; ++place) {
       const Range part = part_of(place, block, i, length);
       if (place == self || part.count == 0) continue;
       PieceStream& input = inputs_[static_cast<std::size_t>(place)];
       input.seek(part.begin);
-      input.pack(seat_.writer, slot + place_in_slot(place), part.count);
+      input.pack(seat_.local.writer, slot + place_in_slot(place), part.count);
     }
-    seat_.writer.finish();
+    seat_.local.writer.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     const Range part = part_of(self, block, i, length);
     reduce_part(data_of(block, part), place_in_slot(self), step);
     keep_traffic_going();
   };
-  return step_on_node(seat_.board, parts_in(block, length), watch(), fill,
+  return step_on_node(seat_.local.board, parts_in(block, length), watch(), fill,
                       drain);
 }
 
@@ -203,7 +177,8 @@ void HierarchicalReduction::reduce_part(const LaneData& part, std::size_t at,
   own.seek(part.range.begin);
   for (int place = 0; place < seat_.lanes.places(); ++place) {
     if (place != self) {
-      take_in(place, part.accumulators, seat_.slot(place, step) + at, count);
+      take_in(place, part.accumulators, seat_.local.slot(place, step) + at,
+              count);
       continue;
     }
     std::byte* to = part.accumulators;
@@ -232,8 +207,8 @@ std::deque<LaneTraffic::Lane> HierarchicalReduction::traffic_of(
   return traffic;
 }
 
-// All that is sent is through before anybody goes back to the board, where he
-// would have nobody to see it off.
+// All sends are complete before a rank goes back to the board: while it waits
+// there, nothing drives them.
 absl::Status HierarchicalReduction::reduce_first_between_nodes() {
   constexpr int kManyNodes = 3;
   const auto is_short = [&](const LaneTraffic::Lane& lane) {
@@ -273,11 +248,11 @@ absl::Status HierarchicalReduction::spread_on_node(const Block& block,
   const auto fill = [&](std::uint64_t i, std::byte* slot) {
     const Range part = part_of(self, block, i, length);
     if (places == 1 || part.count == 0) return;
-    seat_.writer.begin_step();
-    seat_.writer.copy(
+    seat_.local.writer.begin_step();
+    seat_.local.writer.copy(
         slot, data_of(block, part).results,
         static_cast<std::size_t>(part.count) * kernel_.element_bytes());
-    seat_.writer.finish();
+    seat_.local.writer.finish();
   };
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     for (int place = 0; place < places; ++place) {
@@ -285,11 +260,11 @@ absl::Status HierarchicalReduction::spread_on_node(const Block& block,
       if (part.count == 0) continue;
       deliver(place, part,
               place == self ? data_of(block, part).results
-                            : seat_.slot(place, step));
+                            : seat_.local.slot(place, step));
     }
     keep_traffic_going();
   };
-  return step_on_node(seat_.board, parts_in(block, length), watch(), fill,
+  return step_on_node(seat_.local.board, parts_in(block, length), watch(), fill,
                       drain);
 }
 

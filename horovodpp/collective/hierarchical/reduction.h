@@ -11,8 +11,8 @@
 //      take what they need.
 //
 // While a block is on the wires its ranks are not idle: they spread the results
-// of the one before and reduce the next one. Whoever waits at the board keeps the
-// wires going.
+// of the one before and reduce the next one. A rank that waits at the board keeps
+// the wires going.
 //
 // Wherever an element lies, the contributions to it are added up node by node,
 // those of a node in the order of its members, and what nodes have in the order
@@ -20,15 +20,15 @@
 // bits, nor does who needs its result.
 //
 // Nobody waits for ever: of all that is unfinished on some rank take what comes
-// first by block, by stage, by lane. Whoever takes part in it has done all that
-// comes before, and goes on with it whatever he waits for.
+// first by block, by stage, by lane. All that take part in it have done what comes
+// before, and go on with it whatever else they wait for.
 //
-// How it may be given up though nobody asks before who takes part: the first
-// block's way over the wires is alone on them, and ends on no rank that has a
-// part in it before all members have entered the call. What goes before, on the
-// board, is a call of its own that all of the node's members come to the end of,
-// or none (ShmBoard's vote); and into what follows, which is another one, somebody
-// on each node does not come if not all have entered.
+// How it can be given up although no rank asks first who takes part: the exchange
+// of the first block has the wires to itself, and ends on no rank that takes part in
+// it before all members have entered the call. What comes before, on the board, is a
+// call of its own that either all of the node's members finish or none does
+// (ShmBoard's vote); and what follows is another call, which some member on each
+// node never enters if not all have entered the first.
 //
 // Not thread-safe.
 #pragma once
@@ -43,42 +43,14 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/hierarchical/lane_traffic.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
+#include "horovodpp/collective/hierarchical/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
-#include "horovodpp/collective/reduce/slot_writer.h"
-#include "horovodpp/collective/ring/chunk_link.h"
-#include "horovodpp/collective/ring/circuit.h"
-#include "horovodpp/collective/ring/direct_circuit.h"
-#include "horovodpp/collective/ring/direct_flow.h"
 #include "horovodpp/collective/ring/staging.h"
 #include "horovodpp/collective/shm/board.h"
 
 namespace hvd::collective {
-
-// Where a member of a plane sits, and what it moves data by. All of it is
-// borrowed.
-struct HierarchicalSeat {
-  const HierarchicalLanes& lanes;
-  std::span<const int> members;     // As the wires number them, by position.
-  std::span<const int> node_ranks;  // As the board numbers them, by place.
-  ShmBoard& board;
-  SlotWriter& writer;
-  ChunkLink& link;
-  transport::Watch& watch;
-
-  // Of this rank in a lane it drives: among its drivers, and in a ring of them.
-  DirectSeat in_lane(int lane) const {
-    return {.members = drivers_of(lane), .position = lanes.node()};
-  }
-  RingSeat in_ring(int lane) const;
-  // The drivers of a lane as the wires number them, by node.
-  std::vector<int> drivers_of(int lane) const;
-  // What the member at `place` shows in a step.
-  const std::byte* slot(int place, std::uint64_t step) const {
-    return board.slot(node_ranks[static_cast<std::size_t>(place)], step);
-  }
-};
 
 class HierarchicalReduction {
  public:
@@ -134,7 +106,7 @@ class HierarchicalReduction {
 
   absl::Status reduce_on_node(const Block& block);
   transport::Watch& watch() const {
-    return meanwhile_ != nullptr ? *meanwhile_ : seat_.watch;
+    return meanwhile_ != nullptr ? *meanwhile_ : seat_.local.watch;
   }
   void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
   absl::Status reduce_first_between_nodes();

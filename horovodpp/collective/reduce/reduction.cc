@@ -14,7 +14,7 @@ absl::Status check(const Reduction& reduction) {
   }
   if (reduction.participants < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an average over ", reduction.participants,
+        absl::StrCat("there is no average over ", reduction.participants,
                      " participants; give their number, or 0 for all ranks"));
   }
   if (reduction.dtype != DType::kBool) return absl::OkStatus();
@@ -35,7 +35,7 @@ absl::Status check(const Reduction& reduction) {
 absl::Status check_scattered(const Reduction& reduction) {
   if (reduction.op != ReduceOp::kAdasum) return check(reduction);
   return absl::InvalidArgumentError(
-      "there is no reducescatter by adasum, which needs tensors as a whole; "
+      "there is no reducescatter by adasum, which needs whole tensors; "
       "use an allreduce and take this rank's part of the result");
 }
 

@@ -20,7 +20,7 @@ void SlotWriter::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   }
 }
 
-// A copy around the caches makes whoever reads it wait for memory: it has to be
+// A copy around the caches makes its readers wait for memory: it has to be
 // faster by more than that.
 void SlotWriter::compare(std::byte* to, const std::byte* from) {
   using std::chrono::steady_clock;

@@ -5,14 +5,14 @@
 // was written is found in the cache; elsewhere it takes 30 to 100 ns per line,
 // ten times what a copy around the caches takes. Which of the two it is changes
 // while a program runs, as the system moves ranks to other cores. So the writer
-// tries both on a few kilobytes now and then, and goes on with the better one.
+// compares both on a few kilobytes from time to time, and uses the faster one.
 //
 //   writer.begin_step();
 //   writer.copy(slot, gradient, bytes);
 //   writer.finish();                          // before others are told of it
 //
-// What arrives does not depend on it, so that ranks need not agree. Not
-// thread-safe.
+// The bytes that arrive are the same either way, so ranks need not agree on it.
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>

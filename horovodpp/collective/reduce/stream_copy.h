@@ -1,6 +1,5 @@
-// Copies around the caches: for memory that is not to be found there, or that is
-// better fetched back from memory than out of another core's cache. See
-// slot_writer.h.
+// Copies around the caches: for memory that is not in the cache, or that is fetched
+// faster from memory than from another core's cache. See slot_writer.h.
 //
 //   stream_copy(slot, gradient, bytes);
 //   ...

@@ -19,7 +19,7 @@ absl::Status AdasumPlane::merge(std::span<const Piece> pieces,
       const std::span<const Piece> now = left.first(length);
       left = left.subspan(length);
       if (total_count(now) == 0) continue;
-      AdasumRound round(now, {members(), rank()}, reduction);
+      AdasumRound round(now, team(), reduction);
       HVD_RETURN_IF_ERROR(round.run(link));
     }
     return absl::OkStatus();

@@ -1,5 +1,5 @@
 // An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
-// planes leave to it: an allreduce with ReduceOp::kAdasum of any floating-point
+// planes do not support: an allreduce with ReduceOp::kAdasum of any floating-point
 // type between any number of ranks. adasum_round.h tells how, and in which
 // order ranks are merged.
 //

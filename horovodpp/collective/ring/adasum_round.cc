@@ -9,7 +9,7 @@
 
 namespace hvd::collective {
 
-AdasumRound::AdasumRound(std::span<const Piece> tensors, const Team& team,
+AdasumRound::AdasumRound(std::span<const Piece> tensors, const RingTeam& team,
                          const Reduction& reduction)
     : tensors_(tensors),
       team_(team),
@@ -131,7 +131,7 @@ std::vector<PairProducts> AdasumRound::measure(const Segment& segment,
   return products;
 }
 
-// Whoever adds, the same two numbers are added at each distance: the sums have
+// At each distance both ranks add the same two numbers, so the sums have
 // the same bits on all these ranks.
 absl::Status AdasumRound::sum_up(std::vector<PairProducts>& products,
                                  int distance, ChunkLink& link) {

@@ -33,22 +33,15 @@
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/collective/ring/chunk_link.h"
+#include "horovodpp/collective/ring/team.h"
 #include "horovodpp/core/buffer.h"
 
 namespace hvd::collective {
 
 class AdasumRound {
  public:
-  // Two or more members; `rank` is this one's position among them.
-  struct Team {
-    std::span<const int> members;
-    int rank;
-
-    int ranks() const { return static_cast<int>(members.size()); }
-  };
-
-  // Borrows its arguments. There is an element; the dtype is floating-point.
-  AdasumRound(std::span<const Piece> tensors, const Team& team,
+  // Borrows its arguments. There are two or more members, and an element; the dtype is floating-point.
+  AdasumRound(std::span<const Piece> tensors, const RingTeam& team,
               const Reduction& reduction);
 
   // Once. Takes memory for two accumulators of each element.
@@ -104,7 +97,7 @@ class AdasumRound {
                         std::span<std::byte> in, ChunkLink& link) const;
 
   const std::span<const Piece> tensors_;
-  const Team team_;
+  const RingTeam team_;
   const int core_;     // The greatest power of two that is not above the ranks.
   const DType dtype_;  // Of accumulators.
   const ReduceKernel kernel_;

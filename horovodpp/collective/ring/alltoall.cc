@@ -1,11 +1,10 @@
-// The RingPlane's alltoall.
+#include "horovodpp/collective/ring/alltoall.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/ring/chunk_link.h"
-#include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -65,9 +64,43 @@ std::size_t sum(std::span<const std::size_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
 }
 
+// All ranks go through the distances, and through the chunks of a distance, in the
+// same order, and at each place send before they receive. So nobody waits for
+// ever: take the earliest place at which a rank is stuck. It is not stuck in a
+// send, which only waits for an earlier send, whose receiver has already posted
+// the receive. Nor in a receive, as the sender is past its send.
+absl::Status shift(const RingTeam& team, int distance,
+                   std::span<const std::byte> out, std::span<std::byte> in,
+                   ChunkLink& link) {
+  const Parcel sent(out.size(), link.slot_bytes());
+  const Parcel received(in.size(), link.slot_bytes());
+  const std::size_t window = static_cast<std::size_t>(link.depth());
+  std::size_t posted = 0;
+  const std::size_t chunks = std::max(sent.chunks(), received.chunks());
+  for (std::size_t i = 0; i < chunks; ++i) {
+    for (; posted < std::min(received.chunks(), i + window); ++posted) {
+      HVD_RETURN_IF_ERROR(link.post_receive(
+          team.member(team.ranks() - distance), received.length(posted)));
+    }
+    if (i < sent.chunks()) {
+      HVD_ASSIGN_OR_RETURN(std::byte * slot, link.take());
+      sent.pack(i, out.data(), slot);
+      HVD_RETURN_IF_ERROR(
+          link.send(team.member(distance), slot, sent.length(i)));
+    }
+    if (i < received.chunks()) {
+      HVD_ASSIGN_OR_RETURN(std::byte * slot, link.receive());
+      HVD_RETURN_IF_ERROR(received.unpack(i, slot, in.data()));
+      link.release(slot);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::Status RingPlane::move(const Exchange& exchange, const Call& call) {
+absl::Status alltoall_on(const RingTeam& team,
+                         const HostPlane::Exchange& exchange, ChunkLink& link) {
   const auto to_rank = [&](int r) {
     const auto place = static_cast<std::size_t>(r);
     return exchange.input.subspan(sum(exchange.send_bytes.first(place)),
@@ -78,51 +111,17 @@ absl::Status RingPlane::move(const Exchange& exchange, const Call& call) {
     return std::span(exchange.output + sum(exchange.receive_bytes.first(place)),
                      exchange.receive_bytes[place]);
   };
-  const auto own = to_rank(rank());
+  const auto own = to_rank(team.rank);
   if (!own.empty()) {
-    std::memcpy(from_rank(rank()).data(), own.data(), own.size());
+    std::memcpy(from_rank(team.rank).data(), own.data(), own.size());
   }
-  return run(call, [&](ChunkLink& link) -> absl::Status {
-    for (int distance = 1; distance < ranks(); ++distance) {
-      const int to = (rank() + distance) % ranks();
-      const int from = (rank() + ranks() - distance) % ranks();
-      HVD_RETURN_IF_ERROR(
-          annotate(shift(distance, to_rank(to), from_rank(from), link),
-                   absl::StrCat("alltoall between ranks ", from, ", ", rank(),
-                                " and ", to)));
-    }
-    return absl::OkStatus();
-  });
-}
-
-// All ranks go through distances, and through the chunks of a distance, in the
-// same order, and at each place send before they receive. So it comes to an
-// end: take the earliest place that some rank is stuck at. Not while sending
-// there: it waits for an earlier send, whose receiver has got as far as to post
-// the receive. Then not while receiving either: the sender has got past its
-// send.
-absl::Status RingPlane::shift(int distance, std::span<const std::byte> out,
-                              std::span<std::byte> in, ChunkLink& link) {
-  const Parcel sent(out.size(), ring_.slot_bytes);
-  const Parcel received(in.size(), ring_.slot_bytes);
-  const std::size_t window = static_cast<std::size_t>(ring_.depth);
-  std::size_t posted = 0;
-  const std::size_t chunks = std::max(sent.chunks(), received.chunks());
-  for (std::size_t i = 0; i < chunks; ++i) {
-    for (; posted < std::min(received.chunks(), i + window); ++posted) {
-      HVD_RETURN_IF_ERROR(link.post_receive(member(ranks() - distance),
-                                            received.length(posted)));
-    }
-    if (i < sent.chunks()) {
-      HVD_ASSIGN_OR_RETURN(std::byte * slot, link.take());
-      sent.pack(i, out.data(), slot);
-      HVD_RETURN_IF_ERROR(link.send(member(distance), slot, sent.length(i)));
-    }
-    if (i < received.chunks()) {
-      HVD_ASSIGN_OR_RETURN(std::byte * slot, link.receive());
-      HVD_RETURN_IF_ERROR(received.unpack(i, slot, in.data()));
-      link.release(slot);
-    }
+  for (int distance = 1; distance < team.ranks(); ++distance) {
+    const int to = (team.rank + distance) % team.ranks();
+    const int from = (team.rank + team.ranks() - distance) % team.ranks();
+    HVD_RETURN_IF_ERROR(
+        annotate(shift(team, distance, to_rank(to), from_rank(from), link),
+                 absl::StrCat("alltoall between ranks ", from, ", ", team.rank,
+                              " and ", to)));
   }
   return absl::OkStatus();
 }

@@ -11,7 +11,7 @@
 //
 // Half of the staging's slots are for receives, half for sends; a slot changes
 // sides when what was received is sent on. A link that dies before flush()
-// gives its transfers up, and retires the slots that they may still use. Not
+// abandons its transfers, and retires the slots that they may still use. Not
 // thread-safe.
 #pragma once
 
@@ -28,7 +28,7 @@
 
 namespace hvd::collective {
 
-// How far something has come that moves on without waiting.
+// What a step of something that never waits has achieved.
 enum class Advance { kStuck, kMoved, kDone };
 
 class ChunkLink {
@@ -42,7 +42,7 @@ class ChunkLink {
   ChunkLink(const ChunkLink&) = delete;
   ChunkLink& operator=(const ChunkLink&) = delete;
 
-  // As many receives may be posted, and as many sends be under way, at a time.
+  // How many receives may be posted, and how many sends be under way, at a time.
   int depth() const { return staging_.slots() / 2; }
   std::size_t slot_bytes() const { return staging_.slot_bytes(); }
 

@@ -20,9 +20,9 @@ struct RingSeat {
 
 // One flow on its way. Receives are posted `depth` chunks ahead, and a rank
 // sends no more than `depth` chunks of its own before it sends on what it
-// received. So what has to be received before a chunk can be sent on always
-// finds a slot: take the earliest chunk, over all ranks, that cannot be sent;
-// all that it waits for comes before it. Not thread-safe.
+// received. So whatever has to be received before a chunk can be sent on finds a
+// slot: of all chunks, on all ranks, that cannot be sent take the earliest; all
+// that it waits for comes before it. Not thread-safe.
 class RingCircuit {
  public:
   // `seat.shape` is the flow's; its depth is the link's, and its slots are no

@@ -36,11 +36,11 @@ Staging direct_staging(int ranks, std::size_t total_bytes,
 // the contributions of the next round before the results of this one. In a
 // stage each rank sends one message, or none, to each of the others.
 //
-// Nobody waits for ever. Of all messages that have not arrived take one of the
-// earliest stage. Whoever it is for has taken in what came before, and has room:
-// it keeps no more than the contributions of one round. And who is to send it
-// has sent all that comes before, and reduced it if it is a result, in the slot
-// of something that came; that all has arrived. Not thread-safe.
+// Why nobody waits for ever: of all messages that have not arrived take one of the
+// earliest stage. Its receiver has taken in what came before, and has room, as it
+// keeps no more than the contributions of one round. Its sender has sent all that
+// comes before, and reduced it if it is a result, in the slot of one of the
+// contributions, all of which have arrived. Not thread-safe.
 class DirectCircuit {
  public:
   // The link's staging is direct_staging() of as many ranks. Nobody else uses

@@ -1,8 +1,8 @@
-// Recursive doubling: the way to reduce little between many ranks. At distance 1,
+// Recursive doubling: how to reduce a little data between many ranks. At distance 1,
 // 2, 4 … each rank exchanges its accumulators with the one whose number differs
 // in that bit, and both merge the two in the same order. Ranks beyond the
-// greatest power of two give theirs to the first ranks before, and get what has
-// become of them after. (Thakur, Rabenseifner and Gropp, "Optimization of
+// greatest power of two give theirs to the first ranks before that, and get the
+// result from them afterwards. (Thakur, Rabenseifner and Gropp, "Optimization of
 // collective communication operations in MPICH", 2005, section 4.5)
 #pragma once
 

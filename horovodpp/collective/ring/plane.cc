@@ -4,9 +4,12 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/ring/alltoall.h"
+#include "horovodpp/collective/ring/broadcast.h"
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_flow.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -14,12 +17,6 @@ namespace {
 
 // A slot holds one accumulator of any type.
 constexpr std::size_t kLeastChunk = 64;
-
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 int position_of(int rank, const std::vector<int>& members) {
   const auto place = std::find(members.begin(), members.end(), rank);
@@ -98,11 +95,6 @@ RingPlane::RingPlane(transport::Communicator& communicator,
     : RingPlane(communicator, all_ranks(communicator.size()), waiting,
                 options) {}
 
-int RingPlane::member(int distance) const {
-  const int position = (rank() + distance) % ranks();
-  return members_[static_cast<std::size_t>(position)];
-}
-
 absl::Status RingPlane::run(const Call& call, Staging& staging,
                             const Body& body) {
   HVD_RETURN_IF_ERROR(staging.map());
@@ -152,16 +144,29 @@ absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   });
 }
 
+absl::Status RingPlane::move(const Broadcast& broadcast, const Call& call) {
+  return run(call, [&](ChunkLink& link) {
+    return broadcast_on(team(), broadcast, link);
+  });
+}
+
+absl::Status RingPlane::move(const Exchange& exchange, const Call& call) {
+  return run(call, [&](ChunkLink& link) {
+    return alltoall_on(team(), exchange, link);
+  });
+}
+
 absl::Status RingPlane::meet(const Call& call) {
   return run(call, [&](ChunkLink& link) { return disseminate(link); });
 }
 
 absl::Status RingPlane::disseminate(ChunkLink& link) {
   for (int distance = 1; distance < ranks(); distance *= 2) {
-    HVD_RETURN_IF_ERROR(link.post_receive(member(ranks() - distance), 1));
+    HVD_RETURN_IF_ERROR(
+        link.post_receive(team().member(ranks() - distance), 1));
     HVD_ASSIGN_OR_RETURN(std::byte * token, link.take());
     *token = std::byte{1};
-    HVD_RETURN_IF_ERROR(link.send(member(distance), token, 1));
+    HVD_RETURN_IF_ERROR(link.send(team().member(distance), token, 1));
     HVD_ASSIGN_OR_RETURN(std::byte * answer, link.receive());
     link.release(answer);
   }

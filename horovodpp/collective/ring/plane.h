@@ -31,6 +31,7 @@
 #include "horovodpp/collective/ring/direct_circuit.h"
 #include "horovodpp/collective/ring/flow.h"
 #include "horovodpp/collective/ring/staging.h"
+#include "horovodpp/collective/ring/team.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -64,6 +65,7 @@ class RingPlane : public HostPlane {
  protected:
   // Ranks of the communicator.
   const std::vector<int>& members() const { return members_; }
+  RingTeam team() const { return {.members = members_, .rank = rank()}; }
 
   // Runs `body` with a link for the call, and waits until all is sent. The link
   // stages through the plane's memory for whatever goes around, or by `staging`.
@@ -89,19 +91,14 @@ class RingPlane : public HostPlane {
   absl::Status move(const Exchange& exchange, const Call& call) override;
   absl::Status meet(const Call& call) override;
 
-  // The communicator's rank of the member `distance` positions further on.
-  int member(int distance) const;
-
   RingSeat seat() const {
-    return {.shape = ring_, .previous = member(ranks() - 1), .next = member(1)};
+    return {.shape = ring_,
+            .previous = team().member(ranks() - 1),
+            .next = team().member(1)};
   }
   DirectSeat direct_seat() const {
     return {.members = members_, .position = rank()};
   }
-  absl::Status broadcast_by_tree(const Broadcast& broadcast, ChunkLink& link);
-  absl::Status broadcast_by_chain(const Broadcast& broadcast, ChunkLink& link);
-  absl::Status shift(int distance, std::span<const std::byte> out,
-                     std::span<std::byte> in, ChunkLink& link);
 
   transport::Communicator& communicator_;
   const std::vector<int> members_;

@@ -25,7 +25,7 @@ class Staging {
   std::size_t slot_bytes() const { return slot_bytes_; }
 
   // Makes all slots usable; costs nothing where they are.
-  //   ResourceExhausted  the memory is not to be had
+  //   ResourceExhausted  there is not enough memory
   absl::Status map();
 
   // 0 <= index < slots(), after map().

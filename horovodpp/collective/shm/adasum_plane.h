@@ -24,10 +24,7 @@ class ShmAdasumPlane : public ShmPlane {
   // As ShmPlane's.
   ShmAdasumPlane(ShmBoard& board, std::vector<int> members,
                  std::size_t round_bytes = kRoundBytes)
-      : ShmPlane(board, members),
-        board_(board),
-        members_(std::move(members)),
-        round_bytes_(round_bytes) {}
+      : ShmPlane(board, std::move(members)), round_bytes_(round_bytes) {}
 
   std::string name() const override { return "shm-adasum"; }
   bool reduces_by(ReduceOp) const override { return true; }
@@ -36,12 +33,10 @@ class ShmAdasumPlane : public ShmPlane {
   absl::Status merge(std::span<const Piece> pieces, const Reduction& reduction,
                      const Call& call) override;
   absl::Status merge_in_rounds(std::span<const Piece> pieces,
-                               const Reduction& reduction, const Call& call);
+                               const Reduction& reduction,
+                               const BoardSeat& seat);
 
-  ShmBoard& board_;
-  const std::vector<int> members_;
   const std::size_t round_bytes_;
-  SlotWriter writer_;
 };
 
 }  // namespace hvd::collective

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "horovodpp/collective/shm/steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -26,7 +25,8 @@ std::vector<std::vector<AdasumPair>> adasum_levels(int ranks) {
   return levels;
 }
 
-ShmAdasumRound::ShmAdasumRound(std::span<const Piece> tensors, const Seat& seat,
+ShmAdasumRound::ShmAdasumRound(std::span<const Piece> tensors,
+                               const BoardSeat& seat,
                                const Reduction& reduction)
     : tensors_(tensors),
       seat_(seat),
@@ -92,7 +92,7 @@ absl::Status ShmAdasumRound::share_vectors() {
       kernel_.load(seat_.slot(rank, step), vector(rank, 0), count_);
     }
   };
-  return step_on_node(seat_.board, 1, seat_.watch, fill, drain);
+  return seat_.step_through(1, fill, drain);
 }
 
 // A slot holds a part of each rank's slice, so that all load all the time; what
@@ -123,7 +123,7 @@ absl::Status ShmAdasumRound::distribute_vectors() {
     }
     load_own(inputs[static_cast<std::size_t>(seat_.rank)], at, part.count);
   };
-  return step_on_node(seat_.board, parts(length), seat_.watch, fill, drain);
+  return seat_.step_through(parts(length), fill, drain);
 }
 
 void ShmAdasumRound::load_own(PieceStream& own, std::int64_t at,
@@ -160,8 +160,7 @@ absl::Status ShmAdasumRound::merge(const std::vector<AdasumPair>& pairs) {
 }
 
 absl::Status ShmAdasumRound::sum_up(std::vector<PairProducts>& products) {
-  const std::size_t length =
-      seat_.board.options().chunk_bytes / sizeof(PairProducts);
+  const std::size_t length = seat_.slot_bytes() / sizeof(PairProducts);
   const auto part = [&](std::uint64_t i) {
     return std::span(products).subspan(
         i * length, std::min(length, products.size() - i * length));
@@ -181,8 +180,8 @@ absl::Status ShmAdasumRound::sum_up(std::vector<PairProducts>& products) {
       part(i)[p] = sum;
     }
   };
-  return step_on_node(seat_.board, (products.size() + length - 1) / length,
-                      seat_.watch, fill, drain);
+  return seat_.step_through((products.size() + length - 1) / length, fill,
+                            drain);
 }
 
 absl::Status ShmAdasumRound::show_results() {
@@ -208,7 +207,7 @@ absl::Status ShmAdasumRound::show_results() {
           part.count);
     }
   };
-  return step_on_node(seat_.board, parts(length), seat_.watch, fill, drain);
+  return seat_.step_through(parts(length), fill, drain);
 }
 
 template <typename F>
@@ -228,7 +227,7 @@ std::byte* ShmAdasumRound::vector(int rank, std::int64_t element) const {
 }
 
 std::int64_t ShmAdasumRound::slot_elements() const {
-  return static_cast<std::int64_t>(seat_.board.options().chunk_bytes /
+  return static_cast<std::int64_t>(seat_.slot_bytes() /
                                    kernel_.element_bytes());
 }
 

@@ -27,8 +27,7 @@
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/reduce/reduction.h"
-#include "horovodpp/collective/reduce/slot_writer.h"
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/shm/seat.h"
 #include "horovodpp/core/buffer.h"
 
 namespace hvd::collective {
@@ -45,23 +44,8 @@ std::vector<std::vector<AdasumPair>> adasum_levels(int ranks);
 
 class ShmAdasumRound {
  public:
-  // All of it is borrowed.
-  struct Seat {
-    ShmBoard& board;
-    std::span<const int> members;  // As the board numbers them; two or more.
-    int rank;                      // This one's position among them.
-    SlotWriter& writer;
-    transport::Watch& watch;
-
-    int ranks() const { return static_cast<int>(members.size()); }
-    // What the member at `position` shows in a step.
-    const std::byte* slot(int position, std::uint64_t step) const {
-      return board.slot(members[static_cast<std::size_t>(position)], step);
-    }
-  };
-
   // Borrows its arguments. There is an element; the dtype is floating-point.
-  ShmAdasumRound(std::span<const Piece> tensors, const Seat& seat,
+  ShmAdasumRound(std::span<const Piece> tensors, const BoardSeat& seat,
                  const Reduction& reduction);
 
   // Once, when a call on the board has begun. Takes memory for one accumulator
@@ -95,7 +79,7 @@ class ShmAdasumRound {
   std::int64_t slot_elements() const;
 
   const std::span<const Piece> tensors_;
-  const Seat seat_;
+  const BoardSeat& seat_;
   const DType dtype_;  // Of accumulators.
   const ReduceKernel kernel_;
   const AdasumRow row_;

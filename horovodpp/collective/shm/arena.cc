@@ -49,8 +49,8 @@ absl::Status Arena::add_extent(std::size_t bytes) {
   const std::uint32_t number = count_.load(std::memory_order_relaxed);
   if (number == kMaxExtents) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the arena has ", kMaxExtents, " extents of together ",
-                     reserved_, " bytes and takes no more"));
+        absl::StrCat("the arena has ", kMaxExtents, " extents of ", reserved_,
+                     " bytes in total, and cannot have more"));
   }
   const std::size_t left = options_.most_bytes - reserved_;
   if (bytes > left) {
@@ -102,8 +102,8 @@ absl::Status Arena::deallocate(void* memory) {
   const auto found = used_.find(static_cast<std::byte*>(memory));
   if (found == used_.end()) {
     return absl::InvalidArgumentError(
-        "memory is given back to an arena that did not hand it out, or that "
-        "has it back already");
+        "this memory was not allocated by this arena, or was deallocated "
+        "before");
   }
   const Block block = *found;
   used_.erase(found);

@@ -12,11 +12,11 @@
 //       n, 0.0f, hvd::ArenaAllocator<float>(runtime->arena()));
 //
 // Ranks need not allocate alike. A collective moves without a copy what lies in
-// the arenas of all ranks that share memory, and copies the rest as ever.
+// the arenas of all ranks that share memory, and copies the rest as usual.
 //
-// The memory is taken from the machine in extents, which are kept and used
-// again as long as the arena lives. An arena outlives its runtime if somebody
-// holds it; what lies in it is then memory like any other. Thread-safe.
+// The memory is taken from the machine in extents, which are kept and reused as
+// long as the arena lives. An arena outlives its runtime if something still holds
+// it; what lies in it is then memory like any other. Thread-safe.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ class Arena {
     // Of the first extent; later ones grow with what there is, so that there
     // are never many.
     std::size_t first_extent_bytes = std::size_t{16} << 20;
-    // Never takes more than that from the machine.
+    // It never takes more than this from the machine.
     std::size_t most_bytes = static_cast<std::size_t>(-1);
   };
   Arena() : Arena(Options()) {}
@@ -61,8 +61,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // Memory with any content, `bytes` long (or one byte, if that is 0).
-  //   ResourceExhausted  the machine has no more to share, or the limit is
-  //                      reached; says how much was asked. Other memory does, a little more slowly.
+  //   ResourceExhausted  the machine has no more shared memory, or the limit is
+  //                      reached; says how much was asked for. Other memory will
+  //                      do, a little more slowly.
   absl::StatusOr<void*> allocate(std::size_t bytes);
 
   // Takes back what allocate() returned; nothing is in flight that uses it.
@@ -112,7 +113,8 @@ class Arena {
   std::size_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Containers in an arena. Where the arena has no memory they get other memory.
+// Puts containers into an arena. If the arena has no memory left they get other
+// memory.
 template <typename T>
 class ArenaAllocator {
  public:

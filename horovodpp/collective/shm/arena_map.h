@@ -6,8 +6,7 @@
 //   map.reach();                                // theirs, as far as listed
 //   std::byte* memory = map.address(peer, place, bytes);
 //
-// Belongs to one thread. Memory that starts as zeros is a list on which nobody
-// has put anything.
+// Belongs to one thread. Memory that starts as zeros is an empty list.
 #pragma once
 
 #include <atomic>
@@ -32,7 +31,7 @@ class ArenaMap {
   };
   // `region` is bytes_needed(), aligned to 128, in shared memory that outlives
   // the map. If `read_only`, others' arenas are mapped so that a write to them
-  // ends the process: a way to find out who writes where.
+  // ends the process: a way to find stray writes.
   ArenaMap(std::shared_ptr<Arena> arena, const Place& place,
            std::span<std::byte> region, bool read_only = false);
   ~ArenaMap();

@@ -22,8 +22,8 @@ namespace hvd::collective {
 
 class ArenaTable {
  public:
-  // Whether a slot has room for a table of one piece or more; what of a call has
-  // no room in it counts as lying elsewhere.
+  // Whether a slot has room for a table of one piece or more; pieces that it has no
+  // room for count as lying elsewhere.
   static bool fits(std::size_t slot_bytes, std::size_t ranks);
 
   // What a table of so many pieces takes of a slot that has room for it.

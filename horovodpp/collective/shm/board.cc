@@ -16,7 +16,7 @@ namespace {
 constexpr int kKindShift = 56;
 constexpr std::chrono::milliseconds kLinger(250);
 
-// The options as they can be.
+// The options, within what is possible.
 ShmOptions sound(ShmOptions options, int ranks) {
   constexpr std::size_t kLine = ShmBoard::kAlignment;
   constexpr std::size_t kLongestElement = 8;
@@ -49,7 +49,7 @@ bool is_later(std::uint64_t a, std::uint64_t b) {
          static_cast<std::int64_t>((a - b) << kEpochBits) > 0;
 }
 
-// A watch of those who go on in any case.
+// The watch of a rank that can no longer give the call up: ignores Cancelled.
 class Undeterred : public transport::Watch {
  public:
   explicit Undeterred(transport::Watch& watch) : watch_(watch) {}
@@ -158,8 +158,8 @@ void ShmBoard::arrive() {
     record.kind_and_bytes.store(pack(label_.kind, label_.bytes),
                                 std::memory_order_relaxed);
     record.first.store(first, std::memory_order_relaxed);
-    // Whoever sees it sees the slot too: where the call takes the place of one
-    // that was given up, the counter below does not change.
+    // A rank that sees the tag sees the slot too: if the call takes the place of
+    // one that was given up, the counter below does not change.
     // A vote depends on the order of this store and a load of another word.
     record.tag.store(pack(label_), label_.votes ? std::memory_order_seq_cst
                                                 : std::memory_order_release);
@@ -239,7 +239,7 @@ absl::Status ShmBoard::check_labels() const {
         record.kind_and_bytes.load(std::memory_order_relaxed);
     if (its_tag == tag && its_kind == kind_and_bytes) continue;
     return absl::InternalError(absl::StrCat(
-        "the ranks of this node have come apart: local rank ", rank(),
+        "the ranks of this node are in different calls: local rank ", rank(),
         " is in ", describe(tag, kind_and_bytes), ", local rank ", member,
         " in ", describe(its_tag, its_kind),
         "; all must make the same calls in the same order"));
@@ -314,8 +314,8 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
     const Word& theirs = ended(member).vote;
     HVD_RETURN_IF_ERROR(
         wait([&] { return theirs.load() != against; }, undeterred));
-    // Whoever has voted on another call since has his record of this one still,
-    // unless he left it: then the next call's took its place.
+    // A member that has voted on another call since still has its record of this
+    // one, unless it left it: then the next call's record took its place.
     const bool has_left =
         theirs.load() == (against | 1) || !has_entered(member);
     if (has_left) return wait([] { return false; }, watch);
@@ -360,7 +360,7 @@ void ShmBoard::withdraw(std::uint64_t step) {
   }
 }
 
-// Rule 3. Who is seen in a later call has ended the one before.
+// Rule 3. A member that is seen in a later call has ended the one before.
 absl::Status ShmBoard::wait_for_ends(transport::Watch& watch) {
   auto behind = leaving_.begin();
   const auto all_gone = [&] {

@@ -32,35 +32,35 @@
 //     by then (3) holds for the previous call too.
 //   - A record is overwritten by the call after the next; (3) was kept in
 //     between, so no member of the old call looks for it any more.
-// And nobody waits for ever, though sets of members overlap, if all ranks make
-// their calls in one order: a rank in a call waits for members to enter or go
-// on in that call (1), or to end an earlier one (3). Of all calls that some
-// rank is stuck in take the earliest. Everybody gets as far as to enter it;
-// whatever they wait for by (3) is earlier still, and so comes to its end; then
-// they all take its steps.
+// And nobody waits for ever, even if sets of members overlap, provided that all
+// ranks make their calls in one order: a rank in a call waits for members to enter
+// or continue that call (1), or to end an earlier one (3). Of all calls in which
+// some rank is stuck take the earliest. All its members get as far as to enter it;
+// what they wait for by (3) is earlier still, and so comes to its end; then they
+// all take its steps.
 //
 // A call that was given up in its first step, because a member never enters it,
 // has been read by nobody: that member has not arrived. The next call takes its
-// place, record and slot included. Members that still wait in the old call look
-// for its tag in vain, or see an arrival where there is one more missing.
+// place, record and slot included. Members that still wait in the old call no
+// longer find its tag, or see an arrival while another one is still missing.
 //
-// Where Cancelled may be said though all members of the board have arrived, some
-// would give the call up and others not. So who is told to looks once more for
-// all arrivals after it has cast a vote against the call, in a word of its own,
-// and takes it back if all are there. Who has seen all arrive looks at the votes
-// and waits for those that are not settled. If somebody does not take his back
-// he missed an arrival, which came after his vote: so whoever sees all arrive
-// sees that vote, and nobody goes on. If nobody votes, or all take theirs back,
-// all go on, and hear of no Cancelled until the call is over. A vote that stands
-// may be replaced by one on a later call, between other members; but by then that
-// call's record is where the record of this one was.
+// If the watch may say Cancelled although all members of the board have arrived,
+// some members would give the call up and others would not. So they vote. A member
+// that hears Cancelled casts a vote against the call, in a word of its own, then
+// looks for all arrivals once more, and takes the vote back if all are there. A
+// member that has seen all arrive looks at the votes, and waits for those that are
+// not settled. A vote that stands was cast before the arrival that its member
+// missed: so every member that sees all arrive also sees that vote, and none goes
+// on. If nobody votes, or all votes are taken back, all go on, and ignore Cancelled
+// until the call is over. A vote that stands may be replaced by one on a later call,
+// between other members; but by then the record of that call is in the place of this
+// call's record.
 //
-// Where members write into each other's memory, which is what finish() and
-// wait_for_results() are for too, a member that gives the call up has to be
-// sure that nobody does so any more: it withdraws. A member that has seen all
-// arrive looks whether somebody has withdrawn before it writes. So if one that
-// withdraws then sees that not all have arrived, nobody is going to write, and
-// if all have, it can wait for those that do.
+// Members may also write into each other's memory, between arrival and finish().
+// A member that gives such a call up has to be sure that nobody writes any more: it
+// withdraws. A member that has seen all arrive checks that nobody has withdrawn
+// before it writes. So if a member that withdraws then sees that not all have
+// arrived, nobody is going to write; and if all have, it can wait for those that do.
 //
 // Memory that starts as zeros is a board on which nobody has been yet. Not
 // thread-safe.
@@ -92,8 +92,8 @@ class ShmBoard {
     std::uint64_t bytes = 0;  // Below 2^56.
     // Two calls may have one tag: this one is the first or the second of them.
     bool second = false;
-    // There are others, beyond this board, for whose sake the watch may say
-    // Cancelled: the members vote whether all of them give the call up.
+    // The watch may say Cancelled because of ranks beyond this board: the members
+    // vote on whether all of them give the call up.
     bool votes = false;
   };
 
@@ -111,9 +111,9 @@ class ShmBoard {
   int ranks() const { return segment_.local_size(); }
   const ShmOptions& options() const { return options_; }
 
-  // By which ways calls go: at first the options' small_bytes, and whole slots.
-  // To be changed between calls, to the same on all ranks; both at most a slot,
-  // and steps as a slot.
+  // Which algorithms calls use: at first the options' small_bytes, and whole slots.
+  // To be changed between calls, to the same values on all ranks; both are at most
+  // a slot, and steps are aligned like a slot.
   const ShmCrossovers& crossovers() const { return crossovers_; }
   void set_crossovers(const ShmCrossovers& values) { crossovers_ = values; }
 

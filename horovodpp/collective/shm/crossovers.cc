@@ -70,7 +70,7 @@ class Trial {
     return medians;
   }
 
-  // Makes what local rank 0 holds everybody's.
+  // Gives all ranks the value of local rank 0.
   template <typename T>
   absl::Status tell(T& value) {
     auto* const bytes = reinterpret_cast<std::byte*>(&value);
@@ -98,11 +98,11 @@ class Trial {
   std::vector<float> memory_;
 };
 
-// Up to which size everyone had better reduce everything. Of all that might be
-// the limit it takes the one with the least loss over all sizes, so that one bad
-// measurement does not decide, and only if it is clearly better than the one
-// there was. Slices lose more where cores share no cache, and where ranks run
-// may change: they have to be clearly faster.
+// Up to which size it is better that everyone reduces everything. Of all possible
+// limits this takes the one with the least loss over all sizes, so that a single
+// bad measurement does not decide, and only if it is clearly better than the
+// present one. Slices lose more where cores share no cache, and ranks may be moved:
+// so slices have to be clearly faster.
 absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
   constexpr double kAgainstSlices = 1.1;
   constexpr double kClearly = 0.2;  // The logarithm of a ratio.

@@ -1,6 +1,6 @@
-// Where one way through the memory of a node becomes faster than another
-// depends on its processors, and on how many ranks share them. Measuring it
-// takes some milliseconds, and is worth remembering.
+// From which size on one algorithm is faster than another depends on the processors
+// of a node, and on how many ranks share them. Measuring it takes some
+// milliseconds, so the result is worth remembering.
 //
 //   HVD_ASSIGN_OR_RETURN(const std::optional<ShmCrossovers> found,
 //                        measure_crossovers(board, &arenas, {}, watch));
@@ -27,18 +27,17 @@ struct MeasureOptions {
   std::chrono::nanoseconds patience = std::chrono::milliseconds(60);
 };
 
-// To be called by all ranks of the board, which makes no other calls meanwhile;
-// the same on all of them. Leaves the board as it was. nullopt: there was not
-// enough time to find everything out.
+// To be called by all ranks of the board, which make no other calls meanwhile; they
+// all get the same. Leaves the board as it was. nullopt: there was not enough time
+// to measure everything.
 //   (errors)  the watch's, after which the board cannot be used any more
 absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
     ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
     transport::Watch& watch);
 
-// What rank 0 of a board knows of its node, if it does, for all: it may have
-// been measured by an earlier job. `known` is looked at on local rank 0 only.
-// The same on all ranks; what does not fit the board counts as unknown, and is
-// zero.
+// Tells all ranks of a board what local rank 0 knows of the node, say from an earlier
+// job. `known` is read on local rank 0 only. All ranks get the same; values that do
+// not fit the board count as unknown, and are zero.
 //   (errors)  as of measure_crossovers()
 absl::StatusOr<ShmCrossovers> share_crossovers(ShmBoard& board,
                                                const ShmCrossovers& known,

@@ -1,4 +1,4 @@
-// What can be chosen about the ways through the memory of a node.
+// What can be chosen about collectives through the memory of a node.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ struct ShmOptions {
   // any type for each rank. The region takes four of them for each rank.
   std::size_t chunk_bytes = std::size_t{256} << 10;
   // Tensors up to this size (and to a chunk's) are reduced by everyone, until
-  // something else turns out to be faster.
+  // measurements show something else to be faster.
   std::size_t small_bytes = std::size_t{8} << 10;
-  // Up to this size, too, where there are arenas: what is so short is copied
-  // faster than it is found out that it lies there.
+  // So are tensors up to this size if there are arenas: they are copied in less time
+  // than it takes to find out whether they lie in one.
   std::size_t unlisted_bytes = std::size_t{4} << 10;
 };
 
-// From which size on calls go another way: see crossovers.h.
+// From which size on calls use another algorithm: see crossovers.h.
 struct ShmCrossovers {
   // Tensors up to this size are reduced by everyone in one step, unless they lie
   // in the arenas; larger ones by each rank a slice.

@@ -1,16 +1,13 @@
-// The ShmPlane's reducescatter.
-#include <algorithm>
-#include <vector>
+#include "horovodpp/collective/shm/reducescatter.h"
 
-#include "horovodpp/collective/reduce/piece_stream.h"
-#include "horovodpp/collective/shm/plane_steps.h"
+#include <algorithm>
+
+#include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/arena_table.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::collective {
 namespace {
-
-std::size_t bytes_of(const Piece& piece, const ReduceKernel& kernel) {
-  return static_cast<std::size_t>(piece.count) * kernel.element_bytes();
-}
 
 // The same pieces, as a table tells of inputs.
 std::vector<Piece> inputs_of(std::span<const Piece> pieces) {
@@ -19,45 +16,61 @@ std::vector<Piece> inputs_of(std::span<const Piece> pieces) {
   return inputs;
 }
 
-}  // namespace
-
-absl::Status ShmPlane::move(std::span<const Piece> pieces,
-                            std::span<const std::int64_t> counts,
-                            const ReduceKernel& kernel, const Call& call) {
-  const std::size_t bytes =
-      static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes();
-  const ShmBoard::Label label = {.tag = call.tag, .kind = 's', .bytes = bytes};
-  return on_board(label, [&] {
-    if (arenas_ != nullptr && bytes > board_.options().unlisted_bytes) {
-      return scatter_where_it_lies(pieces, counts, kernel, call);
-    }
-    return bytes <= chunk() ? scatter_at_once(pieces, counts, kernel, call)
-                            : scatter_in_chunks(pieces, counts, kernel, call);
-  });
+// This rank's part of a piece, all of which begins at `inputs`; these are moved
+// on to the part.
+void reduce_part(std::span<const void*> inputs, void* output,
+                 std::span<const std::int64_t> counts, int rank,
+                 const ReduceKernel& kernel) {
+  const auto self = static_cast<std::size_t>(rank);
+  std::int64_t before = 0;
+  for (std::size_t r = 0; r < self; ++r) before += counts[r];
+  for (const void*& input : inputs) {
+    input = static_cast<const std::byte*>(input) +
+            static_cast<std::size_t>(before) * kernel.element_bytes();
+  }
+  kernel.reduce(inputs, output, counts[self]);
 }
 
-// As an allreduce of that kind. Nobody writes into the memory of others.
-absl::Status ShmPlane::scatter_where_it_lies(
-    std::span<const Piece> pieces, std::span<const std::int64_t> counts,
-    const ReduceKernel& kernel, const Call& call) {
+}  // namespace
+
+absl::Status reducescatter_at_once(const BoardSeat& seat,
+                                   const ScatteredPieces& scattered,
+                                   const ReduceKernel& kernel) {
+  const auto fill = [&](std::uint64_t, std::byte* slot) {
+    PieceStream(scattered.pieces, kernel.element_bytes())
+        .pack(slot, total_count(scattered.pieces));
+  };
+  const auto drain = [&](std::uint64_t, std::uint64_t) {
+    SlotReducer(seat, kernel).reduce_parts(scattered, 0);
+  };
+  return seat.step_through(1, fill, drain);
+}
+
+absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
+                                     const ScatteredPieces& scattered,
+                                     const ReduceKernel& kernel) {
+  const auto& [pieces, counts] = scattered;
   const std::vector<Piece> listed = inputs_of(pieces);
-  Listing listing;
+  ArenaListing listing(seat, arenas);
   HVD_RETURN_IF_ERROR(
-      list(listed, kernel.element_bytes(), slot_bytes(), call, listing));
-  if (listing.all_show) {
-    scatter_shown(pieces, counts, listing.shown_at, kernel);
+      listing.exchange(listed, kernel.element_bytes(), seat.slot_bytes()));
+  if (listing.all_show()) {
+    SlotReducer(seat, kernel).reduce_parts(scattered, listing.shown_at());
     return absl::OkStatus();
   }
-  const ArenaTable::Reading reading = reading_of(listing);
+  const ArenaTable::Reading reading = listing.reading();
   const ArenaTable::Inputs inputs(reading, pieces.size());
-  const auto parts = static_cast<std::size_t>(ranks());
+  const auto parts = static_cast<std::size_t>(seat.ranks());
+  std::vector<const void*> addresses(parts);
   std::vector<Piece> foreign;
   std::vector<std::int64_t> foreign_counts;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const auto of_piece = counts.subspan(p * parts, parts);
     if (pieces[p].count == 0) continue;
-    if (inputs.find(p, bytes_of(pieces[p], kernel), inputs_)) {
-      reduce_part(pieces[p].output, of_piece, kernel);
+    const std::size_t bytes =
+        static_cast<std::size_t>(pieces[p].count) * kernel.element_bytes();
+    if (inputs.find(p, bytes, addresses)) {
+      reduce_part(addresses, pieces[p].output, of_piece, seat.rank, kernel);
     } else {
       foreign.push_back(pieces[p]);
       foreign_counts.insert(foreign_counts.end(), of_piece.begin(),
@@ -66,118 +79,88 @@ absl::Status ShmPlane::scatter_where_it_lies(
   }
   if (!foreign.empty()) {
     HVD_RETURN_IF_ERROR(
-        scatter_in_chunks(foreign, foreign_counts, kernel, call));
+        ChunkedReducescatter(seat, {foreign, foreign_counts}, kernel).run());
   }
   // Nobody changes its inputs before all have read them.
-  board_.finish(0);
-  return board_.wait_for_results(0, call.watch);
+  seat.board.finish(0);
+  return seat.board.wait_for_results(0, seat.watch);
 }
 
-// Of the piece whose inputs are in inputs_.
-void ShmPlane::reduce_part(void* output, std::span<const std::int64_t> counts,
-                           const ReduceKernel& kernel) {
-  const auto self = static_cast<std::size_t>(rank());
-  std::int64_t before = 0;
-  for (std::size_t r = 0; r < self; ++r) before += counts[r];
-  for (const void*& input : inputs_) {
-    input = static_cast<const std::byte*>(input) +
-            static_cast<std::size_t>(before) * kernel.element_bytes();
-  }
-  kernel.reduce(inputs_, output, counts[self]);
-}
-
-absl::Status ShmPlane::scatter_at_once(std::span<const Piece> pieces,
-                                       std::span<const std::int64_t> counts,
-                                       const ReduceKernel& kernel,
-                                       const Call& call) {
-  const auto fill = [&](std::uint64_t, std::byte* slot) {
-    PieceStream(pieces, kernel.element_bytes()).pack(slot, total_count(pieces));
-  };
-  const auto drain = [&](std::uint64_t, std::uint64_t) {
-    scatter_shown(pieces, counts, 0, kernel);
-    return absl::OkStatus();
-  };
-  return step_through(1, call, fill, drain);
-}
-
-void ShmPlane::scatter_shown(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             std::size_t place, const ReduceKernel& kernel) {
-  const auto parts = static_cast<std::size_t>(ranks());
-  for (std::size_t part = 0; part < counts.size(); ++part) {
-    if (part % parts == static_cast<std::size_t>(rank())) {
-      reduce(0, place, pieces[part / parts].output, counts[part], kernel);
-    }
-    place += static_cast<std::size_t>(counts[part]) * kernel.element_bytes();
+ChunkedReducescatter::ChunkedReducescatter(const BoardSeat& seat,
+                                           const ScatteredPieces& scattered,
+                                           const ReduceKernel& kernel)
+    : seat_(seat),
+      element_bytes_(kernel.element_bytes()),
+      shares_(share_out(scattered)),
+      reducer_(seat, kernel) {
+  constexpr std::int64_t kWholeLines = 128;
+  portion_ = static_cast<std::int64_t>(seat.chunk_bytes() / element_bytes_) /
+             seat.ranks();
+  if (portion_ > kWholeLines) portion_ -= portion_ % kWholeLines;
+  for (const Share& share : shares_) {
+    streams_.emplace_back(share.pieces, element_bytes_);
   }
 }
 
-std::vector<ShmPlane::Share> ShmPlane::share_out(
-    std::span<const Piece> pieces, std::span<const std::int64_t> counts,
-    std::size_t element_bytes) const {
-  const auto parts = static_cast<std::size_t>(ranks());
+absl::Status ChunkedReducescatter::run() {
+  std::int64_t most = 0;
+  for (const Share& share : shares_) most = std::max(most, share.count);
+  const auto steps = static_cast<std::uint64_t>((most - 1) / portion_ + 1);
+  return seat_.step_through(
+      steps, [&](std::uint64_t i, std::byte* slot) { show(i, slot); },
+      [&](std::uint64_t i, std::uint64_t step) { reduce(i, step); });
+}
+
+std::vector<ChunkedReducescatter::Share> ChunkedReducescatter::share_out(
+    const ScatteredPieces& scattered) const {
+  const auto& [pieces, counts] = scattered;
+  const auto parts = static_cast<std::size_t>(seat_.ranks());
   std::vector<Share> shares(parts);
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const auto* input = static_cast<const std::byte*>(pieces[p].input);
     for (std::size_t r = 0; r < parts; ++r) {
       const std::int64_t count = counts[p * parts + r];
       if (count == 0) continue;
-      const bool mine = r == static_cast<std::size_t>(rank());
+      const bool mine = r == static_cast<std::size_t>(seat_.rank);
       shares[r].pieces.push_back(
           {input, mine ? pieces[p].output : nullptr, count});
       shares[r].count += count;
-      input += static_cast<std::size_t>(count) * element_bytes;
+      input += static_cast<std::size_t>(count) * element_bytes_;
     }
   }
   return shares;
 }
 
-// Every chunk holds a portion of each rank's share, so that all reduce all the
-// time; a rank's own portion needs no copy.
-absl::Status ShmPlane::scatter_in_chunks(std::span<const Piece> pieces,
-                                         std::span<const std::int64_t> counts,
-                                         const ReduceKernel& kernel,
-                                         const Call& call) {
-  constexpr std::int64_t kWholeLines = 128;
-  const std::size_t element_bytes = kernel.element_bytes();
-  const std::vector<Share> shares = share_out(pieces, counts, element_bytes);
-  auto portion = static_cast<std::int64_t>(chunk() / element_bytes) / ranks();
-  if (portion > kWholeLines) portion -= portion % kWholeLines;
-  std::int64_t most = 0;
-  std::vector<PieceStream> streams;
-  for (const Share& share : shares) {
-    most = std::max(most, share.count);
-    streams.emplace_back(share.pieces, element_bytes);
+std::int64_t ChunkedReducescatter::count_of(std::size_t position,
+                                            std::uint64_t i) const {
+  const std::int64_t left =
+      shares_[position].count - static_cast<std::int64_t>(i) * portion_;
+  return std::clamp(left, std::int64_t{0}, portion_);
+}
+
+std::size_t ChunkedReducescatter::place_of(std::size_t position) const {
+  return position * static_cast<std::size_t>(portion_) * element_bytes_;
+}
+
+void ChunkedReducescatter::show(std::uint64_t i, std::byte* slot) {
+  seat_.writer.begin_step();
+  for (std::size_t r = 0; r < shares_.size(); ++r) {
+    if (r == static_cast<std::size_t>(seat_.rank)) continue;
+    streams_[r].pack(seat_.writer, slot + place_of(r), count_of(r, i));
   }
-  const auto count_of = [&](std::size_t r, std::uint64_t i) {
-    const std::int64_t left =
-        shares[r].count - static_cast<std::int64_t>(i) * portion;
-    return std::clamp(left, std::int64_t{0}, portion);
-  };
-  const auto place_of = [&](std::size_t r) {
-    return r * static_cast<std::size_t>(portion) * element_bytes;
-  };
-  const auto self = static_cast<std::size_t>(rank());
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    writer_.begin_step();
-    for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (r == self) continue;
-      streams[r].pack(writer_, slot + place_of(r), count_of(r, i));
-    }
-    writer_.finish();
-  };
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    std::size_t at = place_of(self);
-    for (std::int64_t left = count_of(self, i); left > 0;) {
-      const Piece run = streams[self].take(left);
-      reduce(step, at, run.output, run.count, kernel, run.input);
-      at += static_cast<std::size_t>(run.count) * element_bytes;
-      left -= run.count;
-    }
-    return absl::OkStatus();
-  };
-  const auto steps = static_cast<std::uint64_t>((most - 1) / portion + 1);
-  return step_through(steps, call, fill, drain);
+  seat_.writer.finish();
+}
+
+void ChunkedReducescatter::reduce(std::uint64_t i, std::uint64_t step) {
+  const auto self = static_cast<std::size_t>(seat_.rank);
+  std::size_t at = place_of(self);
+  for (std::int64_t left = count_of(self, i); left > 0;) {
+    const Piece run = streams_[self].take(left);
+    reducer_.reduce({.step = step, .byte = at}, run.output, run.count,
+                    run.input);
+    at += static_cast<std::size_t>(run.count) * element_bytes_;
+    left -= run.count;
+  }
 }
 
 }  // namespace hvd::collective

@@ -1,5 +1,4 @@
-// Calls on the board of a node, and steps of them: for planes that show each other
-// something in between.
+// Calls on the board of a node, and their steps.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +18,11 @@ template <typename Body>
 absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
                            const ShmBoard::Label& label, Body body) {
   HVD_RETURN_IF_ERROR(board.begin(members, label));
-  // What is thrown on the way ends the call for good. Until the others know they
-  // may write into this rank's memory.
+  // An exception ends the call for good. Until the others know, they may write into
+  // this rank's memory.
   absl::Cleanup leave = [&] {
     board.withdraw(0);
-    board.give_up(absl::InternalError("this rank was thrown out of a call"))
+    board.give_up(absl::InternalError("an exception ended a call on this rank"))
         .IgnoreError();
   };
   const absl::Status status = body();

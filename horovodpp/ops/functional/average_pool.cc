@@ -135,14 +135,15 @@ Tensor spread(const Tensor& x, const Grid& grid) {
   return recorded(x, grid, false);
 }
 
-struct Line {
+struct AveragedLine {
   std::int64_t size;
   std::int64_t kernel;
   std::int64_t stride;
   std::int64_t padding;
 };
 
-Windows windows_of(const Line& line, std::int64_t count, bool count_padding) {
+Windows windows_of(const AveragedLine& line, std::int64_t count,
+                   bool count_padding) {
   Windows windows;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t begin = i * line.stride - line.padding;

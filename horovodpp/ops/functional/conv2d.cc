@@ -28,14 +28,15 @@ Dims sizes_of_weight(const ConvShape& s) {
 }
 
 // What a pass reads, in this order, and bias, which may be undefined.
-struct Operands {
+struct ConvOperands {
   Tensor first;   // x, y, x: forward, backward of data, of weights.
   Tensor second;  // weight, weight, y
   Tensor bias;
 };
 
-// Operands of one floating dtype, laid out as the kernels want them.
-Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
+// ConvOperands of one floating dtype, laid out as the kernels want them.
+Tensor computed(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given) {
   const DType dtype = given.first.dtype();
   const Tensor first = channels_last(given.first);
   const bool weights = pass == ConvPass::kBackwardWeights;
@@ -67,8 +68,8 @@ Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
   if (shape.n == 0) return zeros(out.sizes(), {.dtype = dtype});
   if (convolve_with_dnnl(pass, shape, dtype, buffers)) return out;
   if (size_of(dtype) < size_of(DType::kF32)) {
-    const Operands wide{widened(first), widened(second),
-                        bias.defined() ? widened(bias) : Tensor()};
+    const ConvOperands wide{widened(first), widened(second),
+                            bias.defined() ? widened(bias) : Tensor()};
     return to(computed(pass, shape, wide), dtype);
   }
   convolve_by_products(pass, shape, dtype, buffers);
@@ -77,7 +78,8 @@ Tensor computed(ConvPass pass, const ConvShape& shape, const Operands& given) {
 
 // A pass as an operation. Each pass is linear in each of its operands, and its
 // derivatives are the other passes.
-Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given);
+Tensor convolve(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given);
 
 struct ConvNode : Node {
   const char* name() const override {
@@ -139,7 +141,8 @@ struct ConvNode : Node {
   SavedTensor second;
 };
 
-Tensor convolve(ConvPass pass, const ConvShape& shape, const Operands& given) {
+Tensor convolve(ConvPass pass, const ConvShape& shape,
+                const ConvOperands& given) {
   Tensor out;
   {
     NoGrad no_grad;
@@ -228,7 +231,7 @@ Tensor conv2d(const Tensor& input, const Tensor& kernels, const Tensor& offset,
     autograd::throw_bad_dtype(x.dtype(), "conv2d", "floating point");
   }
   if (x.dim() == 3) {
-    return squeeze(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
+    return autograd::without(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
   }
   const auto shape = autograd::checked_shape(x, weight, bias, options);
   return autograd::convolve(autograd::ConvPass::kForward, shape,

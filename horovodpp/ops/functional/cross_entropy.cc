@@ -177,17 +177,18 @@ struct CrossEntropyBackward : Node {
   CrossEntropyOptions options;
 };
 
-struct Forward {
+struct CrossEntropyForward {
   Tensor loss;
   Tensor sums;
 };
 
-Forward forward(const Tensor& x, const Rows& rows, Reduction reduction) {
+CrossEntropyForward forward(const Tensor& x, const Rows& rows,
+                            Reduction reduction) {
   NoGrad no_grad;
   const Tensor in = widened(x.detach()).contiguous();
   const bool each = reduction == Reduction::kNone;
   const auto classes = static_cast<std::size_t>(x.size(1));
-  Forward result{
+  CrossEntropyForward result{
       empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()}),
       empty({x.size(0), 2}, {.dtype = in.dtype()})};
   visit_floating(in.dtype(), "cross_entropy", [&]<typename T>(TypeTag<T>) {
@@ -214,7 +215,7 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& targets,
                           const CrossEntropyOptions& options) {
   const Rows rows(x, targets, options);
   check_classes(x, "cross_entropy");
-  Forward result = forward(x, rows, options.reduction);
+  CrossEntropyForward result = forward(x, rows, options.reduction);
   if (needs_grad(x)) {
     auto node = make_node<CrossEntropyBackward>(x);
     node->logits.save(x);

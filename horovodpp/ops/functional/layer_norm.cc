@@ -25,7 +25,7 @@ MatrixSize matrix_size(const Tensor& x, const Dims& shape) {
 }
 
 // `parameter` in this dtype; undefined if it is.
-Tensor parameter_in(DType dtype, const Tensor& parameter) {
+Tensor parameter_as(DType dtype, const Tensor& parameter) {
   return parameter.defined() ? to(parameter, dtype).contiguous() : Tensor();
 }
 template <typename T>
@@ -52,7 +52,7 @@ struct LayerNormBackward : NormNode {
   void apply_fused(const Tensor& grad, std::span<Tensor> results) {
     const Tensor x = widened(input.unpack(*this).detach()).contiguous();
     const Tensor g = widened(grad).contiguous();
-    const Tensor w = parameter_in(x.dtype(), weight.unpack(*this));
+    const Tensor w = parameter_as(x.dtype(), weight.unpack(*this));
     const MatrixSize size = matrix_size(x, shape);
     const auto columns = static_cast<std::size_t>(size.columns);
     std::vector<double> dw(wants(1) ? columns : 0);
@@ -142,8 +142,8 @@ Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
     NoGrad no_grad;
     const Tensor rows = autograd::widened(x.detach()).contiguous();
     const DType dtype = rows.dtype();
-    const Tensor w = autograd::parameter_in(dtype, weight);
-    const Tensor b = autograd::parameter_in(dtype, bias);
+    const Tensor w = autograd::parameter_as(dtype, weight);
+    const Tensor b = autograd::parameter_as(dtype, bias);
     const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
     mean = empty({size.rows}, {.dtype = dtype});
     rstd = empty({size.rows}, {.dtype = dtype});

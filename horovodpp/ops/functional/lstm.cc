@@ -28,7 +28,7 @@ namespace {
 using Values = LstmValues;
 
 // The same by simpler operations.
-Values composed(const Values& in) {
+Values composed_lstm(const Values& in) {
   const std::int64_t n = hidden_of(in);
   Tensor h = in[kH];
   Tensor c = in[kC];
@@ -64,7 +64,8 @@ struct LstmBackward : Node {
     if (is_grad_enabled()) {
       std::vector<bool> wanted;
       for (std::size_t i = 0; i < kInputs; ++i) wanted.push_back(wants(i));
-      const Values all = composed_backward(composed, in, wanted, gradients);
+      const Values all =
+          composed_backward(composed_lstm, in, wanted, gradients);
       std::copy(all.begin(), all.end(), results.begin());
       return;
     }

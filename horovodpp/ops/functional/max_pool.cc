@@ -21,13 +21,16 @@ namespace autograd {
 namespace {
 
 // Where the largest elements lie: for each pooled one the pixel of its channel,
-// int32, channels last.
-using Places = Tensor;
+// or kNowhere, int32, channels last.
+using MaxPlaces = Tensor;
 
-// The elements of x at `places`; and back: those of y put there, in images of
-// this size, and added up where places are one.
-Tensor taken(const Tensor& x, const Places& places);
-Tensor put(const Tensor& y, const Places& places, const Pair& image);
+// The place of what a window has that misses the image.
+constexpr std::int32_t kNowhere = -1;
+
+// The elements of x at `places`, 0 nowhere; and back: those of y put there, in
+// images of this size, and added up where places are one.
+Tensor taken(const Tensor& x, const MaxPlaces& places);
+Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
 // Each is linear, and the other's derivative.
 struct MaxPoolNode : Node {
@@ -44,7 +47,7 @@ struct MaxPoolNode : Node {
   bool takes = true;
 };
 
-void record(const Tensor& out, const Tensor& x, const Places& places,
+void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
             const Pair& image, bool takes) {
   if (!needs_grad(x)) return;
   auto node = make_node<MaxPoolNode>(x);
@@ -54,10 +57,10 @@ void record(const Tensor& out, const Tensor& x, const Places& places,
   set_history(out, std::move(node));
 }
 
-// Calls f(offset of the pooled element, offset of its place), with channels
-// last.
+// Calls f(offset of the pooled element, offset of its place) for those that have
+// one, with channels last.
 template <typename F>
-void for_each_place(const Places& places, const Pair& image, F f) {
+void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
   const Dims& sizes = places.sizes();
   const auto* place = places.data<std::int32_t>();
   const std::int64_t channels = sizes[1];
@@ -67,19 +70,20 @@ void for_each_place(const Places& places, const Pair& image, F f) {
     const std::int64_t first = n * pixels * channels;
     for (std::int64_t i = 0; i < sizes[2] * sizes[3]; ++i) {
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
-        f(at, first + place[at] * channels + c);
+        if (place[at] != kNowhere) f(at, first + place[at] * channels + c);
       }
     }
   }
 }
 
-Tensor taken(const Tensor& input, const Places& places) {
+Tensor taken(const Tensor& input, const MaxPlaces& places) {
   const Tensor x = channels_last(input.detach());
   const Pair image(x.size(2), x.size(3));
   const Tensor out = empty_channels_last(places.sizes(), x.dtype());
   visit_any_floating(x.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
     const T* from = x.data<T>();
     T* to = out.data<T>();
+    std::fill_n(to, out.num_elements(), T(0));
     for_each_place(places, image,
                    [&](auto at, auto place) { to[at] = from[place]; });
   });
@@ -87,7 +91,7 @@ Tensor taken(const Tensor& input, const Places& places) {
   return out;
 }
 
-Tensor put(const Tensor& input, const Places& places, const Pair& image) {
+Tensor put(const Tensor& input, const MaxPlaces& places, const Pair& image) {
   Tensor out;
   {
     NoGrad no_grad;
@@ -133,7 +137,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
   const std::int64_t left = window.width * p.stride.width - p.padding.width;
   // A dilated window may miss the image.
   std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));
-  std::fill_n(places, p.channels, 0);
+  std::fill_n(places, p.channels, kNowhere);
   bool first = true;
   const std::int64_t top_inside = first_inside(top, p.dilation.height);
   const std::int64_t left_inside = first_inside(left, p.dilation.width);
@@ -154,7 +158,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
       for (std::int64_t c = 0; c < p.channels; ++c) {
         const auto value = loaded(pixel[c]);
         const auto found = loaded(y[c]);
-        const bool larger = value > found || (value != value && found == found);
+        const bool larger = value > found || value != value;
         y[c] = larger ? pixel[c] : y[c];
         places[c] = larger ? place : places[c];
       }
@@ -164,7 +168,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
 
 template <typename T>
 void pool(const Tensor& x, const Pooling& p, const Tensor& y,
-          const Places& places) {
+          const MaxPlaces& places) {
   const T* image = x.data<T>();
   T* out = y.data<T>();
   auto* place = places.data<std::int32_t>();

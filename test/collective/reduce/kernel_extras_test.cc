@@ -12,9 +12,9 @@
 namespace hvd::collective {
 namespace {
 
-constexpr std::array kFloats = {DType::kF16, DType::kBF16, DType::kF32,
-                                DType::kF64};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::array kExtraFloats = {DType::kF16, DType::kBF16, DType::kF32,
+                                     DType::kF64};
+constexpr double kExtraInfinity = std::numeric_limits<double>::infinity();
 
 // What is found in the sum of `numbers` and zeros.
 Findings findings_of(DType dtype, const std::vector<double>& numbers,
@@ -35,7 +35,7 @@ Findings findings_of(DType dtype, const std::vector<double>& numbers,
 
 TEST(Findings, AreTheSquaredNormOfEveryLength) {
   for_each_target([] {
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kExtraFloats) {
       for (const std::size_t count : {0, 1, 31, 32, 33, 511, 1024, 5000}) {
         std::vector<double> numbers(count);
         double norm = 0;
@@ -56,7 +56,7 @@ TEST(Findings, HaveTheSameBitsOnEveryInstructionSet) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = std::sin(static_cast<double>(i));
   }
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : kExtraFloats) {
     const double norm = findings_of(dtype, numbers).squared_norm;
     EXPECT_NEAR(norm, 1500, 10);
     for_each_target(
@@ -66,8 +66,8 @@ TEST(Findings, HaveTheSameBitsOnEveryInstructionSet) {
 
 TEST(Findings, TellInfinityAndNaNWhereverTheyAre) {
   for_each_target([] {
-    for (const DType dtype : kFloats) {
-      for (const double bad : {kInfinity, -kInfinity, std::nan("")}) {
+    for (const DType dtype : kExtraFloats) {
+      for (const double bad : {kExtraInfinity, -kExtraInfinity, std::nan("")}) {
         for (const std::size_t place : {0, 1, 63, 128, 129}) {
           std::vector<double> numbers(130, 1.0);
           numbers[place] = bad;
@@ -84,8 +84,8 @@ TEST(Findings, OfNumbersWhoseSquaresOverflowAreFinite) {
     std::vector<double> numbers(5000, 1e200);
     const Findings findings = findings_of(DType::kF64, numbers);
     ASSERT_TRUE(findings.finite);
-    ASSERT_EQ(findings.squared_norm, kInfinity);
-    numbers[4999] = kInfinity;
+    ASSERT_EQ(findings.squared_norm, kExtraInfinity);
+    numbers[4999] = kExtraInfinity;
     ASSERT_FALSE(findings_of(DType::kF64, numbers).finite);
   });
 }
@@ -104,7 +104,7 @@ TEST(Findings, AreOfWhatIsStoredNotOfWhatWasAdded) {
 
 TEST(Findings, AddUpOverCalls) {
   Findings findings = findings_of(DType::kF32, {3, 4});
-  findings = findings_of(DType::kF32, {1, kInfinity}, findings);
+  findings = findings_of(DType::kF32, {1, kExtraInfinity}, findings);
   EXPECT_FALSE(findings.finite);
   findings =
       findings_of(DType::kF32, {3, 4}, {.finite = false, .squared_norm = 2});

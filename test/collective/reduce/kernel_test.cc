@@ -12,8 +12,8 @@
 namespace hvd::collective {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using RawBytes = std::vector<std::byte>;
+constexpr double kKernelInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Reduces one element, contributed by each rank as given.
@@ -58,7 +58,7 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
             const ReduceKernel kernel(reduction, ranks);
             const std::size_t bytes =
                 static_cast<std::size_t>(count) * size_of(dtype);
-            std::vector<Bytes> data;
+            std::vector<RawBytes> data;
             std::vector<const void*> inputs;
             for (int r = 0; r < ranks; ++r) {
               data.emplace_back(bytes);
@@ -66,13 +66,13 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
                 put(dtype, data.back().data(), i, small_value(dtype, op, r, i));
               }
             }
-            for (const Bytes& input : data) inputs.push_back(input.data());
+            for (const RawBytes& input : data) inputs.push_back(input.data());
 
-            Bytes result(bytes);
+            RawBytes result(bytes);
             kernel.reduce(inputs, result.data(), count);
             for (std::int64_t i = 0; i < count; ++i) {
               std::vector<double> values;
-              for (const Bytes& input : data) {
+              for (const RawBytes& input : data) {
                 values.push_back(get(dtype, input.data(), i));
               }
               ASSERT_EQ(get(dtype, result.data(), i),
@@ -83,7 +83,7 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
 
             std::vector<long double> accumulators(
                 static_cast<std::size_t>(count) + 1);
-            Bytes stepwise(bytes);
+            RawBytes stepwise(bytes);
             kernel.load(inputs[0], accumulators.data(), count);
             for (int r = 1; r < ranks; ++r) {
               kernel.combine(accumulators.data(),
@@ -155,21 +155,22 @@ TEST(ReduceKernel, HandsNaNOnWhereverItComesFrom) {
 
 TEST(ReduceKernel, TreatsInfinitiesAsNumbersDo) {
   for (const DType dtype : kFloats) {
-    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kSum, {1, kInfinity}), kInfinity);
-    EXPECT_TRUE(std::isnan(
-        reduce_floats(dtype, ReduceOp::kSum, {-kInfinity, kInfinity})));
-    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kMin, {1, -kInfinity}),
-              -kInfinity);
-    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kMax, {1, -kInfinity}), 1);
-    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kProduct, {-2, kInfinity}),
-              -kInfinity);
+    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kSum, {1, kKernelInfinity}),
+              kKernelInfinity);
+    EXPECT_TRUE(std::isnan(reduce_floats(dtype, ReduceOp::kSum,
+                                         {-kKernelInfinity, kKernelInfinity})));
+    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kMin, {1, -kKernelInfinity}),
+              -kKernelInfinity);
+    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kMax, {1, -kKernelInfinity}), 1);
+    EXPECT_EQ(reduce_floats(dtype, ReduceOp::kProduct, {-2, kKernelInfinity}),
+              -kKernelInfinity);
   }
 }
 
 TEST(ReduceKernel, OverflowsToInfinityOnlyInTheResult) {
   // 60000 + 60000 is beyond float16, but not beyond its accumulator.
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kSum, {60000, 60000}),
-            kInfinity);
+            kKernelInfinity);
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kSum, {60000, 60000, -60000}),
             60000);
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kAverage, {60000, 60000}),
@@ -291,8 +292,8 @@ TYPED_TEST(ReduceKernelOfIntegers, ScalesStayWithinTheType) {
   };
   EXPECT_EQ(scaled(most, 2, 1), most);
   EXPECT_EQ(scaled(most, -2, 1), least);
-  EXPECT_EQ(scaled(most, 1, kInfinity), most);
-  EXPECT_EQ(scaled(most, 1, -kInfinity), least);
+  EXPECT_EQ(scaled(most, 1, kKernelInfinity), most);
+  EXPECT_EQ(scaled(most, 1, -kKernelInfinity), least);
   EXPECT_EQ(scaled(most, kNaN, 1), 0);
   EXPECT_EQ(scaled(most, 1, kNaN), 0);
   EXPECT_EQ(scaled(7, 0.5, 1), 3);

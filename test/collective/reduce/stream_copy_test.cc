@@ -10,10 +10,10 @@
 namespace hvd::collective {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using RawBytes = std::vector<std::byte>;
 
-Bytes numbered(std::size_t size) {
-  Bytes bytes(size);
+RawBytes numbered(std::size_t size) {
+  RawBytes bytes(size);
   for (std::size_t i = 0; i < size; ++i) {
     bytes[i] = static_cast<std::byte>(i * 37 + 1);
   }
@@ -21,15 +21,15 @@ Bytes numbered(std::size_t size) {
 }
 
 TEST(StreamCopy, CopiesAnySizeBetweenAnyPlacesAndTouchesNothingElse) {
-  const Bytes from = numbered(5000);
+  const RawBytes from = numbered(5000);
   for (const std::size_t bytes :
        {0, 1, 63, 64, 511, 512, 513, 576, 640, 1000, 4096, 4801}) {
     for (const std::size_t out : {0, 1, 8, 31, 63}) {
       for (const std::size_t in : {0, 1, 4, 63}) {
-        Bytes to(5000, std::byte{0xee});
+        RawBytes to(5000, std::byte{0xee});
         stream_copy(to.data() + out, from.data() + in, bytes);
         finish_streams();
-        Bytes expected(5000, std::byte{0xee});
+        RawBytes expected(5000, std::byte{0xee});
         for (std::size_t i = 0; i < bytes; ++i)
           expected[out + i] = from[in + i];
         ASSERT_EQ(to, expected)
@@ -41,9 +41,9 @@ TEST(StreamCopy, CopiesAnySizeBetweenAnyPlacesAndTouchesNothingElse) {
 
 TEST(StreamCopy, IsSeenByWhoSeesTheFlagStoredAfterIt) {
   constexpr int kRounds = 200;
-  const Bytes odd = numbered(8192);
-  const Bytes even(8192, std::byte{7});
-  Bytes shared(8192);
+  const RawBytes odd = numbered(8192);
+  const RawBytes even(8192, std::byte{7});
+  RawBytes shared(8192);
   std::atomic<int> written{0};
   std::atomic<int> read{0};
   std::thread reader([&] {

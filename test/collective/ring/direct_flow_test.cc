@@ -10,11 +10,11 @@ namespace hvd::collective {
 namespace {
 
 // Numbers whose sums depend on their order.
-float fraction(std::size_t rank, std::size_t i) {
+float value_of(std::size_t rank, std::size_t i) {
   return 1.0f / static_cast<float>(3 + i + 7 * rank);
 }
 
-std::byte* bytes_of(std::vector<float>& values) {
+std::byte* raw(std::vector<float>& values) {
   return reinterpret_cast<std::byte*>(values.data());
 }
 
@@ -24,8 +24,8 @@ TEST(TensorFlow, AddsInTheOrderOfTheRanksWhosePartEverItIs) {
   const ReduceKernel kernel({.dtype = DType::kF32}, kRanks);
   std::vector<float> expected;
   for (std::size_t i = 0; i < kCount; ++i) {
-    float sum = fraction(0, i);
-    for (std::size_t r = 1; r < kRanks; ++r) sum += fraction(r, i);
+    float sum = value_of(0, i);
+    for (std::size_t r = 1; r < kRanks; ++r) sum += value_of(r, i);
     expected.push_back(sum);
   }
   const std::vector<Range> all(kRanks, {0, kCount});
@@ -34,9 +34,9 @@ TEST(TensorFlow, AddsInTheOrderOfTheRanksWhosePartEverItIs) {
     std::vector<std::byte*> theirs;
     for (std::size_t r = 0; r < kRanks; ++r) {
       for (std::size_t i = 0; i < kCount; ++i) {
-        inputs[r].push_back(fraction(r, i));
+        inputs[r].push_back(value_of(r, i));
       }
-      theirs.push_back(r == self ? nullptr : bytes_of(inputs[r]));
+      theirs.push_back(r == self ? nullptr : raw(inputs[r]));
     }
     // Two pieces, one of them in place.
     std::vector<float> output(kCount / 2);
@@ -46,7 +46,7 @@ TEST(TensorFlow, AddsInTheOrderOfTheRanksWhosePartEverItIs) {
     TensorFlow flow({.rank = static_cast<int>(self), .ranks = kRanks}, pieces,
                     all, kernel);
     std::vector<float> slot(kCount);
-    flow.reduce({0, kCount}, theirs, bytes_of(slot));
+    flow.reduce({0, kCount}, theirs, raw(slot));
     EXPECT_EQ(slot, expected);
     for (std::size_t i = 0; i < kCount / 2; ++i) {
       EXPECT_EQ(output[i], expected[i]);

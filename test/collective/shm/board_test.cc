@@ -21,13 +21,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr ShmOptions kOptions = {.chunk_bytes = 256, .small_bytes = 0};
-constexpr std::size_t kSlot = kOptions.chunk_bytes;
+constexpr std::size_t kBoardSlot = kOptions.chunk_bytes;
 const std::vector<int> kTwo = {0, 1};
 const std::vector<int> kThree = {0, 1, 2};
 
 // Calls body(board, segment) on each of `ranks` threads.
 template <typename Body>
-void on_boards(int ranks, Body body) {
+void on_boards_and_segments(int ranks, Body body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
     const auto topology =
         Topology::from_peers(communicator.rank(), communicator.peers());
@@ -58,34 +58,36 @@ std::uint64_t value_of(const ShmBoard& board, int peer, std::uint64_t step) {
 }
 
 TEST(ShmBoard, SlotsOfFourStepsLieApartWithinTheRegion) {
-  on_boards(2, [](ShmBoard& board, transport::NodeSegment& segment) {
-    PatientWatch watch;
-    ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
-    board.arrive();
-    ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
-    std::set<std::byte*> slots;
-    for (std::uint64_t step = 5; step < 9; ++step) {
-      for (int rank = 0; rank < 2; ++rank) slots.insert(board.slot(rank, step));
-    }
-    EXPECT_EQ(slots.size(), 8u);
-    std::byte* before = nullptr;
-    for (std::byte* slot : slots) {
-      if (before != nullptr) {
-        EXPECT_GE(slot - before, std::ptrdiff_t{kSlot});
-      }
-      before = slot;
-    }
-    const auto region = segment.payload();
-    EXPECT_GE(*slots.begin(), region.data());
-    EXPECT_LE(*slots.rbegin() + kSlot, region.data() + region.size());
-    EXPECT_EQ(board.slot(1, 5), board.slot(1, 9));
-    EXPECT_EQ(board.slot(board.rank(), board.steps()), board.mine());
-    board.end();
-  });
+  on_boards_and_segments(
+      2, [](ShmBoard& board, transport::NodeSegment& segment) {
+        PatientWatch watch;
+        ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
+        board.arrive();
+        ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+        std::set<std::byte*> slots;
+        for (std::uint64_t step = 5; step < 9; ++step) {
+          for (int rank = 0; rank < 2; ++rank)
+            slots.insert(board.slot(rank, step));
+        }
+        EXPECT_EQ(slots.size(), 8u);
+        std::byte* before = nullptr;
+        for (std::byte* slot : slots) {
+          if (before != nullptr) {
+            EXPECT_GE(slot - before, std::ptrdiff_t{kBoardSlot});
+          }
+          before = slot;
+        }
+        const auto region = segment.payload();
+        EXPECT_GE(*slots.begin(), region.data());
+        EXPECT_LE(*slots.rbegin() + kBoardSlot, region.data() + region.size());
+        EXPECT_EQ(board.slot(1, 5), board.slot(1, 9));
+        EXPECT_EQ(board.slot(board.rank(), board.steps()), board.mine());
+        board.end();
+      });
 }
 
 TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
-  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     for (std::uint32_t call = 0; call < 30; ++call) {
       ASSERT_TRUE(board.begin(kThree, label_of(call)).ok());
@@ -112,7 +114,7 @@ TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
 
 // Rank 1 is in two sets in turn; the others see it at step numbers of its own.
 TEST(ShmBoard, ServesSetsThatOverlap) {
-  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     for (std::uint32_t call = 0; call < 300; ++call) {
       const std::vector<int> members =
@@ -131,7 +133,7 @@ TEST(ShmBoard, ServesSetsThatOverlap) {
 }
 
 TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
-  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     const std::vector<int> first = {0, 1};
     const std::vector<int> second = {1, 2};
@@ -161,7 +163,7 @@ TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
 }
 
 TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
-  on_boards(2, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     const ShmBoard::Label reduce = {{4, 7}, 'r', 4096};
     const ShmBoard::Label gather = {{4, 8}, 'g', 16};
@@ -182,7 +184,7 @@ TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
 }
 
 TEST(ShmBoard, NamesBothCallsWhereLabelsDiffer) {
-  on_boards(2, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     const bool first = board.rank() == 0;
     ASSERT_TRUE(
@@ -198,7 +200,7 @@ TEST(ShmBoard, NamesBothCallsWhereLabelsDiffer) {
 TEST(ShmBoard, AcceptsEqualLabels) {
   for (const transport::DataTag tag :
        {transport::DataTag{0, 0}, transport::DataTag{0xffffffff, 0xffffffff}}) {
-    on_boards(2, [&](ShmBoard& board, transport::NodeSegment&) {
+    on_boards_and_segments(2, [&](ShmBoard& board, transport::NodeSegment&) {
       PatientWatch watch;
       ASSERT_TRUE(
           board.begin(kTwo, {tag, 'b', (std::uint64_t{1} << 56) - 1}).ok());
@@ -210,7 +212,7 @@ TEST(ShmBoard, AcceptsEqualLabels) {
 }
 
 TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
-  on_boards(3, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch patient;
     const absl::Status given_up = absl::CancelledError("rank 2 stays away");
     std::uint32_t epoch = 1;
@@ -237,7 +239,7 @@ TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
 }
 
 TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
-  on_boards(2, [](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch watch;
     ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
     board.arrive();
@@ -252,7 +254,7 @@ TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
 TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
-  on_boards(3, [&](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [&](ShmBoard& board, transport::NodeSegment&) {
     PatientWatch patient;
     std::mt19937 pace(static_cast<unsigned>(board.rank()));
     std::uint32_t epoch = 1;
@@ -298,7 +300,7 @@ TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
   const std::vector<std::vector<int>> pairs = {{0, 1}, {0, 2}, {1, 2}};
   std::vector<std::atomic<int>> all_gone_on(kRounds);
   std::vector<std::atomic<int>> pair_gone_on(kRounds);
-  on_boards(3, [&](ShmBoard& board, transport::NodeSegment&) {
+  on_boards_and_segments(3, [&](ShmBoard& board, transport::NodeSegment&) {
     std::mt19937 pace(static_cast<unsigned>(board.rank()) + 10);
     const auto vote_on = [&](const std::vector<int>& members,
                              ShmBoard::Label label, std::atomic<int>& gone_on) {

@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-constexpr std::size_t kSlot = std::size_t{256} << 10;
+constexpr std::size_t kCrossoverSlot = std::size_t{256} << 10;
 
 // Calls body(board) on each of `ranks` threads of a node.
 void on_boards(int ranks, const std::function<void(ShmBoard&)>& body,
@@ -43,9 +43,9 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
     });
     for (const ShmCrossovers& values : found) {
       EXPECT_EQ(values, found[0]);
-      EXPECT_LE(values.small_bytes, kSlot);
-      EXPECT_GE(values.step_bytes, kSlot / 4);
-      EXPECT_LE(values.step_bytes, kSlot);
+      EXPECT_LE(values.small_bytes, kCrossoverSlot);
+      EXPECT_GE(values.step_bytes, kCrossoverSlot / 4);
+      EXPECT_LE(values.step_bytes, kCrossoverSlot);
     }
   }
 }
@@ -83,8 +83,8 @@ TEST(ShareCrossovers, GivesAllWhatRankZeroKnows) {
 
 TEST(ShareCrossovers, DoesNotBelieveWhatDoesNotFit) {
   for (const ShmCrossovers& wrong :
-       {ShmCrossovers{}, ShmCrossovers{kSlot + 1, kSlot},
-        ShmCrossovers{0, kSlot + 128}, ShmCrossovers{0, 0},
+       {ShmCrossovers{}, ShmCrossovers{kCrossoverSlot + 1, kCrossoverSlot},
+        ShmCrossovers{0, kCrossoverSlot + 128}, ShmCrossovers{0, 0},
         ShmCrossovers{0, 65537}, ShmCrossovers{0, 128}}) {
     on_boards(2, [&](ShmBoard& board) {
       PatientWatch watch;
@@ -99,7 +99,7 @@ TEST(ShareCrossovers, DoesNotBelieveWhatDoesNotFit) {
 TEST(Crossovers, ChangeNoResult) {
   constexpr std::size_t kCount = 100'003;
   for (const ShmCrossovers& ways :
-       {ShmCrossovers{0, kSlot}, ShmCrossovers{0, 65536},
+       {ShmCrossovers{0, kCrossoverSlot}, ShmCrossovers{0, 65536},
         ShmCrossovers{8192, 131072}}) {
     on_boards(3, [&](ShmBoard& board) {
       board.set_crossovers(ways);

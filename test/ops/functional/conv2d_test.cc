@@ -19,16 +19,16 @@ using autograd::ConvPass;
 using autograd::ConvShape;
 using autograd::Dims;
 
-struct Case {
+struct ConvCase {
   const char* name;
   Dims x;
   Dims weight;
   Conv2dOptions options;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ConvCase& c, std::ostream* out) { *out << c.name; }
 
-const Case kCases[] = {
+const ConvCase kConvCases[] = {
     {"OnePixel", {1, 1, 1, 1}, {1, 1, 1, 1}, {}},
     {"OneByOne", {2, 3, 4, 5}, {4, 3, 1, 1}, {}},
     {"OneByOneStrided", {2, 3, 5, 4}, {2, 3, 1, 1}, {.stride = 2}},
@@ -83,7 +83,7 @@ std::vector<double> by_definition(const Tensor& x, const Tensor& w,
   return y;
 }
 
-class Conv2d : public testing::TestWithParam<Case> {
+class Conv2d : public testing::TestWithParam<ConvCase> {
  protected:
   Tensor x_ = randn64(GetParam().x);
   Tensor w_ = randn64(GetParam().weight);
@@ -136,7 +136,7 @@ void expect_same_in(DType dtype, const Dims& x_sizes, const Dims& w_sizes,
 }
 
 TEST_P(Conv2d, IsTheSameInTheNarrowerTypes) {
-  const Case& c = GetParam();
+  const ConvCase& c = GetParam();
   expect_same_in(DType::kF32, c.x, c.weight, c.options, 1e-6);
   expect_same_in(DType::kBF16, c.x, c.weight, c.options, 1e-2);
   expect_same_in(DType::kF16, c.x, c.weight, c.options, 2e-3);
@@ -189,7 +189,7 @@ TEST_P(Conv2d, ByProductsIsTheSameInFloat32) {
   expect_near(gw, w_.grad(), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, testing::ValuesIn(kConvCases),
                          [](const auto& shape) { return shape.param.name; });
 
 // Sizes at which other algorithms are taken.

@@ -12,22 +12,22 @@ namespace {
 
 using autograd::Dims;
 
-struct Case {
+struct LayerNormCase {
   const char* name;
   Dims x;
   Dims shape;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const LayerNormCase& c, std::ostream* out) { *out << c.name; }
 
-const Case kCases[] = {
+const LayerNormCase kLayerNormCases[] = {
     {"OneRow", {7}, {7}},           {"Rows", {3, 5}, {5}},
     {"OneColumn", {3, 1}, {1}},     {"Batches", {2, 3, 4}, {4}},
     {"TwoDims", {2, 3, 4}, {3, 4}}, {"LongRows", {2, 37}, {37}},
     {"ManyRows", {67, 3}, {3}},
 };
 
-class LayerNorm : public testing::TestWithParam<Case> {
+class LayerNorm : public testing::TestWithParam<LayerNormCase> {
  protected:
   Tensor x_ = randn64(GetParam().x);
   Tensor weight_ = randn64(GetParam().shape);
@@ -60,8 +60,8 @@ TEST_P(LayerNorm, HasItsFirstAndSecondDerivatives) {
   autograd::gradgradcheck(plain, {x_});
 }
 
-std::vector<Tensor> all_of(const Tensor& x, const Tensor& w, const Tensor& b,
-                           const Tensor& grad) {
+std::vector<Tensor> norm_and_gradients(const Tensor& x, const Tensor& w,
+                                       const Tensor& b, const Tensor& grad) {
   std::vector<Tensor> leaves;
   for (const Tensor& t : {x, w, b}) {
     leaves.push_back(t.clone().set_requires_grad(true));
@@ -84,9 +84,10 @@ TEST_P(LayerNorm, IsTheSameInTheNarrowerTypes) {
     const Tensor grad = to(randn(GetParam().x), t.x);
     const Tensor w = to(weight_.detach(), t.parameters);
     const Tensor b = to(bias_.detach(), t.parameters);
-    const auto found = all_of(x, w, b, grad);
+    const auto found = norm_and_gradients(x, w, b, grad);
     const auto wide = [](const Tensor& v) { return to(v, DType::kF64); };
-    const auto wanted = all_of(wide(x), wide(w), wide(b), wide(grad));
+    const auto wanted =
+        norm_and_gradients(wide(x), wide(w), wide(b), wide(grad));
     EXPECT_EQ(found[0].dtype(), t.x);
     EXPECT_EQ(found[2].dtype(), t.parameters);
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -104,7 +105,7 @@ TEST_P(LayerNorm, TakesWhatLiesAnyhow) {
             values(layer_norm(x_, shape_, weight_, bias_)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, LayerNorm, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Shapes, LayerNorm, testing::ValuesIn(kLayerNormCases),
                          [](const auto& shape) { return shape.param.name; });
 
 TEST(LayerNorm, IsExactFarFromZero) {

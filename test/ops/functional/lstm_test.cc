@@ -21,15 +21,15 @@ LstmResult run(const Inputs& x) {
 }
 
 // All results in one tensor.
-Tensor all_of(const Inputs& x) {
+Tensor everything_of(const Inputs& x) {
   const LstmResult y = run(x);
   return cat({y.output.reshape({-1}), y.h.reshape({-1}), y.c.reshape({-1})});
 }
 
 TEST(Lstm, HasItsDerivatives) {
-  check_grid(all_of, kShapes);
-  check_grid(all_of, {kShapes.begin(), kShapes.begin() + 5});
-  check_grid(all_of, {{1, 2, 4}, {2, 3}, {2, 3}, {12, 4}, {12, 3}});
+  check_grid(everything_of, kShapes);
+  check_grid(everything_of, {kShapes.begin(), kShapes.begin() + 5});
+  check_grid(everything_of, {{1, 2, 4}, {2, 3}, {2, 3}, {12, 4}, {12, 3}});
 }
 
 TEST(Lstm, HasTheDerivativesOfEachResultAlone) {

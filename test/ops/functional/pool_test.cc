@@ -14,26 +14,27 @@ namespace {
 using autograd::Dims;
 using testing::ElementsAre;
 
-struct Case {
+struct PoolCase {
   const char* name;
   std::function<Tensor(const Tensor&)> run;
   Dims x;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const PoolCase& c, std::ostream* out) { *out << c.name; }
 
-Case max_case(const char* name, const Dims& x, const MaxPool2dOptions& o) {
+PoolCase max_case(const char* name, const Dims& x, const MaxPool2dOptions& o) {
   return {name, [o](const Tensor& t) { return max_pool2d(t, o); }, x};
 }
-Case average_case(const char* name, const Dims& x, const AvgPool2dOptions& o) {
+PoolCase average_case(const char* name, const Dims& x,
+                      const AvgPool2dOptions& o) {
   return {name, [o](const Tensor& t) { return avg_pool2d(t, o); }, x};
 }
-Case adaptive_case(const char* name, const Dims& x, const Pair& size) {
+PoolCase adaptive_case(const char* name, const Dims& x, const Pair& size) {
   return {name,
           [size](const Tensor& t) { return adaptive_avg_pool2d(t, size); }, x};
 }
 
-const Case kCases[] = {
+const PoolCase kPoolCases[] = {
     max_case("Max", {2, 3, 4, 6}, {.kernel = 2}),
     max_case("MaxOverlapping", {1, 2, 5, 6},
              {.kernel = 3, .stride = 2, .padding = 1}),
@@ -55,7 +56,7 @@ const Case kCases[] = {
     adaptive_case("AdaptiveToMore", {1, 2, 2, 3}, {3, 5}),
 };
 
-class Pool2d : public testing::TestWithParam<Case> {};
+class Pool2d : public testing::TestWithParam<PoolCase> {};
 
 TEST_P(Pool2d, HasItsFirstAndSecondDerivatives) {
   // Squared, so that there is a second one.
@@ -100,7 +101,7 @@ TEST_P(Pool2d, TakesOneImageWithoutABatch) {
             values(GetParam().run(first.unsqueeze(0)).select(0, 0)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Pool2d, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Kinds, Pool2d, testing::ValuesIn(kPoolCases),
                          [](const auto& kind) { return kind.param.name; });
 
 Tensor image(const std::vector<double>& values) {
@@ -117,10 +118,30 @@ TEST(MaxPool2d, TakesTheFirstOfEqualsAndNanBeforeAll) {
   EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 1, 0, 0, 0, 0, 0));
 }
 
+TEST(MaxPool2d, TakesTheLastThatIsNotANumber) {
+  Tensor x = image({1, NAN, 1, 2, NAN, 1, 1, 1}).set_requires_grad(true);
+  max_pool2d(x, {.kernel = 2}).sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 0, 1, 1, 0, 0, 0));
+}
+
 TEST(MaxPool2d, PadsWithLessThanEverything) {
   const Tensor x = image({-1, -2, -3, -4, -5, -6, -7, -8});
   EXPECT_THAT(values(max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1})),
               ElementsAre(-1, -2));
+}
+
+TEST(MaxPool2d, HasNoGradientOfAWindowThatMissesTheImage) {
+  const MaxPool2dOptions missing{
+      .kernel = 2, .stride = 1, .padding = 1, .dilation = 2};
+  Tensor x = leaf({7}, {1, 1, 1, 1});
+  const Tensor y = max_pool2d(x, missing);
+  EXPECT_EQ(values(y), std::vector<double>{-INFINITY});
+  const Tensor factor = leaf({5}, {1, 1, 1, 1});
+  const Tensor slope =
+      autograd::grad({y}, {x}, {factor}, {.create_graph = true})[0];
+  EXPECT_THAT(values(slope), ElementsAre(0));
+  EXPECT_THAT(values(autograd::grad({slope.sum()}, {factor})[0]),
+              ElementsAre(0));
 }
 
 TEST(MaxPool2d, AddsUpTheGradientsOfOverlappingWindows) {
