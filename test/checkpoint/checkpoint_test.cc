@@ -808,8 +808,8 @@ TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
     EXPECT_TRUE(is_grad_enabled());
     EXPECT_FALSE(autograd::is_recomputing());
     EXPECT_FALSE(autograd::is_autocast_active());
-    EXPECT_EQ(autograd::thread_state.saved_tensor_keeper, nullptr);
-    EXPECT_EQ(autograd::thread_state.operation_observer, nullptr);
+    EXPECT_EQ(autograd::graph_state.saved_tensor_keeper, nullptr);
+    EXPECT_EQ(autograd::graph_state.operation_observer, nullptr);
   };
   EXPECT_ERROR(std::runtime_error, "oh", checkpoint(f(false), x));
   balanced();
