@@ -3,10 +3,12 @@
 #pragma once
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class OperationObserver {
  public:
@@ -35,4 +37,5 @@ class OperationObserver {
   ~OperationObserver() = default;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "horovodpp/checkpoint/budget_holder.h"
 #include "horovodpp/checkpoint/budget_stats.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/kernel/allocator.h"
@@ -15,20 +16,7 @@ namespace hvd::autograd {
 
 class BudgetLedger {
  public:
-  // A checkpointed region that keeps what it computed, and can let go of it.
-  class Holder {
-   public:
-    // What would be free then: memory that is nobody else's.
-    virtual std::int64_t held_bytes() const = 0;
-    // What it would cost: how long forward took. Not known while it runs.
-    virtual bool is_running() const = 0;
-    virtual double forward_seconds() const = 0;
-    // Lets go of it all.
-    virtual std::vector<Tensor> drop() = 0;
-
-   protected:
-    ~Holder() = default;
-  };
+  using Holder = BudgetHolder;
 
   BudgetLedger(std::int64_t bytes, Allocator& allocator);
 

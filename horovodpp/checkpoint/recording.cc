@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {

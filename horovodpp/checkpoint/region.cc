@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
 #include "horovodpp/tensor/thread_state.h"
