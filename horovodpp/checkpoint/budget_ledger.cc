@@ -7,7 +7,7 @@
 namespace hvd::autograd {
 namespace {
 
-thread_local std::shared_ptr<BudgetLedger> innermost;
+thread_local std::shared_ptr<BudgetLedger> ledger_in_force;
 
 // Costs within this factor count as equal: they are measured once.
 constexpr double kAboutTheSame = 1.25;
@@ -20,12 +20,12 @@ BudgetLedger::BudgetLedger(std::int64_t bytes, Allocator& allocator)
       before_(allocator.stats().current_bytes) {}
 
 const std::shared_ptr<BudgetLedger>& BudgetLedger::current() {
-  return innermost;
+  return ledger_in_force;
 }
 
 std::shared_ptr<BudgetLedger> BudgetLedger::exchange(
     std::shared_ptr<BudgetLedger> ledger) {
-  return std::exchange(innermost, std::move(ledger));
+  return std::exchange(ledger_in_force, std::move(ledger));
 }
 
 void BudgetLedger::add(Holder* holder) {

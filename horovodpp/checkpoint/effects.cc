@@ -5,22 +5,22 @@
 namespace hvd::autograd {
 namespace {
 
-thread_local EffectLog::Scope* innermost = nullptr;
+thread_local EffectLog::Scope* innermost_effects = nullptr;
 
 }  // namespace
 
 EffectLog::Scope::Scope(EffectLog* log, bool replay)
-    : log_(log), replay_(replay), outer_(innermost) {
-  innermost = this;
+    : log_(log), replay_(replay), outer_(innermost_effects) {
+  innermost_effects = this;
 }
 
-EffectLog::Scope::~Scope() { innermost = outer_; }
+EffectLog::Scope::~Scope() { innermost_effects = outer_; }
 
 const std::any* EffectLog::replayed() {
   const std::any* result = nullptr;
   // A region that is met in a replay of another records what that one replays;
   // and a replay in a replay knows as much as the one around it.
-  for (Scope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+  for (Scope* scope = innermost_effects; scope != nullptr; scope = scope->outer_) {
     if (!scope->replay_) continue;
     const auto& results = scope->log_->results_;
     if (scope->next_ == results.size()) {
@@ -34,7 +34,7 @@ const std::any* EffectLog::replayed() {
 }
 
 void EffectLog::record(const std::any& result) {
-  for (Scope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+  for (Scope* scope = innermost_effects; scope != nullptr; scope = scope->outer_) {
     if (!scope->replay_) scope->log_->results_.push_back(result);
   }
 }
