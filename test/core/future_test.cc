@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
+#include "horovodpp/core/status.h"
+
 namespace hvd {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "horovodpp/core/invalid_argument.h"
+
 namespace hvd {
 namespace {
 

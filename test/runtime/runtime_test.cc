@@ -431,7 +431,7 @@ TEST(Runtime, AGroupAfterTheShutdownIsRefused) {
     EXPECT_EQ(job.stop(), absl::OkStatus());
     float value = 1;
     const TensorView view = TensorView::of(&value, {1});
-    for (const absl::Status& status :
+    for (const Status& status :
          {job.grouped_allreduce_async_({view, view}).wait(),
           job.grouped_allgather_async({view}).wait().status(),
           job.join_async().wait().status(), job.barrier_async().wait(),
@@ -478,7 +478,7 @@ TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
         TensorView::of(&value, {std::int64_t{1} << 62, 0});
     std::vector<std::int64_t> splits = {0, 0};
     splits[0] = std::int64_t{1} << 62;
-    for (const absl::Status& status :
+    for (const Status& status :
          {job.allreduce_async_(deep, {.name = "deep"}).wait(),
           job.allgather_async(endless, {.name = "endless"}).wait().status(),
           job.alltoall_async(endless, {.name = "all to 0", .splits = splits})
