@@ -2,6 +2,7 @@
 // know what it reads from outside and, to explain itself, what it records.
 #pragma once
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
@@ -22,10 +23,10 @@ class OperationObserver {
   class Scope {
    public:
     explicit Scope(OperationObserver* observer)
-        : outer_(thread_state.operation_observer) {
-      thread_state.operation_observer = observer;
+        : outer_(graph_state.operation_observer) {
+      graph_state.operation_observer = observer;
     }
-    ~Scope() { thread_state.operation_observer = outer_; }
+    ~Scope() { graph_state.operation_observer = outer_; }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 

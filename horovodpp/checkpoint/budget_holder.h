@@ -1,4 +1,5 @@
-// What a BudgetLedger knows of a region that holds memory.
+// A checkpointed region under a memory budget, as the budget sees it: it keeps what
+// it computed, and can let go of it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// A checkpointed region that keeps what it computed, and can let go of it.
 class BudgetHolder {
  public:
   // What would be free then: memory that is nobody else's.

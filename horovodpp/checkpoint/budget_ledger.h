@@ -10,14 +10,11 @@
 #include "horovodpp/checkpoint/budget_stats.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/kernel/allocator.h"
-#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 
 class BudgetLedger {
  public:
-  using Holder = BudgetHolder;
-
   BudgetLedger(std::int64_t bytes, Allocator& allocator);
 
   // The one in force on this thread; null if there is none.
@@ -27,8 +24,8 @@ class BudgetLedger {
       std::shared_ptr<BudgetLedger> ledger);
 
   // Until it says that it is gone.
-  void add(Holder* holder);
-  void remove(Holder* holder);
+  void add(BudgetHolder* holder);
+  void remove(BudgetHolder* holder);
 
   // Lets holders let go of what they hold until the budget is kept to, or none holds
   // anything.
@@ -39,13 +36,13 @@ class BudgetLedger {
  private:
   bool is_exceeded() const;
   // The one that goes next; null if none holds anything.
-  Holder* next_to_drop() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  BudgetHolder* next_to_drop() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::int64_t bytes_;
   Allocator& allocator_;
   const std::int64_t before_;  // In use when the budget began.
   mutable Mutex mutex_;
-  std::vector<Holder*> holders_ ABSL_GUARDED_BY(mutex_);  // As they were made.
+  std::vector<BudgetHolder*> holders_ ABSL_GUARDED_BY(mutex_);  // As they were made.
   MemoryBudgetStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -27,6 +27,7 @@
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/lockable.h"
 #include "horovodpp/tensor/generator.h"
 
 namespace HVD_EXPORT hvd {
@@ -146,8 +147,8 @@ class Recording : public Node,
     bool wanted = true;
   };
   mutable SpinLock lock_;
-  std::vector<Content> contents_ ABSL_GUARDED_BY(lock_);
-  bool keeps_ ABSL_GUARDED_BY(lock_) = false;
+  std::vector<Content> contents_ HVD_GUARDED_BY(lock_);
+  bool keeps_ HVD_GUARDED_BY(lock_) = false;
 };
 
 // A hash of the elements of `tensor`, equal for equal bits.

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "horovodpp/core/promise.h"
-#include "horovodpp/core/status.h"
 
 namespace hvd {
 namespace {

@@ -1,3 +1,5 @@
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 #include <gtest/gtest.h>

@@ -18,7 +18,8 @@ import sys
 
 COMMENT = re.compile(r"//.*")
 THROW = re.compile(r"\bthrow(?:_with_nested\(|\s)\s*([^\s(;{]+)")
-OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error)")
+# ReplayIsComplete ends the second run of a checkpointed function, and is caught by who began it.
+OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error|ReplayIsComplete)")
 
 
 INCLUDE = re.compile(r'^#include "(horovodpp/[^"]+)"', re.MULTILINE)

@@ -8,8 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/core/status.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/transport/loopback.h"
