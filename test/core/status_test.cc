@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "horovodpp/core/invalid_argument.h"
+
 namespace hvd {
 namespace {
 
