@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The headers that users include. They are installed with what they include, and no
 # other; each of these opens its namespace with HVD_EXPORT (core/export.h).
 set(HVD_PUBLIC_HEADERS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DataPlane moves tensors between ranks by one mechanism. All planes keep one
 // contract, held to it by one conformance suite.
 //

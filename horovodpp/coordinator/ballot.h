@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Ballot is what one rank of a broken job tells the others: who, as far as it
 // knows, is lost, and how sure that is. What several ranks know adds up
 // (merge()), and nothing is ever taken back, so ballots that are exchanged for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Coordinator is one rank's part in the agreement of a job on what to execute
 // next, and in which order. It is a pure state machine: submissions, mail and
 // time go in; mail, batches and failures come out. It runs unchanged in the

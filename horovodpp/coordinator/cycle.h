@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Cycle is a fixed order of batches that repeats from step to step. While it
 // is in force a rank executes the next batch of it as soon as it has itself
 // submitted all of that batch, and asks nobody: that the others do the same is

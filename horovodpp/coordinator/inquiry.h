@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Inquiry finds out who keeps others waiting. The root asks all ranks about
 // a name, down the tree; each leader gathers the answers of its subtree, waits
 // for them only so long, and says which ranks did not answer. The root makes a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Negotiator is every rank's part of the protocol: it tells peers what this
 // rank has submitted (a mark on the node's board where the name has an id, else
 // a proposal), and reads the schedule: what to execute next.

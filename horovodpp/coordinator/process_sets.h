@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ProcessSets of a job, as one rank knows them: which ranks belong to which
 // set. Set 0 is the whole job and is always there. The root gives the numbers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Registrar is the root's part of the protocol: it hears what every rank
 // proposes, checks that all proposals for a name agree, gives names their ids,
 // and puts what is complete everywhere into the one order in which every rank

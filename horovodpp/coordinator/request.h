@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Request is what a rank tells its peers about something it has submitted:
 // all they need in order to agree on the operation, and nothing about where the
 // memory is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ScheduleQueue holds what the root has decided to schedule and has not yet
 // given out: operations to run, and other records between them. It cuts the
 // operations into batches as it gives them out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank makes of silence: it has said that something waits for too long, and
 // those above it in the tree, whose part it is to ask all ranks why, have asked
 // nothing. Whoever is next above is then itself what the job waits for.

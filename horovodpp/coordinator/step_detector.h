@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The StepDetector watches what is scheduled, operation by operation, and sees
 // when a program repeats itself: steps in which the same operations run, each
 // once, in any order. After enough of them the root fixes the order.

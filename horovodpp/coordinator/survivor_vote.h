@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SurvivorVote is how one rank agrees with the others on who is left after
 // some have died, and so on the members of the next epoch. A pure state
 // machine: losses and letters in, letters and a phase out; no thread, no clock.

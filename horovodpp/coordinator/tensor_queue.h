@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TensorQueue is the boundary between the threads that submit tensors and
 // the one that drives the runtime: submissions go in by key, requests come out
 // for the coordinator, and each submission comes out once, to be executed or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types of tensors, and the one place where a DType becomes a C++
 // type.
 //

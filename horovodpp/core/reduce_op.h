@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the contributions of the ranks become one value.
 #pragma once
 

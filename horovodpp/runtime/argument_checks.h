@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a caller may not ask for, found before anything leaves this rank: what
 // one rank cannot mean would reach its peers as mail that makes no sense, and
 // break the job for all.

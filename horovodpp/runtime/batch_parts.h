@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a batch is made of where it is executed: each entry with this rank's
 // submission for it, and with what becomes of it.
 #pragma once

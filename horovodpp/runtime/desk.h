@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Desk is where callers hand submissions in: it gives each its future, and
 // tells the job when somebody blocks on one.
 //

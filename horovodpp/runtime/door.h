@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Door is the Runtime's side of its memberships (membership.h): who holds one
 // comes in through it as long as it is open.
 //

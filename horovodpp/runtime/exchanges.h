@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How batches that move tensors without reducing them are carried out. Where
 // sizes differ from rank to rank, and from call to call, the ranks tell each
 // other first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Executor carries a batch out: a few calls of a plane, or a change of
 // process sets, then the outcome to whoever waits. Driven by one thread at a
 // time.

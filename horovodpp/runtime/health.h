@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Health of a job as one rank sees it: sound, or broken for a reason that
 // is the same on every rank. Whoever finds a fault first tells the others on
 // its node through the break word; between nodes the news travel as mail.

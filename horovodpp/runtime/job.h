@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Job is the parts of one Runtime put together: wires, shared memory,
 // coordinator, plane, and the thread that drives them.
 //

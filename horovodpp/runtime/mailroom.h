@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Mailroom sends and receives control mail. Between a node's leader and its
 // other ranks it goes through the memory of the node, which rings its reader.
 // The rest goes over the wires, where a message wakes nobody and may need its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PlaneCalls of one batch: picks the plane of each call and numbers it, the
 // same on all ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Planes of one rank: for each process set it is in, those that connect the
 // set's members.
 //

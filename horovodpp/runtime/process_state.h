@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be seen of another process of this machine from outside, and how this
 // one came about.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The progress loop of one rank: it takes in submissions, mail and the
 // schedule, has batches executed, and sleeps on the rank's doorbell when there
 // is nothing to do. A rank with nothing in flight uses no CPU: whoever has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a Progress comes to its end, or breaks down.
 #include <exception>
 #include <new>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a Progress may sleep, and for how long.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Progress does in a turn.
 #include <string>
 #include <utility>

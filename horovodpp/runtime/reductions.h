@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How batches that reduce are carried out: fused, one call of a plane for each
 // dtype, with the neutral value where this rank has joined.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Runtime is one rank's place in a job: its rank, its peers, and the
 // background thread that agrees with them on what to reduce next.
 //

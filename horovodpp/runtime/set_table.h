@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SetTable is what the callers of one rank know of the job's process sets:
 // which there are, where this rank stands in them, and how many calls without a
 // name it has made there.

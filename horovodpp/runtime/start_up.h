@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the ranks of a job find each other: they exchange who they are, agree on
 // their configuration and open the memory of their node.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes Submissions of what callers ask for, and refuses what cannot be, before
 // anything is queued: a group with one bad tensor is refused as a whole.
 //

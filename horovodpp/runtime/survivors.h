@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Survivors of a job carry on when its epoch is broken: they agree who of
 // them is left (coordinator/survivor_vote.h), over the wires of the first
 // epoch, and start a job of their own over a part of these.

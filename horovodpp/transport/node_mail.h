@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeMail carries messages between the leader of a node and its other ranks
 // through the memory they share. Unlike mail over a Communicator it needs
 // nobody's progress: what is written is there, and its reader is rung.

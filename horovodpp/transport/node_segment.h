@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NodeSegment is memory that the ranks of one node share, with a doorbell for
 // each of them and a break word for all. It is a memfd passed by file
 // descriptor: it has no name, so nothing is left behind however the ranks end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SharedMemory is a mapping of memory without a name (a memfd) that other
 // processes of this machine can map too, by a ticket that says where its
 // descriptor is. The kernel frees it with its last mapping, however the

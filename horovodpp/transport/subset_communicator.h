@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A communicator between some of the ranks of another one, for a job that goes
 // on without the rest: its members are numbered anew, from 0 and in the old
 // order. Mail and transfers pass through; what comes from elsewhere, or belongs

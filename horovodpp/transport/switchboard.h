@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Switchboard lets the epochs of a job that follow each other, and the
 // notices between them, share the wires of the first: each message says in a
 // trailer what it belongs to. What comes early waits here; what comes late, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a rank waits for another: it spins a little where a core is free for
 // that, yields where ranks outnumber cores, then sleeps on its doorbell. While
 // it waits it keeps asking its Watch whether waiting still makes sense.

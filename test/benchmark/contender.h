@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Contenders of a workload carry it out in different ways, so that they can
 // be measured side by side:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every plane promises, as tests over a Fleet (see fleets.h):
 //
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, PlaneConformance, RingOfThreads);

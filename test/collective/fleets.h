@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleets: ways to have a plane on each of several ranks and to run a test's
 // body there. For tests.
 //

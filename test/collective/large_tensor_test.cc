@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of more than 2^31 elements. They are one 16 MiB block that is mapped
 // again and again, with pages of their own behind it, which only arithmetic in
 // 64 bits ever gets to.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planes promise that share their medium, and of calls that are given up,
 // as tests over a Fleet (see fleets.h):
 //

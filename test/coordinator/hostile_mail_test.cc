@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mail that makes no sense: an error that names its sender, or ignored; never a
 // crash. test/fuzz looks for more of it.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While a cycle is in force: what this rank executes by itself, and how it
 // leaves.
 #include "test/coordinator/negotiator_fixture.h"

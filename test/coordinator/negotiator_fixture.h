@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Negotiator of rank 1 of two ranks on one node. The test is everybody else:
 // the root that defines and schedules, the leader that reads the board, rank 0
 // that marks it.

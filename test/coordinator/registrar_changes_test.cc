@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What changes who takes part, and how things are agreed on: process sets,
 // joins, cycles, the end.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Registrar, told what all ranks have said, and asked what it makes of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A VoteWorld is the votes of all ranks of a job and what is under way between
 // them, with nothing else: tests decide who moves, who dies and who notices
 // when. A value, so that every future of a state can be tried.

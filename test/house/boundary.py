@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds horovodpp/ to what it promises to those outside.
 
     boundary.py <root> [--mend]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the shared library in PREFIX shows to whoever links it: names of hvd's, and not those
 # of what it is made of.
 file(GLOB library ${PREFIX}/${LIBDIR}/libhorovodpp.so)

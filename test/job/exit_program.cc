@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of a job that fails, which come to the end of their programs all the
 // same. The first argument says how it fails:
 //   stall    the last rank submits nothing, until the job is given up

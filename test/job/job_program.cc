@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ranks of a test job do, chosen by the first argument:
 //   idle SECONDS    enter the job and sleep; print the CPU seconds used
 //   meanwhile victim RANK     all ranks reduce in a loop, RANK kills itself in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of a LoopbackWorld, each with a switchboard.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The LaneTraffic of a rank carries the accumulators of a block between the nodes,
 // along the lanes that the rank drives, one after the other, and brings back
 // results. It moves on whenever it is asked to, so that it may be under way while

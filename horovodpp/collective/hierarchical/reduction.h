@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HierarchicalReduction is one reduction between several nodes. It goes block by
 // block:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Piece is one tensor's part in a fused call: where its elements come from, and
 // where results go.
 #pragma once

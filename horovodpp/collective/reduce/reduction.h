@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Reduction is the arithmetic of a call, as its caller asks for it.
 //
 //   HVD_RETURN_IF_ERROR(check({.dtype = DType::kF16, .op = ReduceOp::kAverage}));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16 and bf16 for vector_loops.h: 16 bits in memory, float in registers, with
 // the conversions of core/half.h, bit for bit once they are stored.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ChunkLink carries the chunks of one collective call between this rank and
 // its peers: it posts receives into slots of a Staging and sends from them, a
 // bounded number at a time, and waits for what is posted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The RingPlane moves tensors over nothing but a Communicator: the plain plane
 // that works between any ranks, and the reference for all others.
 //

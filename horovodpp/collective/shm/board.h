@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ShmBoard is one rank's view of the memory through which the ranks of a node
 // show each other data: slots, and the counters that say what may be read. It
 // serves calls between any of them, one after the other: the ShmPlanes of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From which size on one algorithm is faster than another depends on the processors
 // of a node, and on how many ranks share them. Measuring it takes some
 // milliseconds, so the result is worth remembering.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ShmPlane moves tensors between ranks of one node through memory they
 // share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A BoardSeat is one rank's seat in a call between ranks of a node: the board, who
 // sits there, and which of them this rank is.
 //

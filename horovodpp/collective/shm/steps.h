@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls on the board of a node, and their steps.
 #pragma once
 

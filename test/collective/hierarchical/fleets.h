@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleets of HierarchicalPlanes: ranks on pseudo-nodes of any sizes. For tests.
 #pragma once
 

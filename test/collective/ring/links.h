@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are threads, each with a ChunkLink to the others. For tests.
 #pragma once
 

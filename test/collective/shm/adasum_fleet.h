@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a test's body with a ShmAdasumPlane. For tests.
 #pragma once
 
