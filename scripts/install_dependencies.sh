@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs, with apt, what building horovodpp needs and this machine lacks.
 #
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
