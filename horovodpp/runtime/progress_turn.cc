@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/ballot.h"
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"

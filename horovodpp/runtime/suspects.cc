@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {

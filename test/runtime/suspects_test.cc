@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/inquiry.h"
 #include "horovodpp/coordinator/silence.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/rank_news.h"
 
 namespace hvd::runtime {

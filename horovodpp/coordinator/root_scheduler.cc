@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/root_scheduler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace hvd::coordinator {
 
-Registrar::Registrar(const Options& options, ProcessSets sets)
+RootScheduler::RootScheduler(const Options& options, ProcessSets sets)
     : options_(options),
       sets_(std::move(sets)),
       queue_(options.fusion, options.hold_back),
@@ -19,12 +19,12 @@ Registrar::Registrar(const Options& options, ProcessSets sets)
   next_set_id_ = sets_.ids().back() + 1;
 }
 
-absl::Status Registrar::receive(Message message) {
+absl::Status RootScheduler::receive(Message message) {
   std::visit([this](const auto& body) { take(body); }, message);
   return protocol_error_;
 }
 
-void Registrar::take(const Propose& message) {
+void RootScheduler::take(const Propose& message) {
   halt_cycle();
   if (is_leaving_) return;  // The schedule tells the proposers.
   const Key& key = message.request.key;
@@ -42,7 +42,7 @@ void Registrar::take(const Propose& message) {
   reject(key, verdict.status);
 }
 
-Registrar::Verdict Registrar::judge(const Propose& message) {
+RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
   const Request& request = message.request;
   if (message.other) {
     const auto why = find_mismatch(message.rank, request, message.other_rank,
@@ -81,7 +81,7 @@ Registrar::Verdict Registrar::judge(const Propose& message) {
   return {};
 }
 
-absl::Status Registrar::judge_with_joined(const Propose& message) const {
+absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
   const Request& request = message.request;
   const auto size =
       static_cast<std::uint32_t>(sets_.size(request.key.process_set));
@@ -120,7 +120,7 @@ absl::Status Registrar::judge_with_joined(const Propose& message) const {
   }
 }
 
-void Registrar::reject(const Key& key, const absl::Status& why) {
+void RootScheduler::reject(const Key& key, const absl::Status& why) {
   const std::uint32_t number = next_reject_++;
   announcements_.emplace_back(
       Reject{.number = number,
@@ -130,7 +130,7 @@ void Registrar::reject(const Key& key, const absl::Status& why) {
   queue_.push({.kind = RecordKind::kReject, .id = number});
 }
 
-void Registrar::define(const Propose& message, std::uint32_t result) {
+void RootScheduler::define(const Propose& message, std::uint32_t result) {
   const std::uint32_t id = next_id_++;
   const auto request = std::make_shared<const Request>(message.request);
   const ProcessSetId set = request->key.process_set;
@@ -159,7 +159,7 @@ void Registrar::define(const Propose& message, std::uint32_t result) {
 // A free place on the board. Where there is none the id serves once, and the
 // least recently executed one starts to give way: it takes until all ranks have
 // passed its retirement, and nobody waits for that.
-std::uint32_t Registrar::take_slot() {
+std::uint32_t RootScheduler::take_slot() {
   if (!free_slots_.empty()) {
     const std::uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
@@ -173,7 +173,7 @@ std::uint32_t Registrar::take_slot() {
   return kNoSlot;
 }
 
-void Registrar::retire(std::uint32_t id) {
+void RootScheduler::retire(std::uint32_t id) {
   const auto found = live_.find(id);
   retired_[id] = found->second.slot;
   id_of_.erase(found->second.request->key);
@@ -182,7 +182,7 @@ void Registrar::retire(std::uint32_t id) {
   steps_.disturb();
 }
 
-void Registrar::retire_all_of(ProcessSetId set) {
+void RootScheduler::retire_all_of(ProcessSetId set) {
   std::vector<std::uint32_t> ids;
   for (const auto& [id, live] : live_) {
     if (live.request->key.process_set == set) ids.push_back(id);
@@ -193,19 +193,19 @@ void Registrar::retire_all_of(ProcessSetId set) {
 
 // Its ids are retired behind the removal: by then nobody has anything in flight
 // under them that would have to be proposed anew.
-void Registrar::remove_set(std::uint32_t id, ProcessSetId set) {
+void RootScheduler::remove_set(std::uint32_t id, ProcessSetId set) {
   retire_all_of(set);
   join_phases_.erase(set);
   sets_.remove(set);
   removed_sets_[id] = set;
 }
 
-void Registrar::take(const Outdated& message) {
+void RootScheduler::take(const Outdated& message) {
   halt_cycle();
   if (live_.contains(message.id)) retire(message.id);
 }
 
-void Registrar::take(const Ready& message) {
+void RootScheduler::take(const Ready& message) {
   // While a cycle is in force ranks remember themselves what they submitted.
   if (cycle_run_) return;
   for (const std::uint32_t id : message.ids) {
@@ -217,7 +217,7 @@ void Registrar::take(const Ready& message) {
   }
 }
 
-void Registrar::take(const Passed& message) {
+void RootScheduler::take(const Passed& message) {
   for (const std::uint32_t id : message.ids) {
     if (const auto slot = retired_.extract(id)) {
       free_slots_.push_back(slot.mapped());
@@ -232,7 +232,7 @@ void Registrar::take(const Passed& message) {
 
 // While somebody has joined, names of the set are agreed on each time: who
 // contributes changes from call to call.
-void Registrar::take(const Join& message) {
+void RootScheduler::take(const Join& message) {
   halt_cycle();
   const ProcessSetId set = message.process_set;
   if (is_leaving_ || sets_.ranks(set) == nullptr) return;
@@ -242,7 +242,7 @@ void Registrar::take(const Join& message) {
   steps_.disturb();
 }
 
-void Registrar::take(const Joined& message) {
+void RootScheduler::take(const Joined& message) {
   if (is_leaving_ || !join_phases_.contains(message.process_set)) return;
   join_phases_.erase(message.process_set);
   queue_.push({.kind = RecordKind::kJoined,
@@ -250,27 +250,27 @@ void Registrar::take(const Joined& message) {
                .value = static_cast<std::uint64_t>(message.last_rank)});
 }
 
-void Registrar::take(const Leave& message) {
+void RootScheduler::take(const Leave& message) {
   halt_cycle();
   if (std::exchange(is_leaving_, true)) return;
   queue_.push({.kind = RecordKind::kLeave,
                .id = static_cast<std::uint32_t>(message.rank)});
 }
 
-void Registrar::take(const AllLeft&) { all_left_ = true; }
+void RootScheduler::take(const AllLeft&) { all_left_ = true; }
 
-void Registrar::enqueue_run(std::uint32_t id,
-                            std::shared_ptr<const Request> request,
-                            int participants) {
+void RootScheduler::enqueue_run(std::uint32_t id,
+                                std::shared_ptr<const Request> request,
+                                int participants) {
   if (is_leaving_) return;  // Behind a kLeave nothing runs.
   queue_.push_run(id, std::move(request), participants);
 }
 
-std::vector<Message> Registrar::take_announcements() {
+std::vector<Message> RootScheduler::take_announcements() {
   return std::exchange(announcements_, {});
 }
 
-std::vector<Record> Registrar::cut(Clock::TimePoint now, bool is_idle) {
+std::vector<Record> RootScheduler::cut(Clock::TimePoint now, bool is_idle) {
   if (cycle_run_) return {};
   if (is_idle) {
     std::vector<Record> cycle = start_cycle();

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/negotiator.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace hvd::coordinator {
 
-absl::Status Negotiator::start_cycle(const std::vector<Record>& records) {
+absl::Status RankProtocol::start_cycle(const std::vector<Record>& records) {
   cycle_.emplace();
   bool lasts = true;  // No id of it is forgotten after its first run.
   for (const Record& record : records) {
@@ -42,7 +42,7 @@ absl::Status Negotiator::start_cycle(const std::vector<Record>& records) {
   return absl::OkStatus();
 }
 
-absl::Status Negotiator::end_cycle(std::uint64_t executed) {
+absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
   // One more, which was abandoned.
   if (!cycle_ || cycle_->entered() < executed ||
       cycle_->entered() > executed + 1) {
@@ -65,7 +65,7 @@ absl::Status Negotiator::end_cycle(std::uint64_t executed) {
   return absl::OkStatus();
 }
 
-void Negotiator::enter_cycle_head() {
+void RankProtocol::enter_cycle_head() {
   if (halted_ == run_) return;
   if (!cycle_->head_is_ready()) return stop_cycle_if_waited_for();
   Batch batch = new_batch();
@@ -81,29 +81,29 @@ void Negotiator::enter_cycle_head() {
 }
 
 // Somebody may submit what the head still lacks only after the wait.
-void Negotiator::stop_cycle_if_waited_for() {
+void RankProtocol::stop_cycle_if_waited_for() {
   drop_old_waits();
   if (!waited_for_.empty()) stop_cycle();
 }
 
-void Negotiator::stop_cycle() {
+void RankProtocol::stop_cycle() {
   if (std::exchange(has_said_stop_, true)) return;
   messages_.emplace_back(Stop{run_});
 }
 
-bool Negotiator::should_abandon() const {
+bool RankProtocol::should_abandon() const {
   if (!executing_ || !cycle_ || halted_ != run_) return false;
   const std::vector<Record> records = board_.next_batch();
   return !records.empty() && records.front().kind == RecordKind::kEndCycle &&
          records.front().value < cycle_->entered();
 }
 
-std::size_t Negotiator::submissions_to_next() const {
+std::size_t RankProtocol::submissions_to_next() const {
   const bool in_step = cycle_ && halted_ != run_ && !has_said_stop_;
   return in_step ? std::max<std::size_t>(cycle_->missing(), 1) : 1;
 }
 
-void Negotiator::abandoned() {
+void RankProtocol::abandoned() {
   executing_ = false;
   for (const std::uint32_t id : executing_ids_) {
     known_[id].state = State::kDeferred;

@@ -1,10 +1,10 @@
-// The Registrar is the root's part of the protocol: it hears what every rank
+// The RootScheduler is the root's part of the agreement: it hears what every rank
 // proposes, checks that all proposals for a name agree, gives names their ids,
 // and puts what is complete everywhere into the one order in which every rank
 // executes it. It also makes and ends cycles, and numbers process sets.
 //
 // A pure state machine: no thread, no clock of its own, no I/O. How it makes and
-// ends cycles is in registrar_cycle.cc.
+// ends cycles is in root_scheduler_cycle.cc.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace hvd::coordinator {
 
-class Registrar {
+class RootScheduler {
  public:
   struct Options {
     // Ids kept at a time, the least recently executed gives way; 0: none is
@@ -39,7 +39,7 @@ class Registrar {
   };
 
   // `sets`: those that exist from the start.
-  Registrar(const Options& options, ProcessSets sets);
+  RootScheduler(const Options& options, ProcessSets sets);
 
   // What all whom it concerns have said.
   //   InvalidArgument  they break the protocol

@@ -1,7 +1,7 @@
-// An Inquiry finds out who keeps others waiting. The root asks all ranks about
-// a name, down the tree; each leader gathers the answers of its subtree, waits
-// for them only so long, and says which ranks did not answer. The root makes a
-// text of it.
+// A StallInspector finds out, at the root, who keeps others waiting: it has all
+// ranks asked about a name, down the tree. At each leader a StallGatherer
+// collects the answers of its subtree, waits for them only so long, and says
+// which ranks did not answer. The root makes a text of it.
 //
 // A pure state machine: no thread, no clock of its own, no I/O.
 #pragma once
@@ -44,12 +44,12 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
                        const std::function<std::string(int)>& describe);
 
 // One leader's part.
-class Inquiry {
+class StallGatherer {
  public:
   // `remark`: what this leader can see of a rank of its node that does not
   // answer.
-  Inquiry(std::shared_ptr<const Tree> tree, int node,
-          std::function<std::string(int rank)> remark);
+  StallGatherer(std::shared_ptr<const Tree> tree, int node,
+                std::function<std::string(int rank)> remark);
 
   // The leader has been asked; it has its ranks and children asked, too.
   void begin(std::uint32_t query, Clock::TimePoint now);
@@ -75,9 +75,9 @@ class Inquiry {
 };
 
 // The root's part: what is asked, and what came of it.
-class Inquirer {
+class StallInspector {
  public:
-  Inquirer(Clock::Duration interval, Clock::Duration shutdown)
+  StallInspector(Clock::Duration interval, Clock::Duration shutdown)
       : interval_(interval), shutdown_(shutdown) {}
 
   // Somebody has waited. The question to ask, unless it is asked already.

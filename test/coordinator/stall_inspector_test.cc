@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,26 +42,27 @@ std::shared_ptr<const Tree> small_tree() {
       std::vector<std::vector<int>>{{0, 1}, {2}, {3, 4}});
 }
 
-class InquiryTest : public ::testing::Test {
+class StallGathererTest : public ::testing::Test {
  protected:
   void answer(int from, const Inspected& answer) {
-    EXPECT_EQ(inquiry_.receive(from, answer), absl::OkStatus());
+    EXPECT_EQ(gatherer_.receive(from, answer), absl::OkStatus());
   }
-  Inquiry inquiry_{small_tree(), 0,
-                   [](int rank) { return absl::StrCat("remark on ", rank); }};
+  StallGatherer gatherer_{small_tree(), 0, [](int rank) {
+                            return absl::StrCat("remark on ", rank);
+                          }};
 };
 
-TEST_F(InquiryTest, IsCompleteWhenAllHaveAnswered) {
-  inquiry_.begin(kQuery, kStart);
+TEST_F(StallGathererTest, IsCompleteWhenAllHaveAnswered) {
+  gatherer_.begin(kQuery, kStart);
   answer(0, ready(0, 5));
   answer(2, ready(2, 9));
   answer(1, missing({.rank = 1, .last_name = "loss"}));
-  EXPECT_THAT(inquiry_.take(kStart), IsEmpty());
+  EXPECT_THAT(gatherer_.take(kStart), IsEmpty());
   Inspected below = ready(4);
   below.missing_count = 1;
   below.missing = {{.rank = 3}};
   answer(3, below);
-  const auto done = inquiry_.take(kStart);
+  const auto done = gatherer_.take(kStart);
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].query, kQuery);
   EXPECT_EQ(done[0].ready_count, 3u);
@@ -69,29 +70,29 @@ TEST_F(InquiryTest, IsCompleteWhenAllHaveAnswered) {
   EXPECT_EQ(done[0].most_submissions, 9u);
   EXPECT_EQ(done[0].missing_count, 2u);
   EXPECT_THAT(ranks_of(done[0].missing), UnorderedElementsAre(1, 3));
-  EXPECT_THAT(inquiry_.take(kStart), IsEmpty());
-  EXPECT_EQ(inquiry_.due(), std::nullopt);
+  EXPECT_THAT(gatherer_.take(kStart), IsEmpty());
+  EXPECT_EQ(gatherer_.due(), std::nullopt);
 }
 
-TEST_F(InquiryTest, WhoIsNotConcernedIsNeitherReadyNorMissing) {
-  inquiry_.begin(kQuery, kStart);
+TEST_F(StallGathererTest, WhoIsNotConcernedIsNeitherReadyNorMissing) {
+  gatherer_.begin(kQuery, kStart);
   for (const int rank : {0, 1, 2, 3}) {
     answer(rank, answer_of(kQuery, {.rank = rank}, false));
   }
-  const auto done = inquiry_.take(kStart);
+  const auto done = gatherer_.take(kStart);
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].ready_count + done[0].missing_count, 0u);
 }
 
-TEST_F(InquiryTest, WhoDoesNotAnswerIsMissingAndSaidToBeSilent) {
-  inquiry_.begin(kQuery, kStart);
+TEST_F(StallGathererTest, WhoDoesNotAnswerIsMissingAndSaidToBeSilent) {
+  gatherer_.begin(kQuery, kStart);
   answer(0, ready(0));
   answer(3, ready(3));
-  ASSERT_TRUE(inquiry_.due().has_value());
-  const Clock::TimePoint due = *inquiry_.due();
+  ASSERT_TRUE(gatherer_.due().has_value());
+  const Clock::TimePoint due = *gatherer_.due();
   EXPECT_GT(due, kStart);
-  EXPECT_THAT(inquiry_.take(due - std::chrono::nanoseconds(1)), IsEmpty());
-  const auto done = inquiry_.take(due);
+  EXPECT_THAT(gatherer_.take(due - std::chrono::nanoseconds(1)), IsEmpty());
+  const auto done = gatherer_.take(due);
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].missing_count, 2u);
   ASSERT_THAT(ranks_of(done[0].missing), ElementsAre(1, 2));
@@ -100,65 +101,65 @@ TEST_F(InquiryTest, WhoDoesNotAnswerIsMissingAndSaidToBeSilent) {
   EXPECT_EQ(done[0].missing[1].remark, "");  // On another node.
 }
 
-TEST_F(InquiryTest, ALateAnswerIsDropped) {
-  inquiry_.begin(kQuery, kStart);
-  ASSERT_THAT(inquiry_.take(*inquiry_.due()), SizeIs(1));
+TEST_F(StallGathererTest, ALateAnswerIsDropped) {
+  gatherer_.begin(kQuery, kStart);
+  ASSERT_THAT(gatherer_.take(*gatherer_.due()), SizeIs(1));
   answer(1, ready(1));
-  EXPECT_THAT(inquiry_.take(kStart + std::chrono::hours(1)), IsEmpty());
+  EXPECT_THAT(gatherer_.take(kStart + std::chrono::hours(1)), IsEmpty());
 }
 
-TEST_F(InquiryTest, ALateAnswerIsNotTakenForOneToTheNextQuestion) {
-  inquiry_.begin(kQuery, kStart);
-  ASSERT_THAT(inquiry_.take(*inquiry_.due()), SizeIs(1));
-  inquiry_.begin(kQuery + 1, kStart);
+TEST_F(StallGathererTest, ALateAnswerIsNotTakenForOneToTheNextQuestion) {
+  gatherer_.begin(kQuery, kStart);
+  ASSERT_THAT(gatherer_.take(*gatherer_.due()), SizeIs(1));
+  gatherer_.begin(kQuery + 1, kStart);
   answer(1, ready(1));
   Inspected next = ready(1);
   next.query = kQuery + 1;
   answer(1, next);
 }
 
-TEST_F(InquiryTest, QuestionsAreAnsweredApart) {
-  inquiry_.begin(kQuery, kStart);
-  inquiry_.begin(kQuery + 1, kStart);
+TEST_F(StallGathererTest, QuestionsAreAnsweredApart) {
+  gatherer_.begin(kQuery, kStart);
+  gatherer_.begin(kQuery + 1, kStart);
   for (const int rank : {0, 1, 2, 3}) {
     Inspected next = ready(rank);
     next.query = kQuery + 1;
     answer(rank, next);
   }
-  const auto done = inquiry_.take(kStart);
+  const auto done = gatherer_.take(kStart);
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].query, kQuery + 1);
-  EXPECT_EQ(inquiry_.take(*inquiry_.due()).size(), 1u);
+  EXPECT_EQ(gatherer_.take(*gatherer_.due()).size(), 1u);
 }
 
-TEST_F(InquiryTest, AnsweringUnaskedOrTwiceIsAnError) {
-  inquiry_.begin(kQuery, kStart);
+TEST_F(StallGathererTest, AnsweringUnaskedOrTwiceIsAnError) {
+  gatherer_.begin(kQuery, kStart);
   for (const int stranger : {4, 5, -1}) {
     EXPECT_TRUE(
-        absl::IsInvalidArgument(inquiry_.receive(stranger, ready(stranger))));
+        absl::IsInvalidArgument(gatherer_.receive(stranger, ready(stranger))));
   }
   answer(1, ready(1));
-  EXPECT_TRUE(absl::IsInvalidArgument(inquiry_.receive(1, ready(1))));
+  EXPECT_TRUE(absl::IsInvalidArgument(gatherer_.receive(1, ready(1))));
 }
 
-TEST_F(InquiryTest, LeadersFurtherUpWaitLonger) {
-  Inquiry leaf(small_tree(), 2, nullptr);
+TEST_F(StallGathererTest, LeadersFurtherUpWaitLonger) {
+  StallGatherer leaf(small_tree(), 2, nullptr);
   leaf.begin(kQuery, kStart);
-  inquiry_.begin(kQuery, kStart);
-  EXPECT_LT(*leaf.due(), *inquiry_.due());
+  gatherer_.begin(kQuery, kStart);
+  EXPECT_LT(*leaf.due(), *gatherer_.due());
 }
 
-TEST_F(InquiryTest, OfManyRanksOnlySomeAreNamedButAllAreCounted) {
+TEST_F(StallGathererTest, OfManyRanksOnlySomeAreNamedButAllAreCounted) {
   std::vector<int> ranks;
   for (int rank = 0; rank < 50; ++rank) ranks.push_back(rank);
-  Inquiry inquiry(
+  StallGatherer stall_gatherer(
       std::make_shared<const Tree>(std::vector<std::vector<int>>{ranks}), 0,
       nullptr);
-  inquiry.begin(kQuery, kStart);
+  stall_gatherer.begin(kQuery, kStart);
   for (int rank = 0; rank < 25; ++rank) {
-    EXPECT_EQ(inquiry.receive(rank, ready(rank)), absl::OkStatus());
+    EXPECT_EQ(stall_gatherer.receive(rank, ready(rank)), absl::OkStatus());
   }
-  const auto done = inquiry.take(*inquiry.due());
+  const auto done = stall_gatherer.take(*stall_gatherer.due());
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].ready_count, 25u);
   EXPECT_EQ(done[0].missing_count, 25u);
@@ -217,7 +218,7 @@ TEST(StallText, SaysWhenNobodyIsMissingAnyMore) {
                         "have submitted it, and no rank is missing any more"));
 }
 
-class InquirerTest : public ::testing::Test {
+class StallInspectorTest : public ::testing::Test {
  protected:
   static Stalled stalled(const std::string& name, std::uint32_t seconds,
                          bool is_join = false) {
@@ -227,74 +228,78 @@ class InquirerTest : public ::testing::Test {
     return {.query = query, .missing_count = 1, .missing = {state}};
   }
 
-  Inquirer inquirer_{std::chrono::seconds(60), std::chrono::seconds(600)};
+  StallInspector inspector_{std::chrono::seconds(60),
+                            std::chrono::seconds(600)};
 };
 
-TEST_F(InquirerTest, AsksOnceForManyWhoWait) {
-  const auto question = inquirer_.stalled(stalled("a", 60), kStart);
+TEST_F(StallInspectorTest, AsksOnceForManyWhoWait) {
+  const auto question = inspector_.stalled(stalled("a", 60), kStart);
   ASSERT_TRUE(question.has_value());
   EXPECT_EQ(question->key, (Key{kGlobalSet, "a"}));
-  EXPECT_EQ(inquirer_.stalled(stalled("a", 60), kStart), std::nullopt);
-  const auto finding = inquirer_.answered(found(question->query, {.rank = 1}));
+  EXPECT_EQ(inspector_.stalled(stalled("a", 60), kStart), std::nullopt);
+  const auto finding = inspector_.answered(found(question->query, {.rank = 1}));
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->key, question->key);
   EXPECT_EQ(finding->waited_ms, 60000u);
   EXPECT_FALSE(finding->is_fatal);
   // Nor again for the same right afterwards, but later.
-  EXPECT_EQ(inquirer_.stalled(stalled("a", 61), kStart), std::nullopt);
+  EXPECT_EQ(inspector_.stalled(stalled("a", 61), kStart), std::nullopt);
   EXPECT_TRUE(
-      inquirer_.stalled(stalled("a", 120), kStart + std::chrono::seconds(60))
+      inspector_.stalled(stalled("a", 120), kStart + std::chrono::seconds(60))
           .has_value());
 }
 
-TEST_F(InquirerTest, AnAnswerCountsOnce) {
-  const auto question = inquirer_.stalled(stalled("a", 60), kStart);
+TEST_F(StallInspectorTest, AnAnswerCountsOnce) {
+  const auto question = inspector_.stalled(stalled("a", 60), kStart);
   const Inspected answer = found(question->query, {.rank = 1});
-  EXPECT_TRUE(inquirer_.answered(answer).has_value());
-  EXPECT_EQ(inquirer_.answered(answer), std::nullopt);
-  EXPECT_EQ(inquirer_.answered(found(12345, {.rank = 1})), std::nullopt);
+  EXPECT_TRUE(inspector_.answered(answer).has_value());
+  EXPECT_EQ(inspector_.answered(answer), std::nullopt);
+  EXPECT_EQ(inspector_.answered(found(12345, {.rank = 1})), std::nullopt);
 }
 
-TEST_F(InquirerTest, NothingIsAmissIfNobodyIsMissing) {
-  const auto question = inquirer_.stalled(stalled("a", 600), kStart);
-  EXPECT_EQ(inquirer_.answered({.query = question->query, .ready_count = 4}),
+TEST_F(StallInspectorTest, NothingIsAmissIfNobodyIsMissing) {
+  const auto question = inspector_.stalled(stalled("a", 600), kStart);
+  EXPECT_EQ(inspector_.answered({.query = question->query, .ready_count = 4}),
             std::nullopt);
 }
 
-TEST_F(InquirerTest, WhatHasWaitedForTheShutdownTimeIsFatalAndAskedAtOnce) {
-  ASSERT_TRUE(inquirer_.stalled(stalled("a", 599), kStart).has_value());
-  const auto question = inquirer_.stalled(stalled("a", 600), kStart);
+TEST_F(StallInspectorTest,
+       WhatHasWaitedForTheShutdownTimeIsFatalAndAskedAtOnce) {
+  ASSERT_TRUE(inspector_.stalled(stalled("a", 599), kStart).has_value());
+  const auto question = inspector_.stalled(stalled("a", 600), kStart);
   ASSERT_TRUE(question.has_value());
   EXPECT_TRUE(
-      inquirer_.answered(found(question->query, {.rank = 1}))->is_fatal);
+      inspector_.answered(found(question->query, {.rank = 1}))->is_fatal);
 }
 
-TEST_F(InquirerTest, WithoutAShutdownTimeNothingIsFatal) {
-  Inquirer patient(std::chrono::seconds(60), std::chrono::seconds(0));
+TEST_F(StallInspectorTest, WithoutAShutdownTimeNothingIsFatal) {
+  StallInspector patient(std::chrono::seconds(60), std::chrono::seconds(0));
   const auto question = patient.stalled(stalled("a", 1000000), kStart);
   EXPECT_FALSE(patient.answered(found(question->query, {.rank = 1}))->is_fatal);
 }
 
-TEST_F(InquirerTest, FewQuestionsAreOpenAtATime) {
+TEST_F(StallInspectorTest, FewQuestionsAreOpenAtATime) {
   int asked = 0;
   for (int i = 0; i < 100; ++i) {
     const auto question =
-        inquirer_.stalled(stalled(absl::StrCat("a", i), 60), kStart);
+        inspector_.stalled(stalled(absl::StrCat("a", i), 60), kStart);
     if (question) ++asked;
   }
   EXPECT_GT(asked, 0);
   EXPECT_LT(asked, 10);
 }
 
-TEST_F(InquirerTest, AJoinIsAmissOnlyIfTheOthersDoNothing) {
+TEST_F(StallInspectorTest, AJoinIsAmissOnlyIfTheOthersDoNothing) {
   const RankState busy = {.rank = 1, .last_name = "x", .last_ms_ago = 10};
   const RankState idle = {.rank = 1, .last_name = "x", .last_ms_ago = 900000};
   for (const bool is_busy : {true, false}) {
-    Inquirer inquirer(std::chrono::seconds(60), std::chrono::seconds(600));
-    const auto question = inquirer.stalled(stalled("join", 900, true), kStart);
+    StallInspector stall_inspector(std::chrono::seconds(60),
+                                   std::chrono::seconds(600));
+    const auto question =
+        stall_inspector.stalled(stalled("join", 900, true), kStart);
     ASSERT_TRUE(question.has_value());
     const auto finding =
-        inquirer.answered(found(question->query, is_busy ? busy : idle));
+        stall_inspector.answered(found(question->query, is_busy ? busy : idle));
     EXPECT_EQ(finding.has_value(), !is_busy);
   }
 }

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/negotiator.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace hvd::coordinator {
 
-absl::StatusOr<std::optional<Batch>> Negotiator::next_batch() {
+absl::StatusOr<std::optional<Batch>> RankProtocol::next_batch() {
   if (executing_) return std::nullopt;
   while (!next_) {
     const std::vector<Record> records = board_.next_batch();
@@ -27,7 +27,7 @@ absl::StatusOr<std::optional<Batch>> Negotiator::next_batch() {
   return std::exchange(next_, std::nullopt);
 }
 
-bool Negotiator::may_be_read(const std::vector<Record>& records) const {
+bool RankProtocol::may_be_read(const std::vector<Record>& records) const {
   return std::all_of(
       records.begin(), records.end(), [this](const Record& record) {
         const bool names_an_id = record.kind == RecordKind::kRun ||
@@ -40,7 +40,7 @@ bool Negotiator::may_be_read(const std::vector<Record>& records) const {
       });
 }
 
-absl::StatusOr<bool> Negotiator::read(const std::vector<Record>& records) {
+absl::StatusOr<bool> RankProtocol::read(const std::vector<Record>& records) {
   const Record& first = records.front();
   if (cycle_ && first.kind != RecordKind::kEndCycle) {
     return absl::InternalError(
@@ -76,12 +76,12 @@ absl::StatusOr<bool> Negotiator::read(const std::vector<Record>& records) {
   return true;
 }
 
-Batch Negotiator::new_batch() {
+Batch RankProtocol::new_batch() {
   executing_ids_.clear();
   return {.epoch = epoch_, .sequence = sequence_++, .certain = !cycle_};
 }
 
-absl::Status Negotiator::run(const std::vector<Record>& records) {
+absl::Status RankProtocol::run(const std::vector<Record>& records) {
   Batch batch = new_batch();
   for (const Record& record : records) {
     const auto known = known_.find(record.id);
@@ -110,7 +110,7 @@ absl::Status Negotiator::run(const std::vector<Record>& records) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Batch::Entry> Negotiator::take(std::uint32_t id) {
+absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
   Known& known = known_[id];
   const Key& key = known.definition.request->key;
   Batch::Entry entry = {.agreed = known.definition.request};
@@ -137,7 +137,7 @@ absl::StatusOr<Batch::Entry> Negotiator::take(std::uint32_t id) {
   return entry;
 }
 
-void Negotiator::finished() {
+void RankProtocol::finished() {
   executing_ = false;
   has_read_ = true;
   for (const std::uint32_t id : executing_ids_) {
@@ -150,7 +150,7 @@ void Negotiator::finished() {
   executing_ids_.clear();
 }
 
-void Negotiator::retire(std::uint32_t id) {
+void RankProtocol::retire(std::uint32_t id) {
   const auto found = known_.find(id);
   const Known known = std::move(found->second);
   known_.erase(found);
@@ -171,7 +171,7 @@ void Negotiator::retire(std::uint32_t id) {
 
 // The set's ids are retired by now, so whatever this rank has in flight there
 // has been proposed.
-void Negotiator::begin_join(ProcessSetId set) {
+void RankProtocol::begin_join(ProcessSetId set) {
   join_phases_.insert(set);
   const auto joining = joining_.find(set);
   if (joining == joining_.end() || joining->second.in_effect) return;
@@ -179,7 +179,7 @@ void Negotiator::begin_join(ProcessSetId set) {
   messages_.emplace_back(Joined{set, options_.rank});
 }
 
-absl::Status Negotiator::end_join(ProcessSetId set, int last_rank) {
+absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
   join_phases_.erase(set);
   Batch batch = new_batch();
   if (!is_member(set)) return absl::OkStatus();
@@ -198,7 +198,7 @@ absl::Status Negotiator::end_join(ProcessSetId set, int last_rank) {
   return absl::OkStatus();
 }
 
-void Negotiator::remove_set(ProcessSetId set) {
+void RankProtocol::remove_set(ProcessSetId set) {
   std::vector<Key> dropped;
   for (auto& [id, known] : known_) {
     if (known.definition.request->key.process_set != set) continue;
@@ -227,7 +227,7 @@ void Negotiator::remove_set(ProcessSetId set) {
   sets_.remove(set);
 }
 
-void Negotiator::end(int rank) {
+void RankProtocol::end(int rank) {
   ended_by_ = rank;
   std::vector<Key> dropped;
   for (auto& [id, known] : known_) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/coordinator/cycle.h"
-#include "test/coordinator/registrar_fixture.h"
+#include "test/coordinator/root_scheduler_fixture.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -31,16 +31,16 @@ Record record(RecordKind kind, std::uint32_t id, std::uint64_t value = 0) {
   return {.kind = kind, .id = id, .value = value};
 }
 
-using RegistrarChanges = RegistrarTest;
+using RootSchedulerChanges = RootSchedulerTest;
 
-TEST_F(RegistrarChanges, ANewSetGetsANumberAndServesOnce) {
+TEST_F(RootSchedulerChanges, ANewSetGetsANumberAndServesOnce) {
   const Define added = define(add_set({3, 1}));
   EXPECT_EQ(added.result, 2u);
   EXPECT_EQ(added.slot, kNoSlot);
   EXPECT_EQ(define(add_set({1})).result, 3u);
 }
 
-TEST_F(RegistrarChanges, ASetThatCannotBeIsRejected) {
+TEST_F(RootSchedulerChanges, ASetThatCannotBeIsRejected) {
   EXPECT_THAT(refused({.request = add_set({1, 4}), .count = kRanks}).why,
               HasSubstr("names rank 4"));
   EXPECT_THAT(refused({.request = add_set({2, 0}), .count = kRanks}).why,
@@ -50,14 +50,14 @@ TEST_F(RegistrarChanges, ASetThatCannotBeIsRejected) {
   EXPECT_EQ(define(add_set({1, 3})).result, 2u);
 }
 
-TEST_F(RegistrarChanges, OnlyASetThatExistsIsRemovedAndNotTheWholeJob) {
+TEST_F(RootSchedulerChanges, OnlyASetThatExistsIsRemovedAndNotTheWholeJob) {
   for (const ProcessSetId set : {kGlobalSet, 9u, kNoSlot}) {
     EXPECT_THAT(refused({.request = remove_set(set), .count = kRanks}).why,
                 HasSubstr("there is no process set"));
   }
 }
 
-TEST_F(RegistrarChanges, ARemovedSetTakesItsIdsAlongBehindIt) {
+TEST_F(RootSchedulerChanges, ARemovedSetTakesItsIdsAlongBehindIt) {
   const Define of_set = define(allreduce("a", 1));
   records();
   const Define removal = define(remove_set(1));
@@ -70,7 +70,7 @@ TEST_F(RegistrarChanges, ARemovedSetTakesItsIdsAlongBehindIt) {
               HasSubstr("there is no process set 1"));
 }
 
-TEST_F(RegistrarChanges, ANumberServesAgainWhenAllHavePassedItsRemoval) {
+TEST_F(RootSchedulerChanges, ANumberServesAgainWhenAllHavePassedItsRemoval) {
   const Define removal = define(remove_set(1));
   EXPECT_EQ(define(add_set({1})).result, 2u);
   hear(Passed{{removal.id}});
@@ -78,7 +78,7 @@ TEST_F(RegistrarChanges, ANumberServesAgainWhenAllHavePassedItsRemoval) {
   EXPECT_EQ(define(add_set({3})).result, 3u);
 }
 
-TEST_F(RegistrarChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
+TEST_F(RootSchedulerChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
   const Define global = define(allreduce("a"));
   const Define of_set = define(allreduce("a", 1));
   records();
@@ -90,7 +90,7 @@ TEST_F(RegistrarChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
   EXPECT_THAT(records(), ElementsAre(run_of(global.id)));
 }
 
-TEST_F(RegistrarChanges, WhileSomebodyHasJoinedNamesServeOnce) {
+TEST_F(RootSchedulerChanges, WhileSomebodyHasJoinedNamesServeOnce) {
   hear(Join{kGlobalSet});
   records();
   hear({Propose{.request = allreduce("a"), .count = 3}});
@@ -105,7 +105,7 @@ TEST_F(RegistrarChanges, WhileSomebodyHasJoinedNamesServeOnce) {
   EXPECT_NE(define(allreduce("b")).slot, kNoSlot);
 }
 
-TEST_F(RegistrarChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
+TEST_F(RootSchedulerChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
   hear(Join{kGlobalSet});
   records();
   Request alltoall = allreduce("a");
@@ -119,7 +119,7 @@ TEST_F(RegistrarChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
   EXPECT_NE(define(remove_set(1)).id, 0u);
 }
 
-TEST_F(RegistrarChanges, ABroadcastNeedsItsRootOnly) {
+TEST_F(RootSchedulerChanges, ABroadcastNeedsItsRootOnly) {
   hear(Join{kGlobalSet});
   records();
   Request broadcast = allreduce("a");
@@ -130,7 +130,7 @@ TEST_F(RegistrarChanges, ABroadcastNeedsItsRootOnly) {
   EXPECT_EQ(announced<Define>().participants, 3);
 }
 
-TEST_F(RegistrarChanges, ContributionsOfDifferentRanksAreNotFused) {
+TEST_F(RootSchedulerChanges, ContributionsOfDifferentRanksAreNotFused) {
   hear(Join{kGlobalSet});
   records();
   for (const std::uint32_t count : {3u, 2u}) {
@@ -142,19 +142,19 @@ TEST_F(RegistrarChanges, ContributionsOfDifferentRanksAreNotFused) {
   EXPECT_TRUE(runs[0].ends_batch);
 }
 
-TEST_F(RegistrarChanges, JoinedWithoutAJoinIsIgnored) {
+TEST_F(RootSchedulerChanges, JoinedWithoutAJoinIsIgnored) {
   hear(Joined{kGlobalSet, 1});
   EXPECT_THAT(records(), IsEmpty());
 }
 
-TEST_F(RegistrarChanges, EqualStepsBecomeACycle) {
+TEST_F(RootSchedulerChanges, EqualStepsBecomeACycle) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   EXPECT_THAT(records(), SizeIs(2));
   hear(Ready{{a.id, b.id}});
   EXPECT_THAT(records(), SizeIs(2));
   hear(Ready{{b.id, a.id}});  // In any order: the last one counts.
-  EXPECT_THAT(registrar_->cut(now_, true), SizeIs(2));
+  EXPECT_THAT(scheduler_->cut(now_, true), SizeIs(2));
   Cycle cycle;
   cycle.add(b.id, false);
   cycle.add(a.id, true);
@@ -169,7 +169,7 @@ TEST_F(RegistrarChanges, EqualStepsBecomeACycle) {
           record(RecordKind::kStartCycle, 1, cycle.hash())));
 }
 
-TEST_F(RegistrarChanges, WithZeroStepsThereIsNoCycle) {
+TEST_F(RootSchedulerChanges, WithZeroStepsThereIsNoCycle) {
   start({.capacity = 4, .steps_before_schedule = 0});
   const Define a = define(allreduce("a"));
   for (int step = 0; step < 20; ++step) {
@@ -178,7 +178,7 @@ TEST_F(RegistrarChanges, WithZeroStepsThereIsNoCycle) {
   }
 }
 
-TEST_F(RegistrarChanges, WhatCannotBeAbandonedOrIsOfASetIsNoCycle) {
+TEST_F(RootSchedulerChanges, WhatCannotBeAbandonedOrIsOfASetIsNoCycle) {
   Request broadcast = allreduce("a");
   broadcast.kind = RequestKind::kBroadcast;
   for (const Request& odd : {broadcast, allreduce("a", 1)}) {
@@ -192,21 +192,21 @@ TEST_F(RegistrarChanges, WhatCannotBeAbandonedOrIsOfASetIsNoCycle) {
   }
 }
 
-TEST_F(RegistrarChanges, WhileACycleIsInForceNothingIsScheduled) {
+TEST_F(RootSchedulerChanges, WhileACycleIsInForceNothingIsScheduled) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
   hear(Ready{{a.id, b.id}});
   EXPECT_THAT(records(), IsEmpty());
   propose(allreduce("c"));
-  const auto announced = registrar_->take_announcements();
+  const auto announced = scheduler_->take_announcements();
   ASSERT_EQ(announced.size(), 2u);
   EXPECT_EQ(std::get<Halt>(announced[0]).run, run);
   EXPECT_THAT(records(), IsEmpty());
-  EXPECT_TRUE(registrar_->has_queued());
+  EXPECT_TRUE(scheduler_->has_queued());
 }
 
-TEST_F(RegistrarChanges, ACycleEndsBeforeWhatHasComeUpSince) {
+TEST_F(RootSchedulerChanges, ACycleEndsBeforeWhatHasComeUpSince) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
@@ -221,7 +221,7 @@ TEST_F(RegistrarChanges, ACycleEndsBeforeWhatHasComeUpSince) {
   EXPECT_THAT(records(), ElementsAre(run_of(a.id)));
 }
 
-TEST_F(RegistrarChanges, EveryReasonHaltsTheCycle) {
+TEST_F(RootSchedulerChanges, EveryReasonHaltsTheCycle) {
   for (const Message& reason : std::vector<Message>{
            Outdated{0}, Join{1}, Leave{2},
            Propose{.request = allreduce("c"), .count = kRanks}}) {
@@ -230,13 +230,13 @@ TEST_F(RegistrarChanges, EveryReasonHaltsTheCycle) {
     const Define b = define(allreduce("b"));
     const std::uint32_t run = reach_cycle(a.id, b.id);
     hear(reason);
-    const auto announced = registrar_->take_announcements();
+    const auto announced = scheduler_->take_announcements();
     ASSERT_FALSE(announced.empty());
     EXPECT_EQ(std::get<Halt>(announced[0]).run, run);
   }
 }
 
-TEST_F(RegistrarChanges, ANewCycleHasANewNumber) {
+TEST_F(RootSchedulerChanges, ANewCycleHasANewNumber) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t first = reach_cycle(a.id, b.id);
@@ -246,58 +246,58 @@ TEST_F(RegistrarChanges, ANewCycleHasANewNumber) {
   EXPECT_NE(reach_cycle(a.id, b.id), first);
 }
 
-TEST_F(RegistrarChanges, HaltingWhatDoesNotHaltIsAnError) {
-  EXPECT_TRUE(absl::IsInvalidArgument(registrar_->receive(Halted{0, 0})));
+TEST_F(RootSchedulerChanges, HaltingWhatDoesNotHaltIsAnError) {
+  EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Halted{0, 0})));
   start({.capacity = 4});
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
-  EXPECT_TRUE(absl::IsInvalidArgument(registrar_->receive(Halted{run, 0})));
+  EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Halted{run, 0})));
 }
 
-TEST_F(RegistrarChanges, AStopOfAnotherCycleIsIgnored) {
+TEST_F(RootSchedulerChanges, AStopOfAnotherCycleIsIgnored) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
-  registrar_->take_announcements();
+  scheduler_->take_announcements();
   hear(Stop{run + 1});
-  EXPECT_THAT(registrar_->take_announcements(), IsEmpty());
+  EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());
 }
 
-TEST_F(RegistrarChanges, BehindALeaveNothingRuns) {
+TEST_F(RootSchedulerChanges, BehindALeaveNothingRuns) {
   const Define a = define(allreduce("a"));
   hear(Leave{2});
   hear(Leave{1});
   hear(Ready{{a.id}});
   hear({Propose{.request = allreduce("b"), .count = kRanks}});
   hear(Join{kGlobalSet});
-  EXPECT_THAT(registrar_->take_announcements(), IsEmpty());
+  EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());
   EXPECT_THAT(records(),
               ElementsAre(run_of(a.id), record(RecordKind::kLeave, 2)));
-  EXPECT_FALSE(registrar_->finished());
+  EXPECT_FALSE(scheduler_->finished());
   hear(AllLeft{});
-  EXPECT_TRUE(registrar_->finished());
+  EXPECT_TRUE(scheduler_->finished());
 }
 
-TEST_F(RegistrarChanges, IsFinishedOnlyWhenTheScheduleHasSaidSo) {
+TEST_F(RootSchedulerChanges, IsFinishedOnlyWhenTheScheduleHasSaidSo) {
   hear(Leave{2});
   hear(AllLeft{});
-  EXPECT_FALSE(registrar_->finished());
+  EXPECT_FALSE(scheduler_->finished());
   records();
-  EXPECT_TRUE(registrar_->finished());
+  EXPECT_TRUE(scheduler_->finished());
 }
 
-TEST_F(RegistrarChanges, ALeaveWaitsForTheEndOfTheCycle) {
+TEST_F(RootSchedulerChanges, ALeaveWaitsForTheEndOfTheCycle) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
   hear(Leave{2});
   EXPECT_THAT(records(), IsEmpty());
   hear(AllLeft{});
-  EXPECT_FALSE(registrar_->finished());
+  EXPECT_FALSE(scheduler_->finished());
   hear(Halted{run, 5});
   EXPECT_THAT(kinds(), ElementsAre(RecordKind::kEndCycle, RecordKind::kLeave));
-  EXPECT_TRUE(registrar_->finished());
+  EXPECT_TRUE(scheduler_->finished());
 }
 
 }  // namespace

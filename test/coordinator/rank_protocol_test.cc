@@ -1,8 +1,8 @@
-#include "horovodpp/coordinator/negotiator.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 
 #include <chrono>
 
-#include "test/coordinator/negotiator_fixture.h"
+#include "test/coordinator/rank_protocol_fixture.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -11,49 +11,49 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST_F(NegotiatorTest, ANewNameIsProposed) {
+TEST_F(RankProtocolTest, ANewNameIsProposed) {
   submit(allreduce("a"));
   const auto proposal = only_said<Propose>();
   EXPECT_EQ(proposal.rank, kRank);
   EXPECT_EQ(proposal.count, 1u);
   EXPECT_EQ(proposal.request, allreduce("a"));
   EXPECT_FALSE(proposal.root_is_here);
-  EXPECT_TRUE(negotiator_->has_in_flight());
+  EXPECT_TRUE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorTest, TheRootOfABroadcastSaysSo) {
+TEST_F(RankProtocolTest, TheRootOfABroadcastSaysSo) {
   Request broadcast = sample_broadcast();
   broadcast.root = kRank;
   submit(broadcast);
   EXPECT_TRUE(only_said<Propose>().root_is_here);
 }
 
-TEST_F(NegotiatorTest, AKnownNameIsMarkedOnTheBoard) {
+TEST_F(RankProtocolTest, AKnownNameIsMarkedOnTheBoard) {
   make_known(7, "a", 2);
   submit(allreduce("a"));
   EXPECT_THAT(said(), IsEmpty());
-  EXPECT_FALSE(negotiator_->take_leader_is_wanted());
+  EXPECT_FALSE(protocol_->take_leader_is_wanted());
   EXPECT_TRUE(leader_.arrive(2, 7, kBoth));
   EXPECT_EQ(leader_.next_completed(), 7u);
 }
 
-TEST_F(NegotiatorTest, WhoCompletesAnIdWantsTheLeader) {
+TEST_F(RankProtocolTest, WhoCompletesAnIdWantsTheLeader) {
   make_known(7, "a", 2);
   EXPECT_FALSE(leader_.arrive(2, 7, kBoth));
   submit(allreduce("a"));
-  EXPECT_TRUE(negotiator_->take_leader_is_wanted());
-  EXPECT_FALSE(negotiator_->take_leader_is_wanted());
+  EXPECT_TRUE(protocol_->take_leader_is_wanted());
+  EXPECT_FALSE(protocol_->take_leader_is_wanted());
   EXPECT_EQ(leader_.next_completed(), 7u);
 }
 
-TEST_F(NegotiatorTest, ASetOfThisRankAloneIsCompleteAtOnce) {
+TEST_F(RankProtocolTest, ASetOfThisRankAloneIsCompleteAtOnce) {
   make_known(7, "a", 0, 1);
   submit(allreduce("a", 1));
-  EXPECT_TRUE(negotiator_->take_leader_is_wanted());
+  EXPECT_TRUE(protocol_->take_leader_is_wanted());
   EXPECT_EQ(leader_.next_completed(), 7u);
 }
 
-TEST_F(NegotiatorTest, BatchesAreNumberedInOneSequence) {
+TEST_F(RankProtocolTest, BatchesAreNumberedInOneSequence) {
   for (const char* name : {"a", "b"}) submit(allreduce(name));
   define(0, allreduce("a"), 0);
   define(1, allreduce("b"), 1);
@@ -65,14 +65,14 @@ TEST_F(NegotiatorTest, BatchesAreNumberedInOneSequence) {
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->participants, 2);
   EXPECT_TRUE(first->certain);
-  negotiator_->finished();
+  protocol_->finished();
   const auto second = begin();
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->epoch, first->epoch);
   EXPECT_EQ(second->sequence, first->sequence + 2);
 }
 
-TEST_F(NegotiatorTest, OneBatchIsGivenOutAtATime) {
+TEST_F(RankProtocolTest, OneBatchIsGivenOutAtATime) {
   for (const char* name : {"a", "b"}) submit(allreduce(name));
   define(0, allreduce("a"), 0);
   define(1, allreduce("b"), 1);
@@ -80,13 +80,13 @@ TEST_F(NegotiatorTest, OneBatchIsGivenOutAtATime) {
   schedule_run(1);
   EXPECT_TRUE(begin().has_value());
   EXPECT_FALSE(begin().has_value());
-  EXPECT_TRUE(negotiator_->has_in_flight());
-  negotiator_->finished();
+  EXPECT_TRUE(protocol_->has_in_flight());
+  protocol_->finished();
   EXPECT_THAT(execute(), ElementsAre("b"));
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorTest, TheScheduleMayOvertakeDefinitions) {
+TEST_F(RankProtocolTest, TheScheduleMayOvertakeDefinitions) {
   submit(allreduce("a"));
   schedule_run(0);
   EXPECT_FALSE(begin().has_value());
@@ -94,7 +94,7 @@ TEST_F(NegotiatorTest, TheScheduleMayOvertakeDefinitions) {
   EXPECT_THAT(execute(), ElementsAre("a"));
 }
 
-TEST_F(NegotiatorTest, WhatWasAgreedOnIsWhatIsExecuted) {
+TEST_F(RankProtocolTest, WhatWasAgreedOnIsWhatIsExecuted) {
   Request mine = allreduce("a");
   mine.kind = RequestKind::kAllgather;
   Request agreed = mine;
@@ -105,7 +105,7 @@ TEST_F(NegotiatorTest, WhatWasAgreedOnIsWhatIsExecuted) {
   const auto batch = begin();
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->request(), agreed);
-  negotiator_->finished();
+  protocol_->finished();
   // Other rows are no other operation.
   said();
   mine.tensors[0].shape = Shape({0, 4, 5});
@@ -113,32 +113,32 @@ TEST_F(NegotiatorTest, WhatWasAgreedOnIsWhatIsExecuted) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(NegotiatorTest, RunningWhatWasNotSubmittedIsAnError) {
+TEST_F(RankProtocolTest, RunningWhatWasNotSubmittedIsAnError) {
   define(0, allreduce("a"), 0);
   schedule_run(0);
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorTest, DefiningAnIdTwiceIsAnError) {
+TEST_F(RankProtocolTest, DefiningAnIdTwiceIsAnError) {
   const Define define = {
       .participants = 2,
       .request = std::make_shared<const Request>(allreduce("a"))};
-  EXPECT_EQ(negotiator_->define(define), absl::OkStatus());
-  EXPECT_TRUE(absl::IsInternal(negotiator_->define(define)));
+  EXPECT_EQ(protocol_->define(define), absl::OkStatus());
+  EXPECT_TRUE(absl::IsInternal(protocol_->define(define)));
 }
 
-TEST_F(NegotiatorTest, AnIdThatServesOnceIsForgotten) {
+TEST_F(RankProtocolTest, AnIdThatServesOnceIsForgotten) {
   submit(allreduce("a"));
   define(0, allreduce("a"));
   schedule_run(0);
   EXPECT_THAT(execute(), ElementsAre("a"));
-  EXPECT_EQ(negotiator_->definition(0), nullptr);
+  EXPECT_EQ(protocol_->definition(0), nullptr);
   said();
   submit(allreduce("a"));
   EXPECT_EQ(only_said<Propose>().request.key.name, "a");
 }
 
-TEST_F(NegotiatorTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
+TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
   make_known(7, "a", 2);
   Request changed = allreduce("a");
   changed.op = ReduceOp::kMax;
@@ -153,10 +153,10 @@ TEST_F(NegotiatorTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
   schedule_run(8);
   EXPECT_THAT(execute(), ElementsAre("a"));
   EXPECT_EQ(only_said<Passed>().ids, std::vector<std::uint32_t>{7});
-  EXPECT_EQ(negotiator_->id_of(key("a")), 8u);
+  EXPECT_EQ(protocol_->id_of(key("a")), 8u);
 }
 
-TEST_F(NegotiatorTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
+TEST_F(RankProtocolTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
   make_known(7, "a", 2);
   submit(allreduce("a"));
   schedule(RecordKind::kRetire, 7);
@@ -167,11 +167,11 @@ TEST_F(NegotiatorTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
   EXPECT_EQ(std::get<Passed>(messages[1]).ids, std::vector<std::uint32_t>{7});
   // The mark is gone, so that the place can serve another id.
   EXPECT_FALSE(leader_.arrive(2, 8, kBoth));
-  EXPECT_EQ(negotiator_->definition(7), nullptr);
-  EXPECT_TRUE(negotiator_->has_in_flight());
+  EXPECT_EQ(protocol_->definition(7), nullptr);
+  EXPECT_TRUE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorTest, RetirementsReadTogetherArePassedTogether) {
+TEST_F(RankProtocolTest, RetirementsReadTogetherArePassedTogether) {
   make_known(1, "a", 1);
   make_known(2, "b", 2);
   schedule(RecordKind::kRetire, 1);
@@ -180,10 +180,10 @@ TEST_F(NegotiatorTest, RetirementsReadTogetherArePassedTogether) {
   EXPECT_THAT(only_said<Passed>().ids, ElementsAre(1u, 2u));
 }
 
-TEST_F(NegotiatorTest, ARejectionIsReadInTheSchedule) {
+TEST_F(RankProtocolTest, ARejectionIsReadInTheSchedule) {
   submit(allreduce("a"));
   EXPECT_EQ(
-      negotiator_->reject(
+      protocol_->reject(
           {.number = 0, .key = key("a"), .code = 3, .why = "ranks disagree"}),
       absl::OkStatus());
   EXPECT_THAT(execute(), IsEmpty());
@@ -192,18 +192,18 @@ TEST_F(NegotiatorTest, ARejectionIsReadInTheSchedule) {
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(failures(),
               ElementsAre(Pair(key("a"), absl::StatusCode::kInvalidArgument)));
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorTest, ARejectionOfWhatIsNotInFlightHereChangesNothing) {
-  EXPECT_EQ(negotiator_->reject({.number = 4, .key = key("a", 2), .code = 3}),
+TEST_F(RankProtocolTest, ARejectionOfWhatIsNotInFlightHereChangesNothing) {
+  EXPECT_EQ(protocol_->reject({.number = 4, .key = key("a", 2), .code = 3}),
             absl::OkStatus());
   schedule(RecordKind::kReject, 4);
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-TEST_F(NegotiatorTest, WhoIsNoMemberMayNotSubmit) {
+TEST_F(RankProtocolTest, WhoIsNoMemberMayNotSubmit) {
   submit(allreduce("a", 2));
   submit(allreduce("a", 99));
   EXPECT_THAT(
@@ -211,23 +211,23 @@ TEST_F(NegotiatorTest, WhoIsNoMemberMayNotSubmit) {
       ElementsAre(Pair(key("a", 2), absl::StatusCode::kInvalidArgument),
                   Pair(key("a", 99), absl::StatusCode::kInvalidArgument)));
   EXPECT_THAT(said(), IsEmpty());
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorTest, ANewSetIsThereFromItsRunOn) {
+TEST_F(RankProtocolTest, ANewSetIsThereFromItsRunOn) {
   Request add = sample_add_process_set();
   add.ranks = {1, 0};
   submit(add);
   define(0, add, kNoSlot, 3);
   schedule_run(0);
-  EXPECT_FALSE(negotiator_->is_member(3));
+  EXPECT_FALSE(protocol_->is_member(3));
   const auto batch = begin();
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->result, 3);
-  EXPECT_TRUE(negotiator_->is_member(3));
+  EXPECT_TRUE(protocol_->is_member(3));
 }
 
-TEST_F(NegotiatorTest, ARemovedSetFailsWhatIsInFlightInIt) {
+TEST_F(RankProtocolTest, ARemovedSetFailsWhatIsInFlightInIt) {
   make_known(7, "marked", 2, 1);
   submit(allreduce("marked", 1));
   submit(allreduce("proposed", 1));
@@ -241,7 +241,7 @@ TEST_F(NegotiatorTest, ARemovedSetFailsWhatIsInFlightInIt) {
       failures(),
       ElementsAre(Pair(key("marked", 1), absl::StatusCode::kCancelled),
                   Pair(key("proposed", 1), absl::StatusCode::kCancelled)));
-  EXPECT_TRUE(negotiator_->has_in_flight());  // The other set's.
+  EXPECT_TRUE(protocol_->has_in_flight());  // The other set's.
   schedule(RecordKind::kRetire, 7);
   EXPECT_THAT(execute(), IsEmpty());
   submit(allreduce("marked", 1));
@@ -250,7 +250,7 @@ TEST_F(NegotiatorTest, ARemovedSetFailsWhatIsInFlightInIt) {
       ElementsAre(Pair(key("marked", 1), absl::StatusCode::kInvalidArgument)));
 }
 
-TEST_F(NegotiatorTest, TheNumberOfARemovedSetMayServeAnother) {
+TEST_F(RankProtocolTest, TheNumberOfARemovedSetMayServeAnother) {
   make_known(7, "a", 2, 1);
   submit(sample_remove_process_set());
   define(8, sample_remove_process_set());
@@ -267,7 +267,7 @@ TEST_F(NegotiatorTest, TheNumberOfARemovedSetMayServeAnother) {
   EXPECT_EQ(only_said<Propose>().request.key, key("a", 1));
 }
 
-TEST_F(NegotiatorTest, AfterAJoinThisRankContributesNothing) {
+TEST_F(RankProtocolTest, AfterAJoinThisRankContributesNothing) {
   Request join;
   join.kind = RequestKind::kJoin;
   join.key.name = "join";
@@ -281,19 +281,19 @@ TEST_F(NegotiatorTest, AfterAJoinThisRankContributesNothing) {
   const auto batch = begin();
   ASSERT_TRUE(batch.has_value());
   EXPECT_FALSE(batch->entries.front().submitted_here);
-  negotiator_->finished();
+  protocol_->finished();
   schedule(RecordKind::kJoined, kGlobalSet, 0);
   const auto joined = begin();
   ASSERT_TRUE(joined.has_value());
   EXPECT_EQ(joined->result, 0);
   EXPECT_EQ(joined->request().kind, RequestKind::kJoin);
-  negotiator_->finished();
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  protocol_->finished();
+  EXPECT_FALSE(protocol_->has_in_flight());
   submit(allreduce("a"));
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-TEST_F(NegotiatorTest, ASubmissionAfterAJoinFailsAndOneBeforeItDoesNot) {
+TEST_F(RankProtocolTest, ASubmissionAfterAJoinFailsAndOneBeforeItDoesNot) {
   submit(allreduce("before"));
   Request join;
   join.kind = RequestKind::kJoin;
@@ -311,7 +311,7 @@ TEST_F(NegotiatorTest, ASubmissionAfterAJoinFailsAndOneBeforeItDoesNot) {
   EXPECT_TRUE(batch->entries.front().submitted_here);
 }
 
-TEST_F(NegotiatorTest, WhoJoinsWhileOthersHaveSaysSoAtOnce) {
+TEST_F(RankProtocolTest, WhoJoinsWhileOthersHaveSaysSoAtOnce) {
   schedule(RecordKind::kJoin, kGlobalSet);
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(said(), IsEmpty());
@@ -322,7 +322,7 @@ TEST_F(NegotiatorTest, WhoJoinsWhileOthersHaveSaysSoAtOnce) {
   EXPECT_EQ(only_said<Joined>().process_set, kGlobalSet);
 }
 
-TEST_F(NegotiatorTest, AJoinOfOneSetDoesNotConcernAnother) {
+TEST_F(RankProtocolTest, AJoinOfOneSetDoesNotConcernAnother) {
   Request join;
   join.kind = RequestKind::kJoin;
   join.key = {1, "join"};
@@ -333,33 +333,33 @@ TEST_F(NegotiatorTest, AJoinOfOneSetDoesNotConcernAnother) {
   EXPECT_EQ(only_said<Propose>().request, allreduce("a"));
 }
 
-TEST_F(NegotiatorTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {
+TEST_F(RankProtocolTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {
   submit(allreduce("pending"));
   schedule(RecordKind::kLeave, kRank);
   EXPECT_THAT(execute(), IsEmpty());
-  const std::vector<Failure> failures = negotiator_->take_failures();
+  const std::vector<Failure> failures = protocol_->take_failures();
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(std::string(failures.front().why.message()),
               ::testing::HasSubstr("this rank (" + std::to_string(kRank) +
                                    ") shut down"));
 }
 
-TEST_F(NegotiatorTest, WhoLeftIsNamedWithWhatIsKnownOfIt) {
+TEST_F(RankProtocolTest, WhoLeftIsNamedWithWhatIsKnownOfIt) {
   start({.describe = [](int rank) {
     return "rank " + std::to_string(rank) + " (host 'h', pid 7)";
   }});
-  EXPECT_EQ(negotiator_->ended_by(), std::nullopt);
+  EXPECT_EQ(protocol_->ended_by(), std::nullopt);
   submit(allreduce("x"));
   schedule(RecordKind::kLeave, 0);
   EXPECT_THAT(execute(), IsEmpty());
-  const std::vector<Failure> failures = negotiator_->take_failures();
+  const std::vector<Failure> failures = protocol_->take_failures();
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(std::string(failures.front().why.message()),
               ::testing::HasSubstr("rank 0 (host 'h', pid 7) shut down"));
-  EXPECT_EQ(negotiator_->ended_by(), 0);
+  EXPECT_EQ(protocol_->ended_by(), 0);
 }
 
-TEST_F(NegotiatorTest, WhenARankLeavesEverythingFailsAndNamesIt) {
+TEST_F(RankProtocolTest, WhenARankLeavesEverythingFailsAndNamesIt) {
   make_known(7, "marked", 2);
   submit(allreduce("marked"));
   submit(allreduce("proposed"));
@@ -369,61 +369,61 @@ TEST_F(NegotiatorTest, WhenARankLeavesEverythingFailsAndNamesIt) {
   submit(join);
   schedule(RecordKind::kLeave, 0);
   EXPECT_THAT(execute(), IsEmpty());
-  const std::vector<Failure> failures = negotiator_->take_failures();
+  const std::vector<Failure> failures = protocol_->take_failures();
   ASSERT_EQ(failures.size(), 3u);
   for (const Failure& failure : failures) {
     EXPECT_TRUE(absl::IsCancelled(failure.why));
     EXPECT_THAT(std::string(failure.why.message()),
                 ::testing::HasSubstr("rank 0 shut down"));
   }
-  EXPECT_TRUE(negotiator_->has_ended());
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_TRUE(protocol_->has_ended());
+  EXPECT_FALSE(protocol_->has_in_flight());
   submit(allreduce("late"));
-  EXPECT_EQ(negotiator_->take_failures().size(), 1u);
+  EXPECT_EQ(protocol_->take_failures().size(), 1u);
 }
 
-TEST_F(NegotiatorTest, SaysWhatHasWaitedTooLong) {
+TEST_F(RankProtocolTest, SaysWhatHasWaitedTooLong) {
   start({.stall_warning = std::chrono::seconds(2)});
   submit(allreduce("a"));
   said();
   now_ += std::chrono::seconds(1);
-  negotiator_->look(now_);
+  protocol_->look(now_);
   EXPECT_THAT(said(), IsEmpty());
-  ASSERT_TRUE(negotiator_->due().has_value());
-  now_ = *negotiator_->due();
-  negotiator_->look(now_);
+  ASSERT_TRUE(protocol_->due().has_value());
+  now_ = *protocol_->due();
+  protocol_->look(now_);
   const auto stalled = only_said<Stalled>();
   EXPECT_EQ(stalled.key, key("a"));
   EXPECT_EQ(stalled.waited_ms, 2000u);
   EXPECT_FALSE(stalled.is_join);
-  EXPECT_GT(*negotiator_->due(), now_);
+  EXPECT_GT(*protocol_->due(), now_);
 }
 
-TEST_F(NegotiatorTest, WithNothingInFlightNothingIsDue) {
+TEST_F(RankProtocolTest, WithNothingInFlightNothingIsDue) {
   start({.stall_warning = std::chrono::seconds(2)});
-  EXPECT_EQ(negotiator_->due(), std::nullopt);
+  EXPECT_EQ(protocol_->due(), std::nullopt);
   submit(allreduce("a"));
-  EXPECT_NE(negotiator_->due(), std::nullopt);
+  EXPECT_NE(protocol_->due(), std::nullopt);
   define(0, allreduce("a"));
   schedule_run(0);
   execute();
-  EXPECT_EQ(negotiator_->due(), std::nullopt);
+  EXPECT_EQ(protocol_->due(), std::nullopt);
 }
 
-TEST_F(NegotiatorTest, KnowsWhatItDidLast) {
+TEST_F(RankProtocolTest, KnowsWhatItDidLast) {
   make_known(7, "a", 2);
   now_ += std::chrono::seconds(3);
-  RankState state = negotiator_->state(key("a"), now_);
+  RankState state = protocol_->state(key("a"), now_);
   EXPECT_EQ(state.rank, kRank);
   EXPECT_EQ(state.last_name, "a");
   EXPECT_EQ(state.last_ms_ago, 3000u);
   EXPECT_EQ(state.submissions, 1u);
   EXPECT_FALSE(state.has_submitted);
   submit(allreduce("a"));
-  state = negotiator_->state(key("a"), now_);
+  state = protocol_->state(key("a"), now_);
   EXPECT_TRUE(state.has_submitted);
   EXPECT_EQ(state.submissions, 2u);
-  EXPECT_FALSE(negotiator_->state(key("b"), now_).has_submitted);
+  EXPECT_FALSE(protocol_->state(key("b"), now_).has_submitted);
 }
 
 }  // namespace

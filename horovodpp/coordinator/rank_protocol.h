@@ -1,10 +1,10 @@
-// The Negotiator is every rank's part of the protocol: it tells peers what this
+// The RankProtocol is one rank's part of the agreement: it tells peers what this
 // rank has submitted (a mark on the node's board where the name has an id, else
 // a proposal), and reads the schedule: what to execute next.
 //
 // A pure state machine: no thread, no clock of its own, no I/O but the board.
-// What it reads in the schedule is in negotiator_schedule.cc, how it follows and
-// leaves cycles in negotiator_cycle.cc.
+// What it reads in the schedule is in rank_protocol_schedule.cc, how it follows and
+// leaves cycles in rank_protocol_cycle.cc.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 
 namespace hvd::coordinator {
 
-class Negotiator {
+class RankProtocol {
  public:
   struct Options {
     int rank = 0;
@@ -42,7 +42,7 @@ class Negotiator {
     std::function<std::string(int rank)> describe = {};
   };
 
-  Negotiator(const Options& options, ProcessSets sets, NodeBoard& board);
+  RankProtocol(const Options& options, ProcessSets sets, NodeBoard& board);
 
   // This rank has submitted `request`; its key is not in flight here.
   void submit(const Request& request, Clock::TimePoint now);

@@ -1,6 +1,6 @@
 // While a cycle is in force: what this rank executes by itself, and how it
 // leaves.
-#include "test/coordinator/negotiator_fixture.h"
+#include "test/coordinator/rank_protocol_fixture.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -9,7 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Knows "a" as 0, "b" as 1 and, outside of the cycle, "c" as 2.
-class NegotiatorCycle : public NegotiatorTest {
+class RankProtocolCycle : public RankProtocolTest {
  protected:
   void SetUp() override {
     make_known(0, "a", 0);
@@ -28,7 +28,7 @@ class NegotiatorCycle : public NegotiatorTest {
   bool is_marked(std::uint32_t id) { return leader_.arrive(id, id, kBoth); }
 };
 
-TEST_F(NegotiatorCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
+TEST_F(RankProtocolCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
   begin_cycle();
   for (int round = 0; round < 3; ++round) {
     submit_names({"b"});
@@ -40,28 +40,28 @@ TEST_F(NegotiatorCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
   EXPECT_EQ(leader_.next_completed(), std::nullopt);
 }
 
-TEST_F(NegotiatorCycle, TellsHowManySubmissionsItsNextBatchLacks) {
-  EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+TEST_F(RankProtocolCycle, TellsHowManySubmissionsItsNextBatchLacks) {
+  EXPECT_EQ(protocol_->submissions_to_next(), 1u);
   schedule_cycle(1, {0, 1}, true);
   EXPECT_THAT(execute(), IsEmpty());
   for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(negotiator_->submissions_to_next(), 2u);
+    EXPECT_EQ(protocol_->submissions_to_next(), 2u);
     submit_names({"b"});
-    EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+    EXPECT_EQ(protocol_->submissions_to_next(), 1u);
     submit_names({"a"});
     EXPECT_THAT(execute(), ElementsAre("a", "b"));
   }
   // What stops it is to be seen, too.
   submit_names({"c"});
-  EXPECT_EQ(negotiator_->submissions_to_next(), 1u);
+  EXPECT_EQ(protocol_->submissions_to_next(), 1u);
 }
 
-TEST_F(NegotiatorCycle, HasAnEpochAndASequenceOfItsOwn) {
+TEST_F(RankProtocolCycle, HasAnEpochAndASequenceOfItsOwn) {
   submit_names({"c"});
   schedule_run(2);
   const auto before = begin();
   ASSERT_TRUE(before.has_value());
-  negotiator_->finished();
+  protocol_->finished();
   begin_cycle();
   submit_names({"a"});
   const auto in_cycle = begin();
@@ -69,8 +69,8 @@ TEST_F(NegotiatorCycle, HasAnEpochAndASequenceOfItsOwn) {
   EXPECT_GT(in_cycle->epoch, before->epoch);
   EXPECT_EQ(in_cycle->sequence, 0u);
   EXPECT_FALSE(in_cycle->certain);
-  negotiator_->finished();
-  negotiator_->halt({1});
+  protocol_->finished();
+  protocol_->halt({1});
   schedule(RecordKind::kEndCycle, 0, 1);
   EXPECT_THAT(execute(), IsEmpty());
   submit_names({"c"});
@@ -80,14 +80,14 @@ TEST_F(NegotiatorCycle, HasAnEpochAndASequenceOfItsOwn) {
   EXPECT_GT(after->epoch, in_cycle->epoch);
 }
 
-TEST_F(NegotiatorCycle, WhatWasMarkedBeforeIsExecutedInIt) {
+TEST_F(RankProtocolCycle, WhatWasMarkedBeforeIsExecutedInIt) {
   submit_names({"a"});
   schedule_cycle(1, {0, 1});
   EXPECT_THAT(execute(), ElementsAre("a"));
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(NegotiatorCycle, ACompletionOfBeforeIsExecutedOnce) {
+TEST_F(RankProtocolCycle, ACompletionOfBeforeIsExecutedOnce) {
   EXPECT_FALSE(leader_.arrive(0, 0, kBoth));
   submit_names({"a"});
   EXPECT_EQ(leader_.next_completed(), 0u);
@@ -95,13 +95,13 @@ TEST_F(NegotiatorCycle, ACompletionOfBeforeIsExecutedOnce) {
   EXPECT_THAT(execute(), ElementsAre("a"));
 }
 
-TEST_F(NegotiatorCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
+TEST_F(RankProtocolCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
   begin_cycle();
   submit_names({"c"});
   EXPECT_EQ(only_said<Stop>().run, 1u);
   submit_names({"a"});
   EXPECT_THAT(execute(), ElementsAre("a"));
-  negotiator_->halt({1});
+  protocol_->halt({1});
   const auto halted = only_said<Halted>();
   EXPECT_EQ(halted.run, 1u);
   EXPECT_EQ(halted.entered, 1u);
@@ -111,16 +111,16 @@ TEST_F(NegotiatorCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(NegotiatorCycle, WhatWasMarkedBeforeAndIsNotPartOfItStopsIt) {
+TEST_F(RankProtocolCycle, WhatWasMarkedBeforeAndIsNotPartOfItStopsIt) {
   submit_names({"c"});
   begin_cycle();
   EXPECT_EQ(only_said<Stop>().run, 1u);
   EXPECT_FALSE(is_marked(2));
 }
 
-TEST_F(NegotiatorCycle, OnceHaltedNothingMoreIsEntered) {
+TEST_F(RankProtocolCycle, OnceHaltedNothingMoreIsEntered) {
   begin_cycle();
-  negotiator_->halt({1});
+  protocol_->halt({1});
   EXPECT_EQ(only_said<Halted>().entered, 0u);
   submit_names({"a", "b"});
   EXPECT_THAT(execute(), IsEmpty());
@@ -130,96 +130,96 @@ TEST_F(NegotiatorCycle, OnceHaltedNothingMoreIsEntered) {
   EXPECT_TRUE(is_marked(1));
 }
 
-TEST_F(NegotiatorCycle, AHaltMayComeBeforeTheCycleIsRead) {
+TEST_F(RankProtocolCycle, AHaltMayComeBeforeTheCycleIsRead) {
   schedule_cycle(1, {0, 1});
-  negotiator_->halt({1});
+  protocol_->halt({1});
   EXPECT_THAT(said(), IsEmpty());
   submit_names({"a"});
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_EQ(only_said<Halted>().entered, 0u);
 }
 
-TEST_F(NegotiatorCycle,
+TEST_F(RankProtocolCycle,
        TheBatchThatNotAllEnteredIsAbandonedAndMarkedAfterwards) {
   begin_cycle();
   submit_names({"a"});
   ASSERT_TRUE(begin().has_value());
-  EXPECT_FALSE(negotiator_->should_abandon());
-  negotiator_->halt({1});
+  EXPECT_FALSE(protocol_->should_abandon());
+  protocol_->halt({1});
   EXPECT_EQ(only_said<Halted>().entered, 1u);
-  EXPECT_FALSE(negotiator_->should_abandon());
+  EXPECT_FALSE(protocol_->should_abandon());
   schedule(RecordKind::kEndCycle, 0, 0);
-  EXPECT_TRUE(negotiator_->should_abandon());
-  negotiator_->abandoned();
+  EXPECT_TRUE(protocol_->should_abandon());
+  protocol_->abandoned();
   EXPECT_THAT(execute(), IsEmpty());
-  EXPECT_TRUE(negotiator_->has_in_flight());
+  EXPECT_TRUE(protocol_->has_in_flight());
   EXPECT_TRUE(is_marked(0));
   schedule_run(0);
   EXPECT_THAT(execute(), ElementsAre("a"));
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(NegotiatorCycle, TheBatchThatAllEnteredIsFinished) {
+TEST_F(RankProtocolCycle, TheBatchThatAllEnteredIsFinished) {
   begin_cycle();
   submit_names({"a"});
   ASSERT_TRUE(begin().has_value());
-  negotiator_->halt({1});
+  protocol_->halt({1});
   schedule(RecordKind::kEndCycle, 0, 1);
-  EXPECT_FALSE(negotiator_->should_abandon());
-  negotiator_->finished();
+  EXPECT_FALSE(protocol_->should_abandon());
+  protocol_->finished();
   EXPECT_THAT(execute(), IsEmpty());
-  EXPECT_FALSE(negotiator_->has_in_flight());
+  EXPECT_FALSE(protocol_->has_in_flight());
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(NegotiatorCycle, AnEndThatCannotBeIsAnError) {
+TEST_F(RankProtocolCycle, AnEndThatCannotBeIsAnError) {
   begin_cycle();
   schedule(RecordKind::kEndCycle, 0, 1);  // This rank has entered none.
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorCycle, AnEndOfNoCycleIsAnError) {
+TEST_F(RankProtocolCycle, AnEndOfNoCycleIsAnError) {
   schedule(RecordKind::kEndCycle, 0, 0);
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorCycle, NothingIsScheduledWhileItIsInForce) {
+TEST_F(RankProtocolCycle, NothingIsScheduledWhileItIsInForce) {
   begin_cycle();
   submit_names({"c"});
   schedule_run(2);
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorCycle, OneThatCannotBeFollowedIsAnError) {
+TEST_F(RankProtocolCycle, OneThatCannotBeFollowedIsAnError) {
   schedule({{.kind = RecordKind::kStartCycle,
              .id = 1,
              .value = Cycle().hash()}});  // Of no batch.
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorCycle, OneOfAnotherHashIsAnError) {
+TEST_F(RankProtocolCycle, OneOfAnotherHashIsAnError) {
   schedule(
       {{.kind = RecordKind::kCycle, .id = 0, .value = 1, .ends_batch = false},
        {.kind = RecordKind::kStartCycle, .id = 1, .value = 5}});
-  EXPECT_TRUE(absl::IsInternal(negotiator_->next_batch().status()));
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(NegotiatorCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
+TEST_F(RankProtocolCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
   begin_cycle();
   submit_names({"b"});
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(said(), IsEmpty());
-  negotiator_->wait_for(key("b"));
+  protocol_->wait_for(key("b"));
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_EQ(only_said<Stop>().run, 1u);
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(said(), IsEmpty());  // Said once.
 }
 
-TEST_F(NegotiatorCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
+TEST_F(RankProtocolCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
   begin_cycle();
   submit_names({"a"});
-  negotiator_->wait_for(key("a"));
+  protocol_->wait_for(key("a"));
   EXPECT_THAT(execute(), ElementsAre("a"));
   submit_names({"b"});
   EXPECT_THAT(execute(), ElementsAre("b"));
@@ -227,10 +227,10 @@ TEST_F(NegotiatorCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(NegotiatorCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
+TEST_F(RankProtocolCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
   submit_names({"a", "b"});
-  negotiator_->wait_for(key("a"));
-  negotiator_->wait_for(key("b"));
+  protocol_->wait_for(key("a"));
+  protocol_->wait_for(key("b"));
   schedule_run(0);
   schedule_run(1);
   EXPECT_THAT(execute(), ElementsAre("a", "b"));
@@ -241,7 +241,7 @@ TEST_F(NegotiatorCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(NegotiatorCycle, ADifferentRequestUnderANameOfItIsProposed) {
+TEST_F(RankProtocolCycle, ADifferentRequestUnderANameOfItIsProposed) {
   begin_cycle();
   Request changed = allreduce("a");
   changed.op = ReduceOp::kMax;
@@ -249,11 +249,11 @@ TEST_F(NegotiatorCycle, ADifferentRequestUnderANameOfItIsProposed) {
   const std::vector<Message> messages = said();
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(std::get<Outdated>(messages[0]).id, 0u);
-  negotiator_->halt({1});
+  protocol_->halt({1});
   schedule(RecordKind::kEndCycle, 0, 0);
   schedule(RecordKind::kRetire, 0);
   EXPECT_THAT(execute(), IsEmpty());
-  EXPECT_TRUE(negotiator_->has_in_flight());
+  EXPECT_TRUE(protocol_->has_in_flight());
   define(9, changed, 3);
   schedule_run(9);
   EXPECT_THAT(execute(), ElementsAre("a"));

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 
 #include <algorithm>
 #include <utility>
@@ -114,14 +114,14 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
   return text;
 }
 
-Inquiry::Inquiry(std::shared_ptr<const Tree> tree, int node,
-                 std::function<std::string(int)> remark)
+StallGatherer::StallGatherer(std::shared_ptr<const Tree> tree, int node,
+                             std::function<std::string(int)> remark)
     : tree_(std::move(tree)),
       node_(node),
       remark_(std::move(remark)),
       patience_(kPatience + height_below(*tree_, node) * kPatiencePerLevel) {}
 
-void Inquiry::begin(std::uint32_t query, Clock::TimePoint now) {
+void StallGatherer::begin(std::uint32_t query, Clock::TimePoint now) {
   Open& open = open_[query];
   open.found.query = query;
   open.awaited = tree_->ranks_of(node_);
@@ -131,7 +131,7 @@ void Inquiry::begin(std::uint32_t query, Clock::TimePoint now) {
   open.deadline = now + patience_;
 }
 
-absl::Status Inquiry::receive(int from, const Inspected& answer) {
+absl::Status StallGatherer::receive(int from, const Inspected& answer) {
   const auto open = open_.find(answer.query);
   if (open == open_.end()) return absl::OkStatus();  // Too late.
   std::vector<int>& awaited = open->second.awaited;
@@ -144,7 +144,7 @@ absl::Status Inquiry::receive(int from, const Inspected& answer) {
   return absl::OkStatus();
 }
 
-std::vector<Inspected> Inquiry::take(Clock::TimePoint now) {
+std::vector<Inspected> StallGatherer::take(Clock::TimePoint now) {
   std::vector<Inspected> done;
   for (auto it = open_.begin(); it != open_.end();) {
     Open& open = it->second;
@@ -166,7 +166,7 @@ std::vector<Inspected> Inquiry::take(Clock::TimePoint now) {
   return done;
 }
 
-std::optional<Clock::TimePoint> Inquiry::due() const {
+std::optional<Clock::TimePoint> StallGatherer::due() const {
   std::optional<Clock::TimePoint> due;
   for (const auto& [query, open] : open_) {
     if (!due || open.deadline < *due) due = open.deadline;
@@ -174,8 +174,8 @@ std::optional<Clock::TimePoint> Inquiry::due() const {
   return due;
 }
 
-std::optional<Inspect> Inquirer::stalled(const Stalled& message,
-                                         Clock::TimePoint now) {
+std::optional<Inspect> StallInspector::stalled(const Stalled& message,
+                                               Clock::TimePoint now) {
   const bool is_fatal = ends_the_job(message, shutdown_);
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
@@ -198,7 +198,8 @@ std::optional<Inspect> Inquirer::stalled(const Stalled& message,
   return Inspect{query, message.key};
 }
 
-std::optional<Inquirer::Finding> Inquirer::answered(const Inspected& found) {
+std::optional<StallInspector::Finding> StallInspector::answered(
+    const Inspected& found) {
   const auto open = open_.extract(found.query);
   // Those that were waited for may have come meanwhile.
   if (open.empty() || found.missing_count == 0) return std::nullopt;

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/negotiator.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 
 #include <algorithm>
 #include <tuple>
@@ -20,11 +20,11 @@ constexpr std::size_t kMostStalled = 4;
 
 }  // namespace
 
-Negotiator::Negotiator(const Options& options, ProcessSets sets,
-                       NodeBoard& board)
+RankProtocol::RankProtocol(const Options& options, ProcessSets sets,
+                           NodeBoard& board)
     : options_(options), sets_(std::move(sets)), board_(board) {}
 
-absl::Status Negotiator::cancelled_by(int rank, const Key& key) const {
+absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
   if (rank == options_.rank) {
     return absl::CancelledError(absl::StrCat(
         "this rank (", rank, ") shut down before every rank had submitted ",
@@ -37,7 +37,7 @@ absl::Status Negotiator::cancelled_by(int rank, const Key& key) const {
       "; call shutdown() after the last collective on every rank"));
 }
 
-void Negotiator::submit(const Request& request, Clock::TimePoint now) {
+void RankProtocol::submit(const Request& request, Clock::TimePoint now) {
   const Key& key = request.key;
   last_name_ = key.name;
   last_submission_ = now;
@@ -70,7 +70,7 @@ void Negotiator::submit(const Request& request, Clock::TimePoint now) {
   propose(request, now);
 }
 
-void Negotiator::propose(const Request& request, Clock::TimePoint since) {
+void RankProtocol::propose(const Request& request, Clock::TimePoint since) {
   const bool is_root =
       request.kind == RequestKind::kBroadcast && request.root == options_.rank;
   messages_.emplace_back(Propose{
@@ -78,15 +78,15 @@ void Negotiator::propose(const Request& request, Clock::TimePoint since) {
   proposed_[request.key] = since;
 }
 
-bool Negotiator::forget_proposal(const Key& key) {
+bool RankProtocol::forget_proposal(const Key& key) {
   if (proposed_.erase(key) == 0) return false;
   // The first step proposes every name, and the later ones hardly any.
   if (proposed_.empty()) proposed_ = {};
   return true;
 }
 
-void Negotiator::submit_known(std::uint32_t id, Known& known,
-                              Clock::TimePoint now) {
+void RankProtocol::submit_known(std::uint32_t id, Known& known,
+                                Clock::TimePoint now) {
   known.since = now;
   ++known.submissions;
   if (!cycle_) return mark(id, known);
@@ -99,14 +99,14 @@ void Negotiator::submit_known(std::uint32_t id, Known& known,
   }
 }
 
-void Negotiator::mark(std::uint32_t id, Known& known) {
+void RankProtocol::mark(std::uint32_t id, Known& known) {
   known.state = State::kMarked;
   if (board_.arrive(known.definition.slot, id, known.node_members)) {
     leader_is_wanted_ = true;
   }
 }
 
-void Negotiator::join(const Request& request, Clock::TimePoint now) {
+void RankProtocol::join(const Request& request, Clock::TimePoint now) {
   const ProcessSetId set = request.key.process_set;
   const bool phase_is_open = join_phases_.contains(set);
   joining_[set] = {.request = std::make_shared<const Request>(request),
@@ -119,7 +119,7 @@ void Negotiator::join(const Request& request, Clock::TimePoint now) {
   }
 }
 
-void Negotiator::wait_for(const Key& key) {
+void RankProtocol::wait_for(const Key& key) {
   if (waited_for_.size() >= waits_kept_) {
     drop_old_waits();
     waits_kept_ = std::max(kLeastWaitsKept, 2 * waited_for_.size());
@@ -127,7 +127,7 @@ void Negotiator::wait_for(const Key& key) {
   waited_for_.insert(key);
 }
 
-void Negotiator::drop_old_waits() {
+void RankProtocol::drop_old_waits() {
   absl::erase_if(waited_for_, [this](const Key& key) {
     if (proposed_.contains(key)) return false;
     const auto id = id_of_.find(key);
@@ -135,14 +135,14 @@ void Negotiator::drop_old_waits() {
   });
 }
 
-void Negotiator::leave() { messages_.emplace_back(Leave{options_.rank}); }
+void RankProtocol::leave() { messages_.emplace_back(Leave{options_.rank}); }
 
-void Negotiator::fail(const Key& key, absl::Status why) {
+void RankProtocol::fail(const Key& key, absl::Status why) {
   --in_flight_;
   failures_.push_back({key, std::move(why)});
 }
 
-absl::Status Negotiator::define(const Define& message) {
+absl::Status RankProtocol::define(const Define& message) {
   const auto [place, is_new] = known_.try_emplace(
       message.id,
       Known{.definition = message,
@@ -155,7 +155,7 @@ absl::Status Negotiator::define(const Define& message) {
   return absl::OkStatus();
 }
 
-std::uint64_t Negotiator::node_members(ProcessSetId set) const {
+std::uint64_t RankProtocol::node_members(ProcessSetId set) const {
   const std::vector<int>& local =
       options_.tree->ranks_of(options_.tree->node_of(options_.rank));
   std::uint64_t members = 0;
@@ -165,7 +165,7 @@ std::uint64_t Negotiator::node_members(ProcessSetId set) const {
   return members;
 }
 
-absl::Status Negotiator::reject(const Reject& message) {
+absl::Status RankProtocol::reject(const Reject& message) {
   if (!rejects_.try_emplace(message.number, message).second) {
     return absl::InternalError(
         absl::StrCat("the root rejected number ", message.number, " twice"));
@@ -173,7 +173,7 @@ absl::Status Negotiator::reject(const Reject& message) {
   return absl::OkStatus();
 }
 
-void Negotiator::apply_reject(std::uint32_t number) {
+void RankProtocol::apply_reject(std::uint32_t number) {
   const auto found = rejects_.extract(number);
   const Reject& reject = found.mapped();
   // Else this rank is not a member, or has joined.
@@ -182,14 +182,14 @@ void Negotiator::apply_reject(std::uint32_t number) {
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 
-void Negotiator::halt(const Halt& message) {
+void RankProtocol::halt(const Halt& message) {
   halted_ = message.run;
   if (cycle_ && run_ == message.run) {
     messages_.emplace_back(Halted{run_, cycle_->entered()});
   }
 }
 
-void Negotiator::look(Clock::TimePoint now) {
+void RankProtocol::look(Clock::TimePoint now) {
   if (!next_look_ || now < *next_look_ || in_flight_ == 0) return;
   struct Waiting {
     Clock::TimePoint since;
@@ -232,28 +232,28 @@ void Negotiator::look(Clock::TimePoint now) {
   next_look_ = next;
 }
 
-std::optional<Clock::TimePoint> Negotiator::due() const {
+std::optional<Clock::TimePoint> RankProtocol::due() const {
   return in_flight_ > 0 ? next_look_ : std::nullopt;
 }
 
-std::vector<Message> Negotiator::take_messages() {
+std::vector<Message> RankProtocol::take_messages() {
   return std::exchange(messages_, {});
 }
 
-std::vector<Failure> Negotiator::take_failures() {
+std::vector<Failure> RankProtocol::take_failures() {
   return std::exchange(failures_, {});
 }
 
-bool Negotiator::take_leader_is_wanted() {
+bool RankProtocol::take_leader_is_wanted() {
   return std::exchange(leader_is_wanted_, false);
 }
 
-const Define* Negotiator::definition(std::uint32_t id) const {
+const Define* RankProtocol::definition(std::uint32_t id) const {
   const auto known = known_.find(id);
   return known == known_.end() ? nullptr : &known->second.definition;
 }
 
-RankState Negotiator::state(const Key& key, Clock::TimePoint now) const {
+RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
   RankState state = {.rank = options_.rank, .last_name = last_name_};
   if (last_submission_) {
     state.last_ms_ago = static_cast<std::uint32_t>(

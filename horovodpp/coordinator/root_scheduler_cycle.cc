@@ -4,7 +4,7 @@
 
 #include "horovodpp/coordinator/cycle.h"
 #include "horovodpp/coordinator/node_board.h"
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/root_scheduler.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -19,7 +19,7 @@ bool can_be_abandoned(const Request& request) {
 
 }  // namespace
 
-std::vector<Record> Registrar::start_cycle() {
+std::vector<Record> RootScheduler::start_cycle() {
   const std::vector<std::uint32_t> ids = steps_.repeated();
   if (ids.empty() || is_leaving_) return {};
   const std::optional<std::vector<Candidate>> step = candidates(ids);
@@ -52,7 +52,7 @@ std::vector<Record> Registrar::start_cycle() {
 }
 
 // What a cycle of these would be cut from; nullopt if they cannot make one.
-std::optional<std::vector<Candidate>> Registrar::candidates(
+std::optional<std::vector<Candidate>> RootScheduler::candidates(
     const std::vector<std::uint32_t>& ids) const {
   if (ids.size() >= kMaxAppend) return std::nullopt;
   std::vector<Candidate> candidates;
@@ -68,17 +68,17 @@ std::optional<std::vector<Candidate>> Registrar::candidates(
   return candidates;
 }
 
-void Registrar::take(const Stop& message) {
+void RootScheduler::take(const Stop& message) {
   if (cycle_run_ == message.run) halt_cycle();
 }
 
-void Registrar::halt_cycle() {
+void RootScheduler::halt_cycle() {
   if (!cycle_run_ || is_halting_) return;
   is_halting_ = true;
   announcements_.emplace_back(Halt{*cycle_run_});
 }
 
-void Registrar::take(const Halted& message) {
+void RootScheduler::take(const Halted& message) {
   if (!is_halting_ || cycle_run_ != message.run) {
     protocol_error_ =
         absl::InvalidArgumentError("ranks halted a cycle that is not halting");

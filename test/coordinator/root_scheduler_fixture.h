@@ -1,4 +1,4 @@
-// A Registrar, told what all ranks have said, and asked what it makes of it.
+// A RootScheduler, told what all ranks have said, and asked what it makes of it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/root_scheduler.h"
 #include "test/coordinator/sample_messages.h"
 
 namespace hvd::coordinator {
@@ -23,20 +23,20 @@ inline Request allreduce(const std::string& name,
   return request;
 }
 
-// The registrar of four ranks, of which 0 and 2 are process set 1.
-class RegistrarTest : public ::testing::Test {
+// The scheduler of four ranks, of which 0 and 2 are process set 1.
+class RootSchedulerTest : public ::testing::Test {
  protected:
-  void start(const Registrar::Options& options) {
+  void start(const RootScheduler::Options& options) {
     auto all =
         std::make_shared<const std::vector<int>>(std::vector<int>{0, 1, 2, 3});
     ProcessSets sets(std::move(all));
     sets.add(1, {0, 2});
-    registrar_.emplace(options, sets);
+    scheduler_.emplace(options, sets);
   }
   void SetUp() override { start({.capacity = 4}); }
 
   void hear(Message message) {
-    ASSERT_EQ(registrar_->receive(std::move(message)), absl::OkStatus());
+    ASSERT_EQ(scheduler_->receive(std::move(message)), absl::OkStatus());
   }
   void propose(const Request& request) {
     hear({Propose{.request = request,
@@ -58,7 +58,7 @@ class RegistrarTest : public ::testing::Test {
   }
   template <typename M>
   M announced() {
-    const std::vector<Message> messages = registrar_->take_announcements();
+    const std::vector<Message> messages = scheduler_->take_announcements();
     if (messages.size() != 1 || !std::holds_alternative<M>(messages[0])) {
       ADD_FAILURE() << "not one announcement, of that type";
       return M();
@@ -70,7 +70,7 @@ class RegistrarTest : public ::testing::Test {
   std::vector<Record> records() {
     std::vector<Record> all;
     while (true) {
-      const std::vector<Record> more = registrar_->cut(now_, true);
+      const std::vector<Record> more = scheduler_->cut(now_, true);
       if (more.empty()) return all;
       all.insert(all.end(), more.begin(), more.end());
       if (more.back().kind == RecordKind::kStartCycle) return all;
@@ -99,7 +99,7 @@ class RegistrarTest : public ::testing::Test {
     return {.kind = RecordKind::kRun, .id = id, .ends_batch = ends_batch};
   }
 
-  std::optional<Registrar> registrar_;
+  std::optional<RootScheduler> scheduler_;
   Clock::TimePoint now_{};
 };
 

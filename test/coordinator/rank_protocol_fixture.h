@@ -1,4 +1,4 @@
-// The Negotiator of rank 1 of two ranks on one node. The test is everybody else:
+// The RankProtocol of rank 1 of two ranks on one node. The test is everybody else:
 // the root that defines and schedules, the leader that reads the board, rank 0
 // that marks it.
 #pragma once
@@ -12,33 +12,33 @@
 #include <vector>
 
 #include "horovodpp/coordinator/cycle.h"
-#include "horovodpp/coordinator/negotiator.h"
 #include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 #include "test/coordinator/sample_messages.h"
 
 namespace hvd::coordinator {
 
-class NegotiatorTest : public ::testing::Test {
+class RankProtocolTest : public ::testing::Test {
  protected:
   static constexpr int kRank = 1;
   static constexpr std::uint32_t kSlots = 4;
   static constexpr std::uint64_t kBoth = 0b11;
 
-  NegotiatorTest()
+  RankProtocolTest()
       : memory_(SharedBoard::bytes_needed(kSlots) / sizeof(Block) + 1),
         leader_(std::as_writable_bytes(std::span(memory_)), 0, 2, kSlots),
         board_(std::as_writable_bytes(std::span(memory_)), 1, 2, kSlots) {
     start({});
   }
 
-  void start(Negotiator::Options options) {
+  void start(RankProtocol::Options options) {
     options.rank = kRank;
     options.tree =
         std::make_shared<const Tree>(std::vector<std::vector<int>>{{0, kRank}});
     ProcessSets sets(options.tree->all_ranks());
     sets.add(1, {kRank});
     sets.add(2, {0});
-    negotiator_.emplace(options, sets, board_);
+    protocol_.emplace(options, sets, board_);
   }
 
   static Request allreduce(const std::string& name,
@@ -51,10 +51,10 @@ class NegotiatorTest : public ::testing::Test {
     return {set, name};
   }
 
-  void submit(const Request& request) { negotiator_->submit(request, now_); }
+  void submit(const Request& request) { protocol_->submit(request, now_); }
 
-  // What the negotiator tells its leader.
-  std::vector<Message> said() { return negotiator_->take_messages(); }
+  // What the protocol tells its leader.
+  std::vector<Message> said() { return protocol_->take_messages(); }
   template <typename M>
   M only_said() {
     const std::vector<Message> messages = said();
@@ -67,7 +67,7 @@ class NegotiatorTest : public ::testing::Test {
 
   void define(std::uint32_t id, const Request& request,
               std::uint32_t slot = kNoSlot, std::uint32_t result = 0) {
-    ASSERT_EQ(negotiator_->define(
+    ASSERT_EQ(protocol_->define(
                   {.id = id,
                    .slot = slot,
                    .participants = 2,
@@ -103,7 +103,7 @@ class NegotiatorTest : public ::testing::Test {
 
   // Takes the next batch, which stays in execution; nullopt if there is none.
   std::optional<Batch> begin() {
-    auto batch = negotiator_->next_batch();
+    auto batch = protocol_->next_batch();
     EXPECT_EQ(batch.status(), absl::OkStatus());
     return batch.ok() ? *batch : std::nullopt;
   }
@@ -114,7 +114,7 @@ class NegotiatorTest : public ::testing::Test {
       for (const Batch::Entry& entry : batch->entries) {
         names.push_back(entry.agreed->key.name);
       }
-      negotiator_->finished();
+      protocol_->finished();
     }
     return names;
   }
@@ -131,7 +131,7 @@ class NegotiatorTest : public ::testing::Test {
 
   std::vector<std::pair<Key, absl::StatusCode>> failures() {
     std::vector<std::pair<Key, absl::StatusCode>> failures;
-    for (const Failure& failure : negotiator_->take_failures()) {
+    for (const Failure& failure : protocol_->take_failures()) {
       failures.emplace_back(failure.key, failure.why.code());
     }
     return failures;
@@ -143,7 +143,7 @@ class NegotiatorTest : public ::testing::Test {
   std::vector<Block> memory_;
   SharedBoard leader_;  // Rank 0's.
   SharedBoard board_;
-  std::optional<Negotiator> negotiator_;
+  std::optional<RankProtocol> protocol_;
   Clock::TimePoint now_{};
 };
 

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/root_scheduler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "horovodpp/coordinator/node_board.h"
-#include "test/coordinator/registrar_fixture.h"
+#include "test/coordinator/root_scheduler_fixture.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_F(RegistrarTest, WhatAllProposeIsDefinedAndRuns) {
+TEST_F(RootSchedulerTest, WhatAllProposeIsDefinedAndRuns) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   EXPECT_NE(a.id, b.id);
@@ -28,19 +28,19 @@ TEST_F(RegistrarTest, WhatAllProposeIsDefinedAndRuns) {
   EXPECT_THAT(records(), IsEmpty());
 }
 
-TEST_F(RegistrarTest, WhatIsReadyRunsAgain) {
+TEST_F(RootSchedulerTest, WhatIsReadyRunsAgain) {
   const Define a = define(allreduce("a"));
   records();
   hear(Ready{{a.id}});
   EXPECT_THAT(records(), ElementsAre(run_of(a.id)));
 }
 
-TEST_F(RegistrarTest, AnUnknownIdIsNotRun) {
+TEST_F(RootSchedulerTest, AnUnknownIdIsNotRun) {
   hear(Ready{{0, 5, 0xffffffffu}});
   EXPECT_THAT(records(), IsEmpty());
 }
 
-TEST_F(RegistrarTest, ADisagreementIsRejectedInTheScheduleAndNamesBoth) {
+TEST_F(RootSchedulerTest, ADisagreementIsRejectedInTheScheduleAndNamesBoth) {
   Propose message = {.rank = 1, .request = allreduce("a"), .count = kRanks};
   message.other_rank = 3;
   message.other = allreduce("a");
@@ -53,7 +53,7 @@ TEST_F(RegistrarTest, ADisagreementIsRejectedInTheScheduleAndNamesBoth) {
                                     "max"));
 }
 
-TEST_F(RegistrarTest, RejectionsAreNumbered) {
+TEST_F(RootSchedulerTest, RejectionsAreNumbered) {
   Propose message = {.request = allreduce("a"),
                      .other_rank = 1,
                      .other = allreduce("a"),
@@ -62,7 +62,7 @@ TEST_F(RegistrarTest, RejectionsAreNumbered) {
   EXPECT_NE(refused(message).number, first);
 }
 
-TEST_F(RegistrarTest, AChangedOperationRetiresItsId) {
+TEST_F(RootSchedulerTest, AChangedOperationRetiresItsId) {
   const Define old = define(allreduce("a"));
   records();
   hear(Outdated{old.id});
@@ -76,7 +76,7 @@ TEST_F(RegistrarTest, AChangedOperationRetiresItsId) {
   EXPECT_THAT(records(), ElementsAre(run_of(now.id)));
 }
 
-TEST_F(RegistrarTest, WhatIsProposedUnderAKnownNameRetiresTheIdFirst) {
+TEST_F(RootSchedulerTest, WhatIsProposedUnderAKnownNameRetiresTheIdFirst) {
   const Define old = define(allreduce("a"));
   records();
   const Define now = define(allreduce("a"));
@@ -85,7 +85,7 @@ TEST_F(RegistrarTest, WhatIsProposedUnderAKnownNameRetiresTheIdFirst) {
                           run_of(now.id)));
 }
 
-TEST_F(RegistrarTest, ANameThatServesOnceTakesNoPlace) {
+TEST_F(RootSchedulerTest, ANameThatServesOnceTakesNoPlace) {
   for (int i = 0; i < 10; ++i) {
     Request once = allreduce("allreduce.noname." + std::to_string(i));
     once.once = true;
@@ -95,7 +95,8 @@ TEST_F(RegistrarTest, ANameThatServesOnceTakesNoPlace) {
   }
 }
 
-TEST_F(RegistrarTest, WithoutAFreePlaceANameServesOnceAndTheOldestGivesWay) {
+TEST_F(RootSchedulerTest,
+       WithoutAFreePlaceANameServesOnceAndTheOldestGivesWay) {
   start({.capacity = 2});
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
@@ -112,7 +113,7 @@ TEST_F(RegistrarTest, WithoutAFreePlaceANameServesOnceAndTheOldestGivesWay) {
   EXPECT_EQ(define(allreduce("c")).slot, b.slot);
 }
 
-TEST_F(RegistrarTest, ACapacityOfZeroKeepsNothing) {
+TEST_F(RootSchedulerTest, ACapacityOfZeroKeepsNothing) {
   start({.capacity = 0});
   for (int i = 0; i < 3; ++i) {
     const Define a = define(allreduce("a"));
@@ -121,32 +122,32 @@ TEST_F(RegistrarTest, ACapacityOfZeroKeepsNothing) {
   }
 }
 
-TEST_F(RegistrarTest, PassingWhatIsNotRetiredIsAnError) {
+TEST_F(RootSchedulerTest, PassingWhatIsNotRetiredIsAnError) {
   const Define a = define(allreduce("a"));
-  EXPECT_TRUE(absl::IsInvalidArgument(registrar_->receive(Passed{{a.id}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Passed{{a.id}})));
 }
 
-TEST_F(RegistrarTest, APlaceIsGivenBackOnce) {
+TEST_F(RootSchedulerTest, APlaceIsGivenBackOnce) {
   const Define a = define(allreduce("a"));
   hear(Outdated{a.id});
   hear(Passed{{a.id}});
-  EXPECT_TRUE(absl::IsInvalidArgument(registrar_->receive(Passed{{a.id}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Passed{{a.id}})));
 }
 
-TEST_F(RegistrarTest, MoreProposersThanTheSetHasIsAnError) {
+TEST_F(RootSchedulerTest, MoreProposersThanTheSetHasIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(
-      registrar_->receive(Propose{.request = allreduce("a", 1), .count = 3})));
+      scheduler_->receive(Propose{.request = allreduce("a", 1), .count = 3})));
 }
 
-TEST_F(RegistrarTest, WhatIsOfASetThatIsGoneIsIgnored) {
+TEST_F(RootSchedulerTest, WhatIsOfASetThatIsGoneIsIgnored) {
   hear(Propose{.request = allreduce("a", 7), .count = 1});
   hear(Join{7});
   hear(Joined{7, 1});
-  EXPECT_THAT(registrar_->take_announcements(), IsEmpty());
+  EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());
   EXPECT_THAT(records(), IsEmpty());
 }
 
-TEST_F(RegistrarTest, ABroadcastFromOutsideItsSetIsRejected) {
+TEST_F(RootSchedulerTest, ABroadcastFromOutsideItsSetIsRejected) {
   Request broadcast = allreduce("a", 1);
   broadcast.kind = RequestKind::kBroadcast;
   for (const int root : {1, -1, 4}) {
@@ -158,22 +159,22 @@ TEST_F(RegistrarTest, ABroadcastFromOutsideItsSetIsRejected) {
   EXPECT_EQ(define(broadcast).participants, 2);
 }
 
-TEST_F(RegistrarTest, RunsWaitUntilThoseBeforeThemAreExecuted) {
+TEST_F(RootSchedulerTest, RunsWaitUntilThoseBeforeThemAreExecuted) {
   const Define a = define(allreduce("a"));
-  EXPECT_THAT(registrar_->cut(now_, false), IsEmpty());
-  EXPECT_TRUE(registrar_->has_queued());
-  EXPECT_THAT(registrar_->cut(now_, true), ElementsAre(run_of(a.id)));
-  EXPECT_FALSE(registrar_->has_queued());
+  EXPECT_THAT(scheduler_->cut(now_, false), IsEmpty());
+  EXPECT_TRUE(scheduler_->has_queued());
+  EXPECT_THAT(scheduler_->cut(now_, true), ElementsAre(run_of(a.id)));
+  EXPECT_FALSE(scheduler_->has_queued());
 }
 
-TEST_F(RegistrarTest, WhatIsNoRunDoesNotWait) {
+TEST_F(RootSchedulerTest, WhatIsNoRunDoesNotWait) {
   const Define a = define(allreduce("a"));
   records();
   hear(Outdated{a.id});
-  EXPECT_THAT(registrar_->cut(now_, false), SizeIs(1));
+  EXPECT_THAT(scheduler_->cut(now_, false), SizeIs(1));
 }
 
-TEST_F(RegistrarTest, WhatDoesNotFuseGoesInBatchesOfItsOwn) {
+TEST_F(RootSchedulerTest, WhatDoesNotFuseGoesInBatchesOfItsOwn) {
   Request max = allreduce("b");
   max.op = ReduceOp::kMax;
   const Define a = define(allreduce("a"));
@@ -183,12 +184,12 @@ TEST_F(RegistrarTest, WhatDoesNotFuseGoesInBatchesOfItsOwn) {
               ElementsAre(run_of(a.id, false), run_of(c.id), run_of(b.id)));
 }
 
-TEST_F(RegistrarTest, ARoundIsNoLongerThanOneAppend) {
+TEST_F(RootSchedulerTest, ARoundIsNoLongerThanOneAppend) {
   start({.capacity = 0});
   for (std::size_t i = 0; i < kMaxAppend + 5; ++i) propose(allreduce("a"));
   std::size_t runs = 0;
   while (true) {
-    const std::vector<Record> cut = registrar_->cut(now_, true);
+    const std::vector<Record> cut = scheduler_->cut(now_, true);
     if (cut.empty()) break;
     EXPECT_LE(cut.size(), kMaxAppend);
     EXPECT_TRUE(cut.back().ends_batch);
@@ -197,32 +198,32 @@ TEST_F(RegistrarTest, ARoundIsNoLongerThanOneAppend) {
   EXPECT_EQ(runs, kMaxAppend + 5);
 }
 
-TEST_F(RegistrarTest, ASmallBatchIsHeldBackForSoLong) {
+TEST_F(RootSchedulerTest, ASmallBatchIsHeldBackForSoLong) {
   start({.capacity = 4, .hold_back = std::chrono::milliseconds(5)});
   const Define a = define(allreduce("a"));
-  EXPECT_EQ(registrar_->held_until(), std::nullopt);
-  EXPECT_THAT(registrar_->cut(now_, true), IsEmpty());
-  EXPECT_EQ(registrar_->held_until(), now_ + std::chrono::milliseconds(5));
+  EXPECT_EQ(scheduler_->held_until(), std::nullopt);
+  EXPECT_THAT(scheduler_->cut(now_, true), IsEmpty());
+  EXPECT_EQ(scheduler_->held_until(), now_ + std::chrono::milliseconds(5));
   now_ += std::chrono::milliseconds(4);
   const Define b = define(allreduce("b"));
-  EXPECT_THAT(registrar_->cut(now_, true), IsEmpty());
+  EXPECT_THAT(scheduler_->cut(now_, true), IsEmpty());
   now_ += std::chrono::milliseconds(1);
-  EXPECT_THAT(registrar_->cut(now_, true),
+  EXPECT_THAT(scheduler_->cut(now_, true),
               ElementsAre(run_of(a.id, false), run_of(b.id)));
-  EXPECT_EQ(registrar_->held_until(), std::nullopt);
+  EXPECT_EQ(scheduler_->held_until(), std::nullopt);
 }
 
-TEST_F(RegistrarTest, AFullBatchIsNotHeldBack) {
+TEST_F(RootSchedulerTest, AFullBatchIsNotHeldBack) {
   start({.capacity = 4,
          .fusion = {.threshold = 2 * allreduce("a").bytes()},
          .hold_back = std::chrono::milliseconds(5)});
   propose(allreduce("a"));
-  EXPECT_THAT(registrar_->cut(now_, true), IsEmpty());
+  EXPECT_THAT(scheduler_->cut(now_, true), IsEmpty());
   propose(allreduce("b"));
-  EXPECT_THAT(registrar_->cut(now_, true), SizeIs(2));
+  EXPECT_THAT(scheduler_->cut(now_, true), SizeIs(2));
 }
 
-TEST_F(RegistrarTest, WhatIsBehindABatchIsNotHeldBackForIt) {
+TEST_F(RootSchedulerTest, WhatIsBehindABatchIsNotHeldBackForIt) {
   start({.capacity = 4, .hold_back = std::chrono::milliseconds(5)});
   const Define a = define(allreduce("a"));
   hear(Join{1});
