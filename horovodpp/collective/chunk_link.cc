@@ -20,8 +20,10 @@ constexpr char kSending[] = "sending to";
 class Backoff {
  public:
   explicit Backoff(const transport::WaitPolicy& policy)
-      : spin_(policy.spin), yields_(policy.yields), nap_(policy.nap) {
-    if (nap_.count() < 0) nap_ = std::chrono::microseconds(50);
+      : spin_(policy.spin),
+        yields_(policy.yields),
+        max_sleep_(policy.max_sleep) {
+    if (max_sleep_.count() < 0) max_sleep_ = std::chrono::microseconds(50);
   }
 
   void pause() {
@@ -35,14 +37,14 @@ class Backoff {
       --yields_;
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(nap_);
+      std::this_thread::sleep_for(max_sleep_);
     }
   }
 
  private:
   std::chrono::nanoseconds spin_;
   int yields_;
-  std::chrono::nanoseconds nap_;
+  std::chrono::nanoseconds max_sleep_;
   Clock::time_point end_;
 };
 

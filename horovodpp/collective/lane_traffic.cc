@@ -39,10 +39,10 @@ void TrafficWatch::keep_going() {
 
 std::optional<std::chrono::steady_clock::time_point> TrafficWatch::verdict_due()
     const {
-  constexpr std::chrono::microseconds kNap(50);
+  constexpr std::chrono::microseconds kSleep(50);
   const auto due = watch_.verdict_due();
   if (is_done_) return due;
-  const auto look = std::chrono::steady_clock::now() + kNap;
+  const auto look = std::chrono::steady_clock::now() + kSleep;
   return due ? std::min(*due, look) : look;
 }
 

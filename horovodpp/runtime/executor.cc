@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/exchanges.h"
+#include "horovodpp/runtime/non_reducing.h"
 #include "horovodpp/runtime/plane_calls.h"
 #include "horovodpp/runtime/reductions.h"
 

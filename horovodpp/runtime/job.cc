@@ -81,22 +81,22 @@ std::chrono::steady_clock::time_point deadline_after(
 class StartWatch : public transport::Watch {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  StartWatch(Health& health, TimePoint deadline)
-      : health_(health), deadline_(deadline) {}
+  StartWatch(FailureMonitor& monitor, TimePoint deadline)
+      : monitor_(monitor), deadline_(deadline) {}
   absl::Status check() override {
-    if (std::chrono::steady_clock::now() < deadline_) return health_.check();
+    if (std::chrono::steady_clock::now() < deadline_) return monitor_.check();
     return absl::DeadlineExceededError(
         "the other ranks of this node did not come to measure its memory with "
         "this one; HOROVOD_START_TIMEOUT allows them more time");
   }
   std::optional<TimePoint> verdict_due() const override {
-    const auto due = health_.verdict_due();
+    const auto due = monitor_.verdict_due();
     if (deadline_ == TimePoint::max()) return due;
     return due ? std::min(*due, deadline_) : deadline_;
   }
 
  private:
-  Health& health_;
+  FailureMonitor& monitor_;
   const TimePoint deadline_;
 };
 
@@ -164,13 +164,13 @@ Job::Job(const Config& config, Places places,
       wires_(std::move(wires)),
       segment_(std::move(segment)),
       layout_(lay_out(config, sharing_)),
-      health_(topology_, *segment_,
-              hindrance_in(segment_->payload().subspan(
-                  layout_.board + layout_.mail, layout_.hindrance)),
-              kFirstEpoch),
+      monitor_(topology_, *segment_,
+               hindrance_in(segment_->payload().subspan(
+                   layout_.board + layout_.mail, layout_.hindrance)),
+               kFirstEpoch),
       node_mail_(*segment_,
                  segment_->payload().subspan(layout_.board, layout_.mail)),
-      mailroom_(*wires_, node_mail_, sharing_),
+      router_(*wires_, node_mail_, sharing_),
       board_(segment_->payload().first(layout_.board), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
@@ -196,19 +196,19 @@ Job::Job(const Config& config, Places places,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),
-      executor_(planes_, sets_, health_),
+      executor_(planes_, sets_, monitor_),
       progress_({.topology = sharing_,
                  .segment = *segment_,
-                 .mailroom = mailroom_,
+                 .router = router_,
                  .coordinator = coordinator_,
                  .queue = queue_,
                  .executor = executor_,
-                 .health = health_,
+                 .monitor = monitor_,
                  .log = log_,
                  .launcher = launcher_},
                 config.heartbeat_deadline) {
-  health_.set_attend([this] { return progress_.attend(); },
-                     [this] { return progress_.attend_due(); });
+  monitor_.set_attend([this] { return progress_.attend(); },
+                      [this] { return progress_.attend_due(); });
 }
 
 absl::Status Job::add_first_sets(const Config& config) {
@@ -227,7 +227,7 @@ absl::Status Job::add_first_sets(const Config& config) {
 absl::Status Job::launch(const Config& config) {
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   wires_->on_peer_lost([this](int rank, const std::string& how) {
-    health_.peer_lost(rank, how);
+    monitor_.peer_lost(rank, how);
   });
   warn(config);
   MutexLock lock(stop_mutex_);
@@ -291,7 +291,7 @@ absl::Status Job::prepare(const Config& config) {
 
 // Where ranks outnumber cores one would measure whom the system lets run.
 absl::Status Job::learn_crossovers(const Config& config) {
-  StartWatch watch(health_, deadline_after(config.start_timeout));
+  StartWatch watch(monitor_, deadline_after(config.start_timeout));
   const bool crowded =
       transport::WaitPolicy::for_node(topology_.local_size()).spin.count() == 0;
   const auto unknown =
@@ -331,7 +331,7 @@ absl::Status Job::no_part_in_it() const {
 }
 
 absl::Status Job::status() const {
-  return is_of_a_parent() ? no_part_in_it() : health_.verdict();
+  return is_of_a_parent() ? no_part_in_it() : monitor_.verdict();
 }
 
 absl::Status Job::stop() {
@@ -354,7 +354,8 @@ absl::Status Job::stop() {
 
 void Job::abort(const std::string& why) {
   if (has_left_.load() || is_of_a_parent()) return;
-  health_.give_up(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
+  monitor_.give_up(
+      absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
 void Job::submit(coordinator::SubmissionPtr submission) {
@@ -373,7 +374,7 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
-  rouse();
+  wake();
 }
 
 // What has been taken is executed when callbacks run: its memory is not used any
@@ -396,6 +397,6 @@ void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
       absl::StrCat(topology_.describe(topology_.rank()), " ", what)));
 }
 
-void Job::rouse() { segment_->doorbell(segment_->local_rank()).ring(); }
+void Job::wake() { segment_->doorbell(segment_->local_rank()).ring(); }
 
 }  // namespace hvd::runtime

@@ -25,9 +25,9 @@
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/executor.h"
-#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/failure_monitor.h"
 #include "horovodpp/runtime/launcher_channel.h"
-#include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/message_router.h"
 #include "horovodpp/runtime/planes.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/progress.h"
@@ -76,7 +76,7 @@ class Job {
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready);
   // Has whoever drives the job look whether what it waits for is there.
-  void rouse();
+  void wake();
 
   SetTable& sets() { return sets_; }
   const SetTable& sets() const { return sets_; }
@@ -131,9 +131,9 @@ class Job {
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
   const Layout layout_;
-  Health health_;
+  FailureMonitor monitor_;
   transport::NodeMail node_mail_;
-  Mailroom mailroom_;
+  MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   coordinator::TensorQueue queue_;

@@ -37,18 +37,18 @@ Progress::Progress(const Parts& parts,
 
 absl::Status Progress::run() {
   while (true) {
-    std::optional<Nap> nap;
+    std::optional<Sleep> sleep;
     {
       MutexLock lock(driving_);
       if (resting_) bell().leave(Listener::kRester);
       resting_.reset();
       if (end_) return *end_;
       driver_.store(std::this_thread::get_id());
-      resting_ = nap = go_on(Listener::kRester);
+      resting_ = sleep = go_on(Listener::kRester);
       driver_.store(std::thread::id());
     }
     // Not under the lock: who waits for something drives meanwhile.
-    if (nap) bell().sleep(Listener::kRester, nap->ticket, nap->patience);
+    if (sleep) bell().sleep(Listener::kRester, sleep->ticket, sleep->patience);
   }
 }
 
@@ -78,11 +78,11 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
 void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   bool announced = false;
   while (!ready() && !end_) {
-    const std::optional<Nap> nap = go_on(Listener::kDriver);
-    if (nap) {
+    const std::optional<Sleep> sleep = go_on(Listener::kDriver);
+    if (sleep) {
       // Others, too, can make it ready; they ring.
       if (!ready()) {
-        bell().sleep(Listener::kDriver, nap->ticket, nap->patience);
+        bell().sleep(Listener::kDriver, sleep->ticket, sleep->patience);
       }
       bell().leave(Listener::kDriver);
     }
@@ -126,7 +126,7 @@ bool Progress::try_to_drive() {
 }
 
 // An exception would leave the job to nobody, or end the process.
-std::optional<Progress::Nap> Progress::go_on(Listener as) {
+std::optional<Progress::Sleep> Progress::go_on(Listener as) {
   try {
     return move_on(as);
   } catch (...) {
@@ -135,20 +135,20 @@ std::optional<Progress::Nap> Progress::go_on(Listener as) {
   return std::nullopt;
 }
 
-std::optional<Progress::Nap> Progress::move_on(Listener as) {
+std::optional<Progress::Sleep> Progress::move_on(Listener as) {
   if (ended()) {
     end_ = say_goodbye();
     return std::nullopt;
   }
-  std::optional<Nap> nap;
+  std::optional<Sleep> sleep;
   absl::StatusOr<bool> moved = turn();
-  if (moved.ok() && !*moved) moved = lie_down(as, nap);
+  if (moved.ok() && !*moved) moved = try_to_sleep(as, sleep);
   if (!moved.ok()) {
     break_down(moved.status());
     return std::nullopt;
   }
   if (*moved) active_at_ = steady_clock::now();
-  return nap;
+  return sleep;
 }
 
 transport::Doorbell& Progress::bell() const {

@@ -11,7 +11,7 @@
 // batches: planes ask their watch, and the watch calls attend().
 //
 // On a job of several nodes a message from another node rings nothing. There a
-// rank with work in flight naps between looks, and an idle leader looks a few
+// rank with work in flight sleeps between looks, and an idle leader looks a few
 // times a second.
 #pragma once
 
@@ -30,10 +30,10 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/executor.h"
-#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/failure_monitor.h"
 #include "horovodpp/runtime/heartbeat.h"
 #include "horovodpp/runtime/launcher_channel.h"
-#include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/message_router.h"
 #include "horovodpp/telemetry/log.h"
 
 namespace hvd::runtime {
@@ -43,11 +43,11 @@ class Progress {
   struct Parts {
     const Topology& topology;
     const transport::NodeSegment& segment;
-    Mailroom& mailroom;
+    MessageRouter& router;
     coordinator::Coordinator& coordinator;
     coordinator::TensorQueue& queue;
     Executor& executor;
-    Health& health;
+    FailureMonitor& monitor;
     telemetry::Log& log;
     const LauncherChannel& launcher;
   };
@@ -94,22 +94,23 @@ class Progress {
   using Listener = transport::Doorbell::Listener;
 
   // A sleep on this rank's doorbell, which has been listened to.
-  struct Nap {
+  struct Sleep {
     std::uint32_t ticket = 0;
     std::chrono::steady_clock::time_point began;
     std::chrono::nanoseconds patience{0};  // Negative: for ever.
   };
   // Moves things on, or says that there is nothing to do for a while, or sets
   // end_. What is thrown meanwhile breaks the job; move_on() throws it.
-  std::optional<Nap> go_on(Listener as) ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
-  std::optional<Nap> move_on(Listener as)
+  std::optional<Sleep> go_on(Listener as)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  std::optional<Sleep> move_on(Listener as)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   void drive_until(const coordinator::Key& key, const Ready& ready)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // The driver stops: whether the resting thread has to go on at once.
   bool is_to_hand_over() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
-  // If it is time for a nap, makes a last turn() before it.
-  absl::StatusOr<bool> lie_down(Listener as, std::optional<Nap>& nap);
+  // If it is time for a sleep, makes a last turn() before it.
+  absl::StatusOr<bool> try_to_sleep(Listener as, std::optional<Sleep>& sleep);
   bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // In a catch clause: what there is to catch.
   absl::Status what_was_thrown() const noexcept;
@@ -148,7 +149,7 @@ class Progress {
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(driving_);
   // How the thread of run() sleeps, if it does. Whoever drives meanwhile hears
   // the rings, and leaves the bell for it.
-  std::optional<Nap> resting_ ABSL_GUARDED_BY(driving_);
+  std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
   bool leaving_ = false;
   bool hindered_ = false;  // By a rank that left, which others have been told.
   std::optional<coordinator::Batch> next_;  // To be executed.

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kFarewell(100);
 // Every rank has left. Who has told others so stays until his words have found
 // room: they wait for them.
 bool Progress::ended() const {
-  return parts_.coordinator.closed() && !parts_.mailroom.has_unwritten();
+  return parts_.coordinator.closed() && !parts_.router.has_unwritten();
 }
 
 absl::Status Progress::what_was_thrown() const noexcept {
@@ -62,8 +62,8 @@ void Progress::break_down_after_throw() noexcept {
 absl::Status Progress::say_goodbye() {
   const auto give_up = steady_clock::now() + kFarewell;
   while (steady_clock::now() < give_up) {
-    HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.mailroom.flush());
-    if (flushed && !parts_.mailroom.is_sending()) break;
+    HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.router.flush());
+    if (flushed && !parts_.router.is_sending()) break;
     std::this_thread::yield();
   }
   return absl::OkStatus();
@@ -74,7 +74,7 @@ absl::Status Progress::settle(const absl::Status& why) {
   try {
     reason = publish(why);
   } catch (const std::bad_alloc&) {
-    parts_.health.report(out_of_memory_text_);
+    parts_.monitor.report(out_of_memory_text_);
     reason = out_of_memory_;
   }
   // Before anybody sees the error, and ends because of it.
@@ -84,7 +84,7 @@ absl::Status Progress::settle(const absl::Status& why) {
 }
 
 absl::Status Progress::publish(const absl::Status& why) {
-  const absl::Status known = parts_.health.verdict();
+  const absl::Status known = parts_.monitor.verdict();
   if (!known.ok()) return known;
   // What is Aborted comes from a peer, and names it.
   const std::string text =
@@ -92,8 +92,8 @@ absl::Status Progress::publish(const absl::Status& why) {
           ? std::string(why.message())
           : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
                          why.message());
-  parts_.health.report(text);
-  const absl::Status reason = parts_.health.verdict();
+  parts_.monitor.report(text);
+  const absl::Status reason = parts_.monitor.verdict();
   // Others are about to publish theirs.
   return reason.ok() ? absl::AbortedError(text) : reason;
 }
@@ -103,7 +103,7 @@ void Progress::tell_other_nodes(const absl::Status& reason) {
   for (coordinator::Outgoing& mail :
        parts_.coordinator.break_mail(std::string(reason.message()))) {
     // Best effort: the peer may be the one that died.
-    parts_.mailroom.send(mail.to, std::move(mail.bytes)).IgnoreError();
+    parts_.router.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }
   say_goodbye().IgnoreError();
 }

@@ -12,11 +12,11 @@ using std::chrono::steady_clock;
 
 // How long a rank sleeps at most where news may come from another node, which
 // rings no bell: with work in flight, and without.
-constexpr std::chrono::microseconds kBusyNap(100);
-constexpr std::chrono::milliseconds kIdleNap(50);
+constexpr std::chrono::microseconds kBusySleep(100);
+constexpr std::chrono::milliseconds kIdleSleep(50);
 
 // Likewise, where data that was sent may not have left yet.
-constexpr std::chrono::milliseconds kDataNap(1);
+constexpr std::chrono::milliseconds kDataSleep(1);
 
 // How long submissions that cannot matter yet lie unseen at most.
 constexpr std::chrono::milliseconds kUnseen(10);
@@ -39,25 +39,26 @@ std::chrono::nanoseconds Progress::patience(bool is_busy) const {
     limit = std::max(limit, std::chrono::nanoseconds(0));
     patience = patience.count() < 0 ? limit : std::min(patience, limit);
   };
-  if (parts_.mailroom.is_sending()) at_most(kBusyNap);
-  if (parts_.mailroom.is_sending_data()) at_most(kDataNap);
+  if (parts_.router.is_sending()) at_most(kBusySleep);
+  if (parts_.router.is_sending_data()) at_most(kDataSleep);
   if (submissions_to_wake_at() > 1) at_most(kUnseen);
   if (several_nodes_) {
     const bool leader = parts_.segment.local_rank() == 0;
     if (is_busy) {
-      at_most(kBusyNap);
+      at_most(kBusySleep);
     } else if (leader) {
-      at_most(kIdleNap);
+      at_most(kIdleSleep);
     }
   }
   const auto now = steady_clock::now();
-  if (const auto due = parts_.health.loss_due()) at_most(*due - now);
+  if (const auto due = parts_.monitor.loss_due()) at_most(*due - now);
   if (const auto due = parts_.coordinator.due()) at_most(*due - now);
   if (beats_) at_most(beats_->next(now) - now);
   return patience;
 }
 
-absl::StatusOr<bool> Progress::lie_down(Listener as, std::optional<Nap>& nap) {
+absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
+                                            std::optional<Sleep>& sleep) {
   const bool is_busy = busy();
   const auto now = steady_clock::now();
   const std::size_t wake_at = submissions_to_wake_at();
@@ -67,14 +68,14 @@ absl::StatusOr<bool> Progress::lie_down(Listener as, std::optional<Nap>& nap) {
   // What came before listen() rang nobody: look once more.
   absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !ended()) {
-    nap = {.ticket = ticket, .began = now, .patience = patience(is_busy)};
+    sleep = {.ticket = ticket, .began = now, .patience = patience(is_busy)};
     if (parts_.queue.wake_at(wake_at)) {
       // Somebody submitted under an older idea of it, and did not ring.
-      nap.reset();
+      sleep.reset();
       moved = true;
     }
   }
-  if (!nap) bell().leave(as);
+  if (!sleep) bell().leave(as);
   return moved;
 }
 
@@ -91,8 +92,8 @@ std::optional<steady_clock::time_point> Progress::attend_due() const {
   // A leader passes on what others wait for, and mail of other nodes wakes
   // nobody.
   if (beats_) {
-    const auto nap = steady_clock::now() + kBusyNap;
-    due = due ? std::min(*due, nap) : nap;
+    const auto sleep = steady_clock::now() + kBusySleep;
+    due = due ? std::min(*due, sleep) : sleep;
   }
   return due;
 }

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/ballot.h"
+#include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/progress.h"
-#include "horovodpp/transport/switchboard.h"
+#include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::runtime {
 namespace {
@@ -28,7 +28,7 @@ absl::StatusOr<bool> Progress::agree() {
   // Before the verdict on a death: the mail may say that it was none.
   HVD_ASSIGN_OR_RETURN(const bool in, take_in());
   if (!parts_.coordinator.closed()) {
-    HVD_RETURN_IF_ERROR(parts_.health.judge());
+    HVD_RETURN_IF_ERROR(parts_.monitor.judge());
   }
   HVD_RETURN_IF_ERROR(beat());
   HVD_ASSIGN_OR_RETURN(const bool out, give_out());
@@ -49,11 +49,11 @@ absl::StatusOr<bool> Progress::take_in() {
   bool moved = false;
   while (true) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
-                         parts_.mailroom.receive());
+                         parts_.router.receive());
     if (!mail) break;
     moved = true;
     if (beats_) beats_->heard(mail->from, steady_clock::now());
-    if (const auto notice = transport::Switchboard::notice_in(mail->bytes)) {
+    if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
       HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
       continue;
     }
@@ -72,7 +72,7 @@ absl::StatusOr<bool> Progress::take_in() {
   }
   if (leave) {
     moved = leaving_ = true;
-    parts_.health.leaving();
+    parts_.monitor.leaving();
     parts_.coordinator.leave();
   }
   return moved;
@@ -83,9 +83,9 @@ absl::StatusOr<bool> Progress::give_out() {
   bool moved = false;
   for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
     moved = true;
-    HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
+    HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
   }
-  HVD_RETURN_IF_ERROR(parts_.mailroom.flush().status());
+  HVD_RETURN_IF_ERROR(parts_.router.flush().status());
   const coordinator::Bells bells = parts_.coordinator.take_bells();
   ring(bells);
   for (const std::string& warning : parts_.coordinator.take_warnings()) {
@@ -96,19 +96,19 @@ absl::StatusOr<bool> Progress::give_out() {
 
 // Rank `from` knows of losses already, and has begun to re-form the job.
 absl::Status Progress::hear_of_losses(int from, const std::string& notice) {
-  const absl::StatusOr<coordinator::BallotLetter> letter =
-      coordinator::decode_ballot(notice, parts_.topology.size());
+  const absl::StatusOr<coordinator::LostRanksMessage> letter =
+      coordinator::decode_lost_ranks(notice, parts_.topology.size());
   if (!letter.ok()) {
     return annotate(letter.status(), absl::StrCat("mail from rank ", from));
   }
-  const coordinator::Ballot& ballot = letter->ballot;
-  if (!ballot.dead.empty()) {
-    parts_.health.left_behind(ballot.dead.front(), kEndedEarly);
-  } else if (!ballot.suspected.empty()) {
-    parts_.health.left_behind(ballot.suspected.front(),
-                              coordinator::kDoesNotAnswer);
+  const coordinator::LostRanks& lost_ranks = letter->lost_ranks;
+  if (!lost_ranks.dead.empty()) {
+    parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
+  } else if (!lost_ranks.suspected.empty()) {
+    parts_.monitor.left_behind(lost_ranks.suspected.front(),
+                               coordinator::kDoesNotAnswer);
   } else {
-    parts_.health.left_behind(from, "has begun to re-form the job");
+    parts_.monitor.left_behind(from, "has begun to re-form the job");
   }
   return absl::OkStatus();
 }
@@ -119,10 +119,10 @@ absl::Status Progress::beat() {
   const auto now = steady_clock::now();
   for (const int rank : beats_->due(now)) {
     coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
-    HVD_RETURN_IF_ERROR(parts_.mailroom.send(mail.to, std::move(mail.bytes)));
+    HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
   }
   for (const int rank : beats_->lost(now)) {
-    parts_.health.node_lost(rank);
+    parts_.monitor.node_lost(rank);
   }
   return absl::OkStatus();
 }
@@ -170,7 +170,7 @@ void Progress::note_hindrance(
   for (const coordinator::Failure& failure : failures) {
     if (!absl::IsCancelled(failure.why)) continue;
     hindered_ = true;
-    parts_.health.hindered(std::string(failure.why.message()));
+    parts_.monitor.hindered(std::string(failure.why.message()));
     parts_.launcher.hindered(failure.why);
     return;
   }
@@ -190,7 +190,7 @@ absl::Status Progress::carry_out(const coordinator::Batch& batch) {
   } catch (...) {
     status = what_was_thrown();
   }
-  parts_.mailroom.data_was_sent();
+  parts_.router.data_was_sent();
   if (status.ok()) {
     parts_.coordinator.finished();
     return status;

@@ -62,10 +62,10 @@ namespace transport {
 class Communicator;
 }
 namespace runtime {
-class Desk;
+class Submitter;
 class Job;
 class SetTable;
-class Survivors;
+class Recovery;
 }  // namespace runtime
 
 class Runtime {
@@ -194,13 +194,13 @@ class Runtime {
   absl::StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
-  Runtime(std::shared_ptr<runtime::Survivors> survivors,
+  Runtime(std::shared_ptr<runtime::Recovery> recovery,
           std::shared_ptr<runtime::Job> job);
 
-  std::shared_ptr<runtime::Survivors> survivors_;  // Outlives its jobs.
+  std::shared_ptr<runtime::Recovery> recovery_;  // Outlives its jobs.
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
-  std::unique_ptr<runtime::Desk> desk_;
+  std::unique_ptr<runtime::Submitter> submitter_;
   runtime::Door door_;
 };
 

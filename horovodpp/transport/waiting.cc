@@ -44,16 +44,16 @@ absl::StatusOr<bool> yield(const std::function<bool()>& ready, Watch& watch,
   return false;
 }
 
-// How long to sleep at most: the policy's nap, but not past what the watch has
+// How long to sleep at most: as the policy says, but not past what the watch has
 // to say.
 std::chrono::nanoseconds patience(const WaitPolicy& policy,
                                   const Watch& watch) {
   const auto due = watch.verdict_due();
-  if (!due) return policy.nap;
+  if (!due) return policy.max_sleep;
   const std::chrono::nanoseconds left =
       std::max(std::chrono::steady_clock::duration(0),
                *due - std::chrono::steady_clock::now());
-  return policy.nap.count() < 0 ? left : std::min(left, policy.nap);
+  return policy.max_sleep.count() < 0 ? left : std::min(left, policy.max_sleep);
 }
 
 }  // namespace

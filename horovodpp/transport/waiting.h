@@ -36,7 +36,7 @@ struct WaitPolicy {
   // The longest sleep before the condition and the watch are looked at again,
   // for waits on events that ring no bell (messages between nodes). Negative:
   // for ever.
-  std::chrono::nanoseconds nap = std::chrono::nanoseconds(-1);
+  std::chrono::nanoseconds max_sleep = std::chrono::nanoseconds(-1);
 
   // The policy for `ranks_on_node` ranks on this machine's cores.
   static WaitPolicy for_node(int ranks_on_node);

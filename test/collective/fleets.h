@@ -92,11 +92,11 @@ inline void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Small chunks, so that little data makes many of them; short naps, for watches
+// Small chunks, so that little data makes many of them; short sleeps, for watches
 // that ring no bell.
 inline transport::WaitPolicy test_waiting(int ranks) {
   transport::WaitPolicy policy = transport::WaitPolicy::for_node(ranks);
-  policy.nap = std::chrono::microseconds(50);
+  policy.max_sleep = std::chrono::microseconds(50);
   return policy;
 }
 inline constexpr RingOptions kSmallRing = {.chunk_bytes = 256, .depth = 2};

@@ -8,8 +8,8 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mpi_communicator.h"
-#include "test/transport/boarded_world.h"
 #include "test/transport/communicator_suite.h"
+#include "test/transport/routed_world.h"
 
 namespace hvd::transport {
 namespace {
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Loopback, CommunicatorSuite,
 
 // Every job is the next epoch of one world.
 JobKind epochs(const std::string& name, int size, const Members& members) {
-  auto world = std::make_shared<BoardedWorld>(size);
+  auto world = std::make_shared<RoutedWorld>(size);
   return {.name = name,
           .run = [=](const std::function<void(Communicator&)>& body) {
             ++world->epoch;
@@ -62,7 +62,7 @@ JobKind epochs(const std::string& name, int size, const Members& members) {
 const JobKind kNested = {
     .name = "Nested",
     .run = [](const std::function<void(Communicator&)>& body) {
-      BoardedWorld world(4);
+      RoutedWorld world(4);
       std::vector<std::thread> ranks;
       for (int rank : {2, 3}) {
         ranks.emplace_back([&, rank] {

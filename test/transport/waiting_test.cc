@@ -64,7 +64,7 @@ TEST(WaitUntil, ANapFindsWhatRangNoBell) {
   Doorbell bell;
   std::atomic<bool> flag = false;
   WaitPolicy policy = kSleepAtOnce;
-  policy.nap = std::chrono::milliseconds(1);
+  policy.max_sleep = std::chrono::milliseconds(1);
   std::thread silent([&] { flag.store(true); });
   EXPECT_TRUE(
       wait_until([&] { return flag.load(); }, watch, policy, bell).ok());

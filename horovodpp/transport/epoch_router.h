@@ -1,10 +1,10 @@
-// A Switchboard lets the epochs of a job that follow each other, and the
+// An EpochRouter lets the epochs of a job that follow each other, and the
 // notices between them, share the wires of the first: each message says in a
 // trailer what it belongs to. What comes early waits here; what comes late, or
 // without a trailer (from the first epoch), is dropped.
 //
-//   auto board = std::make_shared<Switchboard>(std::move(wires));
-//   board->send(2, {.kind = Switchboard::Kind::kNotice}, "who is left?");
+//   auto router = std::make_shared<EpochRouter>(std::move(wires));
+//   router->send(2, {.kind = EpochRouter::Kind::kNotice}, "who is left?");
 //   ...                                    // until it is agreed
 //   auto next = make_subset_communicator(board, {.members = {0, 2},
 //                                                .epoch = 2});
@@ -31,7 +31,7 @@
 
 namespace hvd::transport {
 
-class Switchboard {
+class EpochRouter {
  public:
   enum class Kind : std::uint32_t { kNotice, kExchange, kMail };
   struct Channel {
@@ -43,10 +43,10 @@ class Switchboard {
 
   // From now on nobody else receives mail of `wires`, or listens for losses
   // there.
-  explicit Switchboard(std::shared_ptr<Communicator> wires);
-  ~Switchboard();
-  Switchboard(const Switchboard&) = delete;
-  Switchboard& operator=(const Switchboard&) = delete;
+  explicit EpochRouter(std::shared_ptr<Communicator> wires);
+  ~EpochRouter();
+  EpochRouter(const EpochRouter&) = delete;
+  EpochRouter& operator=(const EpochRouter&) = delete;
 
   Communicator& wires() { return *wires_; }
 
@@ -61,7 +61,7 @@ class Switchboard {
   absl::Status enter(std::uint32_t epoch);
 
   // The notice in `bytes` as they came over the wires, if that is what they are: who
-  // is still in the first epoch, and has no switchboard, hears of those who are not.
+  // is still in the first epoch, and has no EpochRouter, hears of those who are not.
   static std::optional<std::string> notice_in(const std::string& bytes);
 
   // `tag` of an epoch, as it goes over the wires: no two epochs' are equal, as

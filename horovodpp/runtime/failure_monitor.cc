@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/failure_monitor.h"
 
 #include <algorithm>
 
@@ -15,19 +15,19 @@ constexpr std::chrono::milliseconds kGrace(500);
 
 }  // namespace
 
-void Health::report(const std::string& why) {
+void FailureMonitor::report(const std::string& why) {
   segment_.break_word().raise(epoch_, why);
   segment_.ring_others();
   segment_.doorbell(segment_.local_rank()).ring();
 }
 
-void Health::hindered(const std::string& why) {
+void FailureMonitor::hindered(const std::string& why) {
   hindrance_.raise(epoch_, why);
   MutexLock lock(mutex_);
   hindered_by_ = why;
 }
 
-void Health::give_up(const std::string& why) {
+void FailureMonitor::give_up(const std::string& why) {
   std::string hindered_by;
   {
     MutexLock lock(mutex_);
@@ -36,19 +36,22 @@ void Health::give_up(const std::string& why) {
   report(hindered_by.empty() ? why : hindered_by);
 }
 
-void Health::peer_lost(int rank, const std::string& how) {
+void FailureMonitor::peer_lost(int rank, const std::string& how) {
   const bool is_elsewhere =
       topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
   lost(rank, how, is_elsewhere || leaving_.load());
 }
 
-void Health::left_behind(int rank, const std::string& how) {
+void FailureMonitor::left_behind(int rank, const std::string& how) {
   lost(rank, how, true);
 }
 
-void Health::node_lost(int rank) { lost(rank, kNodeIsSilent, leaving_.load()); }
+void FailureMonitor::node_lost(int rank) {
+  lost(rank, kNodeIsSilent, leaving_.load());
+}
 
-void Health::lost(int rank, const std::string& how, bool may_be_explained) {
+void FailureMonitor::lost(int rank, const std::string& how,
+                          bool may_be_explained) {
   const std::string text =
       hindrance_.raised() ? hindrance_.why()
                           : absl::StrCat(topology_.describe(rank), " ", how);
@@ -63,13 +66,13 @@ void Health::lost(int rank, const std::string& how, bool may_be_explained) {
   segment_.doorbell(segment_.local_rank()).ring();
 }
 
-absl::Status Health::check() {
+absl::Status FailureMonitor::check() {
   const absl::Status judged = judge();
   if (!judged.ok() || !attend_) return judged;
   return attend_();
 }
 
-absl::Status Health::judge() {
+absl::Status FailureMonitor::judge() {
   if (segment_.break_word().raised()) return verdict();
   if (loss_pending_.load()) {
     std::string text;
@@ -85,21 +88,22 @@ absl::Status Health::judge() {
   return absl::OkStatus();
 }
 
-std::optional<std::chrono::steady_clock::time_point> Health::verdict_due()
-    const {
+std::optional<std::chrono::steady_clock::time_point>
+FailureMonitor::verdict_due() const {
   const auto loss = loss_due();
   const auto attend = attend_due_ ? attend_due_() : std::nullopt;
   if (!loss || !attend) return loss ? loss : attend;
   return std::min(*loss, *attend);
 }
 
-std::optional<std::chrono::steady_clock::time_point> Health::loss_due() const {
+std::optional<std::chrono::steady_clock::time_point> FailureMonitor::loss_due()
+    const {
   if (!loss_pending_.load()) return std::nullopt;
   MutexLock lock(mutex_);
   return loss_due_;
 }
 
-absl::Status Health::verdict() const {
+absl::Status FailureMonitor::verdict() const {
   if (!segment_.break_word().raised()) return absl::OkStatus();
   return absl::AbortedError(segment_.break_word().why());
 }

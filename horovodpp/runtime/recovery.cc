@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/survivors.h"
+#include "horovodpp/runtime/recovery.h"
 
 #include <algorithm>
 #include <thread>
@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kFarewell(100);
 constexpr std::chrono::hours kLongest(24 * 365);
 
 // Between two looks at the wires: at first the others are about to answer.
-class Nap {
+class Pause {
  public:
   void take() {
     if (++looks_ < 200) {
@@ -48,11 +48,11 @@ Config without_ranks(Config config) {
 
 }  // namespace
 
-Survivors::Survivors(const Config& config) : config_(without_ranks(config)) {}
+Recovery::Recovery(const Config& config) : config_(without_ranks(config)) {}
 
-Survivors::~Survivors() = default;
+Recovery::~Recovery() = default;
 
-absl::StatusOr<std::shared_ptr<Job>> Survivors::reform(
+absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
     const std::shared_ptr<Job>& broken, const std::vector<int>& suspects) {
   MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(end(broken));
@@ -77,7 +77,7 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::reform(
 }
 
 // Ranks have new numbers: what a set means in the new job is its user's to say.
-void Survivors::warn_of_lost_sets(const Job& broken, Job& job) {
+void Recovery::warn_of_lost_sets(const Job& broken, Job& job) {
   std::vector<std::string> names;
   for (const ProcessSet& set : broken.sets().all()) {
     if (!set.is_global()) names.push_back(set.to_string());
@@ -90,8 +90,8 @@ void Survivors::warn_of_lost_sets(const Job& broken, Job& job) {
       "(add_process_set)"));
 }
 
-absl::Status Survivors::end(const std::shared_ptr<Job>& broken) {
-  const bool first = board_ == nullptr;
+absl::Status Recovery::end(const std::shared_ptr<Job>& broken) {
+  const bool first = router_ == nullptr;
   if (!verdict_.ok()) return verdict_;
   if (!first && broken.get() != current_) {
     return absl::FailedPreconditionError(
@@ -108,14 +108,14 @@ absl::Status Survivors::end(const std::shared_ptr<Job>& broken) {
     ended_.push_back(broken);
     return absl::OkStatus();
   }
-  board_ = std::make_shared<transport::Switchboard>(
+  router_ = std::make_shared<transport::EpochRouter>(
       std::shared_ptr<transport::Communicator>(broken, &broken->wires()));
   MutexLock vote_lock(vote_mutex_);
-  vote_.emplace(board_->wires().rank(), board_->wires().size());
+  vote_.emplace(router_->wires().rank(), router_->wires().size());
   return absl::OkStatus();
 }
 
-void Survivors::begin(const std::vector<int>& suspects) {
+void Recovery::begin(const std::vector<int>& suspects) {
   MutexLock lock(vote_mutex_);
   const std::vector<int> members = vote_->members().ranks;
   for (int rank : suspects) {
@@ -125,7 +125,7 @@ void Survivors::begin(const std::vector<int>& suspects) {
   vote_->begin();
 }
 
-absl::StatusOr<std::shared_ptr<Job>> Survivors::carry_on(TimePoint deadline) {
+absl::StatusOr<std::shared_ptr<Job>> Recovery::carry_on(TimePoint deadline) {
   absl::Status last_failure;
   while (true) {
     HVD_RETURN_IF_ERROR(agree(deadline));
@@ -151,13 +151,13 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::carry_on(TimePoint deadline) {
   }
 }
 
-absl::Status Survivors::agree(TimePoint deadline) {
+absl::Status Recovery::agree(TimePoint deadline) {
   // Whom the others have not heard of when half of the time is over may be as
   // dead as its node; they leave it behind if they are the majority.
   const auto suspicion =
       steady_clock::now() + (deadline - steady_clock::now()) / 2;
   bool suspected = false;
-  Nap nap;
+  Pause pause;
   while (true) {
     const auto now = steady_clock::now();
     {
@@ -179,19 +179,19 @@ absl::Status Survivors::agree(TimePoint deadline) {
             complaint_.empty() ? "" : absl::StrCat(" (", complaint_, ")")));
       }
     }
-    nap.take();
+    pause.take();
   }
 }
 
-absl::StatusOr<std::shared_ptr<Job>> Survivors::start(
+absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
     const Vote::Members& members, TimePoint deadline) {
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
                        transport::make_subset_communicator(
-                           board_, {.members = members.ranks,
-                                    .epoch = members.epoch,
-                                    .watch = [this, epoch = members.epoch] {
-                                      return check_epoch(epoch);
-                                    }}));
+                           router_, {.members = members.ranks,
+                                     .epoch = members.epoch,
+                                     .watch = [this, epoch = members.epoch] {
+                                       return check_epoch(epoch);
+                                     }}));
   Config config = config_;
   config.measure_crossovers = false;  // Who has lost a rank wants to go on.
   config.start_timeout =
@@ -212,58 +212,58 @@ absl::StatusOr<std::shared_ptr<Job>> Survivors::start(
   return decided;
 }
 
-absl::Status Survivors::give_up(const absl::Status& why) {
+absl::Status Recovery::give_up(const absl::Status& why) {
   MutexLock lock(vote_mutex_);
   vote_->stop(why);
   attend(Look::kAtWires).IgnoreError();
   const auto end = steady_clock::now() + kFarewell;
   while (steady_clock::now() < end) {
-    const auto flushed = board_->wires().mail_is_flushed();
+    const auto flushed = router_->wires().mail_is_flushed();
     if (!flushed.ok() || *flushed) break;
     std::this_thread::yield();
   }
   return annotate(why, "the job cannot go on without the ranks that are lost");
 }
 
-absl::Status Survivors::attend(Look look) {
-  // While an epoch runs a death is its health's business: who has left may die.
+absl::Status Recovery::attend(Look look) {
+  // While an epoch runs a death is its FailureMonitor's business: who has left may die.
   const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
-  const std::size_t losses = board_->loss_count();
+  const std::size_t losses = router_->loss_count();
   if (between_epochs && losses > losses_seen_) {
     losses_seen_ = losses;
-    for (const auto& [rank, how] : board_->losses()) {
+    for (const auto& [rank, how] : router_->losses()) {
       vote_->lost(rank, Certainty::kCertain);
     }
   }
   while (true) {
-    std::optional<transport::Mail> notice = board_->receive_kept({});
+    std::optional<transport::Mail> notice = router_->receive_kept({});
     if (!notice.has_value() && look == Look::kAtWires) {
-      HVD_ASSIGN_OR_RETURN(notice, board_->receive({}));
+      HVD_ASSIGN_OR_RETURN(notice, router_->receive({}));
     }
     if (!notice.has_value()) break;
     const absl::Status read = vote_->receive(notice->from, notice->bytes);
     if (!read.ok()) complaint_ = std::string(read.message());
   }
   for (Vote::Letter& letter : vote_->take_outgoing()) {
-    HVD_RETURN_IF_ERROR(board_->send(letter.to, {}, std::move(letter.bytes)));
+    HVD_RETURN_IF_ERROR(router_->send(letter.to, {}, std::move(letter.bytes)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Survivors::check_epoch(std::uint32_t epoch) {
+absl::Status Recovery::check_epoch(std::uint32_t epoch) {
   MutexLock lock(vote_mutex_);
   HVD_RETURN_IF_ERROR(attend(Look::kAtKept));
   return still_decided(epoch);
 }
 
-absl::Status Survivors::still_decided(std::uint32_t epoch) const {
+absl::Status Recovery::still_decided(std::uint32_t epoch) const {
   const bool decided =
       vote_->phase() == Vote::Phase::kAgreed ||
       (vote_->phase() == Vote::Phase::kEntered && !vote_->outdated());
   if (decided && vote_->members().epoch == epoch) return absl::OkStatus();
   std::vector<int> lost;
   for (int rank : vote_->members().ranks) {
-    if (vote_->ballot().counts_out(rank)) lost.push_back(rank);
+    if (vote_->lost_ranks().counts_out(rank)) lost.push_back(rank);
   }
   return absl::AbortedError(lost.empty()
                                 ? "a rank has asked all others to begin anew"
@@ -271,11 +271,11 @@ absl::Status Survivors::still_decided(std::uint32_t epoch) const {
 }
 
 // Of the first job, all but those who take part now.
-std::vector<int> Survivors::lost_so_far() {
+std::vector<int> Recovery::lost_so_far() {
   MutexLock lock(vote_mutex_);
   std::vector<int> lost;
   const std::vector<int> members = vote_->members().ranks;
-  for (int rank = 0; rank < board_->wires().size(); ++rank) {
+  for (int rank = 0; rank < router_->wires().size(); ++rank) {
     if (!std::binary_search(members.begin(), members.end(), rank)) {
       lost.push_back(rank);
     }
@@ -284,7 +284,7 @@ std::vector<int> Survivors::lost_so_far() {
 }
 
 // As the epoch that is broken numbers them, where they are in it.
-std::string Survivors::describe(const std::vector<int>& ranks) const {
+std::string Recovery::describe(const std::vector<int>& ranks) const {
   const std::vector<int> members = vote_->members().ranks;
   std::string text;
   for (int rank : ranks) {
@@ -294,7 +294,7 @@ std::string Survivors::describe(const std::vector<int>& ranks) const {
         is_member ? static_cast<int>(found - members.begin()) : rank;
     absl::StrAppend(
         &text, text.empty() ? "" : ", ",
-        board_->wires().peers()[static_cast<std::size_t>(rank)].to_string(
+        router_->wires().peers()[static_cast<std::size_t>(rank)].to_string(
             number));
   }
   return text;

@@ -1,5 +1,5 @@
-// The Health of a job as one rank sees it: sound, or broken for a reason that
-// is the same on every rank. Whoever finds a fault first tells the others on
+// A FailureMonitor is one rank's view of whether its job is sound or broken, and
+// if so for which reason, which is the same on every rank. Whoever finds a fault first tells the others on
 // its node through the break word; between nodes the news travel as mail.
 //
 // Planes wait under its watch. report() and peer_lost() come from any thread,
@@ -22,11 +22,12 @@
 
 namespace hvd::runtime {
 
-class Health : public transport::Watch {
+class FailureMonitor : public transport::Watch {
  public:
   // `hindrance` is shared by the ranks of the node.
-  Health(const Topology& topology, const transport::NodeSegment& segment,
-         transport::BreakWord& hindrance, std::uint32_t epoch)
+  FailureMonitor(const Topology& topology,
+                 const transport::NodeSegment& segment,
+                 transport::BreakWord& hindrance, std::uint32_t epoch)
       : topology_(topology),
         segment_(segment),
         hindrance_(hindrance),

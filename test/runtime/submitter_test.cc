@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/desk.h"
+#include "horovodpp/runtime/submitter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using coordinator::RequestKind;
 using coordinator::Results;
 using ::testing::ElementsAre;
 
-class DeskTest : public ::testing::Test {
+class SubmitterTest : public ::testing::Test {
  protected:
   absl::StatusOr<SubmissionPtr> built(const std::string& name = "x") {
     return allreduce_submission(sets_, {ConstTensorView::of(x_, {2})},
@@ -31,9 +31,9 @@ class DeskTest : public ::testing::Test {
   std::vector<SubmissionPtr> submitted_;
   std::vector<std::string> waited_for_;
   std::string thrown_;
-  std::unique_ptr<Desk> desk_ = std::make_unique<Desk>(
+  std::unique_ptr<Submitter> submitter_ = std::make_unique<Submitter>(
       sets_,
-      Desk::Counter{
+      Submitter::Counter{
           .submit =
               [this](SubmissionPtr s) { submitted_.push_back(std::move(s)); },
           .wait_for =
@@ -41,13 +41,14 @@ class DeskTest : public ::testing::Test {
                 waited_for_.push_back(awaited->request.key.name);
                 submitted_.front()->done(Results());
               },
-          .rouse = [] {},
+          .wake = [] {},
           .thrown = [this](const std::string& what) { thrown_ = what; }});
 };
 
-TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
-  const Future<void> fine = desk_->in_place(built(), {TensorView::of(x_, {2})});
-  const Future<void> bad = desk_->in_place(built("y"), {});
+TEST_F(SubmitterTest, AFutureHasTheOutcomeOfItsSubmission) {
+  const Future<void> fine =
+      submitter_->in_place(built(), {TensorView::of(x_, {2})});
+  const Future<void> bad = submitter_->in_place(built("y"), {});
   ASSERT_EQ(submitted_.size(), 2u);
   EXPECT_EQ(submitted_[0]->outputs.size(), 1u);
   submitted_[0]->done(Results());
@@ -56,9 +57,9 @@ TEST_F(DeskTest, AFutureHasTheOutcomeOfItsSubmission) {
   EXPECT_EQ(bad.wait().message(), "no");
 }
 
-TEST_F(DeskTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
-  const Future<Buffer> one = desk_->into_buffer(built());
-  const Future<std::vector<Buffer>> all = desk_->into_buffers(built("y"));
+TEST_F(SubmitterTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
+  const Future<Buffer> one = submitter_->into_buffer(built());
+  const Future<std::vector<Buffer>> all = submitter_->into_buffers(built("y"));
   for (const SubmissionPtr& s : submitted_) {
     *static_cast<float*>(s->outputs.at(0).data()) = 7;
     s->done(Results());
@@ -68,44 +69,46 @@ TEST_F(DeskTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
   EXPECT_EQ(x_[0], 1);
 }
 
-TEST_F(DeskTest, WhatWasNotBuiltIsNotSubmitted) {
+TEST_F(SubmitterTest, WhatWasNotBuiltIsNotSubmitted) {
   const absl::Status why = absl::InvalidArgumentError("no");
-  EXPECT_EQ(desk_->in_place(why, {}).wait(), why);
-  EXPECT_EQ(desk_->into_buffer(why).wait().status(), why);
-  EXPECT_EQ(desk_->into_buffers(why).wait().status(), why);
+  EXPECT_EQ(submitter_->in_place(why, {}).wait(), why);
+  EXPECT_EQ(submitter_->into_buffer(why).wait().status(), why);
+  EXPECT_EQ(submitter_->into_buffers(why).wait().status(), why);
   EXPECT_TRUE(submitted_.empty());
 }
 
-TEST_F(DeskTest, OneWhoBlocksIsToldOfOnce) {
-  const Future<void> done = desk_->in_place(built(""), {});
+TEST_F(SubmitterTest, OneWhoBlocksIsToldOfOnce) {
+  const Future<void> done = submitter_->in_place(built(""), {});
   EXPECT_TRUE(waited_for_.empty());
   EXPECT_EQ(done.wait(), absl::OkStatus());
   EXPECT_EQ(done.wait(), absl::OkStatus());
   EXPECT_THAT(waited_for_, ElementsAre("allreduce.noname.0"));
 }
 
-TEST_F(DeskTest, FuturesThatOutliveTheDeskMayBeWaitedFor) {
-  const Future<void> done = desk_->in_place(built(), {});
-  desk_.reset();
+TEST_F(SubmitterTest, FuturesThatOutliveTheSubmitterMayBeWaitedFor) {
+  const Future<void> done = submitter_->in_place(built(), {});
+  submitter_.reset();
   EXPECT_FALSE(done.wait_for(std::chrono::milliseconds(1)));
   EXPECT_TRUE(waited_for_.empty());
   submitted_[0]->done(absl::CancelledError("gone"));
   EXPECT_TRUE(absl::IsCancelled(done.wait()));
 }
 
-TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
+TEST_F(SubmitterTest, AJoinIsOverBeforeItsFutureIsReady) {
   const auto join = [this] {
-    return desk_->submit<int>(
+    return submitter_->submit<int>(
         bare_submission(sets_, RequestKind::kJoin, ProcessSet::global()),
         [](const Results& results) -> Outcome<int> {
           return static_cast<int>(results.number);
         });
   };
   const Future<int> first = join();
-  EXPECT_TRUE(absl::IsFailedPrecondition(desk_->in_place(built(), {}).wait()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(submitter_->in_place(built(), {}).wait()));
   Future<void> next;
-  first.then(
-      [&](const absl::StatusOr<int>&) { next = desk_->in_place(built(), {}); });
+  first.then([&](const absl::StatusOr<int>&) {
+    next = submitter_->in_place(built(), {});
+  });
   submitted_[0]->done(Results{.number = 1});
   EXPECT_EQ(*first.wait(), 1);
   EXPECT_FALSE(next.poll());  // It was not refused.
@@ -117,67 +120,69 @@ TEST_F(DeskTest, AJoinIsOverBeforeItsFutureIsReady) {
   EXPECT_FALSE(join().poll());
 }
 
-TEST_F(DeskTest, WhatACallbackThrowsIsReportedAndGoesNoFurther) {
-  desk_->in_place(built(), {}).then([](const absl::Status&) {
+TEST_F(SubmitterTest, WhatACallbackThrowsIsReportedAndGoesNoFurther) {
+  submitter_->in_place(built(), {}).then([](const absl::Status&) {
     throw std::runtime_error("the disk is full");
   });
-  desk_->in_place(built("y"), {}).then([](const absl::Status&) { throw 7; });
+  submitter_->in_place(built("y"), {}).then([](const absl::Status&) {
+    throw 7;
+  });
   submitted_[0]->done(Results());
   EXPECT_EQ(thrown_, "the disk is full");
   submitted_[1]->done(Results());
   EXPECT_EQ(thrown_, "not a std::exception");
 }
 
-TEST_F(DeskTest, WhatACallbackThrowsAfterTheDeskIsLost) {
-  desk_->in_place(built(), {}).then([](const absl::Status&) { throw 7; });
-  desk_.reset();
+TEST_F(SubmitterTest, WhatACallbackThrowsAfterTheSubmitterIsLost) {
+  submitter_->in_place(built(), {}).then([](const absl::Status&) { throw 7; });
+  submitter_.reset();
   submitted_[0]->done(Results());
   EXPECT_EQ(thrown_, "");
 }
 
 // Whoever waits while the job ends is neither lost nor does it call into what
 // is gone.
-TEST_F(DeskTest, WaitingRacesWithTheEnd) {
+TEST_F(SubmitterTest, WaitingRacesWithTheEnd) {
   for (int round = 0; round < 200; ++round) {
     std::vector<SubmissionPtr> handed_in;
-    auto desk = std::make_unique<Desk>(
+    auto submitter = std::make_unique<Submitter>(
         sets_,
-        Desk::Counter{
+        Submitter::Counter{
             .submit =
                 [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
             .wait_for = [](const SubmissionPtr&, const Ready&) {},
-            .rouse = [] {},
+            .wake = [] {},
             .thrown = [](const std::string&) {}});
-    const Future<void> done = desk->in_place(built(), {});
+    const Future<void> done = submitter->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
     handed_in[0]->done(absl::CancelledError("the end"));
-    desk.reset();
+    submitter.reset();
     waiter.join();
   }
 }
 
-// The job goes on without the desk, so nothing else would wake him.
-TEST_F(DeskTest, OneWhoSleepsAtTheCounterIsRousedWhenTheDeskGoes) {
+// The job goes on without the submitter, so nothing else would wake him.
+TEST_F(SubmitterTest, OneWhoBlocksInAWaitIsWokenWhenTheSubmitterGoes) {
   std::vector<SubmissionPtr> handed_in;
   std::latch is_there(1);
-  std::latch is_roused(1);
-  auto desk = std::make_unique<Desk>(
+  std::latch is_woken(1);
+  auto submitter = std::make_unique<Submitter>(
       sets_,
-      Desk::Counter{
+      Submitter::Counter{
           .submit = [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
           .wait_for =
               [&](const SubmissionPtr&, const Ready& ready) {
                 EXPECT_FALSE(ready());
                 is_there.count_down();
-                is_roused.wait();
+                is_woken.wait();
                 EXPECT_TRUE(ready());
               },
-          .rouse = [&] { is_roused.count_down(); },
+          .wake = [&] { is_woken.count_down(); },
           .thrown = [](const std::string&) {}});
-  const Future<void> done = desk->in_place(built(), {});
+  const Future<void> done = submitter->in_place(built(), {});
   std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
   is_there.wait();
-  desk.reset();
+  submitter.reset();
   handed_in[0]->done(absl::CancelledError("the end"));
   waiter.join();
 }

@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/failure_monitor.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace hvd::runtime {
 namespace {
 
-// The health of rank 0; rank 1 runs on another node, and has no part in this.
+// The monitor of rank 0; rank 1 runs on another node, and has no part in this.
 struct OfRank0 {
   OfRank0()
       : world(1),
@@ -27,41 +27,41 @@ struct OfRank0 {
   Topology topology;
   std::unique_ptr<transport::NodeSegment> segment;
   transport::BreakWord hindrance = {};
-  Health health{topology, *segment, hindrance, 1};
+  FailureMonitor monitor{topology, *segment, hindrance, 1};
 };
 
 // A peer that dies while this rank leaves may have left properly. If the end of
 // the job does not follow, it is a fault, also for a rank that sleeps in a
 // plane, where nothing else would wake it.
-TEST(Health, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
+TEST(FailureMonitor, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
   OfRank0 of;
-  Health& health = of.health;
-  health.leaving();
-  health.peer_lost(0, "was killed");
-  EXPECT_EQ(health.check(), absl::OkStatus());
+  FailureMonitor& monitor = of.monitor;
+  monitor.leaving();
+  monitor.peer_lost(0, "was killed");
+  EXPECT_EQ(monitor.check(), absl::OkStatus());
   const absl::Status status = transport::wait_until(
-      [] { return false; }, health, {.spin = std::chrono::nanoseconds(0)},
+      [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
       of.segment->doorbell(0));
   EXPECT_TRUE(absl::IsAborted(status)) << status;
 }
 
 // Both have ended by the time this rank looks; of the other node's rank its node tells
 // why.
-TEST(Health, ADeathElsewhereIsNoFaultIfOneIsExplained) {
+TEST(FailureMonitor, ADeathElsewhereIsNoFaultIfOneIsExplained) {
   OfRank0 of;
-  Health& health = of.health;
-  health.peer_lost(1, "ended");
-  EXPECT_EQ(health.judge(), absl::OkStatus());
-  EXPECT_TRUE(health.loss_due().has_value());
-  health.report("rank 7 was the cause");
-  EXPECT_EQ(health.judge(), absl::AbortedError("rank 7 was the cause"));
+  FailureMonitor& monitor = of.monitor;
+  monitor.peer_lost(1, "ended");
+  EXPECT_EQ(monitor.judge(), absl::OkStatus());
+  EXPECT_TRUE(monitor.loss_due().has_value());
+  monitor.report("rank 7 was the cause");
+  EXPECT_EQ(monitor.judge(), absl::AbortedError("rank 7 was the cause"));
 }
 
-TEST(Health, ANodeThatIsSilentIsAFaultAtOnce) {
+TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
   OfRank0 of;
-  Health& health = of.health;
-  health.node_lost(1);
-  EXPECT_TRUE(absl::IsAborted(health.judge()));
+  FailureMonitor& monitor = of.monitor;
+  monitor.node_lost(1);
+  EXPECT_TRUE(absl::IsAborted(monitor.judge()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "horovodpp/coordinator/ballot.h"
+#include "horovodpp/coordinator/lost_ranks.h"
 
 #include <algorithm>
 
@@ -49,20 +49,20 @@ std::vector<int> read(int size, WireReader& reader) {
 
 }  // namespace
 
-bool Ballot::counts_out(int rank) const {
+bool LostRanks::counts_out(int rank) const {
   return contains(dead, rank) || contains(suspected, rank);
 }
 
-bool Ballot::knows_dead(int rank) const { return contains(dead, rank); }
+bool LostRanks::knows_dead(int rank) const { return contains(dead, rank); }
 
-bool Ballot::add(int rank, Certainty certainty) {
+bool LostRanks::add(int rank, Certainty certainty) {
   if (knows_dead(rank)) return false;
   if (certainty == Certainty::kSuspected) return insert(suspected, rank);
   std::erase(suspected, rank);
   return insert(dead, rank);
 }
 
-bool Ballot::merge(const Ballot& other) {
+bool LostRanks::merge(const LostRanks& other) {
   bool news = other.restarts > restarts;
   restarts = std::max(restarts, other.restarts);
   for (int rank : other.dead) news = add(rank, Certainty::kCertain) || news;
@@ -72,43 +72,45 @@ bool Ballot::merge(const Ballot& other) {
   return news;
 }
 
-std::string encode(const BallotLetter& letter, int size) {
+std::string encode(const LostRanksMessage& letter, int size) {
   WireWriter writer;
   writer.u32(kMagic);
   writer.u8(kVersion);
   writer.u8(static_cast<std::uint8_t>((letter.asks ? kAsks : 0) |
                                       (letter.leaves ? kLeaves : 0)));
   writer.u32(static_cast<std::uint32_t>(size));
-  writer.u32(letter.ballot.restarts);
-  write(letter.ballot.dead, writer);
-  write(letter.ballot.suspected, writer);
+  writer.u32(letter.lost_ranks.restarts);
+  write(letter.lost_ranks.dead, writer);
+  write(letter.lost_ranks.suspected, writer);
   return writer.take();
 }
 
-absl::StatusOr<BallotLetter> decode_ballot(const std::string& bytes, int size) {
+absl::StatusOr<LostRanksMessage> decode_lost_ranks(const std::string& bytes,
+                                                   int size) {
   WireReader reader(bytes);
   const std::uint32_t magic = reader.u32();
   const std::uint8_t version = reader.u8();
   if (!reader.ok() || magic != kMagic || version != kVersion) {
     return absl::InvalidArgumentError(
-        "no ballot of this version of horovodpp; do all ranks run the same?");
+        "not a list of lost ranks of this version of horovodpp; do all ranks "
+        "run the same?");
   }
   const std::uint8_t flags = reader.u8();
   const std::uint32_t ranks = reader.u32();
-  BallotLetter letter;
+  LostRanksMessage letter;
   letter.asks = (flags & kAsks) != 0;
   letter.leaves = (flags & kLeaves) != 0;
-  letter.ballot.restarts = reader.u32();
-  letter.ballot.dead = read(size, reader);
-  letter.ballot.suspected = read(size, reader);
+  letter.lost_ranks.restarts = reader.u32();
+  letter.lost_ranks.dead = read(size, reader);
+  letter.lost_ranks.suspected = read(size, reader);
   const bool disjoint = std::none_of(
-      letter.ballot.suspected.begin(), letter.ballot.suspected.end(),
-      [&](int rank) { return letter.ballot.knows_dead(rank); });
+      letter.lost_ranks.suspected.begin(), letter.lost_ranks.suspected.end(),
+      [&](int rank) { return letter.lost_ranks.knows_dead(rank); });
   if (!reader.finished() || !disjoint || flags > (kAsks | kLeaves) ||
       ranks != static_cast<std::uint32_t>(size) ||
-      letter.ballot.restarts > kMostRestarts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a damaged ballot of ", bytes.size(), " bytes"));
+      letter.lost_ranks.restarts > kMostRestarts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a damaged list of lost ranks, of ", bytes.size(), " bytes"));
   }
   return letter;
 }

@@ -1,4 +1,4 @@
-// The Desk is where callers hand submissions in: it gives each its future, and
+// The Submitter takes callers' submissions: it gives each its future, and
 // tells the job when somebody blocks on one.
 //
 // Thread-safe.
@@ -22,7 +22,7 @@
 
 namespace hvd::runtime {
 
-class Desk {
+class Submitter {
  public:
   // What a submission is handed on to.
   struct Counter {
@@ -33,17 +33,17 @@ class Desk {
     std::function<void(const coordinator::SubmissionPtr&, const Ready& ready)>
         wait_for;
     // Something has changed that a `ready` looks at.
-    std::function<void()> rouse;
+    std::function<void()> wake;
     // A callback of a future has thrown, against its contract.
     std::function<void(const std::string& what)> thrown;
   };
 
   // `sets` outlives this.
-  Desk(SetTable& sets, Counter counter);
+  Submitter(SetTable& sets, Counter counter);
   // Futures may live on, and may be waited for.
-  ~Desk();
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  ~Submitter();
+  Submitter(const Submitter&) = delete;
+  Submitter& operator=(const Submitter&) = delete;
 
   // What was built is submitted, or its error is the outcome.
   using Built = absl::StatusOr<coordinator::SubmissionPtr>;
@@ -91,7 +91,7 @@ class Desk {
   }
 
  private:
-  // Where futures that outlive the Desk find out that it is gone.
+  // Where futures that outlive the Submitter find out that it is gone.
   class Line {
    public:
     explicit Line(const Counter* counter) : counter_(counter) {}
@@ -114,7 +114,7 @@ class Desk {
   };
 
   // Is called when a request is over, and tells the table if that was a join. It
-  // may be so after the Desk.
+  // may be so after the Submitter.
   struct Joiner {
     SetTable* sets;  // nullptr: it was none.
     coordinator::ProcessSetId set;

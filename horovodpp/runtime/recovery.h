@@ -1,4 +1,4 @@
-// The Survivors of a job carry on when its epoch is broken: they agree who of
+// A Recovery lets the survivors of a broken epoch carry on: they agree who of
 // them is left (coordinator/survivor_vote.h), over the wires of the first
 // epoch, and start a job of their own over a part of these.
 //
@@ -23,18 +23,18 @@
 #include "horovodpp/coordinator/survivor_vote.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/config.h"
-#include "horovodpp/transport/switchboard.h"
+#include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::runtime {
 
 class Job;
 
-class Survivors {
+class Recovery {
  public:
-  explicit Survivors(const Config& config);
-  ~Survivors();
-  Survivors(const Survivors&) = delete;
-  Survivors& operator=(const Survivors&) = delete;
+  explicit Recovery(const Config& config);
+  ~Recovery();
+  Recovery(const Recovery&) = delete;
+  Recovery& operator=(const Recovery&) = delete;
 
   // As Runtime::reform: ends `broken`, which is the first job or what reform()
   // gave last. `suspects` are ranks of it that were taken for lost because they
@@ -83,7 +83,7 @@ class Survivors {
   std::shared_ptr<Arena> arena_
       ABSL_GUARDED_BY(mutex_);  // Goes from job to job.
   // Made by the first reform(); then for the thread that drives the wires.
-  std::shared_ptr<transport::Switchboard> board_;
+  std::shared_ptr<transport::EpochRouter> router_;
 
   Mutex vote_mutex_;
   std::optional<Vote> vote_ ABSL_GUARDED_BY(vote_mutex_);

@@ -1,7 +1,6 @@
-// A Ballot is what one rank of a broken job tells the others: who, as far as it
-// knows, is lost, and how sure that is. What several ranks know adds up
-// (merge()), and nothing is ever taken back, so ballots that are exchanged for
-// long enough become equal.
+// LostRanks are what one rank of a broken job knows of who is lost, and how sure
+// that is; it tells the others. What several ranks know adds up (merge()), and
+// nothing is ever taken back, so after enough exchanges all know the same.
 #pragma once
 
 #include <cstdint>
@@ -19,42 +18,43 @@ enum class Certainty : std::uint8_t {
 };
 
 // Ranks are those of the first epoch, in every epoch.
-struct Ballot {
+struct LostRanks {
   // How often survivors have begun anew: tells apart epochs of equal members.
   std::uint32_t restarts = 0;
   // Both ascending; no rank is in both.
   std::vector<int> dead = {};
   std::vector<int> suspected = {};
 
-  bool operator==(const Ballot&) const = default;
+  bool operator==(const LostRanks&) const = default;
 
   bool counts_out(int rank) const;
   bool knows_dead(int rank) const;
-  std::size_t lost() const { return dead.size() + suspected.size(); }
+  std::size_t count() const { return dead.size() + suspected.size(); }
 
   // Adds what `other` knows, or one loss; whether that was news.
-  bool merge(const Ballot& other);
+  bool merge(const LostRanks& other);
   bool add(int rank, Certainty certainty);
 
   template <typename H>
-  friend H AbslHashValue(H state, const Ballot& ballot) {
-    return H::combine(std::move(state), ballot.restarts, ballot.dead,
-                      ballot.suspected);
+  friend H AbslHashValue(H state, const LostRanks& lost_ranks) {
+    return H::combine(std::move(state), lost_ranks.restarts, lost_ranks.dead,
+                      lost_ranks.suspected);
   }
 };
 
-// A ballot on its way from one rank to another.
-struct BallotLetter {
-  Ballot ballot = {};
+// They, on their way from one rank to another.
+struct LostRanksMessage {
+  LostRanks lost_ranks = {};
   bool asks = false;    // The sender has just begun and wants to be answered.
-  bool leaves = false;  // The sender gives up; its ballot does not count.
+  bool leaves = false;  // The sender gives up; what it knows does not count.
 };
 
 // `size` is the number of ranks of the first epoch.
-std::string encode(const BallotLetter& letter, int size);
+std::string encode(const LostRanksMessage& letter, int size);
 
 // Never reads outside `bytes`, never allocates more than they hold.
 //   InvalidArgument  these are not bytes that encode() makes for that size
-absl::StatusOr<BallotLetter> decode_ballot(const std::string& bytes, int size);
+absl::StatusOr<LostRanksMessage> decode_lost_ranks(const std::string& bytes,
+                                                   int size);
 
 }  // namespace hvd::coordinator

@@ -1,4 +1,4 @@
-// The Mailroom sends and receives control mail. Between a node's leader and its
+// The MessageRouter sends and receives control mail. Between a node's leader and its
 // other ranks it goes through the memory of the node, which rings its reader.
 // The rest goes over the wires, where a message wakes nobody and may need its
 // sender's help to leave: whoever has sent one keeps looking after the wires for
@@ -18,10 +18,10 @@
 
 namespace hvd::runtime {
 
-class Mailroom {
+class MessageRouter {
  public:
-  Mailroom(transport::Communicator& wires, transport::NodeMail& node_mail,
-           const Topology& topology)
+  MessageRouter(transport::Communicator& wires, transport::NodeMail& node_mail,
+                const Topology& topology)
       : wires_(wires), node_mail_(node_mail), topology_(topology) {}
 
   absl::Status send(int to, std::string bytes);

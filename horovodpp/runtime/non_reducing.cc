@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/exchanges.h"
+#include "horovodpp/runtime/non_reducing.h"
 
 #include <cstddef>
 #include <cstdint>

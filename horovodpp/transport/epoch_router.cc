@@ -1,4 +1,4 @@
-#include "horovodpp/transport/switchboard.h"
+#include "horovodpp/transport/epoch_router.h"
 
 #include <cstring>
 
@@ -22,43 +22,43 @@ struct Trailer {
 constexpr int kMostKeptOfARank = 4096;
 
 // What the trailer says; nullopt if there is none.
-std::optional<Switchboard::Channel> channel_of(const std::string& bytes) {
+std::optional<EpochRouter::Channel> channel_of(const std::string& bytes) {
   Trailer trailer;
   if (bytes.size() < sizeof(trailer)) return std::nullopt;
   std::memcpy(&trailer, bytes.data() + (bytes.size() - sizeof(trailer)),
               sizeof(trailer));
   if (trailer.magic != kMagic) return std::nullopt;
-  if (trailer.kind > static_cast<std::uint32_t>(Switchboard::Kind::kMail)) {
+  if (trailer.kind > static_cast<std::uint32_t>(EpochRouter::Kind::kMail)) {
     return std::nullopt;
   }
-  return Switchboard::Channel{static_cast<Switchboard::Kind>(trailer.kind),
+  return EpochRouter::Channel{static_cast<EpochRouter::Kind>(trailer.kind),
                               trailer.epoch};
 }
 
 // The same, and cuts it off.
-std::optional<Switchboard::Channel> opened(std::string& bytes) {
-  const std::optional<Switchboard::Channel> channel = channel_of(bytes);
+std::optional<EpochRouter::Channel> opened(std::string& bytes) {
+  const std::optional<EpochRouter::Channel> channel = channel_of(bytes);
   if (channel) bytes.resize(bytes.size() - sizeof(Trailer));
   return channel;
 }
 
 }  // namespace
 
-Switchboard::Switchboard(std::shared_ptr<Communicator> wires)
+EpochRouter::EpochRouter(std::shared_ptr<Communicator> wires)
     : wires_(std::move(wires)) {
   on_peer_lost({});
 }
 
-Switchboard::~Switchboard() { wires_->on_peer_lost({}); }
+EpochRouter::~EpochRouter() { wires_->on_peer_lost({}); }
 
-absl::Status Switchboard::send(int to, Channel channel, std::string bytes) {
+absl::Status EpochRouter::send(int to, Channel channel, std::string bytes) {
   const Trailer trailer = {.epoch = channel.epoch,
                            .kind = static_cast<std::uint32_t>(channel.kind)};
   bytes.append(reinterpret_cast<const char*>(&trailer), sizeof(trailer));
   return wires_->send_mail(to, std::move(bytes));
 }
 
-std::optional<Mail> Switchboard::receive_kept(Channel channel) {
+std::optional<Mail> EpochRouter::receive_kept(Channel channel) {
   const auto kept = kept_.find(channel);
   if (kept == kept_.end()) return std::nullopt;
   std::optional<Mail> mail = std::move(kept->second.front());
@@ -68,7 +68,7 @@ std::optional<Mail> Switchboard::receive_kept(Channel channel) {
   return mail;
 }
 
-absl::StatusOr<std::optional<Mail>> Switchboard::receive(Channel channel) {
+absl::StatusOr<std::optional<Mail>> EpochRouter::receive(Channel channel) {
   if (std::optional<Mail> mail = receive_kept(channel)) return mail;
   while (true) {
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, wires_->receive_mail());
@@ -79,7 +79,7 @@ absl::StatusOr<std::optional<Mail>> Switchboard::receive(Channel channel) {
   }
 }
 
-void Switchboard::keep(Channel channel, Mail mail) {
+void EpochRouter::keep(Channel channel, Mail mail) {
   if (channel.kind != Kind::kNotice && channel.epoch < entered_) return;
   int& count = kept_of_[mail.from];
   const bool early = channel.kind == Kind::kNotice || channel.epoch > entered_;
@@ -88,7 +88,7 @@ void Switchboard::keep(Channel channel, Mail mail) {
   kept_[channel].push_back(std::move(mail));
 }
 
-absl::Status Switchboard::enter(std::uint32_t epoch) {
+absl::Status EpochRouter::enter(std::uint32_t epoch) {
   if (epoch <= entered_) {
     return absl::FailedPreconditionError(
         absl::StrCat("epoch ", epoch, " cannot follow epoch ", entered_));
@@ -105,24 +105,24 @@ absl::Status Switchboard::enter(std::uint32_t epoch) {
   return absl::OkStatus();
 }
 
-std::optional<std::string> Switchboard::notice_in(const std::string& bytes) {
+std::optional<std::string> EpochRouter::notice_in(const std::string& bytes) {
   if (channel_of(bytes) != Channel{}) return std::nullopt;
   return bytes.substr(0, bytes.size() - sizeof(Trailer));
 }
 
 // Wires may look at the low bits of an epoch only. An odd factor keeps epochs
 // that are close apart there, too.
-DataTag Switchboard::folded(std::uint32_t epoch, DataTag tag) {
+DataTag EpochRouter::folded(std::uint32_t epoch, DataTag tag) {
   tag.epoch += epoch * 0x9e3779b1u;
   return tag;
 }
 
-std::map<int, std::string> Switchboard::losses() const {
+std::map<int, std::string> EpochRouter::losses() const {
   MutexLock lock(mutex_);
   return losses_;
 }
 
-void Switchboard::on_peer_lost(Communicator::LostCallback callback) {
+void EpochRouter::on_peer_lost(Communicator::LostCallback callback) {
   wires_->on_peer_lost(
       [this, callback = std::move(callback)](int rank, const std::string& how) {
         {

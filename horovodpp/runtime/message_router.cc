@@ -1,4 +1,4 @@
-#include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/message_router.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,18 +16,18 @@ constexpr int kLooks = 20;
 
 }  // namespace
 
-void Mailroom::Traffic::was_used() {
+void MessageRouter::Traffic::was_used() {
   used_at_ = std::chrono::steady_clock::now();
   looks_ = 0;
   used_ = true;
 }
 
-bool Mailroom::Traffic::may_need_help() const {
+bool MessageRouter::Traffic::may_need_help() const {
   return used_ && (looks_ < kLooks ||
                    std::chrono::steady_clock::now() - used_at_ < kLinger);
 }
 
-absl::Status Mailroom::send(int to, std::string bytes) {
+absl::Status MessageRouter::send(int to, std::string bytes) {
   const std::vector<int>& local = topology_.local_ranks();
   const auto found = std::lower_bound(local.begin(), local.end(), to);
   if (found != local.end() && *found == to) {
@@ -41,7 +41,7 @@ absl::Status Mailroom::send(int to, std::string bytes) {
   return wires_.send_mail(to, std::move(bytes));
 }
 
-absl::StatusOr<std::optional<transport::Mail>> Mailroom::receive() {
+absl::StatusOr<std::optional<transport::Mail>> MessageRouter::receive() {
   if (auto letter = node_mail_.receive()) {
     const auto from = static_cast<std::size_t>(letter->from);
     return transport::Mail{topology_.local_ranks()[from],
@@ -53,7 +53,7 @@ absl::StatusOr<std::optional<transport::Mail>> Mailroom::receive() {
   return wires_.receive_mail();
 }
 
-absl::StatusOr<bool> Mailroom::flush() {
+absl::StatusOr<bool> MessageRouter::flush() {
   const bool written = node_mail_.flush();
   if (!uses_wires()) return written;
   mail_.looked();
