@@ -186,7 +186,7 @@ absl::Status ChunkLink::drive(
   while (true) {
     HVD_ASSIGN_OR_RETURN(const Advance state, advance());
     if (state == Advance::kDone) return absl::OkStatus();
-    HVD_RETURN_IF_ERROR(call_.watch.check());
+    HVD_RETURN_IF_ERROR(call_.interrupt.check());
     if (state == Advance::kMoved) {
       backoff.reset();
       continue;

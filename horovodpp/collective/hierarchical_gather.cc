@@ -116,7 +116,7 @@ absl::Status HierarchicalPlane::spread_parts(const Gather& gather,
   };
   const std::int64_t most = *std::max_element(left.begin(), left.end());
   const auto steps = static_cast<std::uint64_t>((most + chunk - 1) / chunk);
-  return step_on_node(board_, std::max<std::uint64_t>(steps, 1), seat.watch,
+  return step_on_node(board_, std::max<std::uint64_t>(steps, 1), seat.interrupt,
                       fill, drain);
 }
 

@@ -89,7 +89,7 @@ HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
           .board = board_,
           .writer = writer_,
           .link = link,
-          .watch = call.watch};
+          .interrupt = call.interrupt};
 }
 
 absl::Status HierarchicalPlane::agree(const Call& call, ChunkLink& link) {
@@ -174,7 +174,7 @@ absl::Status HierarchicalPlane::reduce_small_on_node(
     }
   };
   return call_on_board(board_, node_ranks_, label, [&] {
-    return step_on_node(board_, 1, seat.watch, fill, drain);
+    return step_on_node(board_, 1, seat.interrupt, fill, drain);
   });
 }
 

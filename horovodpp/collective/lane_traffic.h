@@ -57,11 +57,11 @@ class LaneTraffic {
   std::optional<Trip> trip_;  // On its way.
 };
 
-// Moves traffic on while a rank waits for something else, whose watch this is.
-class TrafficWatch : public transport::Watch {
+// Moves traffic on while a rank waits for something else, whose interrupt this is.
+class TrafficInterrupt : public transport::Interrupt {
  public:
-  TrafficWatch(transport::Watch& watch, LaneTraffic& traffic)
-      : watch_(watch), traffic_(traffic) {}
+  TrafficInterrupt(transport::Interrupt& interrupt, LaneTraffic& traffic)
+      : interrupt_(interrupt), traffic_(traffic) {}
   absl::Status check() override;
   // For whoever never has to wait; check() reports what is wrong.
   void keep_going();
@@ -70,7 +70,7 @@ class TrafficWatch : public transport::Watch {
       const override;
 
  private:
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
   LaneTraffic& traffic_;
   bool is_done_ = false;
   absl::Status failure_;

@@ -34,7 +34,7 @@ absl::Status ShmAdasumPlane::merge_in_rounds(std::span<const Piece> pieces,
                           .members = members_,
                           .rank = rank(),
                           .writer = writer_,
-                          .watch = call.watch},
+                          .interrupt = call.interrupt},
                          reduction);
     HVD_RETURN_IF_ERROR(round.run());
   }

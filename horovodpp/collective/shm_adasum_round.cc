@@ -92,7 +92,7 @@ absl::Status ShmAdasumRound::share_vectors() {
       kernel_.load(seat_.slot(rank, step), vector(rank, 0), count_);
     }
   };
-  return step_on_node(seat_.board, 1, seat_.watch, fill, drain);
+  return step_on_node(seat_.board, 1, seat_.interrupt, fill, drain);
 }
 
 // A slot holds a part of each rank's slice, so that all load all the time; what
@@ -123,7 +123,7 @@ absl::Status ShmAdasumRound::distribute_vectors() {
     }
     load_own(inputs[static_cast<std::size_t>(seat_.rank)], at, part.count);
   };
-  return step_on_node(seat_.board, parts(length), seat_.watch, fill, drain);
+  return step_on_node(seat_.board, parts(length), seat_.interrupt, fill, drain);
 }
 
 void ShmAdasumRound::load_own(PieceStream& own, std::int64_t at,
@@ -182,7 +182,7 @@ absl::Status ShmAdasumRound::sum_up(std::vector<PairProducts>& products) {
     }
   };
   return step_on_node(seat_.board, (products.size() + length - 1) / length,
-                      seat_.watch, fill, drain);
+                      seat_.interrupt, fill, drain);
 }
 
 absl::Status ShmAdasumRound::show_results() {
@@ -208,7 +208,7 @@ absl::Status ShmAdasumRound::show_results() {
           part.count);
     }
   };
-  return step_on_node(seat_.board, parts(length), seat_.watch, fill, drain);
+  return step_on_node(seat_.board, parts(length), seat_.interrupt, fill, drain);
 }
 
 template <typename F>

@@ -50,7 +50,7 @@ class ShmAdasumRound {
     std::span<const int> members;  // As the board numbers them; two or more.
     int rank;                      // This one's position among them.
     SlotWriter& writer;
-    transport::Watch& watch;
+    transport::Interrupt& interrupt;
 
     int ranks() const { return static_cast<int>(members.size()); }
     // What the member at `position` shows in a step.

@@ -45,7 +45,7 @@ absl::Status ShmPlane::list(std::span<const Piece> pieces,
     writer_.finish();
   }
   board_.arrive();
-  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(0, call.watch));
+  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(0, call.interrupt));
   for (int peer = 0; peer < ranks(); ++peer) {
     listing.slots.emplace_back(slot(peer, 0), slot_bytes());
     listing.all_show =
@@ -86,7 +86,7 @@ absl::Status ShmPlane::allreduce_runs(const ArenaTable::Runs& runs,
   HVD_RETURN_IF_ERROR(board_.check_nobody_withdrew());
   reduce_runs(runs, kernel);
   board_.finish(0);
-  const absl::Status finished = board_.wait_for_results(0, call.watch);
+  const absl::Status finished = board_.wait_for_results(0, call.interrupt);
   if (!finished.ok()) {
     board_.withdraw(0);
     return finished;
@@ -142,7 +142,7 @@ absl::Status ShmPlane::collect_runs(const ArenaTable::Runs& runs,
   // Nobody changes its own before all have fetched it.
   const std::uint64_t step = board_.steps();
   board_.arrive();
-  return board_.wait_for_arrivals(step, call.watch);
+  return board_.wait_for_arrivals(step, call.interrupt);
 }
 
 }  // namespace hvd::collective

@@ -3,7 +3,7 @@
 // takes some milliseconds, and is worth remembering.
 //
 //   HVD_ASSIGN_OR_RETURN(const std::optional<ShmCrossovers> found,
-//                        measure_crossovers(board, &arenas, {}, watch));
+//                        measure_crossovers(board, &arenas, {}, interrupt));
 //   if (found) board.set_crossovers(*found);
 #pragma once
 
@@ -40,10 +40,10 @@ struct MeasureOptions {
 // To be called by all ranks of the board, which makes no other calls meanwhile;
 // the same on all of them. Leaves the board as it was. nullopt: there was not
 // enough time to find everything out.
-//   (errors)  the watch's, after which the board cannot be used any more
+//   (errors)  the interrupt's, after which the board cannot be used any more
 absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
     ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
-    transport::Watch& watch);
+    transport::Interrupt& interrupt);
 
 // What rank 0 of a board knows of its node, if it does, for all: it may have
 // been measured by an earlier job. `known` is looked at on local rank 0 only.
@@ -53,6 +53,6 @@ absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
 absl::StatusOr<ShmCrossovers> share_crossovers(ShmBoard& board,
                                                const ShmCrossovers& known,
                                                std::uint32_t epoch,
-                                               transport::Watch& watch);
+                                               transport::Interrupt& interrupt);
 
 }  // namespace hvd::collective

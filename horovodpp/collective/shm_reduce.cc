@@ -105,7 +105,7 @@ absl::Status ShmPlane::allreduce_in_chunks(std::span<const Piece> pieces,
   PieceStream mine(pieces, element_bytes);  // This rank's slices.
   PieceStream outputs(pieces, element_bytes);
   const auto copy_out = [&](std::uint64_t i, std::uint64_t step) {
-    HVD_RETURN_IF_ERROR(board_.wait_for_results(step, call.watch));
+    HVD_RETURN_IF_ERROR(board_.wait_for_results(step, call.interrupt));
     for (int peer = 0; peer < ranks(); ++peer) {
       const Slice slice = slice_of(peer, count_of(i), element_bytes);
       if (peer == rank()) {

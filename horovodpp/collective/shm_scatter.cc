@@ -70,7 +70,7 @@ absl::Status ShmPlane::scatter_where_it_lies(
   }
   // Nobody changes its inputs before all have read them.
   board_.finish(0);
-  return board_.wait_for_results(0, call.watch);
+  return board_.wait_for_results(0, call.interrupt);
 }
 
 // Of the piece whose inputs are in inputs_.

@@ -21,7 +21,7 @@ absl::Status ShmPlane::on_board(const ShmBoard::Label& label, Body body) {
 template <typename Fill, typename Drain>
 absl::Status ShmPlane::step_through(std::uint64_t steps, const Call& call,
                                     Fill fill, Drain drain) {
-  return step_on_node(board_, steps, call.watch, std::move(fill),
+  return step_on_node(board_, steps, call.interrupt, std::move(fill),
                       std::move(drain));
 }
 

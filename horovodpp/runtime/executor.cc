@@ -56,7 +56,7 @@ absl::Status Executor::communicate(const Batch& batch,
   const coordinator::Request& request = batch.request();
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(request.key.process_set));
-  PlaneCalls calls(*set, batch, watch_);
+  PlaneCalls calls(*set, batch, interrupt_);
   switch (request.kind) {
     case RequestKind::kAllreduce:
       return execute_allreduce(calls, batch.participants, parts);

@@ -18,9 +18,9 @@ namespace hvd::runtime {
 
 class Executor {
  public:
-  // All of them outlive this. Planes wait under `watch`.
-  Executor(Planes& planes, SetTable& sets, transport::Watch& watch)
-      : planes_(planes), sets_(sets), watch_(watch) {}
+  // All of them outlive this. Planes wait under `interrupt`.
+  Executor(Planes& planes, SetTable& sets, transport::Interrupt& interrupt)
+      : planes_(planes), sets_(sets), interrupt_(interrupt) {}
 
   // Executes `batch`, says so, and completes its submissions; `submissions` are
   // those of the entries that are submitted here, in order.
@@ -46,7 +46,7 @@ class Executor {
 
   Planes& planes_;
   SetTable& sets_;
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
 };
 
 }  // namespace hvd::runtime

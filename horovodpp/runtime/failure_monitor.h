@@ -2,7 +2,7 @@
 // if so for which reason, which is the same on every rank. Whoever finds a fault first tells the others on
 // its node through the break word; between nodes the news travel as mail.
 //
-// Planes wait under its watch. report() and peer_lost() come from any thread,
+// Planes wait under its interrupt. report() and peer_lost() come from any thread,
 // check() from the thread that drives the runtime.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace hvd::runtime {
 
-class FailureMonitor : public transport::Watch {
+class FailureMonitor : public transport::Interrupt {
  public:
   // `hindrance` is shared by the ranks of the node.
   FailureMonitor(const Topology& topology,
@@ -67,7 +67,7 @@ class FailureMonitor : public transport::Watch {
     attend_due_ = std::move(due);
   }
 
-  // The watch of planes: OK, Aborted with the reason, or what `attend` says.
+  // The interrupt of planes: OK, Aborted with the reason, or what `attend` says.
   absl::Status check() override;
 
   // OK, or Aborted with the reason; a death that has become a fault by now

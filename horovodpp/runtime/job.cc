@@ -76,12 +76,12 @@ std::chrono::steady_clock::time_point deadline_after(
              : now + patience;
 }
 
-// The watch of calls before there is a loop: this rank takes part in everything
+// The interrupt of calls before there is a loop: this rank takes part in everything
 // meanwhile, as in any call.
-class StartWatch : public transport::Watch {
+class StartInterrupt : public transport::Interrupt {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  StartWatch(FailureMonitor& monitor, TimePoint deadline)
+  StartInterrupt(FailureMonitor& monitor, TimePoint deadline)
       : monitor_(monitor), deadline_(deadline) {}
   absl::Status check() override {
     if (std::chrono::steady_clock::now() < deadline_) return monitor_.check();
@@ -291,7 +291,7 @@ absl::Status Job::prepare(const Config& config) {
 
 // Where ranks outnumber cores one would measure whom the system lets run.
 absl::Status Job::learn_crossovers(const Config& config) {
-  StartWatch watch(monitor_, deadline_after(config.start_timeout));
+  StartInterrupt interrupt(monitor_, deadline_after(config.start_timeout));
   const bool crowded =
       transport::WaitPolicy::for_node(topology_.local_size()).spin.count() == 0;
   const auto unknown =
@@ -299,13 +299,13 @@ absl::Status Job::learn_crossovers(const Config& config) {
   HVD_ASSIGN_OR_RETURN(
       const collective::ShmCrossovers shared,
       collective::share_crossovers(plane_board_, crossovers_.value_or(unknown),
-                                   kStartEpoch, watch));
+                                   kStartEpoch, interrupt));
   const bool known = shared != collective::ShmCrossovers();
   std::optional<collective::ShmCrossovers> values = shared;
   if (!known) {
     HVD_ASSIGN_OR_RETURN(
-        values, collective::measure_crossovers(plane_board_, &arenas_,
-                                               {.epoch = kStartEpoch}, watch));
+        values, collective::measure_crossovers(
+                    plane_board_, &arenas_, {.epoch = kStartEpoch}, interrupt));
     if (!values) return absl::OkStatus();
     crossovers_ = values;
   }

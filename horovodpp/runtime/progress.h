@@ -8,7 +8,7 @@
 // no other thread to be woken. One thread drives at a time.
 //
 // While a batch waits for other ranks the loop goes on with everything but
-// batches: planes ask their watch, and the watch calls attend().
+// batches: planes ask their interrupt, and the interrupt calls attend().
 //
 // On a job of several nodes a message from another node rings nothing. There a
 // rank with work in flight sleeps between looks, and an idle leader looks a few

@@ -185,13 +185,14 @@ absl::Status Recovery::agree(TimePoint deadline) {
 
 absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
     const Vote::Members& members, TimePoint deadline) {
-  HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
-                       transport::make_subset_communicator(
-                           router_, {.members = members.ranks,
-                                     .epoch = members.epoch,
-                                     .watch = [this, epoch = members.epoch] {
-                                       return check_epoch(epoch);
-                                     }}));
+  HVD_ASSIGN_OR_RETURN(
+      std::unique_ptr<transport::Communicator> wires,
+      transport::make_subset_communicator(
+          router_, {.members = members.ranks,
+                    .epoch = members.epoch,
+                    .interrupt = [this, epoch = members.epoch] {
+                      return check_epoch(epoch);
+                    }}));
   Config config = config_;
   config.measure_crossovers = false;  // Who has lost a rank wants to go on.
   config.start_timeout =

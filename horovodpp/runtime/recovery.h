@@ -65,7 +65,7 @@ class Recovery {
   // Takes in losses and notices, sends what the vote has to say. For the thread
   // that drives the wires.
   absl::Status attend(Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
-  // The watch of an epoch's wires.
+  // The interrupt of an epoch's wires.
   absl::Status check_epoch(std::uint32_t epoch);
   // OK while `epoch` is the one decided on.
   absl::Status still_decided(std::uint32_t epoch) const

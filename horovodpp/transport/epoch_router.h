@@ -6,7 +6,7 @@
 //   auto router = std::make_shared<EpochRouter>(std::move(wires));
 //   router->send(2, {.kind = EpochRouter::Kind::kNotice}, "who is left?");
 //   ...                                    // until it is agreed
-//   auto next = make_subset_communicator(board, {.members = {0, 2},
+//   auto next = make_subset_communicator(router, {.members = {0, 2},
 //                                                .epoch = 2});
 //
 // Driven by one thread at a time; losses() and on_peer_lost()'s callback, as

@@ -28,7 +28,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
       : router_(std::move(router)),
         members_(options.members),
         epoch_(options.epoch),
-        watch_(options.watch),
+        interrupt_(options.interrupt),
         rank_(*number_of(router_->wires().rank())) {
     for (int member : members_) {
       peers_.push_back(
@@ -57,7 +57,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   }
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kMail));
-    if (!mail.has_value() && watch_) HVD_RETURN_IF_ERROR(watch_());
+    if (!mail.has_value() && interrupt_) HVD_RETURN_IF_ERROR(interrupt_());
     return mail;
   }
   absl::StatusOr<bool> mail_is_flushed() override {
@@ -106,7 +106,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     const absl::Status alive = check_members();
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kExchange));
     if (mail.has_value()) return mail;
-    if (watch_) HVD_RETURN_IF_ERROR(watch_());
+    if (interrupt_) HVD_RETURN_IF_ERROR(interrupt_());
     HVD_RETURN_IF_ERROR(alive);
     return std::nullopt;
   }
@@ -161,7 +161,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   const std::shared_ptr<EpochRouter> router_;
   const std::vector<int> members_;
   const std::uint32_t epoch_;
-  const std::function<absl::Status()> watch_;
+  const std::function<absl::Status()> interrupt_;
   const int rank_;
   std::vector<Peer> peers_;
   std::uint32_t round_ = 0;

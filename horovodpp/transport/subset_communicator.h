@@ -23,7 +23,7 @@ struct SubsetOptions {
   // Asked whenever exchange() and receive_mail() find nothing; what it returns
   // other than OK is their outcome. Notices that have come by then are kept by
   // the router.
-  std::function<absl::Status()> watch = {};
+  std::function<absl::Status()> interrupt = {};
 };
 
 // Keeps the router alive. exchange() goes by mail, and fails at once if a member

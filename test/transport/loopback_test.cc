@@ -51,7 +51,7 @@ JobKind epochs(const std::string& name, int size, const Members& members) {
             std::vector<std::thread> ranks;
             for (int rank : members) {
               ranks.emplace_back([&, rank] {
-                body(*subset(world->board(rank), members, world->epoch));
+                body(*subset(world->router(rank), members, world->epoch));
               });
             }
             for (std::thread& rank : ranks) rank.join();
@@ -67,7 +67,7 @@ const JobKind kNested = {
       for (int rank : {2, 3}) {
         ranks.emplace_back([&, rank] {
           const auto board =
-              board_over(subset(world.board(rank), {0, 2, 3}, 2));
+              router_over(subset(world.router(rank), {0, 2, 3}, 2));
           body(*subset(board, {1, 2}, 2));
         });
       }

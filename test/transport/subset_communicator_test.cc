@@ -135,11 +135,11 @@ TEST(SubsetCommunicator, AnExchangeWithoutAMemberNamesItWhenTheTimeIsOver) {
   EXPECT_THAT(std::string(all.status().message()), HasSubstr("rank 1 ("));
 }
 
-TEST(SubsetCommunicator, ItsWatchMayEndAWaitForMail) {
+TEST(SubsetCommunicator, ItsInterruptMayEndAWaitForMail) {
   RoutedWorld world(2);
   bool over = false;
   auto wires = make_subset_communicator(
-      world.router(0), {.members = {0, 1}, .epoch = 2, .watch = [&] {
+      world.router(0), {.members = {0, 1}, .epoch = 2, .interrupt = [&] {
                           return over ? absl::AbortedError("over")
                                       : absl::OkStatus();
                         }});
