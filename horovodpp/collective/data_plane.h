@@ -68,12 +68,18 @@ struct Reduction {
   int participants = 0;
 };
 
-// OK if the reduction means something.
+// OK if the reduction makes sense.
 //   InvalidArgument  an average or a scale of bool; fewer than no participants;
 //                    Adasum of integers or bool
-absl::Status check(const Reduction& reduction);
+absl::Status check_unusual(const Reduction& reduction);
+inline absl::Status check(const Reduction& reduction) {
+  const bool is_usual = reduction.op != ReduceOp::kAdasum &&
+                        reduction.dtype != DType::kBool &&
+                        reduction.participants >= 0;
+  return is_usual ? absl::OkStatus() : check_unusual(reduction);
+}
 
-// OK if it also means something where each rank gets a part of the result only.
+// OK if it also makes sense where each rank gets a part of the result only.
 //   InvalidArgument  as check(); Adasum, which needs tensors as a whole
 absl::Status check_scattered(const Reduction& reduction);
 

@@ -54,6 +54,10 @@ struct Coordinator::RootPart {
   RootScheduler scheduler;
   StallInspector stall_inspector;
   bool has_said_closed = false;
+
+  bool has_work() const {
+    return scheduler.has_work() || (scheduler.finished() && !has_said_closed);
+  }
 };
 
 Coordinator::Coordinator(const Options& options, NodeBoard& board,
@@ -120,7 +124,7 @@ absl::Status Coordinator::deliver(int from, Message message) {
                                  : tree_.leader_of(tree_.parent(node_));
   if (from != above) {
     return absl::InvalidArgumentError(
-        "a message came down the tree by a way that is none");
+        "a message came down the tree from a rank that is not above this one");
   }
   return from_above(std::move(message));
 }
@@ -132,7 +136,7 @@ void Coordinator::send(int to, const Message& message) {
 absl::Status Coordinator::from_below(int from, Message message) {
   if (!is_leader()) {
     return absl::InvalidArgumentError(
-        "a message for a leader came to another rank");
+        "a message for a leader reached a rank that leads no node");
   }
   // What was complete here before is told before.
   HVD_RETURN_IF_ERROR(collect());
@@ -248,7 +252,7 @@ absl::Status Coordinator::take(Message message) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "a message for a leader came to another rank");
+      "a message for a leader reached a rank that leads no node");
 }
 
 absl::Status Coordinator::answer(const Inspect& question) {
@@ -269,7 +273,7 @@ absl::Status Coordinator::schedule(std::vector<Record> records) {
   // Definitions come by the same way, so they are here.
   if (!protocol_.may_be_read(records)) {
     return absl::InvalidArgumentError(
-        "the schedule goes on with what was not defined");
+        "the schedule names an operation that was not defined");
   }
   // What marks of before the end of a cycle have completed is not counted.
   HVD_RETURN_IF_ERROR(collect());
@@ -293,7 +297,15 @@ absl::Status Coordinator::collect() {
 
 absl::Status Coordinator::step() {
   const Clock::TimePoint now = clock_.now();
-  protocol_.look(now);
+  if (protocol_.is_due(now)) protocol_.look(now);
+  if (protocol_.has_messages()) HVD_RETURN_IF_ERROR(say(now));
+  if (silence_.is_due(now)) HVD_RETURN_IF_ERROR(listen(now));
+  if (protocol_.take_leader_is_wanted()) bells_.leader = true;
+  return leader_ == nullptr ? absl::OkStatus() : lead(now);
+}
+
+// What this rank has to say.
+absl::Status Coordinator::say(Clock::TimePoint now) {
   for (Message& message : protocol_.take_messages()) {
     if (const auto* stalled = std::get_if<Stalled>(&message)) {
       silence_.said(*stalled, now);
@@ -304,16 +316,20 @@ absl::Status Coordinator::step() {
       send(tree_.leader_of(node_), message);
     }
   }
-  HVD_RETURN_IF_ERROR(listen(now));
-  if (protocol_.take_leader_is_wanted()) bells_.leader = true;
-  if (!is_leader()) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+// A leader's part of a step.
+absl::Status Coordinator::lead(Clock::TimePoint now) {
   HVD_RETURN_IF_ERROR(collect());
-  HVD_RETURN_IF_ERROR(pass_on());
-  for (Inspected& answers : leader_->stall_gatherer.take(now)) {
-    HVD_RETURN_IF_ERROR(up(std::move(answers)));
+  if (leader_->subtree.has_messages()) HVD_RETURN_IF_ERROR(pass_on());
+  if (leader_->stall_gatherer.is_asking()) {
+    for (Inspected& answers : leader_->stall_gatherer.take(now)) {
+      HVD_RETURN_IF_ERROR(up(std::move(answers)));
+    }
   }
-  if (is_root()) HVD_RETURN_IF_ERROR(rule(now));
-  write_schedule();
+  if (root_ != nullptr && root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
+  if (!leader_->unwritten.empty()) write_schedule();
   return absl::OkStatus();
 }
 
@@ -359,7 +375,9 @@ std::optional<Clock::TimePoint> Coordinator::due() const {
     if (other && (!due || *other < *due)) due = other;
   };
   at_most(silence_.due());
-  if (is_leader()) at_most(leader_->stall_gatherer.due());
+  if (leader_ != nullptr && leader_->stall_gatherer.is_asking()) {
+    at_most(leader_->stall_gatherer.due());
+  }
   if (is_root()) at_most(root_->scheduler.held_until());
   return due;
 }
@@ -401,9 +419,8 @@ Outgoing Coordinator::beat_mail(int to) const {
   return {to, encode(epoch_, Beat{})};
 }
 
-bool Coordinator::closed() const {
-  return closed_ && protocol_.has_ended() &&
-         (!is_leader() || leader_->unwritten.empty());
+bool Coordinator::owes_nothing() const {
+  return protocol_.has_ended() && (!is_leader() || leader_->unwritten.empty());
 }
 
 }  // namespace hvd::coordinator

@@ -118,11 +118,17 @@ class Coordinator {
   }
   void abandoned() { protocol_.abandoned(); }
 
+  // Whether there is anything to take of the first three of these.
+  bool has_output() const {
+    return !outgoing_.empty() || bells_.leader || bells_.node ||
+           !warnings_.empty();
+  }
   std::vector<Outgoing> take_outgoing();
-  std::vector<Failure> take_failures() { return protocol_.take_failures(); }
   Bells take_bells();
   // Texts for the log of this rank: who is missing where.
   std::vector<std::string> take_warnings();
+  bool has_failures() const { return protocol_.has_failures(); }
+  std::vector<Failure> take_failures() { return protocol_.take_failures(); }
 
   // The leaders of the nodes next to this rank's in the tree: whoever hears that
   // the job is broken tells them, and leaders send them beats.
@@ -141,7 +147,7 @@ class Coordinator {
   bool has_in_flight() const { return protocol_.has_in_flight(); }
   // Every rank has left, and this one has read the schedule to its end and owes
   // nobody anything.
-  bool closed() const;
+  bool closed() const { return closed_ && owes_nothing(); }
 
  private:
   struct LeaderPart;
@@ -149,6 +155,7 @@ class Coordinator {
 
   bool is_root() const { return rank_ == kRoot; }
   bool is_leader() const { return rank_ == tree_.leader_of(node_); }
+  bool owes_nothing() const;
 
   absl::Status deliver(int from, Message message);
   absl::Status from_below(int from, Message message);
@@ -164,6 +171,8 @@ class Coordinator {
   std::string described(int rank) const;
   absl::Status schedule(std::vector<Record> records);
   absl::Status collect();
+  absl::Status say(Clock::TimePoint now);
+  absl::Status lead(Clock::TimePoint now);
   absl::Status rule(Clock::TimePoint now);
   void write_schedule();
   void send(int to, const Message& message);

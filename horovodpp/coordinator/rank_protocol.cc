@@ -1,28 +1,19 @@
 #include "horovodpp/coordinator/rank_protocol.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
-namespace {
-
-// How long a submission may wait for the head of a cycle before this rank asks
-// to leave it: a program may submit the head only after it has seen the
-// outcome of something behind it, in ways that nobody can see.
-constexpr Clock::Duration kCyclePatience = std::chrono::seconds(5);
-
-// Names told of at a time, if many have waited too long.
-constexpr std::size_t kMostStalled = 4;
-
-}  // namespace
 
 RankProtocol::RankProtocol(const Options& options, ProcessSets sets,
                            NodeBoard& board)
-    : options_(options), sets_(std::move(sets)), board_(board) {}
+    : options_(options),
+      sets_(std::move(sets)),
+      board_(board),
+      stalls_(options.stall_warning, options.stall_shutdown) {}
 
 absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
   if (rank == options_.rank) {
@@ -39,31 +30,26 @@ absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
 
 void RankProtocol::submit(const Request& request, Clock::TimePoint now) {
   const Key& key = request.key;
-  last_name_ = key.name;
-  last_submission_ = now;
-  // Whoever waited under this name has what it waited for.
-  if (!waited_for_.empty()) waited_for_.erase(key);
-  if (in_flight_++ == 0 && options_.stall_warning.count() > 0) {
-    next_look_ = now + std::min(options_.stall_warning, kCyclePatience);
-  }
+  awaited_.erase(key);
+  stalls_.submitted(key.name, in_flight_++ == 0, now);
   if (ended_by_) return fail(key, cancelled_by(*ended_by_, key));
-  if (!is_member(key.process_set)) {
-    return fail(key, absl::InvalidArgumentError(absl::StrCat(
-                         "rank ", options_.rank, " submitted ", key.to_string(),
-                         ", a set that it is not (or no longer) a member of")));
-  }
   if (joining_.contains(key.process_set)) {
     return fail(key,
                 absl::FailedPreconditionError(absl::StrCat(
                     "rank ", options_.rank, " submitted ", key.to_string(),
                     " after it had joined; wait for the join to complete")));
   }
+  const auto id = operations_.id_of(key);
+  Operation* const known = id ? operations_.find(*id) : nullptr;
+  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
+    return fail(key, absl::InvalidArgumentError(absl::StrCat(
+                         "rank ", options_.rank, " submitted ", key.to_string(),
+                         ", a set that it is not (or no longer) a member of")));
+  }
   if (request.kind == RequestKind::kJoin) return join(request, now);
-  const auto id = id_of_.find(key);
-  if (id) {
-    Known& known = known_[*id];
-    if (is_repetition(*known.definition.request, request)) {
-      return submit_known(*id, known, now);
+  if (known != nullptr) {
+    if (is_repetition(known->request(), request)) {
+      return submit_known(*known, now);
     }
     messages_.emplace_back(Outdated{*id});
   }
@@ -85,23 +71,24 @@ bool RankProtocol::forget_proposal(const Key& key) {
   return true;
 }
 
-void RankProtocol::submit_known(std::uint32_t id, Known& known,
-                                Clock::TimePoint now) {
-  known.since = now;
-  ++known.submissions;
-  if (!cycle_) return mark(id, known);
-  if (cycle_->contains(id)) {
-    known.state = State::kInCycle;
-    cycle_->submitted(id);
+void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now) {
+  operation.since = now;
+  ++operation.submissions;
+  if (!cycle_.is_in_force()) return mark(operation);
+  const std::uint32_t id = operation.definition.id;
+  if (cycle_.cycle().contains(id)) {
+    operation.state = State::kInCycle;
+    cycle_.cycle().submitted(id);
   } else {
-    known.state = State::kDeferred;
+    operation.state = State::kDeferred;
     stop_cycle();
   }
 }
 
-void RankProtocol::mark(std::uint32_t id, Known& known) {
-  known.state = State::kMarked;
-  if (board_.arrive(known.definition.slot, id, known.node_members)) {
+void RankProtocol::mark(Operation& operation) {
+  operation.state = State::kMarked;
+  if (board_.arrive(operation.definition.slot, operation.definition.id,
+                    operation.node_members)) {
     leader_is_wanted_ = true;
   }
 }
@@ -120,19 +107,13 @@ void RankProtocol::join(const Request& request, Clock::TimePoint now) {
 }
 
 void RankProtocol::wait_for(const Key& key) {
-  if (waited_for_.size() >= waits_kept_) {
-    drop_old_waits();
-    waits_kept_ = std::max(kLeastWaitsKept, 2 * waited_for_.size());
-  }
-  waited_for_.insert(key);
+  awaited_.add(key, [this](const Key& other) { return is_in_flight(other); });
 }
 
-void RankProtocol::drop_old_waits() {
-  absl::erase_if(waited_for_, [this](const Key& key) {
-    if (proposed_.contains(key)) return false;
-    const auto id = id_of_.find(key);
-    return !id || known_[*id].state == State::kIdle;
-  });
+bool RankProtocol::is_in_flight(const Key& key) const {
+  if (proposed_.contains(key)) return true;
+  const auto id = operations_.id_of(key);
+  return id && operations_.find(*id)->state != State::kIdle;
 }
 
 void RankProtocol::leave() { messages_.emplace_back(Leave{options_.rank}); }
@@ -143,16 +124,10 @@ void RankProtocol::fail(const Key& key, absl::Status why) {
 }
 
 absl::Status RankProtocol::define(const Define& message) {
-  const auto [place, is_new] = known_.try_emplace(
-      message.id,
-      Known{.definition = message,
-            .node_members = node_members(message.request->key.process_set)});
-  if (!is_new) {
-    return absl::InternalError(
-        absl::StrCat("the root defined id ", message.id, " twice"));
-  }
-  if (message.slot != kNoSlot) id_of_.set(*message.request, message.id);
-  return absl::OkStatus();
+  const ProcessSetId set = message.request->key.process_set;
+  return operations_.define({.definition = message,
+                             .node_members = node_members(set),
+                             .is_member = is_member(set)});
 }
 
 std::uint64_t RankProtocol::node_members(ProcessSetId set) const {
@@ -182,58 +157,29 @@ void RankProtocol::apply_reject(std::uint32_t number) {
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 
-void RankProtocol::halt(const Halt& message) {
-  halted_ = message.run;
-  if (cycle_ && run_ == message.run) {
-    messages_.emplace_back(Halted{run_, cycle_->entered()});
-  }
-}
-
 void RankProtocol::look(Clock::TimePoint now) {
-  if (!next_look_ || now < *next_look_ || in_flight_ == 0) return;
-  struct Waiting {
-    Clock::TimePoint since;
-    Key key;
-    bool is_join = false;
-    bool operator<(const Waiting& other) const {
-      return std::tie(since, key) < std::tie(other.since, other.key);
-    }
-  };
-  std::vector<Waiting> waiting;
-  for (const auto& [id, known] : known_) {
-    if (known.state == State::kIdle) continue;
-    waiting.push_back({known.since, known.definition.request->key});
+  std::vector<StallReporter::Waiting> waiting;
+  for (const auto& [id, operation] : operations_) {
+    if (operation.state == State::kIdle) continue;
+    waiting.push_back({operation.since, operation.key()});
   }
   for (const auto& [key, since] : proposed_) waiting.push_back({since, key});
   for (const auto& [set, joining] : joining_) {
     waiting.push_back({joining.since, joining.request->key, true});
   }
-  std::sort(waiting.begin(), waiting.end());
-  const Clock::TimePoint oldest = waiting.front().since;
-  for (std::size_t i = 0; i < std::min(kMostStalled, waiting.size()); ++i) {
-    const auto waited = now - waiting[i].since;
-    if (waited < options_.stall_warning) break;
-    const auto ms =
-        std::chrono::ceil<std::chrono::milliseconds>(waited).count();
-    messages_.emplace_back(Stalled{
-        waiting[i].key, static_cast<std::uint32_t>(ms), waiting[i].is_join});
+  const Clock::TimePoint oldest =
+      std::min_element(
+          waiting.begin(), waiting.end(),
+          [](const auto& a, const auto& b) { return a.since < b.since; })
+          ->since;
+  for (Stalled& stalled : stalls_.report(std::move(waiting), now)) {
+    messages_.emplace_back(std::move(stalled));
   }
-  Clock::TimePoint next =
-      std::max(oldest, now - options_.stall_warning) + options_.stall_warning;
-  if (next <= now) next = now + options_.stall_warning;
-  if (options_.stall_shutdown.count() > 0 &&
-      oldest + options_.stall_shutdown > now) {
-    next = std::min(next, oldest + options_.stall_shutdown);
-  }
-  if (cycle_ && !executing_ && !cycle_->head_is_ready()) {
+  if (cycle_.is_in_force() && !batch_.is_executing() &&
+      !cycle_.cycle().head_is_ready()) {
     if (now - oldest >= kCyclePatience) stop_cycle();
-    next = std::min(next, now + kCyclePatience);
+    stalls_.make_due_by(now + kCyclePatience);
   }
-  next_look_ = next;
-}
-
-std::optional<Clock::TimePoint> RankProtocol::due() const {
-  return in_flight_ > 0 ? next_look_ : std::nullopt;
 }
 
 std::vector<Message> RankProtocol::take_messages() {
@@ -249,28 +195,98 @@ bool RankProtocol::take_leader_is_wanted() {
 }
 
 const Define* RankProtocol::definition(std::uint32_t id) const {
-  const auto known = known_.find(id);
-  return known == known_.end() ? nullptr : &known->second.definition;
+  const Operation* const operation = operations_.find(id);
+  return operation == nullptr ? nullptr : &operation->definition;
 }
 
 RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
-  RankState state = {.rank = options_.rank, .last_name = last_name_};
-  if (last_submission_) {
-    state.last_ms_ago = static_cast<std::uint32_t>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(now -
-                                                              *last_submission_)
-            .count());
-  }
+  RankState state = {.rank = options_.rank};
+  stalls_.describe_last(now, state);
   state.has_left = ended_by_.has_value();
-  const auto joining = joining_.find(key.process_set);
-  state.has_joined = joining != joining_.end();
+  state.has_joined = joining_.contains(key.process_set);
   state.has_submitted = proposed_.contains(key);
   if (const auto id = id_of(key)) {
-    const Known& known = known_.find(*id)->second;
+    const Operation& known = *operations_.find(*id);
     state.submissions = known.submissions + (state.has_submitted ? 1 : 0);
     state.has_submitted = state.has_submitted || known.state != State::kIdle;
   }
   return state;
+}
+
+absl::StatusOr<std::optional<Batch>> RankProtocol::next_batch() {
+  if (batch_.is_executing()) return std::nullopt;
+  while (!batch_.is_ready()) {
+    const std::vector<Record> records = board_.next_batch();
+    if (records.empty()) {
+      if (cycle_.is_in_force()) enter_cycle_head();
+      break;
+    }
+    // The schedule may overtake definitions and rejections, which come by
+    // another way.
+    if (!may_be_read(records)) break;
+    HVD_RETURN_IF_ERROR(read(records));
+    if (board_.advance()) leader_is_wanted_ = true;
+    has_read_ = true;
+  }
+  return batch_.give_out();
+}
+
+void RankProtocol::enter_cycle_head() {
+  if (cycle_.is_halted()) return;
+  Cycle& cycle = cycle_.cycle();
+  if (!cycle.head_is_ready()) {
+    // Somebody may submit what the head still lacks only after the wait.
+    const auto in_flight = [this](const Key& key) { return is_in_flight(key); };
+    if (awaited_.any(in_flight)) stop_cycle();
+    return;
+  }
+  Batch batch = batch_.number(false);
+  for (const std::uint32_t id : cycle.head()) {
+    Operation& operation = *operations_.find(id);
+    operation.state = State::kExecuting;
+    batch.entries.push_back({.agreed = operation.definition.request});
+    batch.participants = operation.definition.participants;
+    batch_.add(id);
+  }
+  cycle.enter_head();
+  batch_.make_ready(std::move(batch));
+}
+
+void RankProtocol::finished() {
+  has_read_ = true;
+  for (const std::uint32_t id : batch_.end()) {
+    Operation* const operation = operations_.find(id);
+    if (operation == nullptr) continue;
+    if (operation->state == State::kExecuting) --in_flight_;
+    operation->state = State::kIdle;
+    if (operation->serves_once()) operations_.erase(id);
+  }
+}
+
+void RankProtocol::abandoned() {
+  for (const std::uint32_t id : batch_.end()) {
+    operations_.find(id)->state = State::kDeferred;
+  }
+}
+
+bool RankProtocol::should_abandon() const {
+  if (!batch_.is_executing() || !cycle_.is_in_force() || !cycle_.is_halted()) {
+    return false;
+  }
+  const std::vector<Record> records = board_.next_batch();
+  return !records.empty() && records.front().kind == RecordKind::kEndCycle &&
+         records.front().value < cycle_.cycle().entered();
+}
+
+void RankProtocol::halt(const Halt& message) {
+  cycle_.halt(message.run);
+  if (cycle_.is_in_force() && cycle_.is_halted()) {
+    messages_.emplace_back(Halted{message.run, cycle_.cycle().entered()});
+  }
+}
+
+void RankProtocol::stop_cycle() {
+  if (cycle_.ask_for_end()) messages_.emplace_back(Stop{cycle_.run()});
 }
 
 }  // namespace hvd::coordinator

@@ -8,48 +8,23 @@
 
 namespace hvd::coordinator {
 
-absl::StatusOr<std::optional<Batch>> RankProtocol::next_batch() {
-  if (executing_) return std::nullopt;
-  while (!next_) {
-    const std::vector<Record> records = board_.next_batch();
-    if (records.empty()) {
-      if (cycle_) enter_cycle_head();
-      break;
-    }
-    // The schedule may overtake definitions and rejections, which come by
-    // another way.
-    if (!may_be_read(records)) break;
-    HVD_RETURN_IF_ERROR(read(records).status());
-    if (board_.advance()) leader_is_wanted_ = true;
-    has_read_ = true;
-  }
-  executing_ = next_.has_value();
-  return std::exchange(next_, std::nullopt);
-}
-
 bool RankProtocol::may_be_read(const std::vector<Record>& records) const {
   return std::all_of(
       records.begin(), records.end(), [this](const Record& record) {
-        const bool names_an_id = record.kind == RecordKind::kRun ||
-                                 record.kind == RecordKind::kRetire ||
-                                 record.kind == RecordKind::kCycle;
-        if (record.kind == RecordKind::kReject) {
-          return rejects_.contains(record.id);
-        }
-        return !names_an_id || known_.contains(record.id);
+        return record.kind == RecordKind::kReject ? rejects_.contains(record.id)
+                                                  : operations_.knows(record);
       });
 }
 
-absl::StatusOr<bool> RankProtocol::read(const std::vector<Record>& records) {
+absl::Status RankProtocol::read(const std::vector<Record>& records) {
   const Record& first = records.front();
-  if (cycle_ && first.kind != RecordKind::kEndCycle) {
+  if (cycle_.is_in_force() && first.kind != RecordKind::kEndCycle) {
     return absl::InternalError(
         "the schedule goes on while a cycle is in force");
   }
   switch (first.kind) {
     case RecordKind::kRun:
-      HVD_RETURN_IF_ERROR(run(records));
-      break;
+      return run(records);
     case RecordKind::kRetire:
       retire(first.id);
       break;
@@ -63,36 +38,28 @@ absl::StatusOr<bool> RankProtocol::read(const std::vector<Record>& records) {
       begin_join(first.id);
       break;
     case RecordKind::kJoined:
-      HVD_RETURN_IF_ERROR(end_join(first.id, static_cast<int>(first.value)));
-      break;
+      return end_join(first.id, static_cast<int>(first.value));
     case RecordKind::kCycle:
     case RecordKind::kStartCycle:
-      HVD_RETURN_IF_ERROR(start_cycle(records));
-      break;
+      return start_cycle(records);
     case RecordKind::kEndCycle:
-      HVD_RETURN_IF_ERROR(end_cycle(first.value));
-      break;
+      return end_cycle(first.value);
   }
-  return true;
-}
-
-Batch RankProtocol::new_batch() {
-  executing_ids_.clear();
-  return {.epoch = epoch_, .sequence = sequence_++, .certain = !cycle_};
+  return absl::OkStatus();
 }
 
 absl::Status RankProtocol::run(const std::vector<Record>& records) {
-  Batch batch = new_batch();
+  Batch batch = batch_.number(true);
   for (const Record& record : records) {
-    const auto known = known_.find(record.id);
-    if (known == known_.end()) {
+    const Operation* const operation = operations_.find(record.id);
+    if (operation == nullptr) {
       return absl::InternalError(
           absl::StrCat("the schedule runs id ", record.id, " twice"));
     }
-    const Define definition = known->second.definition;
+    const Define definition = operation->definition;
     const Request& request = *definition.request;
     if (!is_member(request.key.process_set)) {
-      if (definition.slot == kNoSlot) known_.erase(record.id);
+      if (operation->serves_once()) operations_.erase(record.id);
       continue;
     }
     HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(record.id));
@@ -106,23 +73,23 @@ absl::Status RankProtocol::run(const std::vector<Record>& records) {
       messages_.emplace_back(Passed{{record.id}});
     }
   }
-  if (!batch.entries.empty()) next_ = std::move(batch);
+  if (!batch.entries.empty()) batch_.make_ready(std::move(batch));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
-  Known& known = known_[id];
-  const Key& key = known.definition.request->key;
-  Batch::Entry entry = {.agreed = known.definition.request};
+  Operation& operation = *operations_.find(id);
+  const Key& key = operation.key();
+  Batch::Entry entry = {.agreed = operation.definition.request};
   const auto proposed = proposed_.find(key);
-  if (known.state == State::kIdle && proposed != proposed_.end()) {
-    known.since = proposed->second;
-    ++known.submissions;
+  if (operation.state == State::kIdle && proposed != proposed_.end()) {
+    operation.since = proposed->second;
+    ++operation.submissions;
     forget_proposal(key);
-    known.state = State::kMarked;
+    operation.state = State::kMarked;
   }
-  if (known.state == State::kMarked) {
-    known.state = State::kExecuting;
+  if (operation.state == State::kMarked) {
+    operation.state = State::kExecuting;
   } else {
     const auto joining = joining_.find(key.process_set);
     if (joining == joining_.end() || !joining->second.in_effect) {
@@ -133,34 +100,16 @@ absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
     }
     entry.submitted_here = false;
   }
-  executing_ids_.push_back(id);
+  batch_.add(id);
   return entry;
 }
 
-void RankProtocol::finished() {
-  executing_ = false;
-  has_read_ = true;
-  for (const std::uint32_t id : executing_ids_) {
-    const auto known = known_.find(id);
-    if (known == known_.end()) continue;
-    if (known->second.state == State::kExecuting) --in_flight_;
-    known->second.state = State::kIdle;
-    if (known->second.definition.slot == kNoSlot) known_.erase(known);
-  }
-  executing_ids_.clear();
-}
-
 void RankProtocol::retire(std::uint32_t id) {
-  const auto found = known_.find(id);
-  const Known known = std::move(found->second);
-  known_.erase(found);
-  // The name may have a newer id already.
-  const Key& key = known.definition.request->key;
-  id_of_.erase(key, id);
-
-  if (known.state == State::kMarked) {
-    board_.withdraw(known.definition.slot);
-    propose(*known.definition.request, known.since);
+  const Operation operation = *operations_.find(id);
+  operations_.erase(id);
+  if (operation.state == State::kMarked) {
+    board_.withdraw(operation.definition.slot);
+    propose(operation.request(), operation.since);
   }
   if (!messages_.empty() && std::holds_alternative<Passed>(messages_.back())) {
     std::get<Passed>(messages_.back()).ids.push_back(id);
@@ -181,7 +130,7 @@ void RankProtocol::begin_join(ProcessSetId set) {
 
 absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
   join_phases_.erase(set);
-  Batch batch = new_batch();
+  Batch batch = batch_.number(true);
   if (!is_member(set)) return absl::OkStatus();
   const auto joining = joining_.find(set);
   if (joining == joining_.end() || !joining->second.in_effect) {
@@ -194,18 +143,21 @@ absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
   batch.result = last_rank;
   joining_.erase(joining);
   --in_flight_;
-  next_ = std::move(batch);
+  batch_.make_ready(std::move(batch));
   return absl::OkStatus();
 }
 
 void RankProtocol::remove_set(ProcessSetId set) {
   std::vector<Key> dropped;
-  for (auto& [id, known] : known_) {
-    if (known.definition.request->key.process_set != set) continue;
-    if (known.state == State::kIdle) continue;
-    if (known.state == State::kMarked) board_.withdraw(known.definition.slot);
-    known.state = State::kIdle;
-    dropped.push_back(known.definition.request->key);
+  for (auto& [id, operation] : operations_) {
+    if (operation.key().process_set != set) continue;
+    operations_.forget_name(id);
+    if (operation.state == State::kIdle) continue;
+    if (operation.state == State::kMarked) {
+      board_.withdraw(operation.definition.slot);
+    }
+    operation.state = State::kIdle;
+    dropped.push_back(operation.key());
   }
   for (const auto& [key, since] : proposed_) {
     if (key.process_set == set) dropped.push_back(key);
@@ -230,10 +182,10 @@ void RankProtocol::remove_set(ProcessSetId set) {
 void RankProtocol::end(int rank) {
   ended_by_ = rank;
   std::vector<Key> dropped;
-  for (auto& [id, known] : known_) {
-    if (known.state == State::kIdle) continue;
-    known.state = State::kIdle;
-    dropped.push_back(known.definition.request->key);
+  for (auto& [id, operation] : operations_) {
+    if (operation.state == State::kIdle) continue;
+    operation.state = State::kIdle;
+    dropped.push_back(operation.key());
   }
   for (const auto& [key, since] : proposed_) dropped.push_back(key);
   for (const auto& [set, joining] : joining_) {
@@ -243,6 +195,58 @@ void RankProtocol::end(int rank) {
   joining_.clear();
   std::sort(dropped.begin(), dropped.end());
   for (const Key& key : dropped) fail(key, cancelled_by(rank, key));
+}
+
+absl::Status RankProtocol::start_cycle(const std::vector<Record>& records) {
+  Cycle cycle;
+  bool lasts = true;  // No id of it is forgotten after its first run.
+  for (const Record& record : records) {
+    if (record.kind != RecordKind::kCycle) continue;
+    cycle.add(record.id, record.value != 0);
+    lasts = lasts && !operations_.find(record.id)->serves_once();
+  }
+  const Record& start = records.back();
+  if (start.kind != RecordKind::kStartCycle || start.value != cycle.hash() ||
+      cycle.batches() == 0 || !lasts) {
+    return absl::InternalError(
+        "the cycle in the schedule is not the one that the root made");
+  }
+  cycle_.begin(std::move(cycle), start.id);
+  batch_.begin_epoch();
+  // Marks of before count no more.
+  for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
+    Operation& operation = *operations_.find(id);
+    board_.withdraw(operation.definition.slot);
+    if (cycle_.cycle().contains(id)) {
+      operation.state = State::kInCycle;
+      cycle_.cycle().submitted(id);
+    } else {
+      operation.state = State::kDeferred;
+      stop_cycle();
+    }
+  }
+  if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
+  return absl::OkStatus();
+}
+
+absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
+  const bool is_in_force = cycle_.is_in_force();
+  const std::uint64_t entered = is_in_force ? cycle_.cycle().entered() : 0;
+  // One more, which was abandoned.
+  if (!is_in_force || entered < executed || entered > executed + 1) {
+    return absl::InternalError(
+        absl::StrCat("the schedule ends a cycle after ", executed,
+                     " batches, and this rank has entered ", entered));
+  }
+  cycle_.end();
+  batch_.begin_epoch();
+  std::vector<std::uint32_t> waiting = operations_.ids_in(State::kInCycle);
+  const std::vector<std::uint32_t> deferred =
+      operations_.ids_in(State::kDeferred);
+  waiting.insert(waiting.end(), deferred.begin(), deferred.end());
+  std::sort(waiting.begin(), waiting.end());
+  for (const std::uint32_t id : waiting) mark(*operations_.find(id));
+  return absl::OkStatus();
 }
 
 }  // namespace hvd::coordinator

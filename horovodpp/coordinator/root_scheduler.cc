@@ -56,7 +56,7 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
       !sets_.contains(request.key.process_set, request.root)) {
     return {absl::InvalidArgumentError(absl::StrCat(
         "broadcast of ", request.key.to_string(), " from rank ", request.root,
-        ", which is no member of the process set; "
+        ", which is not a member of the process set; "
         "name one that is"))};
   }
   if (request.kind == RequestKind::kAddProcessSet) {
@@ -225,7 +225,7 @@ void RootScheduler::take(const Passed& message) {
       free_set_ids_.push_back(set.mapped());
     } else {
       protocol_error_ = absl::InvalidArgumentError(
-          absl::StrCat("id ", id, " was passed, and is not being retired"));
+          absl::StrCat("id ", id, " was passed, but is not being retired"));
     }
   }
 }

@@ -57,6 +57,10 @@ class RootScheduler {
     return queue_.held_until();
   }
   bool has_queued() const { return !queue_.empty(); }
+  // Whether cut() may have something.
+  bool has_work() const {
+    return !cycle_run_ && (!queue_.empty() || steps_.has_complete_step());
+  }
 
   // Every rank has left, and the schedule has said so.
   bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }

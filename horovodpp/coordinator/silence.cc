@@ -63,11 +63,6 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
   return std::exchange(open_, std::nullopt);
 }
 
-std::optional<Clock::TimePoint> Silence::due() const {
-  if (!open_) return std::nullopt;
-  return since_ + patience_;
-}
-
 std::string silence_text(const Silence::Finding& finding,
                          const std::string& described,
                          const std::string& remark) {

@@ -106,7 +106,7 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
   const auto say = [&](std::string* out, const RankState& state) {
     absl::StrAppend(out, state_text(state, found.most_submissions, describe));
   };
-  absl::StrAppend(&text, ", not so ", absl::StrJoin(missing, "; ", say));
+  absl::StrAppend(&text, ", but not ", absl::StrJoin(missing, "; ", say));
   if (found.missing_count > missing.size()) {
     absl::StrAppend(&text, "; and ", found.missing_count - missing.size(),
                     " more ranks");
@@ -137,7 +137,8 @@ absl::Status StallGatherer::receive(int from, const Inspected& answer) {
   std::vector<int>& awaited = open->second.awaited;
   const auto place = std::find(awaited.begin(), awaited.end(), from);
   if (place == awaited.end()) {
-    return absl::InvalidArgumentError("a rank answered what it was not asked");
+    return absl::InvalidArgumentError(
+        "a rank answered a question that it was not asked");
   }
   awaited.erase(place);
   merge(open->second.found, answer);

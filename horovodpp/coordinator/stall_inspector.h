@@ -58,6 +58,7 @@ class StallGatherer {
 
   // Answers that are complete, or as complete as they will be by now.
   std::vector<Inspected> take(Clock::TimePoint now);
+  bool is_asking() const { return !open_.empty(); }
   std::optional<Clock::TimePoint> due() const;
 
  private:

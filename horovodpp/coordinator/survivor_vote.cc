@@ -138,7 +138,8 @@ absl::Status SurvivorVote::check_majority() const {
   if (suspects.empty() || 2 * left > basis_.size()) return absl::OkStatus();
   std::string text = absl::StrCat(
       named(suspects), " did not answer and may be alive; the ", left, " of ",
-      basis_.size(), " ranks that are left here are no majority, so they stop");
+      basis_.size(),
+      " ranks that are left here are not a majority, so they stop");
   if (!accusers_.empty()) {
     absl::StrAppend(&text, " (", named(accusers_),
                     " would go on without this rank)");

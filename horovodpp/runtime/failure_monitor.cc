@@ -72,7 +72,7 @@ absl::Status FailureMonitor::check() {
   return attend_();
 }
 
-absl::Status FailureMonitor::judge() {
+absl::Status FailureMonitor::judge_losses() {
   if (segment_.break_word().raised()) return verdict();
   if (loss_pending_.load()) {
     std::string text;
@@ -96,9 +96,8 @@ FailureMonitor::verdict_due() const {
   return std::min(*loss, *attend);
 }
 
-std::optional<std::chrono::steady_clock::time_point> FailureMonitor::loss_due()
-    const {
-  if (!loss_pending_.load()) return std::nullopt;
+std::optional<std::chrono::steady_clock::time_point>
+FailureMonitor::pending_due() const {
   MutexLock lock(mutex_);
   return loss_due_;
 }

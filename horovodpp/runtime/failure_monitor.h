@@ -72,7 +72,12 @@ class FailureMonitor : public transport::Interrupt {
 
   // OK, or Aborted with the reason; a death that has become a fault by now
   // included.
-  absl::Status judge();
+  absl::Status judge() {
+    if (!segment_.break_word().raised() && !loss_pending_.load()) {
+      return absl::OkStatus();
+    }
+    return judge_losses();
+  }
 
   // The reason as it stands, without looking for news.
   absl::Status verdict() const;
@@ -80,9 +85,14 @@ class FailureMonitor : public transport::Interrupt {
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override;
   // When a peer's death that is no fault yet becomes one.
-  std::optional<std::chrono::steady_clock::time_point> loss_due() const;
+  std::optional<std::chrono::steady_clock::time_point> loss_due() const {
+    if (!loss_pending_.load()) return std::nullopt;
+    return pending_due();
+  }
 
  private:
+  std::optional<std::chrono::steady_clock::time_point> pending_due() const;
+  absl::Status judge_losses();
   void lost(int rank, const std::string& how, bool may_be_explained);
 
   const Topology& topology_;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm_crossovers.h"
+#include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
@@ -65,15 +66,6 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
 // Zeros are one that was not raised.
 transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
   return *reinterpret_cast<transport::BreakWord*>(memory.data());
-}
-
-std::chrono::steady_clock::time_point deadline_after(
-    std::chrono::nanoseconds patience) {
-  using std::chrono::steady_clock;
-  const auto now = steady_clock::now();
-  return patience > steady_clock::time_point::max() - now
-             ? steady_clock::time_point::max()
-             : now + patience;
 }
 
 // The interrupt of calls before there is a loop: this rank takes part in everything
@@ -374,7 +366,7 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
-  wake();
+  segment_->doorbell(segment_->local_rank()).ring();
 }
 
 // What has been taken is executed when callbacks run: its memory is not used any
@@ -397,6 +389,8 @@ void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
       absl::StrCat(topology_.describe(topology_.rank()), " ", what)));
 }
 
-void Job::wake() { segment_->doorbell(segment_->local_rank()).ring(); }
+void Job::callback_threw(const std::string& what) {
+  abort(absl::StrCat("threw in a callback of a future: ", what));
+}
 
 }  // namespace hvd::runtime

@@ -15,13 +15,10 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include <future>
 #include <memory>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/core/mutex.h"
 
 namespace hvd {
 
@@ -43,27 +40,4 @@ class Membership {
   std::weak_ptr<Runtime> runtime_;
 };
 
-namespace runtime {
-
-// The Runtime's side of its memberships.
-class Door {
- public:
-  // Is shut before it goes.
-  explicit Door(Runtime* runtime);
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
-
-  Membership membership() const;
-  // Returns once nobody is inside. Callable again.
-  void shut();
-  // Instead of shut(), in a forked child: whoever was inside is not in it.
-  void abandon();
-
- private:
-  mutable Mutex mutex_;
-  std::shared_ptr<Runtime> open_ ABSL_GUARDED_BY(mutex_);  // Owns nothing.
-  std::shared_future<void> empty_;
-};
-
-}  // namespace runtime
 }  // namespace hvd

@@ -22,9 +22,9 @@ void MessageRouter::Traffic::was_used() {
   used_ = true;
 }
 
-bool MessageRouter::Traffic::may_need_help() const {
-  return used_ && (looks_ < kLooks ||
-                   std::chrono::steady_clock::now() - used_at_ < kLinger);
+bool MessageRouter::Traffic::is_recent() const {
+  return looks_ < kLooks ||
+         std::chrono::steady_clock::now() - used_at_ < kLinger;
 }
 
 absl::Status MessageRouter::send(int to, std::string bytes) {
@@ -41,13 +41,13 @@ absl::Status MessageRouter::send(int to, std::string bytes) {
   return wires_.send_mail(to, std::move(bytes));
 }
 
-absl::StatusOr<std::optional<transport::Mail>> MessageRouter::receive() {
-  if (auto letter = node_mail_.receive()) {
-    const auto from = static_cast<std::size_t>(letter->from);
-    return transport::Mail{topology_.local_ranks()[from],
-                           std::move(letter->bytes)};
-  }
-  if (!uses_wires()) return std::nullopt;
+transport::Mail MessageRouter::from_node(transport::NodeLetter& letter) const {
+  const auto from = static_cast<std::size_t>(letter.from);
+  return {topology_.local_ranks()[from], std::move(letter.bytes)};
+}
+
+absl::StatusOr<std::optional<transport::Mail>>
+MessageRouter::receive_from_wires() {
   mail_.looked();
   data_.looked();
   return wires_.receive_mail();

@@ -27,13 +27,19 @@ class MessageRouter {
   absl::Status send(int to, std::string bytes);
 
   // The next message, if one has arrived.
-  absl::StatusOr<std::optional<transport::Mail>> receive();
+  absl::StatusOr<std::optional<transport::Mail>> receive() {
+    if (auto letter = node_mail_.receive()) return from_node(*letter);
+    if (!uses_wires()) return std::nullopt;
+    return receive_from_wires();
+  }
 
   // Moves sends on; whether all have left this rank.
   absl::StatusOr<bool> flush();
 
   // Whether a rank of this node has yet to make room for what was sent to it.
   bool has_unwritten() const { return node_mail_.has_unwritten(); }
+  // Whether there may be something for flush() to do.
+  bool may_have_unsent() const { return uses_wires() || has_unwritten(); }
 
   // Whether mail may still need this rank's help to arrive.
   bool is_sending() const { return mail_.may_need_help(); }
@@ -52,14 +58,18 @@ class MessageRouter {
     void was_used();
     // This rank has looked after the wires.
     void looked() { ++looks_; }
-    bool may_need_help() const;
+    bool may_need_help() const { return used_ && is_recent(); }
 
    private:
+    bool is_recent() const;
+
     std::chrono::steady_clock::time_point used_at_{};
     int looks_ = 0;  // Since then.
     bool used_ = false;
   };
 
+  transport::Mail from_node(transport::NodeLetter& letter) const;
+  absl::StatusOr<std::optional<transport::Mail>> receive_from_wires();
   bool uses_wires() const { return topology_.node_count() > 1; }
 
   transport::Communicator& wires_;

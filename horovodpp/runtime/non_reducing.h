@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/runtime/batch_parts.h"
+#include "horovodpp/runtime/batch_part.h"
 #include "horovodpp/runtime/plane_calls.h"
 
 namespace hvd::runtime {

@@ -41,9 +41,7 @@ absl::Status Planes::add(coordinator::ProcessSetId id,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Planes::Set*> Planes::find(coordinator::ProcessSetId id) {
-  const auto found = sets_.find(id);
-  if (found != sets_.end()) return found->second.get();
+absl::Status Planes::not_found(coordinator::ProcessSetId id) const {
   return absl::InternalError(absl::StrCat(
       "rank ", rank_, " is to take part in a batch of process set ", id,
       ", which it is not in"));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
@@ -20,8 +21,8 @@ using std::chrono::steady_clock;
 // How long the last words of a rank that gives up may take to leave it.
 constexpr std::chrono::milliseconds kFarewell(100);
 
-// Later deadlines would overflow.
-constexpr std::chrono::hours kLongest(24 * 365);
+// The launcher adds what it is told to its own clock.
+constexpr std::chrono::hours kLongestTold(24 * 365);
 
 // Between two looks at the wires: at first the others are about to answer.
 class Pause {
@@ -57,11 +58,10 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
   MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(end(broken));
   arena_ = broken->arena();
-  const auto deadline =
-      steady_clock::now() +
-      std::min<std::chrono::nanoseconds>(config_.start_timeout, kLongest);
+  const auto deadline = deadline_after(config_.start_timeout);
   const LauncherChannel launcher(config_.launcher);
-  launcher.reforming(deadline - steady_clock::now());
+  launcher.reforming(std::min<std::chrono::nanoseconds>(
+      deadline - steady_clock::now(), kLongestTold));
   begin(suspects);
   absl::StatusOr<std::shared_ptr<Job>> job = carry_on(deadline);
   if (!job.ok()) {

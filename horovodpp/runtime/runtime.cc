@@ -72,23 +72,7 @@ Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
     : recovery_(std::move(recovery)),
       job_(std::move(job)),
       sets_(job_->sets()),
-      submitter_(std::make_unique<runtime::Submitter>(
-          sets_, runtime::Submitter::Counter{
-                     .submit =
-                         [this](coordinator::SubmissionPtr submission) {
-                           job_->submit(std::move(submission));
-                         },
-                     .wait_for =
-                         [this](const coordinator::SubmissionPtr& submission,
-                                const Ready& ready) {
-                           job_->wait_for(submission, ready);
-                         },
-                     .wake = [this] { job_->wake(); },
-                     .thrown =
-                         [this](const std::string& what) {
-                           job_->abort("threw in a callback of a future: " +
-                                       what);
-                         }})),
+      submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
       door_(this) {}
 
 // Who waits for a future may be driving the job; its end ends that.

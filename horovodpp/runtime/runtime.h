@@ -52,6 +52,7 @@
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/process_set.h"
@@ -109,7 +110,7 @@ class Runtime {
   const std::shared_ptr<Arena>& arena() const;
 
   // For who may outlive this Runtime.
-  Membership membership() const { return door_.membership(); }
+  Membership membership() const { return Membership(door_.key()); }
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
@@ -201,7 +202,7 @@ class Runtime {
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Submitter> submitter_;
-  runtime::Door door_;
+  runtime::Door<Runtime> door_;
 };
 
 }  // namespace hvd

@@ -1,7 +1,5 @@
 #include "horovodpp/runtime/submitter.h"
 
-#include "absl/cleanup/cleanup.h"
-
 namespace hvd::runtime {
 namespace {
 
@@ -24,61 +22,13 @@ std::vector<Buffer> add_outputs(Submitter::Built& built) {
 
 }  // namespace
 
-const Submitter::Counter* Submitter::Line::enter() {
-  MutexLock lock(mutex_);
-  if (counter_ != nullptr) ++inside_;
-  return counter_;
-}
-
-void Submitter::Line::leave() {
-  MutexLock lock(mutex_);
-  if (--inside_ == 0) left_.notify_all();
-}
-
-// Not under the lock: it may take as long as the operation does.
-void Submitter::Line::wait_for(const coordinator::SubmissionPtr& awaited,
-                               const Ready& ready) {
-  const Counter* const counter = enter();
-  if (counter == nullptr) return;
-  // What is thrown here is the waiting program's; it does not stay inside.
-  const absl::Cleanup leaves = [this] { leave(); };
-  if (ready) {
-    counter->wait_for(awaited, [&] { return ready() || is_cut_.load(); });
-  } else {
-    counter->wait_for(awaited, nullptr);
-  }
-}
-
-void Submitter::Line::thrown(const std::string& what) {
-  const Counter* const counter = enter();
-  if (counter == nullptr) return;
-  const absl::Cleanup leaves = [this] { leave(); };
-  counter->thrown(what);
-}
-
-void Submitter::Line::cut() {
-  is_cut_.store(true);
-  // Its owner is still there.
-  enter()->wake();
-  leave();
-  MutexLock lock(mutex_);
-  counter_ = nullptr;
-  while (inside_ > 0) left_.wait(mutex_);
-}
-
-Submitter::Submitter(SetTable& sets, Counter counter)
-    : sets_(sets),
-      counter_(std::move(counter)),
-      line_(std::make_shared<Line>(&counter_)) {}
-
-Submitter::~Submitter() { line_->cut(); }
-
-// What is there no more needs nobody's help.
+// What is gone needs no help.
 OnWait Submitter::waiter_for(
     const coordinator::SubmissionPtr& submission) const {
-  return [line = line_, mine = std::weak_ptr(submission)](const Ready& ready) {
-    const coordinator::SubmissionPtr awaited = mine.lock();
-    if (awaited) line->wait_for(awaited, ready);
+  return [sink = key_, mine = std::weak_ptr(submission)](const Ready& ready) {
+    const auto awaited = mine.lock();
+    const auto inside = sink.lock();
+    if (awaited && inside) inside->wait_for(awaited, ready);
   };
 }
 
@@ -90,6 +40,11 @@ Submitter::Joiner Submitter::joiner_of(
 
 void Submitter::Joiner::operator()(bool all_have_joined) const {
   if (sets != nullptr) sets->join_ended(set, all_have_joined);
+}
+
+void Submitter::report(const std::weak_ptr<SubmissionSink>& sink,
+                       const char* what) {
+  if (const auto inside = sink.lock()) inside->callback_threw(what);
 }
 
 Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {

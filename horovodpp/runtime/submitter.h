@@ -1,47 +1,32 @@
-// The Submitter takes callers' submissions: it gives each its future, and
-// tells the job when somebody blocks on one.
+// The Submitter gives each submission its future and hands it on to the job; the
+// futures tell the job when somebody blocks on them.
 //
 // Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <exception>
-#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/set_table.h"
+#include "horovodpp/runtime/submission_sink.h"
 
 namespace hvd::runtime {
 
 class Submitter {
  public:
-  // What a submission is handed on to.
-  struct Counter {
-    // Queues it. Its `done` is called once, at once if it cannot be queued.
-    std::function<void(coordinator::SubmissionPtr)> submit;
-    // Somebody blocks until the submission has its outcome. May use the thread
-    // until `ready`, unless that is nullptr.
-    std::function<void(const coordinator::SubmissionPtr&, const Ready& ready)>
-        wait_for;
-    // Something has changed that a `ready` looks at.
-    std::function<void()> wake;
-    // A callback of a future has thrown, against its contract.
-    std::function<void(const std::string& what)> thrown;
-  };
-
-  // `sets` outlives this.
-  Submitter(SetTable& sets, Counter counter);
-  // Futures may live on, and may be waited for.
-  ~Submitter();
+  // Both outlive this, and what was submitted.
+  Submitter(SetTable& sets, SubmissionSink& sink)
+      : sets_(sets), sink_(sink), door_(&sink) {}
+  // Futures may live on, and may be waited for. Returns once nobody waits inside
+  // the sink, which has stopped by now.
+  ~Submitter() { door_.shut(); }
   Submitter(const Submitter&) = delete;
   Submitter& operator=(const Submitter&) = delete;
 
@@ -58,12 +43,8 @@ class Submitter {
   // `take` makes the outcome of the results.
   template <typename T, typename Take>
   Future<T> submit(Built built, Take take) {
-    if (built.ok()) {
-      const absl::Status admitted = sets_.admit((*built)->request);
-      if (!admitted.ok()) built = admitted;
-    }
     if (!built.ok()) return Future<T>::ready(built.status());
-    const coordinator::SubmissionPtr& submission = *built;
+    const coordinator::SubmissionPtr submission = *std::move(built);
     const bool borrows =
         !submission->inputs.empty() && submission->keep_alive == nullptr;
     Promise<T> promise(waiter_for(submission),
@@ -71,7 +52,7 @@ class Submitter {
     Future<T> future = promise.future();
     submission->done =
         [promise = std::move(promise), take = std::move(take),
-         ended = joiner_of(submission->request), line = line_,
+         ended = joiner_of(submission->request), sink = key_,
          owner = std::exchange(submission->keep_alive, nullptr)](
             absl::StatusOr<coordinator::Results> outcome) mutable {
           // Goes when the callbacks have run.
@@ -81,40 +62,17 @@ class Submitter {
             promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
                                      : Outcome<T>(outcome.status()));
           } catch (const std::exception& e) {
-            line->thrown(e.what());
+            report(sink, e.what());
           } catch (...) {
-            line->thrown("not a std::exception");
+            report(sink, "not a std::exception");
           }
         };
-    counter_.submit(*std::move(built));
+    sink_.submit(submission);
     return future;
   }
 
  private:
-  // Where futures that outlive the Submitter find out that it is gone.
-  class Line {
-   public:
-    explicit Line(const Counter* counter) : counter_(counter) {}
-    void wait_for(const coordinator::SubmissionPtr& awaited,
-                  const Ready& ready);
-    void thrown(const std::string& what);
-    // Returns once nobody is at the counter any more.
-    void cut();
-
-   private:
-    // nullptr: it is cut. Who gets one leaves it.
-    const Counter* enter();
-    void leave();
-
-    std::atomic<bool> is_cut_{false};  // seq_cst, as doorbells demand.
-    Mutex mutex_;
-    CondVar left_;
-    const Counter* counter_ ABSL_GUARDED_BY(mutex_);
-    int inside_ ABSL_GUARDED_BY(mutex_) = 0;
-  };
-
-  // Is called when a request is over, and tells the table if that was a join. It
-  // may be so after the Submitter.
+  // Is called when a request is over, and tells the table if that was a join.
   struct Joiner {
     SetTable* sets;  // nullptr: it was none.
     coordinator::ProcessSetId set;
@@ -123,10 +81,14 @@ class Submitter {
 
   OnWait waiter_for(const coordinator::SubmissionPtr& submission) const;
   Joiner joiner_of(const coordinator::Request& request) const;
+  // That a callback has thrown. Lost where the sink is gone.
+  static void report(const std::weak_ptr<SubmissionSink>& sink,
+                     const char* what);
 
   SetTable& sets_;
-  const Counter counter_;
-  const std::shared_ptr<Line> line_;
+  SubmissionSink& sink_;
+  Door<SubmissionSink> door_;
+  const std::weak_ptr<SubmissionSink> key_ = door_.key();
 };
 
 }  // namespace hvd::runtime

@@ -36,7 +36,7 @@ class alignas(128) BreakWord {
   // cut.
   bool raise(std::uint32_t epoch, const std::string& why);
 
-  bool raised() const;
+  bool raised() const { return chosen_.load() != 0; }
 
   // The epoch and text of raise(); valid once raised() is true.
   std::uint32_t epoch() const;
@@ -83,8 +83,8 @@ class NodeSegment {
 
   // `payload_bytes` of shared memory, aligned to a page.
   std::span<std::byte> payload() const;
-  Doorbell& doorbell(int local_rank) const;
-  BreakWord& break_word() const;
+  Doorbell& doorbell(int local_rank) const { return doorbells_[local_rank]; }
+  BreakWord& break_word() const { return *break_word_; }
 
   // Rings every rank of the node but this one.
   void ring_others() const;
@@ -93,6 +93,8 @@ class NodeSegment {
   class Mapping;
   NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
   std::shared_ptr<Mapping> mapping_;
+  BreakWord* break_word_;  // In the mapping, as these are.
+  Doorbell* doorbells_;
   int local_rank_;
   int local_size_;
 };

@@ -183,7 +183,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(
                           router->wires().rank())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "ranks [", absl::StrJoin(members, ", "),
-        "] are no ascending list of ranks below ", router->wires().size(),
+        "] are not an ascending list of ranks below ", router->wires().size(),
         " with rank ", router->wires().rank(), " in it"));
   }
   HVD_RETURN_IF_ERROR(router->enter(options.epoch));

@@ -153,7 +153,7 @@ TEST_F(RootSchedulerTest, ABroadcastFromOutsideItsSetIsRejected) {
   for (const int root : {1, -1, 4}) {
     broadcast.root = root;
     EXPECT_THAT(refused({.request = broadcast, .count = 2}).why,
-                HasSubstr("no member of the process set"));
+                HasSubstr("not a member of the process set"));
   }
   broadcast.root = 2;
   EXPECT_EQ(define(broadcast).participants, 2);

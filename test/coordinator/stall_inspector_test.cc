@@ -178,7 +178,7 @@ TEST(StallText, NamesWhoIsMissingAndWhatTheyDidLast) {
       .missing = {{.rank = 1, .last_name = "loss", .last_ms_ago = 58400}}};
   EXPECT_EQ(stall_text({0, "fc1.weight"}, 61000, found, describe),
             "'fc1.weight' has waited for 61 s: ranks [0, 2] have submitted it, "
-            "not so rank 1, whose last submission was 'loss' 58 s ago");
+            "but not rank 1, whose last submission was 'loss' 58 s ago");
 }
 
 TEST(StallText, SaysWhatIsTheMatterWithEach) {

@@ -76,10 +76,11 @@ class ExecutorTest : public ::testing::Test {
   }
   absl::Status run() {
     const std::size_t completed = outcomes_.size();
-    return executor_.run(batch_, submissions_, [this, completed] {
-      EXPECT_EQ(outcomes_.size(), completed);
-      ++executed_;
-    });
+    HVD_RETURN_IF_ERROR(executor_.execute(batch_, submissions_));
+    EXPECT_EQ(outcomes_.size(), completed);
+    ++executed_;
+    executor_.complete(batch_, submissions_);
+    return absl::OkStatus();
   }
 
   // Answers an allgather of numbers with these.

@@ -348,7 +348,7 @@ TEST(ReformOfTheLiving, WhoDidNotAnswerIsNotWaitedFor) {
   run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
     const int rank = job.topology().rank();
     if (rank == 1) {
-      job.abort("'x' has waited for 600 s, not so " +
+      job.abort("'x' has waited for 600 s, but not " +
                 job.topology().describe(2) +
                 ", which does not answer: it is stopped");
     }
@@ -373,7 +373,7 @@ TEST(ReformOfTheLiving, HalfOfTheRanksDoNotGoOnWithoutTheOthers) {
     if (job.topology().rank() == 0) {
       const absl::Status status = job.reform().status();
       EXPECT_TRUE(absl::IsAborted(status)) << status;
-      EXPECT_THAT(std::string(status.message()), HasSubstr("no majority"));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("not a majority"));
       EXPECT_EQ(job.reform().status(), status);
       tried.count_down();
     }

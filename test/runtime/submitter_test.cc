@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <stdexcept>
@@ -19,8 +21,18 @@ using coordinator::RequestKind;
 using coordinator::Results;
 using ::testing::ElementsAre;
 
-class SubmitterTest : public ::testing::Test {
+class SubmitterTest : public ::testing::Test, public SubmissionSink {
  protected:
+  void submit(SubmissionPtr submission) override {
+    submitted_.push_back(std::move(submission));
+  }
+  void wait_for(const SubmissionPtr& awaited, const Ready& ready) override {
+    waited_for_.push_back(awaited->request.key.name);
+    if (in_wait_) return in_wait_(ready);
+    submitted_.front()->done(Results());
+  }
+  void callback_threw(const std::string& what) override { thrown_ = what; }
+
   absl::StatusOr<SubmissionPtr> built(const std::string& name = "x") {
     return allreduce_submission(sets_, {ConstTensorView::of(x_, {2})},
                                 {.name = name});
@@ -30,19 +42,10 @@ class SubmitterTest : public ::testing::Test {
   SetTable sets_{0, 2};
   std::vector<SubmissionPtr> submitted_;
   std::vector<std::string> waited_for_;
+  std::function<void(const Ready&)> in_wait_;
   std::string thrown_;
-  std::unique_ptr<Submitter> submitter_ = std::make_unique<Submitter>(
-      sets_,
-      Submitter::Counter{
-          .submit =
-              [this](SubmissionPtr s) { submitted_.push_back(std::move(s)); },
-          .wait_for =
-              [this](const SubmissionPtr& awaited, const Ready&) {
-                waited_for_.push_back(awaited->request.key.name);
-                submitted_.front()->done(Results());
-              },
-          .wake = [] {},
-          .thrown = [this](const std::string& what) { thrown_ = what; }});
+  std::unique_ptr<Submitter> submitter_ =
+      std::make_unique<Submitter>(sets_, *this);
 };
 
 TEST_F(SubmitterTest, AFutureHasTheOutcomeOfItsSubmission) {
@@ -143,47 +146,39 @@ TEST_F(SubmitterTest, WhatACallbackThrowsAfterTheSubmitterIsLost) {
 // Whoever waits while the job ends is neither lost nor does it call into what
 // is gone.
 TEST_F(SubmitterTest, WaitingRacesWithTheEnd) {
+  in_wait_ = [](const Ready&) {};
   for (int round = 0; round < 200; ++round) {
-    std::vector<SubmissionPtr> handed_in;
-    auto submitter = std::make_unique<Submitter>(
-        sets_,
-        Submitter::Counter{
-            .submit =
-                [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
-            .wait_for = [](const SubmissionPtr&, const Ready&) {},
-            .wake = [] {},
-            .thrown = [](const std::string&) {}});
+    submitted_.clear();
+    auto submitter = std::make_unique<Submitter>(sets_, *this);
     const Future<void> done = submitter->in_place(built(), {});
     std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
-    handed_in[0]->done(absl::CancelledError("the end"));
+    submitted_[0]->done(absl::CancelledError("the end"));
     submitter.reset();
     waiter.join();
   }
 }
 
-// The job goes on without the submitter, so nothing else would wake him.
-TEST_F(SubmitterTest, OneWhoBlocksInAWaitIsWokenWhenTheSubmitterGoes) {
-  std::vector<SubmissionPtr> handed_in;
+// The job it waits inside of goes after the Submitter.
+TEST_F(SubmitterTest, ItsEndWaitsForWhoIsInside) {
   std::latch is_there(1);
-  std::latch is_woken(1);
-  auto submitter = std::make_unique<Submitter>(
-      sets_,
-      Submitter::Counter{
-          .submit = [&](SubmissionPtr s) { handed_in.push_back(std::move(s)); },
-          .wait_for =
-              [&](const SubmissionPtr&, const Ready& ready) {
-                EXPECT_FALSE(ready());
-                is_there.count_down();
-                is_woken.wait();
-                EXPECT_TRUE(ready());
-              },
-          .wake = [&] { is_woken.count_down(); },
-          .thrown = [](const std::string&) {}});
-  const Future<void> done = submitter->in_place(built(), {});
+  std::latch may_leave(1);
+  std::atomic<bool> has_left = false;
+  in_wait_ = [&](const Ready& ready) {
+    EXPECT_FALSE(ready());
+    is_there.count_down();
+    may_leave.wait();
+    has_left.store(true);
+  };
+  const Future<void> done = submitter_->in_place(built(), {});
   std::thread waiter([done] { EXPECT_TRUE(absl::IsCancelled(done.wait())); });
   is_there.wait();
-  submitter.reset();
-  handed_in[0]->done(absl::CancelledError("the end"));
+  std::thread ends_it([&] {
+    submitter_.reset();
+    EXPECT_TRUE(has_left.load());
+  });
+  may_leave.count_down();
+  ends_it.join();
+  submitted_[0]->done(absl::CancelledError("the end"));
   waiter.join();
 }
 

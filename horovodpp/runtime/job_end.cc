@@ -1,13 +1,13 @@
-// How a Progress comes to its end, or breaks down.
+#include "horovodpp/runtime/job_end.h"
+
+#include <chrono>
 #include <exception>
 #include <new>
-#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/progress.h"
 
 namespace hvd::runtime {
 namespace {
@@ -20,13 +20,14 @@ constexpr std::chrono::milliseconds kFarewell(100);
 
 }  // namespace
 
-// Every rank has left. Who has told others so stays until his words have found
-// room: they wait for them.
-bool Progress::ended() const {
-  return parts_.coordinator.closed() && !parts_.router.has_unwritten();
-}
+JobEnd::JobEnd(const LoopParts& parts)
+    : parts_(parts),
+      out_of_memory_(absl::AbortedError(
+          absl::StrCat(parts.topology.describe(parts.topology.rank()),
+                       " has no memory left"))),
+      out_of_memory_text_(out_of_memory_.message()) {}
 
-absl::Status Progress::what_was_thrown() const noexcept {
+absl::Status JobEnd::what_was_thrown() const noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -45,21 +46,23 @@ absl::Status Progress::what_was_thrown() const noexcept {
   return out_of_memory_;
 }
 
-void Progress::break_down(const absl::Status& why) {
-  end_ = settle(why);
-  tell_other_nodes(*end_);
+absl::Status JobEnd::break_down(const absl::Status& why) {
+  const absl::Status reason = settle(why);
+  tell_other_nodes(reason);
+  return reason;
 }
 
-void Progress::break_down_after_throw() noexcept {
+absl::Status JobEnd::break_down_after_throw() noexcept {
+  absl::Status reason = out_of_memory_;
   try {
-    break_down(what_was_thrown());
+    reason = settle(what_was_thrown());
+    tell_other_nodes(reason);
   } catch (...) {
-    if (!end_) end_ = out_of_memory_;
   }
+  return reason;
 }
 
-// Messages still on their way are seen off; peers may need them to end, too.
-absl::Status Progress::say_goodbye() {
+absl::Status JobEnd::say_goodbye() {
   const auto give_up = steady_clock::now() + kFarewell;
   while (steady_clock::now() < give_up) {
     HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.router.flush());
@@ -69,7 +72,7 @@ absl::Status Progress::say_goodbye() {
   return absl::OkStatus();
 }
 
-absl::Status Progress::settle(const absl::Status& why) {
+absl::Status JobEnd::settle(const absl::Status& why) {
   absl::Status reason;
   try {
     reason = publish(why);
@@ -83,7 +86,7 @@ absl::Status Progress::settle(const absl::Status& why) {
   return reason;
 }
 
-absl::Status Progress::publish(const absl::Status& why) {
+absl::Status JobEnd::publish(const absl::Status& why) {
   const absl::Status known = parts_.monitor.verdict();
   if (!known.ok()) return known;
   // What is Aborted comes from a peer, and names it.
@@ -98,8 +101,7 @@ absl::Status Progress::publish(const absl::Status& why) {
   return reason.ok() ? absl::AbortedError(text) : reason;
 }
 
-// Every rank of the node does so: its leader may be the one that died.
-void Progress::tell_other_nodes(const absl::Status& reason) {
+void JobEnd::tell_other_nodes(const absl::Status& reason) {
   for (coordinator::Outgoing& mail :
        parts_.coordinator.break_mail(std::string(reason.message()))) {
     // Best effort: the peer may be the one that died.

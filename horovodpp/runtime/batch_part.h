@@ -1,12 +1,9 @@
-// What a batch is made of where it is executed: each entry with this rank's
+// A BatchPart is an entry of a batch where it is executed: with this rank's
 // submission for it, and with what becomes of it.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/request.h"
 #include "horovodpp/coordinator/submission.h"
 
 namespace hvd::runtime {
@@ -19,11 +16,5 @@ struct BatchPart {
   // is returned by whoever executes the batch instead.
   absl::StatusOr<coordinator::Results> outcome = coordinator::Results();
 };
-
-// `submissions` are those of the entries that are submitted here, in order.
-//   Internal  there are more or fewer
-absl::StatusOr<std::vector<BatchPart>> parts_of(
-    const coordinator::Batch& batch,
-    const std::vector<coordinator::SubmissionPtr>& submissions);
 
 }  // namespace hvd::runtime
