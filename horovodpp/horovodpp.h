@@ -3,7 +3,7 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/status.h"

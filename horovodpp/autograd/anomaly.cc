@@ -12,9 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/kernels.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {

@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
 
 namespace hvd {
 namespace autograd {
@@ -35,12 +34,12 @@ bool is_half(DType dtype) {
 Tensor cached_cast(const Tensor& x, AutocastState& state) {
   const bool cacheable = state.cache_enabled && is_grad_enabled() &&
                          x.requires_grad() && x.is_leaf();
-  if (!cacheable) return to(x, state.dtype);
+  if (!cacheable) return x.to(state.dtype);
   CachedCast& cached = (*state.cache)[x.impl()];
   const bool fresh =
       cached.cast.defined() && cached.original.lock().is_same(x) &&
       cached.version == x.version() && cached.cast.dtype() == state.dtype;
-  if (!fresh) cached = {WeakTensor(x), x.version(), to(x, state.dtype)};
+  if (!fresh) cached = {WeakTensor(x), x.version(), x.to(state.dtype)};
   return cached.cast;
 }
 
@@ -49,7 +48,7 @@ Tensor cached_cast(const Tensor& x, AutocastState& state) {
 Tensor autocast_lower(const Tensor& x) {
   AutocastState* state = thread_state.autocast;
   if (state == nullptr || !state->enabled || !x.defined()) return x;
-  if (is_half(x.dtype())) return to(x, state->dtype);
+  if (is_half(x.dtype())) return x.to(state->dtype);
   return x.dtype() == DType::kF32 ? cached_cast(x, *state) : x;
 }
 
@@ -65,7 +64,7 @@ bool autocast_widens(const Tensor& x) {
 }
 
 Tensor autocast_wider(const Tensor& x) {
-  return autocast_widens(x) ? to(x, DType::kF32) : x;
+  return autocast_widens(x) ? x.to(DType::kF32) : x;
 }
 
 bool autocast_promotes(const Tensor& a, const Tensor& b) {
@@ -78,8 +77,8 @@ void autocast_promote(Tensor& a, Tensor& b) {
   const bool double_wanted =
       a.dtype() == DType::kF64 || b.dtype() == DType::kF64;
   const DType wider = double_wanted ? DType::kF64 : DType::kF32;
-  a = to(a, wider);
-  b = to(b, wider);
+  a = a.to(wider);
+  b = b.to(wider);
 }
 
 bool autocast_promotes(const std::vector<Tensor>& tensors) {
@@ -95,7 +94,7 @@ std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
     if (tensor.dtype() == DType::kF64) widest = DType::kF64;
   }
   for (Tensor& tensor : tensors) {
-    if (is_floating_point(tensor.dtype())) tensor = to(tensor, widest);
+    if (is_floating_point(tensor.dtype())) tensor = tensor.to(widest);
   }
   return tensors;
 }

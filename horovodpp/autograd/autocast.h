@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd {
 

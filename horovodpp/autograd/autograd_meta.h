@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

@@ -7,11 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/autograd/surroundings.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

@@ -7,28 +7,17 @@
 //     ...                                  // e.what() names the tensor
 //   }
 //
-// All but InvalidArgument derive from hvd::Error and carry a Status.
-// InvalidArgument (a wrong shape, dtype, index …) is a std::invalid_argument
-// and no hvd::Error: a class that were both would be caught by neither
-// `catch (const std::exception&)`, since it would be one twice.
+// They derive from hvd::Error and carry a Status. A wrong shape, dtype, index …
+// is an InvalidArgument (core/invalid_argument.h).
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "absl/status/status.h"
-#include "horovodpp/core/printable.h"
+#include "horovodpp/core/invalid_argument.h"  // IWYU pragma: export
 #include "horovodpp/core/status.h"
 
 namespace hvd {
-
-// An argument that no call of this kind accepts.
-class InvalidArgument : public std::invalid_argument {
- public:
-  explicit InvalidArgument(const std::string& message)
-      : std::invalid_argument(printable(message)) {}
-  absl::Status status() const { return absl::InvalidArgumentError(what()); }
-};
 
 namespace autograd {
 

@@ -39,8 +39,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

@@ -7,7 +7,7 @@
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/graph_ops.h"
 
 namespace hvd::autograd {
 namespace {
@@ -65,7 +65,7 @@ Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
     gradient = sum_to(gradient, expected.sizes);
   }
   return gradient.dtype() == expected.dtype ? gradient
-                                            : to(gradient, expected.dtype);
+                                            : gradient.to(expected.dtype);
 }
 
 void expose(std::span<const Tensor> gradients) {

@@ -6,9 +6,9 @@
 
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

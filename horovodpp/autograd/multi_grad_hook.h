@@ -13,8 +13,8 @@
 #include <functional>
 #include <vector>
 
-#include "horovodpp/autograd/hook_handle.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

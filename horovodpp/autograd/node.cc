@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -27,9 +27,9 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

@@ -83,17 +83,9 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
   return result;
 }
 
-Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
-             std::int64_t offset) {
-  Tensor result(Ref<TensorImpl>::adopt(new TensorImpl(
-      tensor.impl()->storage, tensor.dtype(), sizes, strides, offset)));
-  result.impl()->inference = tensor.impl()->inference;
-  return result;
-}
-
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset) {
-  Tensor view = alias(base, sizes, strides, offset);
+  Tensor view = base.alias(sizes, strides, offset);
   const ViewOrigin inherited = base.impl()->view_origin;
   view.impl()->view_origin = inherited;
   if (is_unrecorded(inherited)) return view;

@@ -15,8 +15,8 @@
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/tensor.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 
@@ -48,16 +48,6 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
 // graphs as such. Its grad_fn is for the caller to set.
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
-
-// A tensor of this geometry on the same storage that graphs know nothing of.
-Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides,
-             std::int64_t offset);
-
-// `made`, an intermediate result that nobody else has, in other sizes: for graphs
-// a result in its own right, and no view.
-Tensor resized(const Tensor& made, const Dims& sizes);
-// The same without dimension `dim`, which is 1.
-Tensor without(const Tensor& made, std::int64_t dim);
 
 // Whether the storages of a and b, of which one may be borrowed or the data() of
 // the other, have bytes in common.

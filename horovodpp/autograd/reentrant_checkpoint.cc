@@ -7,9 +7,9 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function.h"
-#include "horovodpp/autograd/generator.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/tensor/generator.h"
 
 namespace hvd::autograd {
 namespace {

@@ -11,8 +11,8 @@
 // Leaves (parameters, mostly) stay where they are: somebody owns them anyway.
 #pragma once
 
-#include "horovodpp/autograd/allocator.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/kernel/allocator.h"
 
 namespace hvd::autograd {
 

@@ -7,7 +7,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -18,9 +18,9 @@
 #include <string>
 #include <utility>
 
-#include "horovodpp/autograd/intrusive_ptr.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 

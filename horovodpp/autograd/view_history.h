@@ -6,7 +6,7 @@
 #pragma once
 
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 
@@ -29,7 +29,13 @@ Edge current_edge(const Tensor& tensor);
 Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
                       std::size_t written);
 
-// The gradient of as_strided: a tensor like `base` that is the sum, at every
+// The elements of x's memory that lie at `offset` after x's first one and on,
+// `strides` apart: what all views are made of.
+//   InvalidArgument  they are not all within that memory
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset);
+
+// Its gradient: a tensor like `base` that is the sum, at every
 // place, of the elements of `gradient` that `view` has there. Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);

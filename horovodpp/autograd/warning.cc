@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string>
 
-#include "horovodpp/autograd/tensor.h"
 #include "horovodpp/data/dataset.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::data {
 

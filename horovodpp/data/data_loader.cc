@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/generator.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::data {
 namespace {

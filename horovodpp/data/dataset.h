@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::data {
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::data {
 

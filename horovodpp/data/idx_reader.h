@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::data {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "horovodpp/autograd/ops.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/ops.h"
 
 namespace hvd::nn {
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "horovodpp/autograd/spatial_ops.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/spatial_ops.h"
 
 namespace hvd::nn {
 

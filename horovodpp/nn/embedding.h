@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "horovodpp/autograd/lookups.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/lookups.h"
 
 namespace hvd::nn {
 

@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "horovodpp/autograd/dims.h"
-#include "horovodpp/autograd/generator.h"
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::nn {
 

@@ -5,8 +5,8 @@
 //   hvd::Tensor y = norm(x);             // [n, t, 128] -> the same
 #pragma once
 
-#include "horovodpp/autograd/dims.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/tensor/dims.h"
 
 namespace hvd::nn {
 

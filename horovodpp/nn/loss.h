@@ -5,7 +5,7 @@
 //   criterion(model(images), labels).backward();
 #pragma once
 
-#include "horovodpp/autograd/losses.h"
+#include "horovodpp/ops/losses.h"
 
 namespace hvd::nn {
 

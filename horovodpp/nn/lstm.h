@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/lstm.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/lstm.h"
 
 namespace hvd::nn {
 

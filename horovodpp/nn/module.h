@@ -21,10 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/hook_handle.h"
-#include "horovodpp/autograd/tensor.h"
 #include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/nn/state_dict.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::nn {
 

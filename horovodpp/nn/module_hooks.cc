@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "horovodpp/autograd/function.h"
-#include "horovodpp/autograd/thread_state.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 namespace {

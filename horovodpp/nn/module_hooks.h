@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/tensor/hook_handle.h"
 
 namespace hvd::nn {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/module.h"
 
 namespace hvd::nn {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace hvd::nn {
 

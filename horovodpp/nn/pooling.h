@@ -5,8 +5,8 @@
 //   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
 #pragma once
 
-#include "horovodpp/autograd/spatial_ops.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/spatial_ops.h"
 
 namespace hvd::nn {
 

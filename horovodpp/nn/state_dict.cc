@@ -6,11 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/nn/safetensors.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/factories.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
 namespace {

@@ -39,12 +39,12 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/autograd/hook_handle.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/hook_handle.h"
 
 namespace hvd::optim {
 

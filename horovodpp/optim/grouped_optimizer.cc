@@ -6,10 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/adasum_plane.h"
-#include "horovodpp/collective/ring_plane.h"
-#include "horovodpp/collective/shm_adasum_plane.h"
-#include "horovodpp/collective/shm_plane.h"
+#include "horovodpp/collective/ring/adasum_plane.h"
+#include "horovodpp/collective/ring/plane.h"
+#include "horovodpp/collective/shm/adasum_plane.h"
+#include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {

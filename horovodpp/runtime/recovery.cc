@@ -19,7 +19,7 @@ using coordinator::Certainty;
 using std::chrono::steady_clock;
 
 // How long the last words of a rank that gives up may take to leave it.
-constexpr std::chrono::milliseconds kFarewell(100);
+constexpr std::chrono::milliseconds kSurvivorFarewell(100);
 
 // The launcher adds what it is told to its own clock.
 constexpr std::chrono::hours kLongestTold(24 * 365);
@@ -217,7 +217,7 @@ absl::Status Recovery::give_up(const absl::Status& why) {
   MutexLock lock(vote_mutex_);
   vote_->stop(why);
   attend(Look::kAtWires).IgnoreError();
-  const auto end = steady_clock::now() + kFarewell;
+  const auto end = steady_clock::now() + kSurvivorFarewell;
   while (steady_clock::now() < end) {
     const auto flushed = router_->wires().mail_is_flushed();
     if (!flushed.ok() || *flushed) break;

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/runtime/recovery.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
 #include "horovodpp/runtime/submitter.h"
-#include "horovodpp/runtime/suspects.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
@@ -59,10 +59,10 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
-  HVD_ASSIGN_OR_RETURN(
-      std::shared_ptr<runtime::Job> job,
-      recovery_->reform(job_, runtime::suspects_in(job_->status().message(),
-                                                   job_->topology())));
+  std::vector<int> suspects = suspects_of(job_->status());
+  std::erase(suspects, job_->topology().rank());
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
+                       recovery_->reform(job_, suspects));
   door_.shut();
   return std::unique_ptr<Runtime>(new Runtime(recovery_, std::move(job)));
 }

@@ -45,7 +45,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/reduce_op.h"

@@ -337,7 +337,7 @@ TEST(Backward, GradientsOfNothingMeet) {
   EXPECT_EQ(none.grad().sizes(), (autograd::Dims{3, 0}));
 }
 
-// Items 29, 30.
+// Item 29.
 TEST(Backward, AnUnusedPartHasZeros) {
   Tensor x = leaf({1, 2, 3, 4, 5}, {5});
   Tensor part = x.narrow(0, 2, 1);

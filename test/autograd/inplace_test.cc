@@ -17,7 +17,6 @@ using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
 
-// Item 58.
 TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   Tensor x = constant({1, 2, 3, 4}, {2, 2});
   x.copy_(x.data().t());
@@ -26,6 +25,7 @@ TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   EXPECT_THAT(values(x), ElementsAre(2, 5, 5, 8));
 }
 
+// Item 58.
 TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;

@@ -50,7 +50,6 @@ TEST(InferenceMode, ItsTensorsAreNeverPartOfAGraph) {
   EXPECT_THAT(values(normal.grad()), ElementsAre(6, 10));
 }
 
-// Item 85.
 TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   Tensor x;
   {
@@ -62,6 +61,7 @@ TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   EXPECT_FALSE(view.grad_fn());
 }
 
+// Item 85.
 TEST(InferenceMode, WritesToNormalTensorsCount) {
   Tensor x = leaf(2);
   Tensor y = x * 1.0;

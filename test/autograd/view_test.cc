@@ -2,8 +2,8 @@
 // of the contract.
 #include <limits>
 
-#include "horovodpp/autograd/index.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/ops/index.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

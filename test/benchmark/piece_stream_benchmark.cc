@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "horovodpp/collective/piece_stream.h"
+#include "horovodpp/collective/reduce/piece_stream.h"
 #include "test/benchmark/beside_memcpy.h"
 
 namespace hvd::collective {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {

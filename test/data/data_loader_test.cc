@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/core/mutex.h"
 
 namespace hvd::data {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::data {
 namespace {

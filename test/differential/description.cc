@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::differential {
 namespace {

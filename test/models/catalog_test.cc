@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "models/gpt.h"
 #include "models/swin.h"
 

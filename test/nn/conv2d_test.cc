@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::nn {
 namespace {

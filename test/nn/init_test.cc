@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::nn::init {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/nn/init.h"
 
 namespace hvd::nn {

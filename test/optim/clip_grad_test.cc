@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::optim {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string text_of(const absl::Status& status) {
+std::string message_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
@@ -57,7 +57,8 @@ TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
          {init(Config()), barrier(), shutdown(), init(Config())}) {
       const bool is_refused =
           absl::IsFailedPrecondition(status) &&
-          text_of(status).find("fork before hvd::init()") != std::string::npos;
+          message_of(status).find("fork before hvd::init()") !=
+              std::string::npos;
       failed = 2 * failed + (is_refused ? 0 : 1);
     }
     ::_exit(2 * failed + (is_initialized() ? 1 : 0));
@@ -104,7 +105,7 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
         barrier(), join().status(), add_process_set({0}).status(),
         remove_process_set(ProcessSet::global())}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-    EXPECT_THAT(text_of(status), HasSubstr("call hvd::init() first"));
+    EXPECT_THAT(message_of(status), HasSubstr("call hvd::init() first"));
   }
   for (const auto ask :
        {rank, size, local_rank, local_size, cross_rank, cross_size}) {
@@ -151,7 +152,7 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
     EXPECT_TRUE(poll(pending));
     ASSERT_EQ(shutdown(), absl::OkStatus());
   }
-  EXPECT_THAT(text_of(barrier()), HasSubstr("has been shut down"));
+  EXPECT_THAT(message_of(barrier()), HasSubstr("has been shut down"));
 }
 
 TEST(Global, WithoutAThreadThereIsNoJob) {
@@ -159,7 +160,7 @@ TEST(Global, WithoutAThreadThereIsNoJob) {
     const NoThreads none;
     const absl::Status status = init(Config());
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-    EXPECT_THAT(text_of(status), HasSubstr("ulimit -u"));
+    EXPECT_THAT(message_of(status), HasSubstr("ulimit -u"));
     EXPECT_FALSE(is_initialized());
   }
   EXPECT_EQ(init(Config()), absl::OkStatus());
@@ -180,7 +181,7 @@ TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {
 
   const ThreadRuntime scope(current_runtime());
   current_runtime().abort("is tired again");
-  EXPECT_THAT(text_of(reform()), HasSubstr("a job of its own"));
+  EXPECT_THAT(message_of(reform()), HasSubstr("a job of its own"));
   EXPECT_TRUE(absl::IsAborted(shutdown()));
 }
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <tuple>
 
-#include "horovodpp/collective/shm_board.h"
+#include "horovodpp/collective/shm/board.h"
 #include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/runtime_suite.h"

@@ -1,0 +1,22 @@
+// The operations that the graph itself computes with, beside the methods of
+// Tensor. Declared here and defined in ops, the room above, which gives each the
+// node that makes it differentiable.
+#pragma once
+
+#include "horovodpp/tensor/tensor.h"
+
+namespace hvd {
+
+Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
+
+namespace autograd {
+
+// x summed down to `sizes`, which broadcast to its own.
+Tensor sum_to(const Tensor& x, const Dims& sizes);
+
+// A copy that lies in memory with these strides.
+//   InvalidArgument  they are not dense: with gaps, or elements in one place
+Tensor clone_with_strides(const Tensor& x, const Dims& strides);
+
+}  // namespace autograd
+}  // namespace hvd
