@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -72,13 +74,24 @@ DetectAnomaly::~DetectAnomaly() {
   thread_state.check_nan = outer_check_nan_;
 }
 
-void Node::remember_calls() {
-  auto trace = std::make_unique<ForwardTrace>();
+std::vector<void*> calls_here() {
   std::array<void*, kMaxFrames> frames;
   const int count = backtrace(frames.data(), kMaxFrames);
-  for (int i = kOwnFrames; i < count; ++i) {
-    trace->calls.push_back(frames[static_cast<std::size_t>(i)]);
+  const auto own = std::min(count, kOwnFrames);
+  return {frames.begin() + own, frames.begin() + count};
+}
+
+std::string describe_calls(const std::vector<void*>& calls) {
+  std::string text;
+  for (void* call : calls) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", describe_frame(call));
   }
+  return text;
+}
+
+void Node::remember_calls() {
+  auto trace = std::make_unique<ForwardTrace>();
+  trace->calls = calls_here();
   if (const Node* running = thread_state.running_node) {
     trace->during = absl::StrCat("\nduring the backward of ", running->name(),
                                  ":\n", forward_trace(*running));
@@ -91,11 +104,7 @@ std::string forward_trace(const Node& node) {
   if (hooks == nullptr || hooks->trace == nullptr) {
     return "  (not known: it was recorded outside of DetectAnomaly)";
   }
-  std::string text;
-  for (void* call : hooks->trace->calls) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", describe_frame(call));
-  }
-  return text + hooks->trace->during;
+  return describe_calls(hooks->trace->calls) + hooks->trace->during;
 }
 
 void apply_watched(Node& node, std::span<Tensor> gradients,

@@ -55,7 +55,9 @@ Tensor autocast_lower(const Tensor& x) {
 AutocastSetting current_autocast() {
   const AutocastState* state = thread_state.autocast;
   if (state == nullptr) return {};
-  return {.dtype = state->dtype, .enabled = state->enabled};
+  return {.dtype = state->dtype,
+          .enabled = state->enabled,
+          .cache_enabled = state->cache_enabled};
 }
 
 bool autocast_widens(const Tensor& x) {

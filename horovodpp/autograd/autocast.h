@@ -18,9 +18,10 @@
 #include <memory>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 struct AutocastState;
@@ -51,6 +52,10 @@ namespace autograd {
 struct AutocastSetting {
   DType dtype = DType::kBF16;
   bool enabled = false;
+  bool cache_enabled = true;
+
+  friend bool operator==(const AutocastSetting&,
+                         const AutocastSetting&) = default;
 };
 AutocastSetting current_autocast();
 

@@ -8,7 +8,7 @@
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

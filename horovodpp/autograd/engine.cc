@@ -11,7 +11,10 @@
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/surroundings.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -55,7 +58,7 @@ void run_on_new_thread(GraphTask& task) {
   const Surroundings surroundings = Surroundings::capture();
   std::uint64_t next_sequence = thread_state.next_sequence;
   std::exception_ptr failure;
-  std::thread thread([&] {
+  const auto body = [&] {
     Surroundings::Scope scope(surroundings);
     thread_state.next_sequence = next_sequence;
     try {
@@ -64,8 +67,8 @@ void run_on_new_thread(GraphTask& task) {
       failure = std::current_exception();
     }
     next_sequence = thread_state.next_sequence;
-  });
-  thread.join();
+  };
+  value_or_throw(start_thread("runs a nested backward", body)).join();
   thread_state.next_sequence = next_sequence;
   if (failure) std::rethrow_exception(failure);
 }

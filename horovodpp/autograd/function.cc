@@ -102,6 +102,9 @@ FunctionCall::~FunctionCall() = default;
 void FunctionCall::add(const Tensor& argument) {
   FunctionContext& context = node_->context;
   const bool needs = argument.defined() && needs_grad(argument);
+  if (needs && !recorded_ && thread_state.operation_observer != nullptr) {
+    thread_state.operation_observer->records(*node_);
+  }
   recorded_ |= needs;
   context.needs_grad_.push_back(needs);
   context.is_tensor_.push_back(argument.defined());

@@ -30,19 +30,21 @@
 
 #include <any>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class FunctionCall;
 class FunctionNode;
@@ -72,7 +74,7 @@ class FunctionContext {
   // Whether argument `index` will use the gradient that backward returns for it.
   bool needs_input_grad(std::size_t index) const;
   // For whatever is no tensor.
-  absl::flat_hash_map<std::string, std::any> saved_data;
+  std::map<std::string, std::any> saved_data;
 
   // --- For backward ---
   //   GraphFreedError  they were freed
@@ -169,4 +171,5 @@ struct Function {
   }
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

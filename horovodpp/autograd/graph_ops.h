@@ -3,11 +3,13 @@
 // node that makes it differentiable.
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
+Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b
 
 namespace autograd {
 

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 

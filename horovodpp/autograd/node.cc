@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -69,11 +70,11 @@ NodeHooks& Node::make_hooks() {
   return *existing;
 }
 
-HookHandle Node::register_pre_hook(NodeHooks::PreHook hook) {
+HookHandle Node::register_pre_hook(PreHook hook) {
   return make_hooks().pre.add(std::move(hook));
 }
 
-HookHandle Node::register_post_hook(NodeHooks::PostHook hook) {
+HookHandle Node::register_post_hook(PostHook hook) {
   return make_hooks().post.add(std::move(hook));
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -23,6 +24,9 @@ namespace hvd::autograd {
 // Whether an operation on these inputs is to be recorded.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
+  if (thread_state.operation_observer != nullptr) [[unlikely]] {
+    (thread_state.operation_observer->reads(inputs), ...);
+  }
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
 
@@ -34,6 +38,9 @@ template <typename N, typename... Tensors>
 Ref<N> make_node(const Tensors&... inputs) {
   auto node = Ref<N>::adopt(new N);
   (node->add_edge(gradient_edge(inputs)), ...);
+  if (thread_state.operation_observer != nullptr) [[unlikely]] {
+    thread_state.operation_observer->records(*node);
+  }
   return node;
 }
 
@@ -48,6 +55,10 @@ Tensor with_history(const Tensor& tensor, Ref<Node> node,
 // graphs as such. Its grad_fn is for the caller to set.
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
                  std::int64_t offset);
+
+// The result of an operation that finds nothing to do on x: x or, where nothing is
+// recorded, a view of it that does not require grad.
+Tensor unchanged(const Tensor& x);
 
 // Whether the storages of a and b, of which one may be borrowed or the data() of
 // the other, have bytes in common.
@@ -66,7 +77,7 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
 // if it does so twice.
 void check_fill(const Tensor& self, bool needs_grad, const char* operation);
 
-// Whether several elements of `tensor` are known to lie on one place.
+// Whether several elements of `tensor` lie on one place.
 bool repeats_places(const Tensor& tensor);
 
 // And what it ends with: counts the write; if `node` is not null, it becomes

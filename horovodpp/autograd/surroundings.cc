@@ -21,8 +21,8 @@ Surroundings Surroundings::capture() {
   Surroundings result;
   result.state_ = thread_state;
   result.state_.generator = &default_generator();
-  result.saved_tensor_hooks_ =
-      Ref<SavedTensorHooks>::share(thread_state.saved_tensor_hooks);
+  result.saved_tensor_keeper_ =
+      Ref<SavedTensorKeeper>::share(thread_state.saved_tensor_keeper);
   return result;
 }
 

@@ -35,7 +35,7 @@ class Surroundings {
   Surroundings() = default;
   // The part of it that a scope sets; not the engine's.
   ThreadState state_;
-  Ref<SavedTensorHooks> saved_tensor_hooks_;
+  Ref<SavedTensorKeeper> saved_tensor_keeper_;
 };
 
 }  // namespace hvd::autograd

@@ -15,24 +15,72 @@
 namespace hvd::autograd {
 namespace {
 
+bool is_dense(const Geometry& g) { return is_dense(g.sizes, g.strides); }
+
 // `tensor` with the memory layout of `geometry`, whose sizes it has, from
 // offset 0.
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry) {
-  return clone_with_strides(tensor, is_dense(geometry.sizes, geometry.strides)
+  return clone_with_strides(tensor, is_dense(geometry)
                                         ? geometry.strides
                                         : contiguous_strides(geometry.sizes));
 }
 
-// dx = the places that y shows, added up; and back.
-struct AsStridedScatterBackward : Node {
-  const char* name() const override { return "AsStridedScatterBackward"; }
+// The memory from the first element of either to the last, as one row.
+Geometry around(const Geometry& a, const Geometry& b) {
+  const auto end = [](const Geometry& g) {
+    std::int64_t last = g.offset;
+    for (std::size_t d = 0; d < g.sizes.size(); ++d) {
+      if (g.sizes[d] == 0) return g.offset;
+      last += (g.sizes[d] - 1) * g.strides[d];
+    }
+    return last + 1;
+  };
+  const std::int64_t begin = std::min(a.offset, b.offset);
+  return {{std::max(end(a), end(b)) - begin}, {1}, begin};
+}
+
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to);
+
+// y = moved(x, from, to):  dx = moved(dy, to, from)
+struct MovedBackward : Node {
+  const char* name() const override { return "MovedBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = as_strided(with_layout(grads[0], base), view.sizes,
-                            view.strides, view.offset - base.offset);
+    results[0] = moved(grads[0], to, from);
   }
-  Geometry base;
-  Geometry view;
+  Geometry from;
+  Geometry to;
 };
+
+// What memory holds at `to` after x was added to its zeros at `from`.
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Geometry all = around(from, to);
+    const Tensor memory = zeros(all.sizes, {.dtype = x.dtype()});
+    const auto at = [&](const Geometry& g) {
+      return memory.alias(g.sizes, g.strides, g.offset - all.offset);
+    };
+    scatter_add(at(from), x);
+    const bool is_all = is_dense(to) && to.sizes.product() == all.sizes[0];
+    out = is_all ? at(to) : with_layout(at(to), to);
+  }
+  if (needs_grad(x)) {
+    auto node = make_node<MovedBackward>(x);
+    node->from = from;
+    node->to = to;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// The gradient of each place, shared among the elements of `tensor` that lie on
+// it.
+Tensor shared(const Tensor& gradient, const Geometry& tensor) {
+  if (is_dense(tensor)) return gradient;
+  const Tensor ones = full(tensor.sizes, 1.0, {.dtype = gradient.dtype()});
+  return div(gradient, moved(ones, tensor, tensor));
+}
 
 // y = as_strided(x):  dx = as_strided_backward(dy)
 struct AsStridedBackward : Node {
@@ -49,7 +97,7 @@ struct AsStridedBackward : Node {
 struct CopySlices : Node {
   const char* name() const override { return "CopySlices"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Tensor whole = with_layout(grads[0], base);
+    Tensor whole = laid_out(grads[0]);
     const Tensor slice =
         as_strided(whole, view.sizes, view.strides, view.offset - base.offset);
     std::vector<Tensor> slice_grads{slice.clone()};
@@ -64,9 +112,19 @@ struct CopySlices : Node {
     } else {
       slice.zero_();
     }
-    results[written] = std::move(whole);
+    results[written] = shared(whole, base);
   }
   void release_saved() override { fn->release_saved(); }
+
+  // A copy of the base's gradient in which the view's lies where the view does.
+  Tensor laid_out(const Tensor& gradient) const {
+    const Geometry all = around(base, view);
+    if (is_dense(base) && base.sizes.product() == all.sizes[0]) {
+      return with_layout(gradient, base);
+    }
+    return as_strided(moved(gradient, base, all), base.sizes, base.strides,
+                      base.offset - all.offset);
+  }
 
   Geometry base;
   Geometry view;
@@ -85,24 +143,7 @@ Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
 
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view) {
-  const Dims strides = is_dense(base.sizes, base.strides)
-                           ? base.strides
-                           : contiguous_strides(base.sizes);
-  Tensor result = empty_strided(base.sizes, strides, gradient.dtype());
-  {
-    NoGrad no_grad;
-    result.zero_();
-    const Tensor places =
-        as_strided(result, view.sizes, view.strides, view.offset - base.offset);
-    scatter_add(places, gradient);
-  }
-  if (needs_grad(gradient)) {
-    auto node = make_node<AsStridedScatterBackward>(gradient);
-    node->base = base;
-    node->view = view;
-    set_history(result, std::move(node));
-  }
-  return result;
+  return shared(moved(gradient, view, base), base);
 }
 
 Edge current_edge(const Tensor& tensor) {

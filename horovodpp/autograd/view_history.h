@@ -6,9 +6,11 @@
 #pragma once
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // Which elements of a storage a tensor is.
 struct Geometry {
@@ -35,9 +37,11 @@ Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
                   std::int64_t offset);
 
-// Its gradient: a tensor like `base` that is the sum, at every
-// place, of the elements of `gradient` that `view` has there. Differentiable.
+// Its gradient: a tensor like `base` that is the sum, at every place, of the
+// elements of `gradient` that `view` has there, shared among the elements that
+// `base` has there. Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

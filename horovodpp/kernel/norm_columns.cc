@@ -37,7 +37,9 @@ HWY_INLINE void moments(const MatrixSize& size, const T* x, double* mean,
     for (std::int64_t r = 0; r < first; ++r) {
       sum = hn::Add(sum, hn::LoadU(d, x + r * n + c));
     }
-    hn::StoreU(hn::Mul(sum, hn::Set(d, T(1) / static_cast<T>(first))), d,
+    const auto rough = hn::Mul(sum, hn::Set(d, T(1) / static_cast<T>(first)));
+    // From an infinite one, all deviations were NaN.
+    hn::StoreU(hn::IfThenElseZero(hn::IsFinite(rough), rough), d,
                about.data() + c);
   });
   std::fill_n(mean, n, 0.0);

@@ -1,5 +1,6 @@
 // The rows of float32, in vectors.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "horovodpp/kernel/row_loops.h"
@@ -72,6 +73,37 @@ double dot(const float* x, const float* y, std::size_t n) {
         return hn::Mul(load_some(x + i, count, 0.0f),
                        load_some(y + i, count, 0.0f));
       });
+}
+
+// kSums chains, whatever the vectors are, so that all processors add in the same
+// order.
+double sum_of_squares(const float* x, std::size_t n) {
+  constexpr std::size_t kSums = 16;
+  constexpr std::size_t kBlock = 4096;
+  const hn::CappedTag<double, kSums> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  std::array<double, kSums> sums{};
+  std::size_t at = 0;
+  // A block is read once for each part of the sums; it stays in the cache.
+  while (n - at >= kSums) {
+    const std::size_t stop = at + std::min(kBlock, (n - at) / kSums * kSums);
+    for (std::size_t lane = 0; lane < kSums; lane += hn::Lanes(d)) {
+      auto sum = hn::LoadU(d, sums.data() + lane);
+      for (std::size_t i = at + lane; i < stop; i += kSums) {
+        const auto wide = hn::PromoteTo(d, hn::LoadU(narrow, x + i));
+        sum = hn::Add(sum, hn::Mul(wide, wide));
+      }
+      hn::StoreU(sum, d, sums.data() + lane);
+    }
+    at = stop;
+  }
+  double total = 0.0;
+  for (const double sum : sums) total += sum;
+  for (; at < n; ++at) {
+    const auto wide = static_cast<double>(x[at]);
+    total += wide * wide;
+  }
+  return total;
 }
 
 double exp_sum(const float* x, float shift, float* out, std::size_t n) {
@@ -214,8 +246,8 @@ void add_columns(const float* x, std::size_t rows, std::int64_t stride,
 }  // namespace
 
 const RowLoops* row_loops() {
-  static constexpr RowLoops kLoops = {sum, dot,  exp_sum,    scaled_exp,
-                                      max, find, add_columns};
+  static constexpr RowLoops kLoops = {
+      sum, dot, sum_of_squares, exp_sum, scaled_exp, max, find, add_columns};
   return &kLoops;
 }
 
@@ -240,6 +272,9 @@ const RowLoops& loops() {
 double sum(const float* x, std::size_t n) { return loops().sum(x, n); }
 double dot(const float* x, const float* y, std::size_t n) {
   return loops().dot(x, y, n);
+}
+double sum_of_squares(const float* x, std::size_t n) {
+  return loops().sum_of_squares(x, n);
 }
 float max(const float* x, std::size_t n) { return loops().max(x, n); }
 std::size_t argmax(const float* x, std::size_t n) {

@@ -9,6 +9,7 @@ namespace hvd::autograd {
 struct RowLoops {
   double (*sum)(const float*, std::size_t);
   double (*dot)(const float*, const float*, std::size_t);
+  double (*sum_of_squares)(const float*, std::size_t);
   // Keeps nothing where the result is null.
   double (*exp_sum)(const float*, float, float*, std::size_t);
   void (*scaled_exp)(const float*, float, float, float*, std::size_t);

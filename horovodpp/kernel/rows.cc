@@ -28,6 +28,8 @@ double dot(const double* x, const double* y, std::size_t n) {
   return summed(n, [x, y](std::size_t i) { return x[i] * y[i]; });
 }
 
+double sum_of_squares(const double* x, std::size_t n) { return dot(x, x, n); }
+
 std::size_t argmax(const double* x, std::size_t n) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < n; ++i) {

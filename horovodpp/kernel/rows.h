@@ -25,11 +25,15 @@ void apply(const double* x, const double* y, double c, double* out,
   }
 }
 
-// sum x, sum x^2 and sum x y.
+// sum x and sum x y.
 double sum(const float* x, std::size_t n);
 double sum(const double* x, std::size_t n);
 double dot(const float* x, const float* y, std::size_t n);
 double dot(const double* x, const double* y, std::size_t n);
+
+// sum x^2, each square and each addition in double.
+double sum_of_squares(const float* x, std::size_t n);
+double sum_of_squares(const double* x, std::size_t n);
 
 // The largest element, NaN if there is one; and the place of the first such.
 // n > 0.

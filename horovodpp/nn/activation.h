@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/ops/ops.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 // max(x, 0)
 class ReLU : public Module {
@@ -54,4 +56,5 @@ class LogSoftmax : public Module {
   const std::int64_t dim_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

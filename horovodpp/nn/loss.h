@@ -5,9 +5,11 @@
 //   criterion(model(images), labels).backward();
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/ops/losses.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class CrossEntropyLoss {
  public:
@@ -45,4 +47,5 @@ class MSELoss {
   Reduction reduction_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

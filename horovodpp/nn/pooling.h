@@ -5,10 +5,12 @@
 //   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/ops/spatial_ops.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class MaxPool2d : public Module {
  public:
@@ -43,4 +45,5 @@ class AdaptiveAvgPool2d : public Module {
   const Pair size_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -3,9 +3,10 @@
 
 #include <optional>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct AttentionOptions {
   // ~ [..., queries, keys]: true where a key counts; or a number added to its

@@ -69,13 +69,20 @@ void check_batch_norm(const Tensor& x, const std::vector<Tensor>& parameters) {
   }
 }
 
+void check_running(const Tensor& running) {
+  if (!running.defined() || !needs_grad(running)) return;
+  throw InvalidArgument(
+      absl::StrCat("batch_norm: running statistics have no gradient, but ",
+                   running.describe(), " requires one; use a detach() of it"));
+}
+
 // running = (1 - momentum) running + momentum found
 void update(const Tensor& running, const std::vector<double>& found,
             double momentum) {
   const Tensor before = to(running.detach(), DType::kF64);
   std::vector<double> after = before.to_vector<double>();
   for (std::size_t i = 0; i < after.size(); ++i) {
-    after[i] += momentum * (found[i] - after[i]);
+    after[i] = (1.0 - momentum) * after[i] + momentum * found[i];
   }
   running.copy_(to(from_vector(after, running.sizes()), running.dtype()));
 }
@@ -132,6 +139,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
                   const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, const BatchNormOptions& options) {
   autograd::check_batch_norm(x, {running_mean, running_var, weight, bias});
+  autograd::check_running(running_mean);
+  autograd::check_running(running_var);
   autograd::ChannelStatistics statistics;
   Tensor out;
   {

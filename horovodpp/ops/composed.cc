@@ -15,11 +15,16 @@ struct IdentityBackward : Node {
 };
 
 // x as a tensor of its own, so that what depends on x in other ways than by
-// the operation at hand is told apart.
-Tensor stand_in(const Tensor& x) {
-  if (!x.defined() || !x.requires_grad()) return x;
+// the operation at hand is told apart. A leaf that was frozen since has none to
+// depend on, and still a gradient, of which the engine makes nothing.
+Tensor stand_in(const Tensor& x, bool wanted) {
+  if (!x.defined() || !(x.requires_grad() || wanted)) return x;
   Tensor result = x.detach();
-  set_history(result, make_node<IdentityBackward>(x));
+  if (x.requires_grad()) {
+    set_history(result, make_node<IdentityBackward>(x));
+  } else {
+    result.set_requires_grad(true);
+  }
   return result;
 }
 
@@ -32,7 +37,7 @@ std::vector<Tensor> composed_backward(
   std::vector<Tensor> arguments;
   std::vector<Tensor> asked;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    arguments.push_back(stand_in(inputs[i]));
+    arguments.push_back(stand_in(inputs[i], wanted[i]));
     if (wanted[i]) asked.push_back(arguments.back());
   }
   const std::vector<Tensor> outputs = f(arguments);

@@ -6,6 +6,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/ops.h"
 #include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/ops/windows.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
@@ -139,23 +140,25 @@ struct ConvNode : Node {
 
 Tensor convolve(ConvPass pass, const ConvShape& shape,
                 const ConvOperands& given) {
-  Tensor out;
-  {
-    NoGrad no_grad;
-    out = computed(pass, shape, given);
-  }
   const bool with_bias = given.bias.defined();
   const bool recorded = needs_grad(given.first, given.second) ||
                         (with_bias && needs_grad(given.bias));
+  // Saved first: a recomputation that has all it wants then ends here.
+  Ref<ConvNode> node;
   if (recorded) {
-    auto node = make_node<ConvNode>(given.first, given.second);
+    node = make_node<ConvNode>(given.first, given.second);
     if (with_bias) node->add_edge(gradient_edge(given.bias));
     node->pass = pass;
     node->shape = shape;
     if (node->wants(1)) node->first.save(given.first);
     if (node->wants(0)) node->second.save(given.second);
-    set_history(out, std::move(node));
   }
+  Tensor out;
+  {
+    NoGrad no_grad;
+    out = computed(pass, shape, given);
+  }
+  if (node) set_history(out, std::move(node));
   return out;
 }
 
@@ -227,7 +230,7 @@ Tensor conv2d(const Tensor& input, const Tensor& kernels, const Tensor& offset,
     autograd::throw_bad_dtype(x.dtype(), "conv2d", "floating point");
   }
   if (x.dim() == 3) {
-    return squeeze(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
+    return autograd::without(conv2d(unsqueeze(x, 0), weight, bias, options), 0);
   }
   const auto shape = autograd::checked_shape(x, weight, bias, options);
   return autograd::convolve(autograd::ConvPass::kForward, shape,

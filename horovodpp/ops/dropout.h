@@ -5,10 +5,11 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // While training: x / (1 - p), but 0 with probability p, for each element. Else
 // x. Nothing is kept for backward, which draws again.

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/ops.h"
 #include "horovodpp/ops/picks.h"
@@ -126,7 +127,8 @@ Tensor without_leading_ones(Tensor value, std::int64_t dims) {
 
 Tensor Tensor::index(const std::vector<autograd::Index>& indices) const {
   const auto [view, picks, any] = autograd::resolve(*this, indices);
-  return any ? autograd::pick(view, picks) : view;
+  if (any) return autograd::pick(view, picks);
+  return view.is_same(*this) ? autograd::unchanged(view) : view;
 }
 
 const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
@@ -134,7 +136,7 @@ const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
   autograd::check_defined(value, "index_put_");
   const auto [view, picks, any] = autograd::resolve(*this, indices);
   if (any) {
-    autograd::put_(view, picks, value);
+    autograd::put_(view, picks, autograd::without_leading_ones(value, 0));
   } else {
     view.copy_(autograd::without_leading_ones(value, view.dim()));
   }

@@ -207,12 +207,18 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
   autograd::check_defined(x, "index_select");
   autograd::check_indices(indices, "index_select");
+  if (indices.dim() > 1 || (x.dim() == 0 && indices.num_elements() != 1)) {
+    throw InvalidArgument(absl::StrCat("index_select: indices ",
+                                       indices.describe(), " are not ",
+                                       x.dim() == 0 ? "[1]" : "[n]"));
+  }
+  // A scalar is taken as [1].
+  if (indices.dim() == 0) return index_select(x, dim, reshape(indices, {1}));
+  if (x.dim() == 0) {
+    return autograd::resized(index_select(reshape(x, {1}), dim, indices), {});
+  }
   const std::size_t d =
       autograd::checked_dim(dim, x.sizes().size(), "index_select");
-  if (indices.dim() != 1) {
-    throw InvalidArgument(absl::StrCat("index_select: indices ",
-                                       indices.describe(), " are not [n]"));
-  }
   return autograd::take_rows(x, indices, {.dim = d, .size = x.sizes()[d]},
                              false);
 }

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct EmbeddingOptions {
   // The row that gets no gradient; negative ones count from the end.
@@ -21,6 +22,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
                  const EmbeddingOptions& options = {});
 
 // Elements of a dimension, in the order of indices [n], which may repeat them.
+// A scalar is taken as [1].
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
 
 // y[i, j, ...] = x[index[i, j, ...], j, ...] for dim = 0, and so on: the sizes

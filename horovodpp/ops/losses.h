@@ -6,9 +6,10 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // What becomes of the losses of the elements: they stay, or become one.
 enum class Reduction { kNone, kMean, kSum };

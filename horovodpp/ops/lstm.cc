@@ -133,7 +133,7 @@ void check_lstm(const Values& in) {
 }
 
 Ref<LstmBackward> recorded(const Values& in) {
-  auto node = Ref<LstmBackward>::adopt(new LstmBackward);
+  auto node = make_node<LstmBackward>();
   for (std::size_t i = 0; i < kInputs; ++i) {
     node->add_edge(in[i].defined() ? gradient_edge(in[i]) : Edge());
     if (in[i].defined()) node->inputs[i].save(in[i]);

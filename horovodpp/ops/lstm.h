@@ -3,9 +3,10 @@
 //   LstmResult y = hvd::lstm(x, {.h = h0, .c = c0}, {.w_ih = w_ih, ...});
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // What goes from one step to the next: [batch, hidden], both.
 struct LstmState {

@@ -140,20 +140,25 @@ struct GeluBackward : SavesInput {
 struct AbsBackward : SavesInput {
   const char* name() const override { return "AbsBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this);
-    results[0] =
-        where(gt(x, 0.0), grads[0], where(lt(x, 0.0), neg(grads[0]), 0.0));
+    const Tensor x = self.unpack(*this).detach();
+    const Tensor one = full({}, 1.0, {.dtype = x.dtype()});
+    const Tensor sign =
+        where(gt(x, 0.0), one, where(lt(x, 0.0), neg(one), 0.0));
+    results[0] = mul(grads[0], sign);  // Also 0 times NaN, where x is NaN or 0.
   }
 };
 
-// y = f(x), whose node saves x.
-template <typename N>
-Tensor saving_input(const Tensor& x, Tensor out) {
+// y = compute(), whose node saves x: first, so that a recomputation that has all
+// it wants then does not compute any more.
+template <typename N, typename Compute>
+Tensor saving_input(const Tensor& x, Compute compute) {
+  Ref<N> node;
   if (needs_grad(x)) {
-    auto node = make_node<N>(x);
+    node = make_node<N>(x);
     node->self.save(x);
-    set_history(out, std::move(node));
   }
+  Tensor out = compute();
+  if (node) set_history(out, std::move(node));
   return out;
 }
 
@@ -197,13 +202,15 @@ Tensor sqrt(const Tensor& x) {
 }
 
 Tensor sin(const Tensor& x) {
-  return saving_input<autograd::SinBackward>(
-      x, floating(x, "sin", [](auto v) { return std::sin(v); }));
+  return saving_input<autograd::SinBackward>(x, [&] {
+    return floating(x, "sin", [](auto v) { return std::sin(v); });
+  });
 }
 
 Tensor cos(const Tensor& x) {
-  return saving_input<autograd::CosBackward>(
-      x, floating(x, "cos", [](auto v) { return std::cos(v); }));
+  return saving_input<autograd::CosBackward>(x, [&] {
+    return floating(x, "cos", [](auto v) { return std::cos(v); });
+  });
 }
 
 Tensor tanh(const Tensor& x) {
@@ -218,7 +225,7 @@ Tensor sigmoid(const Tensor& x) {
 
 Tensor erf(const Tensor& x) {
   return saving_input<autograd::ErfBackward>(
-      x, elementwise<functors::Erf>(x, "erf"));
+      x, [&] { return elementwise<functors::Erf>(x, "erf"); });
 }
 
 Tensor gelu(const Tensor& x, GeluForm form) {
@@ -236,7 +243,7 @@ Tensor gelu(const Tensor& x, GeluForm form) {
 
 Tensor abs(const Tensor& x) {
   return saving_input<autograd::AbsBackward>(
-      x, elementwise<functors::Abs>(x, "abs"));
+      x, [&] { return elementwise<functors::Abs>(x, "abs"); });
 }
 
 }  // namespace hvd

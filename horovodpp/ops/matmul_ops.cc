@@ -120,13 +120,15 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     sizes[sizes.size() - 1] = b.size(1);
     return autograd::resized(matmul(autograd::as_matrix(a), b), sizes);
   }
-  Tensor out = autograd::product(a, b, "matmul");
+  // Saved first: a recomputation that has all it wants then ends here.
+  autograd::Ref<autograd::MatmulBackward> node;
   if (autograd::needs_grad(a, b)) {
-    auto node = autograd::make_node<autograd::MatmulBackward>(a, b);
+    node = autograd::make_node<autograd::MatmulBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
     if (node->wants(0)) node->b.save(b);
-    autograd::set_history(out, std::move(node));
   }
+  Tensor out = autograd::product(a, b, "matmul");
+  if (node) autograd::set_history(out, std::move(node));
   return out;
 }
 
@@ -150,14 +152,16 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
                                        " are not [m, k] and [k, n]"));
   }
   Tensor out = matmul(a, b);
-  if (options.alpha != 1.0) out = mul(out, options.alpha);
-  // What is multiplied by 0 does not count, not even its NaN.
-  if (options.beta == 0.0) return out;
-  if (!autograd::broadcasts_to(x.sizes(), out.sizes())) {
+  const bool is_added = options.beta != 0.0;
+  if (is_added) autograd::check_defined(x, "addmm");
+  if (x.defined() && !autograd::broadcasts_to(x.sizes(), out.sizes())) {
     throw InvalidArgument(absl::StrCat(
         "addmm: shape ", x.shape().to_string(), " does not broadcast to ",
         out.shape().to_string(), ", the shape of the product"));
   }
+  if (options.alpha != 1.0) out = mul(out, options.alpha);
+  // What is multiplied by 0 does not count, not even its NaN.
+  if (!is_added) return out;
   return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
 }
 
@@ -176,23 +180,24 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
     return autograd::resized(linear(autograd::as_matrix(x), weight, bias),
                              sizes);
   }
+  const bool with_bias = bias.defined();
+  const bool recorded = autograd::needs_grad(x, weight) ||
+                        (with_bias && autograd::needs_grad(bias));
+  autograd::Ref<autograd::LinearBackward> node;  // Saves first, as matmul's.
+  if (recorded) {
+    node = autograd::make_node<autograd::LinearBackward>(x, weight);
+    if (with_bias) node->add_edge(autograd::gradient_edge(bias));
+    if (node->wants(1)) node->x.save(x);
+    if (node->wants(0)) node->weight.save(weight);
+  }
   Tensor out =
       autograd::product(x,
                         weight.alias({weight.size(1), weight.size(0)},
                                      {weight.strides()[1], weight.strides()[0]},
                                      weight.storage_offset()),
                         "linear");
-  const bool with_bias = bias.defined();
   if (with_bias) autograd::add_to_rows(out, bias);
-  const bool recorded = autograd::needs_grad(x, weight) ||
-                        (with_bias && autograd::needs_grad(bias));
-  if (recorded) {
-    auto node = autograd::make_node<autograd::LinearBackward>(x, weight);
-    if (with_bias) node->add_edge(autograd::gradient_edge(bias));
-    if (node->wants(1)) node->x.save(x);
-    if (node->wants(0)) node->weight.save(weight);
-    autograd::set_history(out, std::move(node));
-  }
+  if (node) autograd::set_history(out, std::move(node));
   return out;
 }
 

@@ -19,11 +19,14 @@ namespace autograd {
 namespace {
 
 // Where the largest elements lie: for each pooled one the pixel of its channel,
-// int32, channels last.
+// or kNowhere, int32, channels last.
 using MaxPlaces = Tensor;
 
-// The elements of x at `places`; and back: those of y put there, in images of
-// this size, and added up where places are one.
+// The place of what a window has that misses the image.
+constexpr std::int32_t kNowhere = -1;
+
+// The elements of x at `places`, 0 nowhere; and back: those of y put there, in
+// images of this size, and added up where places are one.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
 Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
@@ -52,8 +55,8 @@ void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
   set_history(out, std::move(node));
 }
 
-// Calls f(offset of the pooled element, offset of its place), with channels
-// last.
+// Calls f(offset of the pooled element, offset of its place) for those that have
+// one, with channels last.
 template <typename F>
 void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
   const Dims& sizes = places.sizes();
@@ -65,7 +68,7 @@ void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
     const std::int64_t first = n * pixels * channels;
     for (std::int64_t i = 0; i < sizes[2] * sizes[3]; ++i) {
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
-        f(at, first + place[at] * channels + c);
+        if (place[at] != kNowhere) f(at, first + place[at] * channels + c);
       }
     }
   }
@@ -78,6 +81,7 @@ Tensor taken(const Tensor& input, const MaxPlaces& places) {
   visit_any_floating(x.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
     const T* from = x.data<T>();
     T* to = out.data<T>();
+    std::fill_n(to, out.num_elements(), T(0));
     for_each_place(places, image,
                    [&](auto at, auto place) { to[at] = from[place]; });
   });
@@ -131,7 +135,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
   const std::int64_t left = window.width * p.stride.width - p.padding.width;
   // A dilated window may miss the image.
   std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));
-  std::fill_n(places, p.channels, 0);
+  std::fill_n(places, p.channels, kNowhere);
   bool first = true;
   const std::int64_t top_inside = first_inside(top, p.dilation.height);
   const std::int64_t left_inside = first_inside(left, p.dilation.width);
@@ -152,7 +156,7 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
       for (std::int64_t c = 0; c < p.channels; ++c) {
         const auto value = loaded(pixel[c]);
         const auto found = loaded(y[c]);
-        const bool larger = value > found || (value != value && found == found);
+        const bool larger = value > found || value != value;
         y[c] = larger ? pixel[c] : y[c];
         places[c] = larger ? place : places[c];
       }

@@ -12,17 +12,18 @@
 
 #include "horovodpp/autograd/graph_ops.h"     // IWYU pragma: export
 #include "horovodpp/autograd/view_history.h"  // IWYU pragma: export
-#include "horovodpp/ops/attention.h"          // IWYU pragma: export
-#include "horovodpp/ops/dropout.h"            // IWYU pragma: export
-#include "horovodpp/ops/lookups.h"            // IWYU pragma: export
-#include "horovodpp/ops/losses.h"             // IWYU pragma: export
-#include "horovodpp/ops/lstm.h"               // IWYU pragma: export
-#include "horovodpp/ops/shifts.h"             // IWYU pragma: export
-#include "horovodpp/ops/spatial_ops.h"        // IWYU pragma: export
+#include "horovodpp/core/export.h"
+#include "horovodpp/ops/attention.h"    // IWYU pragma: export
+#include "horovodpp/ops/dropout.h"      // IWYU pragma: export
+#include "horovodpp/ops/lookups.h"      // IWYU pragma: export
+#include "horovodpp/ops/losses.h"       // IWYU pragma: export
+#include "horovodpp/ops/lstm.h"         // IWYU pragma: export
+#include "horovodpp/ops/shifts.h"       // IWYU pragma: export
+#include "horovodpp/ops/spatial_ops.h"  // IWYU pragma: export
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // --- Elementwise: binary_ops.cc, unary_ops.cc; add() in graph_ops.h ---
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b

@@ -210,10 +210,10 @@ Tensor pick(const Tensor& x, const Picks& picks) {
 }
 
 void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
+  check_same_dtype(x, value, "index_put_");
   const bool recorded = is_floating_point(x.dtype()) && needs_grad(x, value);
   check_inplace(x, recorded, "index_put_");
-  Tensor values = to(value, x.dtype());
-  if (shares_memory(values, x)) values = clone(values);
+  const Tensor values = shares_memory(value, x) ? clone(value) : value;
   Ref<IndexPutBackward> node;
   if (recorded) {
     node = make_node<IndexPutBackward>(x, values);

@@ -108,13 +108,13 @@ double sum_of_squares(const Tensor& x) {
   double total = 0;
   visit_floating(in.dtype(), "sum_of_squares", [&]<typename T>(TypeTag<T>) {
     const auto n = static_cast<std::size_t>(in.num_elements());
-    total = rows::dot(in.data<T>(), in.data<T>(), n);
+    total = rows::sum_of_squares(in.data<T>(), n);
   });
   return total;
 }
 
 Tensor sum_to(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return x;
+  if (x.sizes() == sizes) return unchanged(x);
   if (!broadcasts_to(sizes, x.sizes())) {
     throw InvalidArgument(absl::StrCat(
         "sum_to: ", x.describe(), " does not sum down to ", sizes.to_string()));

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // x shifted along dimensions, the elements that leave at one end entering at
 // the other: y[i + shift] = x[i].

@@ -18,11 +18,12 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/conv_options.h"  // IWYU pragma: export
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // A copy of the images `x` with channels last; x itself if it lies so.
 Tensor channels_last(const Tensor& x);

@@ -6,6 +6,7 @@
 
 #include "horovodpp/ops/losses.h"
 #include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -49,7 +50,7 @@ Tensor loss_of_rows(const Tensor& x, const Tensor& targets,
   if (x.dim() == 2) return loss(x, targets);
   if (x.dim() == 1) {
     const Tensor result = loss(unsqueeze(x, 0), unsqueeze(targets, 0));
-    return result.dim() == 0 ? result : squeeze(result, 0);
+    return result.dim() == 0 ? result : without(result, 0);
   }
   Dims order;
   for (std::int64_t d = 0; d < x.dim(); ++d) {
@@ -59,7 +60,7 @@ Tensor loss_of_rows(const Tensor& x, const Tensor& targets,
   const Tensor rows =
       reshape(permute(x, order), {targets.num_elements(), x.size(1)});
   const Tensor result = loss(rows, reshape(targets, {targets.num_elements()}));
-  return result.dim() == 0 ? result : reshape(result, targets.sizes());
+  return result.dim() == 0 ? result : resized(result, targets.sizes());
 }
 
 }  // namespace hvd::autograd

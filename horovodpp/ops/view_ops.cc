@@ -208,7 +208,7 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
 Tensor expand(const Tensor& x, const Dims& wanted) {
   autograd::check_defined(x, "expand");
   const Dims sizes = autograd::expanded_sizes(x.sizes(), wanted);
-  if (x.sizes() == sizes) return x;
+  if (x.sizes() == sizes) return autograd::unchanged(x);
   Tensor out = autograd::make_view(
       x, sizes, autograd::broadcast_strides(x, sizes), x.storage_offset());
   if (autograd::needs_grad(x)) {

@@ -165,6 +165,13 @@ void check_group_count(std::size_t rates, std::size_t groups) {
                                      " groups of parameters"));
 }
 
+void check_group(std::size_t group, std::size_t groups) {
+  if (group < groups) return;
+  throw InvalidArgument(absl::StrCat("there is no group ", group,
+                                     " of parameters, only ", groups,
+                                     ", numbered from 0"));
+}
+
 UpdateTarget::UpdateTarget(const Tensor& parameter)
     : parameter_(parameter),
       dense_(autograd::is_dense(parameter.sizes(), parameter.strides())),

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/deadline.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
@@ -277,7 +278,7 @@ std::vector<int> Recovery::lost_so_far() {
   std::vector<int> lost;
   const std::vector<int> members = vote_->members().ranks;
   for (int rank = 0; rank < router_->wires().size(); ++rank) {
-    if (!std::binary_search(members.begin(), members.end(), rank)) {
+    if (!contains(members, rank)) {
       lost.push_back(rank);
     }
   }
@@ -289,10 +290,7 @@ std::string Recovery::describe(const std::vector<int>& ranks) const {
   const std::vector<int> members = vote_->members().ranks;
   std::string text;
   for (int rank : ranks) {
-    const auto found = std::lower_bound(members.begin(), members.end(), rank);
-    const bool is_member = found != members.end() && *found == rank;
-    const int number =
-        is_member ? static_cast<int>(found - members.begin()) : rank;
+    const int number = position_in(members, rank).value_or(rank);
     absl::StrAppend(
         &text, text.empty() ? "" : ", ",
         router_->wires().peers()[static_cast<std::size_t>(rank)].to_string(

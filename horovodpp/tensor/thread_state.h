@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <string>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
@@ -19,14 +21,16 @@ class GraphTask;
 class Node;
 class Warnings;
 struct AutocastState;
-class SavedTensorHooks;
+class OperationObserver;
+class SavedTensorKeeper;
 
 // Plain data: reading it costs an instruction or two.
 struct ThreadState {
   bool grad_enabled = true;
   bool inference_mode = false;
-  Generator* generator = nullptr;                  // Null: the thread's own.
-  SavedTensorHooks* saved_tensor_hooks = nullptr;  // Kept alive by its scope.
+  Generator* generator = nullptr;                    // Null: the thread's own.
+  SavedTensorKeeper* saved_tensor_keeper = nullptr;  // Kept alive by its scope.
+  OperationObserver* operation_observer = nullptr;   // Likewise.
   // Why saved-tensor hooks must not be set; null if they may be.
   const std::string* saved_tensor_hooks_forbidden = nullptr;
   AutocastState* autocast = nullptr;  // Kept alive by its scope,

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 constexpr Clock::TimePoint kStart{seconds(1000)};
 
-StallReporter::Waiting waiting(const std::string& name, Clock::TimePoint since,
+StallReporter::Waiting waits(const std::string& name, Clock::TimePoint since,
                                bool is_join = false) {
   return {.since = since, .key = {.name = name}, .is_join = is_join};
 }
@@ -40,8 +40,8 @@ TEST(StallReporter, SaysWhatHasWaitedTooLongTheOldestFirst) {
   StallReporter reporter(seconds(2), seconds(0));
   const auto now = kStart + milliseconds(2500);
   const auto stalled = reporter.report(
-      {waiting("new", now), waiting("b", kStart + milliseconds(100)),
-       waiting("a", kStart, true)},
+      {waits("new", now), waits("b", kStart + milliseconds(100)),
+       waits("a", kStart, true)},
       now);
   ASSERT_THAT(stalled, SizeIs(2));
   EXPECT_EQ(stalled[0].key.name, "a");
@@ -56,7 +56,7 @@ TEST(StallReporter, OfManyNamesTellsOnlySome) {
   StallReporter reporter(seconds(2), seconds(0));
   std::vector<StallReporter::Waiting> all;
   for (int i = 0; i < 100; ++i) {
-    all.push_back(waiting(std::to_string(i), kStart));
+    all.push_back(waits(std::to_string(i), kStart));
   }
   EXPECT_THAT(reporter.report(all, kStart + seconds(2)), SizeIs(4));
 }
@@ -64,9 +64,9 @@ TEST(StallReporter, OfManyNamesTellsOnlySome) {
 TEST(StallReporter, LooksAgainWhenTheOldestIsDueOrTheJobIsGivenUp) {
   StallReporter reporter(seconds(4), seconds(5));
   const auto now = kStart + seconds(1);
-  EXPECT_THAT(reporter.report({waiting("a", kStart)}, now), IsEmpty());
+  EXPECT_THAT(reporter.report({waits("a", kStart)}, now), IsEmpty());
   EXPECT_EQ(reporter.due(), kStart + seconds(4));
-  EXPECT_THAT(reporter.report({waiting("a", kStart)}, kStart + seconds(4)),
+  EXPECT_THAT(reporter.report({waits("a", kStart)}, kStart + seconds(4)),
               SizeIs(1));
   EXPECT_EQ(reporter.due(), kStart + seconds(5));
   reporter.make_due_by(kStart + milliseconds(4500));

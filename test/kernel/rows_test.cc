@@ -134,6 +134,8 @@ TEST(Reductions, TakeAScalarAsOneElement) {
 }
 
 TEST(SumOfSquares, OfFloatsIsAddedUpInDouble) {
+  EXPECT_NEAR(autograd::sum_of_squares(full({50}, 1e30)), 50e60, 1e55);
+  EXPECT_NEAR(autograd::sum_of_squares(full({50}, 1e-30)), 50e-60, 1e-65);
   EXPECT_NEAR(autograd::sum_of_squares(full({1 << 20}, 0.1)), (1 << 20) * 0.01,
               1e-2);
   EXPECT_EQ(autograd::sum_of_squares(full({3}, 2, {.dtype = DType::kBF16})),

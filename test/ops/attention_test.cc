@@ -32,6 +32,17 @@ TEST(Attention, HasItsDerivatives) {
   check_options({}, {{2, 3, 2}, {1, 3, 2}, {3, 2}});
 }
 
+TEST(Attention, HasSecondDerivativesAfterAnOperandWasFrozen) {
+  Inputs x{randn64({3, 2}), randn64({4, 2}), randn64({4, 3})};
+  const Tensor y = attend(x, {});
+  x[2].set_requires_grad(false);
+  const Tensor slope =
+      autograd::grad({y.sum()}, {x[0]}, {}, {.create_graph = true})[0];
+  slope.sum().backward();
+  EXPECT_TRUE(x[1].grad().defined());
+  EXPECT_FALSE(x[2].grad().defined());
+}
+
 TEST(Attention, HasItsDerivativesUnderMasks) {
   const Tensor allowed =
       from_vector<bool>({true, false, true, false, false, false}, {2, 3});

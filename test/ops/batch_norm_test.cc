@@ -88,6 +88,34 @@ std::vector<Tensor> all_of(const Tensor& x, const Tensor& w, const Tensor& b,
   return {y, leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
 }
 
+TEST(BatchNormStatistics, DoNotRequireGrad) {
+  const Tensor x = ones64({3, 2});
+  for (bool training : {true, false}) {
+    for (bool of_mean : {true, false}) {
+      const Tensor mean = ones64({2}, of_mean);
+      const Tensor variance = ones64({2}, !of_mean);
+      const auto run = [&] {
+        return batch_norm(x, mean, variance, Tensor(), Tensor(),
+                          {.training = training});
+      };
+      EXPECT_ERROR(InvalidArgument, "have no gradient", run());
+      NoGrad no_grad;
+      EXPECT_EQ(run().sizes(), x.sizes());
+    }
+  }
+}
+
+TEST(BatchNormStatistics, HaveTheMeanOfInfiniteImages) {
+  const Tensor x = constant({INFINITY, 1, 2, -INFINITY, 3, 4}, {3, 2});
+  const Tensor mean = zeros({2}, {.dtype = DType::kF64});
+  const Tensor variance = mean.clone();
+  batch_norm(x, mean, variance, Tensor(), Tensor(), kTraining);
+  EXPECT_EQ(values(mean), (std::vector<double>{INFINITY, -INFINITY}));
+  EXPECT_THAT(values(variance), testing::Each(testing::IsNan()));
+  batch_norm(ones64({3, 2}), mean, variance, Tensor(), Tensor(), kTraining);
+  EXPECT_EQ(values(mean), (std::vector<double>{INFINITY, -INFINITY}));
+}
+
 TEST_P(BatchNorm, IsTheSameInTheNarrowerTypes) {
   struct Types {
     DType x, parameters;

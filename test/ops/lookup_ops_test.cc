@@ -61,6 +61,21 @@ TEST(Embedding, NamesWhatDoesNotFit) {
       embedding(ones({4, 2}), indices_of({0}, {1}), {.padding_index = 4}));
 }
 
+TEST(IndexSelect, TakesScalarsAsOneElement) {
+  const Tensor row =
+      index_select(constant({1, 2, 3, 4}, {2, 2}), 0, indices_of({1}, {}));
+  EXPECT_EQ(row.sizes(), Dims({1, 2}));
+  EXPECT_EQ(values(row), (std::vector<double>{3, 4}));
+
+  const Tensor x = leaf(7);
+  const Tensor y = index_select(x, -1, indices_of({0}, {1}));
+  EXPECT_EQ(y.dim(), 0);
+  y.backward();
+  EXPECT_EQ(value(x.grad()), 1);
+  EXPECT_THROW(index_select(x, 0, indices_of({0, 0}, {2})), InvalidArgument);
+  EXPECT_THROW(index_select(x, 1, indices_of({0}, {1})), InvalidArgument);
+}
+
 TEST(IndexSelect, HasItsDerivativesAlongEveryDimension) {
   for (std::int64_t dim : {0, 1, 2}) {
     check_grid(

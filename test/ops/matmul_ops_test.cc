@@ -99,6 +99,12 @@ TEST(Bmm, HasItsDerivatives) {
              {{2, 3, 4}, {2, 4, 2}});
 }
 
+TEST(Addmm, RefusesWhatDoesNotBroadcastAlsoWhereItDoesNotCount) {
+  EXPECT_THROW(
+      addmm(ones({3}), ones({2, 4}), ones({4, 2}), {.beta = 0.0, .alpha = 1.0}),
+      InvalidArgument);
+}
+
 TEST(Addmm, AddsAProductToWhatBroadcasts) {
   const auto run = [](const Inputs& x) {
     return addmm(x[0], x[1], x[2], {.beta = 0.5, .alpha = -2.0});

@@ -382,6 +382,13 @@ TEST(Relu, PassesTheGradientOfNotANumber) {
   }
 }
 
+TEST(Abs, PassesAGradientThatIsNotANumber) {
+  Tensor x = leaf({NAN, 0, -2, 3}, {4});
+  abs(x).backward(constant({NAN, NAN, 1, 1}, {4}));
+  EXPECT_THAT(values(x.grad()),
+              ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1));
+}
+
 TEST(Relu, KeepsNotANumber) {
   Tensor y = relu(from_vector<float>({-1, NAN, 2}, {3}));
   EXPECT_EQ(y.to_vector<float>()[0], 0);

@@ -116,10 +116,30 @@ TEST(MaxPool2d, TakesTheFirstOfEqualsAndNanBeforeAll) {
   EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 1, 0, 0, 0, 0, 0));
 }
 
+TEST(MaxPool2d, TakesTheLastThatIsNotANumber) {
+  Tensor x = image({1, NAN, 1, 2, NAN, 1, 1, 1}).set_requires_grad(true);
+  max_pool2d(x, {.kernel = 2}).sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 0, 1, 1, 0, 0, 0));
+}
+
 TEST(MaxPool2d, PadsWithLessThanEverything) {
   const Tensor x = image({-1, -2, -3, -4, -5, -6, -7, -8});
   EXPECT_THAT(values(max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1})),
               ElementsAre(-1, -2));
+}
+
+TEST(MaxPool2d, HasNoGradientOfAWindowThatMissesTheImage) {
+  const MaxPool2dOptions missing{
+      .kernel = 2, .stride = 1, .padding = 1, .dilation = 2};
+  Tensor x = leaf({7}, {1, 1, 1, 1});
+  const Tensor y = max_pool2d(x, missing);
+  EXPECT_EQ(values(y), std::vector<double>{-INFINITY});
+  const Tensor factor = leaf({5}, {1, 1, 1, 1});
+  const Tensor slope =
+      autograd::grad({y}, {x}, {factor}, {.create_graph = true})[0];
+  EXPECT_THAT(values(slope), ElementsAre(0));
+  EXPECT_THAT(values(autograd::grad({slope.sum()}, {factor})[0]),
+              ElementsAre(0));
 }
 
 TEST(MaxPool2d, AddsUpTheGradientsOfOverlappingWindows) {

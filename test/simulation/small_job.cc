@@ -55,7 +55,7 @@ SmallJob::SmallJob(const Scenario& scenario)
     }
   }
   scripts_.assign(kRanks, {});
-  for (Script& script : scripts_) {
+  for (RankScript& script : scripts_) {
     for (int i = 0; i < kTensors; ++i) {
       script.push_back({Act::Kind::kSubmit, i});
     }

@@ -60,8 +60,10 @@ class ReduceKernel::Blocks {
  private:
   // Zeros up to a whole number of lanes change nothing.
   void examine(std::int64_t length) {
-    constexpr auto kLanes = static_cast<std::int64_t>(ReduceLoops::kNormLanes);
-    const std::int64_t whole = (length + kLanes - 1) / kLanes * kLanes;
+    constexpr auto kLaneCount =
+        static_cast<std::int64_t>(ReduceLoops::kNormLanes);
+    const std::int64_t whole =
+        (length + kLaneCount - 1) / kLaneCount * kLaneCount;
     const std::size_t bytes = loops_.element_bytes;
     std::memset(block_ + static_cast<std::size_t>(length) * bytes, 0,
                 static_cast<std::size_t>(whole - length) * bytes);

@@ -18,9 +18,9 @@
 namespace hvd::collective {
 namespace {
 
-constexpr std::int64_t kMost = 130;
+constexpr std::int64_t kLongest = 130;
 constexpr std::size_t kMostInputs = 9;
-constexpr std::byte kUntouched{0xAB};
+constexpr std::byte kUnwritten{0xAB};
 
 // Any number of any size, infinities, NaN and subnormals among them; small ones
 // where they are to be multiplied without wrapping.
@@ -134,47 +134,48 @@ void for_each_case(std::vector<std::size_t> ranks, std::int64_t count,
 
 TEST(ReduceKernelBits, AreThoseOfOneElementAtATimeForEveryLength) {
   for_each_case(
-      {1, 2, 3, 4, 5, 6, 7, 8, 9}, kMost, []<typename T>(const Case<T>& made) {
+      {1, 2, 3, 4, 5, 6, 7, 8, 9}, kLongest,
+      []<typename T>(const Case<T>& made) {
         const ReduceKernel kernel = made.kernel();
-        std::vector<std::byte> room((kMost + 8) * sizeof(T));
-        for (std::int64_t count = 0; count <= kMost; ++count) {
+        std::vector<std::byte> room((kLongest + 8) * sizeof(T));
+        for (std::int64_t count = 0; count <= kLongest; ++count) {
           const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
           std::byte* const output =
               &room[static_cast<std::size_t>(count % 7) * sizeof(T)];
-          std::fill(room.begin(), room.end(), kUntouched);
+          std::fill(room.begin(), room.end(), kUnwritten);
           kernel.reduce(made.inputs, output, count);
           ASSERT_TRUE(made.matches(output, 0, static_cast<std::size_t>(count)));
           ASSERT_TRUE(std::all_of(output + bytes, room.data() + room.size(),
-                                  [](std::byte b) { return b == kUntouched; }));
+                                  [](std::byte b) { return b == kUnwritten; }));
         }
       });
 }
 
 TEST(ReduceKernelBits, DoNotDependOnHowElementsAreCutIntoCalls) {
-  for_each_case({2, 5}, kMost, []<typename T>(const Case<T>& made) {
+  for_each_case({2, 5}, kLongest, []<typename T>(const Case<T>& made) {
     const ReduceKernel kernel = made.kernel();
-    std::vector<std::byte> output(kMost * sizeof(T));
+    std::vector<std::byte> output(kLongest * sizeof(T));
     for (const std::int64_t step : {1, 3, 17, 64}) {
       std::vector<const void*> inputs = made.inputs;
-      for (std::int64_t at = 0; at < kMost; at += step) {
-        const std::int64_t count = std::min(step, kMost - at);
+      for (std::int64_t at = 0; at < kLongest; at += step) {
+        const std::int64_t count = std::min(step, kLongest - at);
         kernel.reduce(inputs, &output[static_cast<std::size_t>(at) * sizeof(T)],
                       count);
         for (const void*& input : inputs) {
           input = static_cast<const T*>(input) + count;
         }
       }
-      ASSERT_TRUE(made.matches(output.data(), 0, kMost));
+      ASSERT_TRUE(made.matches(output.data(), 0, kLongest));
     }
   });
 }
 
 TEST(ReduceKernelBits, AreTheSameInLoadsCombinationsAndAStore) {
-  for_each_case({1, 3}, kMost, []<typename T>(const Case<T>& made) {
+  for_each_case({1, 3}, kLongest, []<typename T>(const Case<T>& made) {
     const ReduceKernel kernel = made.kernel();
     for (const std::int64_t count : {0, 1, 31, 64, 130}) {
-      std::vector<std::byte> output((kMost + 1) * sizeof(T), kUntouched);
-      std::vector<long double> memory(kMost + 1);
+      std::vector<std::byte> output((kLongest + 1) * sizeof(T), kUnwritten);
+      std::vector<long double> memory(kLongest + 1);
       void* const accumulators = reinterpret_cast<std::byte*>(memory.data()) +
                                  kernel.accumulator_bytes();
       kernel.load(made.inputs[0], accumulators, count);
@@ -185,7 +186,7 @@ TEST(ReduceKernelBits, AreTheSameInLoadsCombinationsAndAStore) {
       ASSERT_TRUE(
           made.matches(output.data(), 0, static_cast<std::size_t>(count)));
       ASSERT_EQ(output[static_cast<std::size_t>(count) * sizeof(T)],
-                kUntouched);
+                kUnwritten);
     }
   });
 }
@@ -205,7 +206,7 @@ TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
       std::vector<const void*> inputs;
       std::vector<void*> outputs;
       for (std::size_t r = 0; r <= ranks; ++r) {
-        memory.emplace_back(kLong * sizeof(T) + 128, kUntouched);
+        memory.emplace_back(kLong * sizeof(T) + 128, kUnwritten);
         std::byte* place = memory.back().data();
         const auto unaligned = reinterpret_cast<std::uintptr_t>(place) % 64;
         place += (64 - unaligned) % 64 + 8 + r * offset;
@@ -220,7 +221,7 @@ TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
       for (void* output : outputs) {
         ASSERT_TRUE(made.matches(output, 0, kLong));
         ASSERT_EQ(static_cast<std::byte*>(output)[kLong * sizeof(T)],
-                  kUntouched);
+                  kUnwritten);
       }
     }
   });

@@ -65,31 +65,31 @@ TEST(PieceStream, PacksAndUnpacksAllPiecesInStepsOfAnySize) {
 }
 
 TEST(PieceStream, CopiesPiecesOfEveryLengthAndNothingBeside) {
-  constexpr std::size_t kMost = 700;
-  constexpr std::uint8_t kUntouched = 0xAB;
+  constexpr std::size_t kMostBytes = 700;
+  constexpr std::uint8_t kMark = 0xAB;
   std::vector<std::vector<std::uint8_t>> inputs;
   std::vector<std::vector<std::uint8_t>> outputs;
   std::vector<Piece> pieces;
-  for (std::size_t length = 0; length <= kMost; ++length) {
+  for (std::size_t length = 0; length <= kMostBytes; ++length) {
     inputs.emplace_back(length);
     for (std::size_t i = 0; i < length; ++i) {
       inputs.back()[i] = static_cast<std::uint8_t>(length * 31 + i);
     }
-    outputs.emplace_back(length + 2, kUntouched);
+    outputs.emplace_back(length + 2, kMark);
     pieces.push_back({.input = inputs.back().data(),
                       .output = outputs.back().data() + 1,
                       .count = static_cast<std::int64_t>(length)});
   }
   const std::int64_t total = total_count(pieces);
   std::vector<std::byte> together(static_cast<std::size_t>(total) + 1,
-                                  std::byte{kUntouched});
+                                  std::byte{kMark});
   PieceStream(pieces, 1).pack(together.data(), total);
-  EXPECT_EQ(together.back(), std::byte{kUntouched});
+  EXPECT_EQ(together.back(), std::byte{kMark});
   PieceStream(pieces, 1).unpack(together.data(), total);
-  for (std::size_t length = 0; length <= kMost; ++length) {
+  for (std::size_t length = 0; length <= kMostBytes; ++length) {
     std::vector<std::uint8_t> wanted = inputs[length];
-    wanted.insert(wanted.begin(), kUntouched);
-    wanted.push_back(kUntouched);
+    wanted.insert(wanted.begin(), kMark);
+    wanted.push_back(kMark);
     ASSERT_EQ(outputs[length], wanted) << length;
   }
 }
