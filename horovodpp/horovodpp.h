@@ -4,6 +4,7 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include "horovodpp/autograd.h"                     // IWYU pragma: export
+#include "horovodpp/checkpoint.h"                   // IWYU pragma: export
 #include "horovodpp/collectives.h"                  // IWYU pragma: export
 #include "horovodpp/data/data.h"                    // IWYU pragma: export
 #include "horovodpp/nn/nn.h"                        // IWYU pragma: export

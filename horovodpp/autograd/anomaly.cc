@@ -13,10 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -63,15 +63,15 @@ bool has_nan(const Tensor& tensor) {
 }  // namespace
 
 DetectAnomaly::DetectAnomaly(bool check_nan)
-    : outer_(thread_state.detect_anomaly),
-      outer_check_nan_(thread_state.check_nan) {
-  thread_state.detect_anomaly = true;
-  thread_state.check_nan = check_nan;
+    : outer_(graph_state.detect_anomaly),
+      outer_check_nan_(graph_state.check_nan) {
+  graph_state.detect_anomaly = true;
+  graph_state.check_nan = check_nan;
 }
 
 DetectAnomaly::~DetectAnomaly() {
-  thread_state.detect_anomaly = outer_;
-  thread_state.check_nan = outer_check_nan_;
+  graph_state.detect_anomaly = outer_;
+  graph_state.check_nan = outer_check_nan_;
 }
 
 std::vector<void*> calls_here() {
@@ -92,7 +92,7 @@ std::string describe_calls(const std::vector<void*>& calls) {
 void Node::remember_calls() {
   auto trace = std::make_unique<ForwardTrace>();
   trace->calls = calls_here();
-  if (const Node* running = thread_state.running_node) {
+  if (const Node* running = graph_state.running_node) {
     trace->during = absl::StrCat("\nduring the backward of ", running->name(),
                                  ":\n", forward_trace(*running));
   }
@@ -109,17 +109,17 @@ std::string forward_trace(const Node& node) {
 
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results) {
-  const Node* const outer = std::exchange(thread_state.running_node, &node);
+  const Node* const outer = std::exchange(graph_state.running_node, &node);
   try {
     node.apply(gradients, results);
   } catch (...) {
-    thread_state.running_node = outer;
+    graph_state.running_node = outer;
     warn(absl::StrCat("Error detected in ", node.name(),
                       ". It was recorded here:\n", forward_trace(node)));
     throw;
   }
-  thread_state.running_node = outer;
-  if (!thread_state.check_nan) return;
+  graph_state.running_node = outer;
+  if (!graph_state.check_nan) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined() || !has_nan(results[i])) continue;
     throw AutogradError(absl::StrCat(

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -60,7 +61,7 @@ struct AutocastSetting {
 AutocastSetting current_autocast();
 
 // --- For operations ---
-inline bool is_autocast_active() { return thread_state.autocast != nullptr; }
+inline bool is_autocast_active() { return graph_state.autocast != nullptr; }
 
 // Whether x is to be taken in float32, and that.
 bool autocast_widens(const Tensor& x);

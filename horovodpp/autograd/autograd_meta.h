@@ -46,4 +46,11 @@ struct AutogradMeta : Pooled {
 // The meta of `tensor`, made if there is none yet.
 AutogradMeta& meta_of(const Tensor& tensor);
 
+// What `tensor` is a view of; itself if graphs know of none.
+const Tensor& root_of(const Tensor& tensor);
+
+// A tensor on the memory of `tensor` that is result `output_nr` of `node`.
+Tensor with_history(const Tensor& tensor, Ref<Node> node,
+                    std::uint32_t output_nr);
+
 }  // namespace hvd::autograd

@@ -20,5 +20,11 @@ Tensor sum_to(const Tensor& x, const Dims& sizes);
 //   InvalidArgument  they are not dense: with gaps, or elements in one place
 Tensor clone_with_strides(const Tensor& x, const Dims& strides);
 
+// The elements of x's memory that lie at `offset` after x's first one and on,
+// `strides` apart: what all views are made of. (Defined in record.cc.)
+//   InvalidArgument  they are not all within that memory
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset);
+
 }  // namespace autograd
 }  // namespace hvd

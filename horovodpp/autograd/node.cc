@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
@@ -19,8 +19,8 @@ constinit thread_local Destruction destruction{};
 
 }  // namespace
 
-Node::Node() : sequence_nr_(thread_state.next_sequence++) {
-  if (thread_state.detect_anomaly) remember_calls();
+Node::Node() : sequence_nr_(graph_state.next_sequence++) {
+  if (graph_state.detect_anomaly) remember_calls();
 }
 
 Node::~Node() { delete hooks(); }
@@ -41,9 +41,9 @@ void Node::destroy(Node* node) {
 }
 
 void Node::free_saved() {
-  const std::uint64_t before = thread_state.tensors_freed;
+  const std::uint64_t before = graph_state.tensors_freed;
   release_saved();
-  if (thread_state.tensors_freed != before) {
+  if (graph_state.tensors_freed != before) {
     freed_.store(true, std::memory_order_relaxed);
   }
 }

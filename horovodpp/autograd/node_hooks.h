@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
@@ -34,8 +34,10 @@ struct NodeHooks {
     WeakTensor tensor;
   };
   HookList<TensorHook> tensor;
-  HookList<Node::PreHook> pre;
-  HookList<Node::PostHook> post;
+  HookList<std::function<void(std::span<Tensor> gradients)>> pre;
+  HookList<std::function<void(std::span<Tensor> results,
+                              std::span<const Tensor> gradients)>>
+      post;
   std::unique_ptr<const ForwardTrace> trace;
   SpinLock retains_lock;
   std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);

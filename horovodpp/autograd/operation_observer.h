@@ -2,11 +2,14 @@
 // know what it reads from outside and, to explain itself, what it records.
 #pragma once
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class OperationObserver {
  public:
@@ -20,10 +23,10 @@ class OperationObserver {
   class Scope {
    public:
     explicit Scope(OperationObserver* observer)
-        : outer_(thread_state.operation_observer) {
-      thread_state.operation_observer = observer;
+        : outer_(graph_state.operation_observer) {
+      graph_state.operation_observer = observer;
     }
-    ~Scope() { thread_state.operation_observer = outer_; }
+    ~Scope() { graph_state.operation_observer = outer_; }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -35,4 +38,5 @@ class OperationObserver {
   ~OperationObserver() = default;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -62,24 +62,24 @@ std::int64_t saved_tensor_bytes() {
 
 SavedTensorHooks::Disabled::Disabled(std::string reason)
     : reason_(std::move(reason)),
-      outer_(thread_state.saved_tensor_hooks_forbidden) {
-  thread_state.saved_tensor_hooks_forbidden = &reason_;
+      outer_(graph_state.saved_tensor_hooks_forbidden) {
+  graph_state.saved_tensor_hooks_forbidden = &reason_;
 }
 
 SavedTensorHooks::Disabled::~Disabled() {
-  thread_state.saved_tensor_hooks_forbidden = outer_;
+  graph_state.saved_tensor_hooks_forbidden = outer_;
 }
 
 SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
-    : outer_(thread_state.saved_tensor_keeper) {
-  if (thread_state.saved_tensor_hooks_forbidden != nullptr) {
-    throw HookError(*thread_state.saved_tensor_hooks_forbidden);
+    : outer_(graph_state.saved_tensor_keeper) {
+  if (graph_state.saved_tensor_hooks_forbidden != nullptr) {
+    throw HookError(*graph_state.saved_tensor_hooks_forbidden);
   }
-  thread_state.saved_tensor_keeper = &keeper;
+  graph_state.saved_tensor_keeper = &keeper;
 }
 
 SavedTensorKeeper::Scope::~Scope() {
-  thread_state.saved_tensor_keeper = outer_;
+  graph_state.saved_tensor_keeper = outer_;
 }
 
 SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
@@ -107,7 +107,7 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
   has_history_ = !is_output && has_grad_fn(tensor);
   version_ = tensor.version();
   state_ = State::kHeld;
-  if (SavedTensorKeeper* keeper = thread_state.saved_tensor_keeper) {
+  if (SavedTensorKeeper* keeper = graph_state.saved_tensor_keeper) {
     hand_over(tensor, *keeper);
     if (kept_.holder) return;
   }
@@ -209,7 +209,7 @@ void SavedTensor::release() {
     SpinLockHolder lock(lock_);
     if (state_ != State::kHeld) return;
     state_ = State::kFreed;
-    ++thread_state.tensors_freed;
+    ++graph_state.tensors_freed;
     dropped = std::move(tensor_);
     kept = std::move(kept_);
     source = std::move(source_);

@@ -5,7 +5,6 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/view_history.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/tensor.h"
 

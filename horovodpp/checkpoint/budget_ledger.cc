@@ -28,13 +28,13 @@ std::shared_ptr<BudgetLedger> BudgetLedger::exchange(
   return std::exchange(ledger_in_force, std::move(ledger));
 }
 
-void BudgetLedger::add(Holder* holder) {
+void BudgetLedger::add(BudgetHolder* holder) {
   MutexLock lock(mutex_);
   holders_.push_back(holder);
   ++stats_.regions;
 }
 
-void BudgetLedger::remove(Holder* holder) {
+void BudgetLedger::remove(BudgetHolder* holder) {
   MutexLock lock(mutex_);
   std::erase(holders_, holder);
 }
@@ -43,15 +43,15 @@ bool BudgetLedger::is_exceeded() const {
   return allocator_.stats().current_bytes - before_ > bytes_;
 }
 
-BudgetLedger::Holder* BudgetLedger::next_to_drop() const {
+BudgetHolder* BudgetLedger::next_to_drop() const {
   struct Candidate {
-    Holder* holder;
+    BudgetHolder* holder;
     double cost;  // Seconds for a byte.
   };
   std::vector<Candidate> candidates;
   double least = std::numeric_limits<double>::infinity();
-  Holder* running = nullptr;
-  for (Holder* holder : holders_) {
+  BudgetHolder* running = nullptr;
+  for (BudgetHolder* holder : holders_) {
     const std::int64_t bytes = holder->held_bytes();
     if (bytes == 0) continue;
     if (holder->is_running()) {
@@ -72,7 +72,7 @@ void BudgetLedger::make_room() {
   while (is_exceeded()) {
     std::vector<Tensor> dropped;  // Freed after the lock: a hook may be told.
     MutexLock lock(mutex_);
-    Holder* holder = next_to_drop();
+    BudgetHolder* holder = next_to_drop();
     if (holder == nullptr) return;
     ++stats_.dropped;
     stats_.dropped_bytes += holder->held_bytes();

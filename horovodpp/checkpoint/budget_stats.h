@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 struct MemoryBudgetStats {
   std::int64_t regions = 0;        // Calls of checkpointed functions so far,

@@ -35,9 +35,10 @@
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/region.h"
 #include "horovodpp/checkpoint/tensors_in.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 

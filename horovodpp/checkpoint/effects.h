@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 

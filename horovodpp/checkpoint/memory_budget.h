@@ -21,9 +21,10 @@
 #include <memory>
 
 #include "horovodpp/checkpoint/budget_stats.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 class BudgetLedger;

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace hvd::autograd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class OperationLog {
  public:
@@ -23,4 +26,5 @@ class OperationLog {
   std::vector<Entry> entries_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -21,9 +21,10 @@
 #include "horovodpp/checkpoint/plan.h"
 #include "horovodpp/checkpoint/profile.h"
 #include "horovodpp/checkpoint/sequential.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // One of the two.
 struct ChainBudget {

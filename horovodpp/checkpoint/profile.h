@@ -6,10 +6,11 @@
 
 #include "horovodpp/checkpoint/plan.h"
 #include "horovodpp/checkpoint/sequential.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct ProfileOptions {
   int repetitions = 3;  // Of which the median counts.

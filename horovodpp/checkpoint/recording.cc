@@ -5,7 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -51,7 +53,7 @@ void Recording::save_inputs(std::span<const Tensor> inputs) {
 Recording::Forward::Forward(Recording& recording)
     : recording_(recording),
       begin_(std::chrono::steady_clock::now()),
-      outer_(thread_state.operation_observer),
+      outer_(graph_state.operation_observer),
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {

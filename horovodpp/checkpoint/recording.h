@@ -22,19 +22,24 @@
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/checkpoint/budget_holder.h"
 #include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/lockable.h"
 #include "horovodpp/tensor/generator.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
+
+class BudgetLedger;
 
 class Recording : public Node,
                   public SavedTensorKeeper,
                   public SavedTensorHolder,
                   public OperationObserver,
-                  public BudgetLedger::Holder {
+                  public BudgetHolder {
  public:
   // Takes the modes and the generator of this thread for its replays.
   explicit Recording(const CheckpointOptions& options);
@@ -142,11 +147,12 @@ class Recording : public Node,
     bool wanted = true;
   };
   mutable SpinLock lock_;
-  std::vector<Content> contents_ ABSL_GUARDED_BY(lock_);
-  bool keeps_ ABSL_GUARDED_BY(lock_) = false;
+  std::vector<Content> contents_ HVD_GUARDED_BY(lock_);
+  bool keeps_ HVD_GUARDED_BY(lock_) = false;
 };
 
 // A hash of the elements of `tensor`, equal for equal bits.
 std::uint64_t checksum(const Tensor& tensor);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

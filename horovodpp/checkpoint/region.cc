@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -55,7 +57,7 @@ class ModesOfForward {
 
 Tensor Region::restore(std::uint32_t place, Node& node) {
   if (Tensor kept = original(place); kept.defined()) return kept;
-  GraphTask* task = thread_state.graph_task;
+  GraphTask* task = graph_state.graph_task;
   ReplayGroup* group = ReplayGroup::current();
   if (group != nullptr) {
     if (const Ref<Replay> found = group->replay_of(mark())) {

@@ -16,8 +16,10 @@
 #include <span>
 
 #include "horovodpp/checkpoint/recording.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Replay;
 
@@ -35,4 +37,5 @@ class Region : public Recording {
   void replay_into(Replay& replay);
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

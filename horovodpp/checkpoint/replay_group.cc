@@ -1,5 +1,6 @@
 #include "horovodpp/checkpoint/replay_group.h"
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/checkpoint/replay.h"
@@ -27,7 +28,7 @@ ReplayGroup* ReplayGroup::current() { return current_group; }
 
 // Each backward keeps a token for as long as it runs.
 void ReplayGroup::check_alone() {
-  GraphTask* task = thread_state.graph_task;
+  GraphTask* task = graph_state.graph_task;
   if (task == nullptr) return;
   std::shared_ptr<void>& token = task->local(this);
   const std::shared_ptr<void> before = user_.lock();

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Replay;
 
@@ -43,4 +45,5 @@ class ReplayGroup {
   std::weak_ptr<void> user_;  // Lives as long as the backward that came last.
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

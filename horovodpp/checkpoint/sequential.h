@@ -11,9 +11,10 @@
 
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 using ChainFunction = std::function<Tensor(const Tensor&)>;
 

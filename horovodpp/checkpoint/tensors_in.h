@@ -23,9 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 struct NoVisit {
   void operator()(Tensor& /*tensor*/) const {}
@@ -133,4 +135,5 @@ void give_tensors(T& value, std::span<const Tensor> tensors) {
   for_each_tensor(value, give);
 }
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -5,7 +5,9 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -9,7 +9,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/conv2d.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

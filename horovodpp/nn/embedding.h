@@ -9,7 +9,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lookups.h"
+#include "horovodpp/ops/lookup_ops.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -12,7 +12,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lstm.h"
+#include "horovodpp/ops/functional/lstm.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -1,5 +1,5 @@
 // Pooling as modules, of images [n, c, h, w]; what they compute is in
-// spatial_ops.h.
+// ops/functional/max_pool.h and average_pool.h.
 //
 //   hvd::nn::MaxPool2d pool({.kernel = 2});
 //   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
@@ -7,7 +7,8 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/average_pool.h"
+#include "horovodpp/ops/functional/max_pool.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -1,9 +1,13 @@
+#include "horovodpp/ops/math_ops.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 

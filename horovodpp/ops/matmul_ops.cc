@@ -1,9 +1,13 @@
+#include "horovodpp/ops/matmul_ops.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/products.h"
+#include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 

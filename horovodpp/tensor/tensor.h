@@ -168,7 +168,7 @@ class Tensor {
   // unnoticed by the graph. For those who know that it does not matter.
   Tensor data() const;
 
-  // --- Operations: see ops/ops.h ---
+  // --- Operations: see horovodpp/ops.h ---
   Tensor sum() const;
   Tensor sum(const Dims& dims, bool keepdim = false) const;
   Tensor mean() const;

@@ -13,6 +13,7 @@
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/checkpoint/replay_group.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 
@@ -808,8 +809,8 @@ TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
     EXPECT_TRUE(is_grad_enabled());
     EXPECT_FALSE(autograd::is_recomputing());
     EXPECT_FALSE(autograd::is_autocast_active());
-    EXPECT_EQ(autograd::thread_state.saved_tensor_keeper, nullptr);
-    EXPECT_EQ(autograd::thread_state.operation_observer, nullptr);
+    EXPECT_EQ(autograd::graph_state.saved_tensor_keeper, nullptr);
+    EXPECT_EQ(autograd::graph_state.operation_observer, nullptr);
   };
   EXPECT_ERROR(std::runtime_error, "oh", checkpoint(f(false), x));
   balanced();

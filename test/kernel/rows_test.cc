@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

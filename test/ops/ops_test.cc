@@ -1,12 +1,13 @@
 // Values, gradients and second derivatives of every operation. Item 115:
 // gradients are compared with differences of values.
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 
 #include <cmath>
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/index.h"
 #include "horovodpp/tensor/walk.h"
 #include "test/autograd/grid.h"

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/halves.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {
