@@ -15,14 +15,4 @@ void Cycle::add(std::uint32_t id, bool ends_batch) {
   hash_ = (hash_ ^ (ends_batch ? 1u : 0u)) * kPrime;
 }
 
-void Cycle::submitted(std::uint32_t id) {
-  --batches_[batch_of_.find(id)->second].missing;
-}
-
-void Cycle::enter_head() {
-  batches_[position_].missing = batches_[position_].ids.size();
-  position_ = (position_ + 1) % batches_.size();
-  ++entered_;
-}
-
 }  // namespace hvd::coordinator

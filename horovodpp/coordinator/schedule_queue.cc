@@ -61,11 +61,6 @@ std::vector<Record> ScheduleQueue::cut_runs(std::size_t runs) {
   return records;
 }
 
-std::optional<Clock::TimePoint> ScheduleQueue::held_until() const {
-  if (!waiting_since_) return std::nullopt;
-  return *waiting_since_ + hold_back_;
-}
-
 bool ScheduleQueue::drop_all_of(const Cycle& cycle) {
   const auto is_of_it = [&cycle](const Queued& queued) {
     return queued.is_run() && cycle.contains(queued.record.id);

@@ -37,7 +37,10 @@ class ScheduleQueue {
   // not look beyond other records.
   std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
   // When cut() will have something it now holds back, if it does.
-  std::optional<Clock::TimePoint> held_until() const;
+  std::optional<Clock::TimePoint> held_until() const {
+    if (!waiting_since_) return std::nullopt;
+    return *waiting_since_ + hold_back_;
+  }
 
   // If all there is are runs of operations in `cycle`: drops them, true.
   bool drop_all_of(const Cycle& cycle);

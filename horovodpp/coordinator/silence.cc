@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -63,11 +63,6 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
     return std::nullopt;
   }
   return std::exchange(open_, std::nullopt);
-}
-
-std::optional<Clock::TimePoint> Silence::due() const {
-  if (!open_) return std::nullopt;
-  return since_ + patience_;
 }
 
 std::string silence_text(const Silence::Finding& finding,

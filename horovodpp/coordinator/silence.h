@@ -40,7 +40,13 @@ class Silence {
   // Once the patience with what was said has come to its end.
   std::optional<Finding> take(Clock::TimePoint now);
   // When take() will find something.
-  std::optional<Clock::TimePoint> due() const;
+  std::optional<Clock::TimePoint> due() const {
+    if (!open_) return std::nullopt;
+    return since_ + patience_;
+  }
+  bool is_due(Clock::TimePoint now) const {
+    return open_ && now >= since_ + patience_;
+  }
 
  private:
   const Clock::Duration interval_;

@@ -31,6 +31,9 @@ class StepDetector {
   // ones have passed and the last is complete; else empty.
   std::vector<std::uint32_t> repeated() const;
 
+  // Without it repeated() is empty.
+  bool has_complete_step() const { return !last_.empty() && current_.empty(); }
+
   // Of what repeated() gives: it is in force from now on, or can never be.
   void begin();
   void refuse();

@@ -53,9 +53,15 @@ class Planes {
 
   // Valid until the set is removed; never nullptr.
   //   Internal  there is no such set with this rank in it
-  absl::StatusOr<Set*> find(coordinator::ProcessSetId id);
+  absl::StatusOr<Set*> find(coordinator::ProcessSetId id) {
+    const auto found = sets_.find(id);
+    if (found == sets_.end()) return not_found(id);
+    return found->second.get();
+  }
 
  private:
+  absl::Status not_found(coordinator::ProcessSetId id) const;
+
   const int rank_;
   const Factory factory_;
   std::map<coordinator::ProcessSetId, std::unique_ptr<Set>> sets_;

@@ -64,11 +64,12 @@ namespace transport {
 class Communicator;
 }
 namespace runtime {
-class Desk;
+template <typename T>
 class Door;
 class Job;
+class Recovery;
 class SetTable;
-class Survivors;
+class Submitter;
 }  // namespace runtime
 
 class Runtime {
@@ -197,14 +198,14 @@ class Runtime {
   StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
-  Runtime(std::shared_ptr<runtime::Survivors> survivors,
+  Runtime(std::shared_ptr<runtime::Recovery> recovery,
           std::shared_ptr<runtime::Job> job);
 
-  std::shared_ptr<runtime::Survivors> survivors_;  // Outlives its jobs.
+  std::shared_ptr<runtime::Recovery> recovery_;  // Outlives its jobs.
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
-  std::unique_ptr<runtime::Desk> desk_;
-  std::unique_ptr<runtime::Door> door_;
+  std::unique_ptr<runtime::Submitter> submitter_;
+  std::unique_ptr<runtime::Door<Runtime>> door_;
 };
 
 }  // namespace hvd

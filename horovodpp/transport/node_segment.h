@@ -40,7 +40,7 @@ class alignas(128) BreakWord {
   bool raise(std::uint32_t epoch, const std::string& why,
              const std::vector<int>& suspects = {});
 
-  bool raised() const;
+  bool raised() const { return chosen_.load() != 0; }
 
   // What raise() was given; valid once raised() is true.
   std::uint32_t epoch() const;
@@ -90,8 +90,8 @@ class NodeSegment {
 
   // `payload_bytes` of shared memory, aligned to a page.
   std::span<std::byte> payload() const;
-  Doorbell& doorbell(int local_rank) const;
-  BreakWord& break_word() const;
+  Doorbell& doorbell(int local_rank) const { return doorbells_[local_rank]; }
+  BreakWord& break_word() const { return *break_word_; }
 
   // Rings every rank of the node but this one.
   void ring_others() const;
@@ -100,6 +100,8 @@ class NodeSegment {
   class Mapping;
   NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
   std::shared_ptr<Mapping> mapping_;
+  BreakWord* break_word_;  // In the mapping, as these are.
+  Doorbell* doorbells_;
   int local_rank_;
   int local_size_;
 };

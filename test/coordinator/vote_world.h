@@ -181,7 +181,7 @@ class VoteWorld {
     for (int rank = 0; rank < size(); ++rank) {
       if (!alive(rank) || vote(rank).phase() == Phase::kStopped) continue;
       for (int other = 0; other < size(); ++other) {
-        if (!alive(other) && !vote(rank).ballot().counts_out(other)) {
+        if (!alive(other) && !vote(rank).lost_ranks().counts_out(other)) {
           events.push_back({Event::kSuspect, rank, other});
         }
       }

@@ -93,7 +93,7 @@ HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
                     .members = node_ranks_,
                     .rank = lanes_.place(),
                     .writer = writer_,
-                    .watch = call.watch},
+                    .interrupt = call.interrupt},
           .link = link};
 }
 

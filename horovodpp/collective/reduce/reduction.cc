@@ -5,7 +5,7 @@
 
 namespace hvd::collective {
 
-absl::Status check(const Reduction& reduction) {
+absl::Status check_unusual(const Reduction& reduction) {
   if (reduction.op == ReduceOp::kAdasum &&
       !is_floating_point(reduction.dtype)) {
     return absl::InvalidArgumentError(

@@ -36,7 +36,7 @@ class ChunkLink {
  public:
   // `staging` is mapped, has an even number of slots and no other user. While
   // nothing comes, waits follow `waiting`; as messages ring no bell, a sleep is
-  // never longer than its nap, or than 50 us where that is negative.
+  // never longer than its sleep, or than 50 us where that is negative.
   ChunkLink(transport::Communicator& communicator, Staging& staging,
             const Call& call, const transport::WaitPolicy& waiting);
   ~ChunkLink();

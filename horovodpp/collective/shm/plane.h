@@ -58,7 +58,7 @@ class ShmPlane : public HostPlane {
             .members = members_,
             .rank = rank(),
             .writer = writer_,
-            .watch = call.watch};
+            .interrupt = call.interrupt};
   }
 
  private:
