@@ -328,14 +328,18 @@ absl::Status Coordinator::lead(Clock::TimePoint now) {
       HVD_RETURN_IF_ERROR(up(std::move(answers)));
     }
   }
-  if (root_ != nullptr && root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
+  if (root_ != nullptr) {
+    // Whether there is anything to schedule now is decided here, for as long as
+    // nothing more is read.
+    protocol_.take_has_read();
+    if (root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
+  }
   if (!leader_->unwritten.empty()) write_schedule();
   return absl::OkStatus();
 }
 
 // The root goes on with the schedule.
 absl::Status Coordinator::rule(Clock::TimePoint now) {
-  protocol_.take_has_read();
   // While this rank waits in a collective batches form; but other nodes, and
   // other process sets, are not kept waiting by it.
   const bool ahead = tree_.nodes() > 1 || protocol_.process_sets().count() > 1;
