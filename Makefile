@@ -25,18 +25,17 @@ demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 	@$(call build,release)
 	$(RELEASE)/horovodrun/horovodrun -np $(RANKS) $(RELEASE)/examples/cpp/fashion_mnist $(ARGS)
 
-test:  ## Build and run every test, also without MPI and under sanitizers
+test:  ## Build and run every test, also under sanitizers
 	@scripts/install_dependencies.sh test
-	@$(foreach preset,$(BUILDS),$(call build,$(preset)) &&) true
-	@mkdir -p build/all && echo 'subdirs($(BUILDS:%=../%))' > build/all/CTestTestfile.cmake
-	@cd build/all && ctest -j $(JOBS) --output-on-failure --no-tests=error --no-label-summary
+	@scripts/build_and_test.py --jobs $(JOBS) $(BUILDS)
 
 format:  ## Lay out every source as .clang-format says
 	@scripts/format.sh
 
-tidy:  ## Run clang-tidy over every source
-	@$(call build,dev)
-	@run-clang-tidy -quiet -j $(JOBS) -p build/dev '$(CURDIR)/(horovodpp|horovodrun|examples|test)/'
+tidy:  ## Run all of clang-tidy over every source by itself
+	@cmake --preset dev -B build/tidy -DCMAKE_UNITY_BUILD=OFF \
+	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=WARNING > /dev/null
+	@run-clang-tidy -quiet -j $(JOBS) -p build/tidy '$(CURDIR)/(horovodpp|horovodrun|examples|test)/'
 
 clean:  ## Remove what was built
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +

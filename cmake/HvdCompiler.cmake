@@ -62,3 +62,23 @@ find_program(HVD_MOLD mold)
 if(HVD_MOLD AND HVD_BUILD_TESTS)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# Presets compile several sources of a target as one (CMAKE_UNITY_BUILD): what they
+# all instantiate is compiled once. CMake leaves sources with options of their own alone.
+if(CMAKE_UNITY_BUILD)
+  # GCC takes every file of such a batch but the first for a header.
+  target_compile_options(hvd_compile_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
+# hvd_compile_alone(<source>...): those among the sources that Highway includes again and
+# again, once for each instruction set, and those of instances that users reach, are no
+# part of a batch.
+function(hvd_compile_alone)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} included_again REGEX "define HWY_TARGET_INCLUDE|^namespace HVD_EXPORT" LIMIT_COUNT 1)
+    if(included_again)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()

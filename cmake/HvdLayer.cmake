@@ -1,18 +1,22 @@
-# hvd_layer(<name> MAY_INCLUDE <layer>... [BACKENDS <mechanism>...] [USES <library>...])
+# hvd_layer(<folder> MAY_INCLUDE <folder>... [BACKENDS <mechanism>...] [USES <library>...])
 #
-# A folder of horovodpp/ is a layer is a target. MAY_INCLUDE lists the layers
-# whose headers its files may include; test/house/layer_test.py holds every
-# #include to it. A file named <mechanism>_*.cc is compiled only if <mechanism>
-# is among BACKENDS; where it is not, no_<mechanism>.cc stands in for it.
-define_property(GLOBAL PROPERTY HVD_LAYERS BRIEF_DOCS "Names of all layers")
+# A folder of horovodpp/ is a layer, or a room of one (`collective/shm`), and a target
+# (hvd_collective_shm). MAY_INCLUDE lists the folders whose headers its files may include
+# besides their own: neither a layer's rooms nor the layer of a room are granted without
+# being named. test/house/layers.py holds every #include to it. A file of the folder named
+# <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; where it is not,
+# no_<mechanism>.cc stands in for it.
+define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
 set(HVD_MECHANISMS mpi nccl cuda dnnl)
 # Where there are fuzzers (test/fuzz), these are compiled so that they can see which way
 # the code goes.
 set(HVD_FUZZED_LAYERS core coordinator nn)
 
-function(hvd_layer name)
+function(hvd_layer folder)
+  string(REPLACE "/" "_" target hvd_${folder})
+  string(REGEX REPLACE "/.*" "" layer ${folder})
   cmake_parse_arguments(LAYER "" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${name}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
   foreach(mechanism ${HVD_MECHANISMS})
     if(mechanism IN_LIST LAYER_BACKENDS)
       list(FILTER sources EXCLUDE REGEX "/no_${mechanism}\\.cc$")
@@ -21,17 +25,20 @@ function(hvd_layer name)
     endif()
   endforeach()
   if(sources)
-    add_library(hvd_${name} OBJECT ${sources})
-    target_include_directories(hvd_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-    target_link_libraries(hvd_${name} PRIVATE hvd_compile_options
+    hvd_compile_alone(${sources})
+    add_library(${target} OBJECT ${sources})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_link_libraries(${target} PRIVATE hvd_compile_options
       absl::status absl::statusor absl::strings absl::str_format
       absl::flat_hash_map absl::flat_hash_set absl::core_headers
       Threads::Threads ${LAYER_USES})
-    if(HVD_FUZZERS AND name IN_LIST HVD_FUZZED_LAYERS)
-      target_compile_options(hvd_${name} PRIVATE
+    if(HVD_FUZZERS AND layer IN_LIST HVD_FUZZED_LAYERS)
+      target_compile_options(${target} PRIVATE
         -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
     endif()
-    hvd_precompile(hvd_${name} library)
-    set_property(GLOBAL APPEND PROPERTY HVD_LAYERS ${name})
+    hvd_precompile(${target} library)
+    set_property(GLOBAL APPEND PROPERTY HVD_LAYER_TARGETS ${target})
   endif()
 endfunction()

@@ -22,6 +22,10 @@ function(hvd_precompiled kind)
     file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
     add_executable(${target} ${source})
   endif()
+  if(kind STREQUAL "library")
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  endif()
   target_link_libraries(${target} PRIVATE hvd_compile_options absl::status absl::statusor
     absl::strings absl::flat_hash_map absl::flat_hash_set absl::core_headers
     Threads::Threads ${PRECOMPILED_USES})
@@ -29,10 +33,14 @@ function(hvd_precompiled kind)
     ${PRECOMPILED_HEADERS})
 endfunction()
 
-# hvd_precompile(<target> <kind>): lets a target use them.
+# hvd_precompile(<target> <kind>): lets a target use them; it is compiled as they are.
 function(hvd_precompile target kind)
   if(TARGET hvd_precompiled_${kind})
     target_precompile_headers(${target} REUSE_FROM hvd_precompiled_${kind})
+  endif()
+  if(kind STREQUAL "library")
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
 endfunction()
 

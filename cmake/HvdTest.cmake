@@ -1,7 +1,8 @@
-# hvd_unit_tests(<layer>): all test/<layer>/*_test.cc as one program labelled `unit`. Its
-# cases run in a process or, of the largest programs, in several at a time.
-# hvd_mpi_tests(<layer>): all test/<layer>/*_mpi_test.cc as one program, run under
-# mpirun with 1, 2, 3 and 4 ranks and labelled `mpi`. Its main is
+# hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
+# labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
+# time.
+# hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
+# 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
 # test/support/mpi_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
@@ -32,11 +33,19 @@ endif()
 # Programs whose own code computes so much that optimizing it pays.
 set(HVD_BUSY_TESTS collective_test collective_mpi_test coordinator_test)
 
+# Programs that know the public headers only, and use the library as users do. All others
+# link what is inside.
+set(HVD_OUTSIDE_TESTS models_test fault_program job_program exit_program)
+
 function(hvd_test_program name)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE hvd_compile_options horovodpp
-    GTest::gtest GTest::gmock)
+  if(name IN_LIST HVD_OUTSIDE_TESTS)
+    target_link_libraries(${name} PRIVATE horovodpp absl::status absl::statusor absl::strings)
+  else()
+    target_link_libraries(${name} PRIVATE hvd_internals)
+  endif()
+  target_link_libraries(${name} PRIVATE hvd_compile_options GTest::gtest GTest::gmock)
   if(name IN_LIST HVD_BUSY_TESTS)
     target_compile_options(${name} PRIVATE -O1)
     hvd_precompile(${name} busy_test)
@@ -47,12 +56,14 @@ function(hvd_test_program name)
 endfunction()
 
 # What starts threads, or includes what does: of the others ThreadSanitizer has nothing
-# to say, and they are left out of its build.
+# to say, and they are left out of its build. (Tests of mpi_communicator.h are not: its
+# build is the one without MPI.)
 set(HVD_STARTS_THREADS
-  "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads")
+  "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads\
+|mpi_communicator\\.h")
 
 function(hvd_unit_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
   list(FILTER sources EXCLUDE REGEX "_mpi_test\\.cc$")
   if(HVD_SANITIZE STREQUAL "thread")
     foreach(source ${sources})
@@ -70,7 +81,7 @@ function(hvd_unit_tests layer)
 endfunction()
 
 # Programs whose cases are dealt out to as many processes.
-set(HVD_SHARDS_autograd_test 4)
+set(HVD_SHARDS_ops_test 4)
 set(HVD_SHARDS_collective_test 2)
 set(HVD_SHARDS_runtime_test 4)
 
@@ -113,13 +124,18 @@ function(hvd_register_cases program name label)
 endfunction()
 
 function(hvd_mpi_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_mpi_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${layer}/*_mpi_test.cc ${layer}/*/*_mpi_test.cc)
   if(NOT sources)
     return()
   endif()
   hvd_test_program(${layer}_mpi_test ${sources} support/mpi_main.cc)
   target_link_libraries(${layer}_mpi_test PRIVATE MPI::MPI_CXX)
-  foreach(ranks 1 2 3 4)
+  set(sizes 1 2 3 4)
+  if(HVD_SANITIZE)
+    set(sizes 2)
+  endif()
+  foreach(ranks ${sizes})
     hvd_add_mpi_test(${layer}.mpi.np${ranks} ${ranks} $<TARGET_FILE:${layer}_mpi_test>)
   endforeach()
 endfunction()
@@ -134,5 +150,5 @@ endfunction()
 # More ranks than cores, and root in a container, are normal for a test.
 function(hvd_mpi_test_properties test ranks)
   set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS ${ranks}
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
+    ENVIRONMENT "${HVD_TEST_ENVIRONMENT};LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/lsan.supp;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
 endfunction()

@@ -17,17 +17,18 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/node_settings.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
 #include "horovodrun/supervisor.h"
 
 namespace hvd::launcher {
 namespace {
 
-constexpr int kParentCheckMs = 500;
+constexpr int kAgentParentCheckMs = 500;
 
-const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
-                                   SIGABRT, SIGCONT, SIGTSTP};
+const std::vector<int> kAgentSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+                                        SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                                        SIGABRT, SIGCONT, SIGTSTP};
 
 int number_in(const Environment& environment,
               std::initializer_list<const char*> names, int fallback) {
@@ -66,6 +67,7 @@ Environment command_environment(const Environment& present, bool verbose) {
   if (verbose && local_rank == 0) print_settings(node, settings);
   Environment environment = present;
   environment.erase(kTokenVariable);
+  environment.erase(kOutputVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -87,7 +89,7 @@ int meaning_of(int signal, bool under_hydra) {
 bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
                          bool under_hydra,
                          const std::function<void()>& stopping, int* status) {
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kAgentSignals);
   const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   while (waitpid(supervisor, status, WNOHANG) == 0) {
     if (parent.ended()) {
@@ -95,7 +97,7 @@ bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
       return false;
     }
     pollfd fds[] = {{signals, POLLIN, 0}, {parent.fd(), POLLIN, 0}};
-    poll(fds, 2, parent.fd() < 0 ? kParentCheckMs : -1);
+    poll(fds, 2, parent.fd() < 0 ? kAgentParentCheckMs : -1);
     signalfd_siginfo info;
     while (read(signals, &info, sizeof info) == sizeof info) {
       const int signal =
@@ -129,18 +131,22 @@ int run_agent(const AgentOptions& options) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   adopt_orphans();
-  const auto token = present.find(kTokenVariable);
+  const auto value_of = [&](const char* name) {
+    const auto found = present.find(name);
+    return found == present.end() ? "" : found->second;
+  };
   const Supervision supervision = {
       .rank = rank,
       .parent = getpid(),
-      .token = token == present.end() ? "" : token->second,
+      .token = value_of(kTokenVariable),
+      .desk = value_of(kOutputVariable),
       .command = options.command,
       .environment = command_environment(present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {
     send_report({.kind = kind, .rank = rank, .pid = pid, .value = value},
                 supervision.token);
   };
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kAgentSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   report(Report::Kind::kStarted, getpid(), 0);
 

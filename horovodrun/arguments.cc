@@ -47,9 +47,9 @@ struct Switch {
 
 constexpr Switch kSwitches[] = {
     {"hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE",
-     "Reduce within each node before between nodes"},
+     "Reduce within each node first, then between nodes"},
     {"hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER",
-     "Gather between nodes by all ranks of a node"},
+     "Let all ranks of a node gather between nodes"},
 };
 
 class HelpFormatter : public CLI::Formatter {
@@ -66,44 +66,45 @@ void declare_switch(CLI::App& app, const Switch& which, RawOptions& raw) {
   };
   CLI::Option* on = app.add_flag_callback(
       absl::StrCat("--", which.name), set("1"),
-      absl::StrCat(which.what, "; default ", which.variable, ", else so"));
-  app.add_flag_callback(absl::StrCat("--no-", which.name), set("0"), "Do not")
+      absl::StrCat(which.what, ". Default: ", which.variable, ", or on"));
+  app.add_flag_callback(absl::StrCat("--no-", which.name), set("0"),
+                        absl::StrCat("Turn --", which.name, " off"))
       ->excludes(on);
 }
 
 void declare_options(CLI::App& app, RawOptions& raw) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.add_option("-n,--num-proc", raw.ranks,
-                 "How many ranks to start (also -np)")
+                 "Number of ranks to start (also -np)")
       ->type_name("N");
   CLI::Option* hosts =
       app.add_option(
              "-H,--hosts", raw.hosts,
-             "Where, as name:slots: worker-0:2,worker-1:2. Default: this "
+             "Hosts with their slots: worker-0:2,worker-1:2. Default: this "
              "host. horovodrun and the command must have the same path "
              "on every host")
           ->type_name("HOSTS");
   app.add_option("--hostfile", raw.hostfile,
-                 "Where, a line for each host: worker-0 slots=2")
+                 "File with a line for each host: worker-0 slots=2")
       ->excludes(hosts)
       ->type_name("FILE");
   app.add_flag("--verbose", raw.verbose,
-               "Show the mpirun command and the environment it gets");
+               "Show the mpirun command and its environment");
   app.add_flag("-v,--version", raw.version, "Print the version");
   app.add_option("--start-timeout", raw.start_timeout,
                  "Seconds, such as 2.5, within which every rank must have "
-                 "started; default HOROVOD_START_TIMEOUT, else 30")
+                 "started. Default: HOROVOD_START_TIMEOUT, or 30")
       ->type_name("SECONDS");
   app.add_option(
          "--mpi-args", raw.mpi_arguments,
-         "More arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
+         "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
-                 "Where mpirun writes the output of each rank as well")
+                 "Where mpirun also writes the output of each rank")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,
-                 "Interfaces the hosts talk over, separated by commas")
+                 "Interfaces for traffic between hosts, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAMES");

@@ -1,6 +1,5 @@
 #include "horovodrun/job.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -8,25 +7,26 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/agent.h"
+#include "horovodrun/job_output.h"
 #include "horovodrun/mpi_leftovers.h"
-#include "horovodrun/output_pump.h"
 #include "horovodrun/process.h"
-#include "horovodrun/stderr_filter.h"
+#include "horovodrun/rank_streams.h"
 
 namespace hvd::launcher {
 namespace {
 
-const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-                                   SIGQUIT, SIGUSR1, SIGUSR2};
+const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+                                      SIGQUIT, SIGUSR1, SIGUSR2};
 // Which a terminal sends to mpirun, too, but which are for the launcher to pass
 // on.
 const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
@@ -35,21 +35,30 @@ constexpr std::chrono::milliseconds kLook{50};
 // For what mpirun's processes still have to write after it has ended.
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
-// A pipe of which this process reads one end and mpirun writes the other.
-bool make_pipe(int* here, int* there) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  *here = ends[0];
-  *there = ends[1];
-  return true;
+// Whether mpirun is to do more with what ranks write than to show it.
+bool is_handled_by_mpirun(const Arguments& arguments,
+                          const Environment& environment) {
+  const auto is_setting_of_output = [](const auto& variable) {
+    return absl::StrContains(variable.first, "_MCA_") &&
+           absl::StrContains(variable.first, "output");
+  };
+  const auto is_about_output = [](const std::string& argument) {
+    return absl::StrContains(argument, "output") ||
+           absl::StrContains(argument, "stderr") ||
+           absl::StrContains(argument, "xml");
+  };
+  return !arguments.output_filename.empty() ||
+         std::any_of(arguments.mpi_arguments.begin(),
+                     arguments.mpi_arguments.end(), is_about_output) ||
+         std::any_of(environment.begin(), environment.end(),
+                     is_setting_of_output);
 }
 
 class RunningJob {
  public:
   explicit RunningJob(const Job& job)
       : job_(job),
-        reports_(job.token),
+        output_({.token = job.token, .shows_remarks = job.arguments.verbose}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts},
@@ -60,8 +69,6 @@ class RunningJob {
   Verdict run();
 
  private:
-  bool read_output();
-  bool read_errors();
   void read_signals();
   void reap();
   void look_for_agents();
@@ -69,20 +76,14 @@ class RunningJob {
   void take_action();
   void wait(Clock::TimePoint deadline);
   void finish();
-  void drain();
+  bool drain();
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
-  ReportFilter reports_;
-  NoiseFilter noise_;
+  JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
   int signals_ = -1;
-  // What mpirun writes; -1: at its end.
-  int output_ = -1;
-  int errors_ = -1;
-  OutputPump shown_output_{STDOUT_FILENO};
-  OutputPump shown_errors_{STDERR_FILENO};
   bool is_impatient_ = false;  // The user has asked for the end.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
@@ -93,17 +94,21 @@ absl::Status RunningJob::start() {
   adopt_orphans();
   std::signal(SIGPIPE, SIG_IGN);
   // A blocked signal would arrive although it is ignored.
-  const sigset_t set = signal_set(without_ignored(kSignals));
+  const sigset_t set = signal_set(without_ignored(kJobSignals));
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   int output = -1;
   int errors = -1;
-  if (signals_ < 0 || !make_pipe(&output_, &output) ||
-      !make_pipe(&errors_, &errors)) {
+  if (signals_ < 0 || !output_.open(&output, &errors)) {
     return errno_error("cannot watch over mpirun");
   }
   Environment environment = job_.command.added;
   environment.insert(job_.environment.begin(), job_.environment.end());
+  environment.erase(kOutputVariable);
+  if (!output_.desk().empty() &&
+      !is_handled_by_mpirun(job_.arguments, environment)) {
+    environment[kOutputVariable] = output_.desk();
+  }
   // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it
   // then writes to nobody must not end it before.
   const Spawned spawned =
@@ -122,48 +127,6 @@ absl::Status RunningJob::start() {
   }
   mpirun_ = spawned.pid;
   return absl::OkStatus();
-}
-
-// False if there was nothing to read.
-bool RunningJob::read_output() {
-  char bytes[1 << 16];
-  const ssize_t count = read(output_, bytes, sizeof bytes);
-  if (count < 0) return false;
-  if (count == 0) {
-    close(output_);
-    output_ = -1;
-  }
-  shown_output_.add({bytes, static_cast<size_t>(count)});
-  shown_output_.pump();
-  return output_ >= 0;
-}
-
-bool RunningJob::read_errors() {
-  char bytes[1 << 16];
-  const ssize_t count = read(errors_, bytes, sizeof bytes);
-  if (count < 0) return false;
-  std::string text;
-  std::vector<Report> reports;
-  if (count > 0) {
-    reports_.feed({bytes, static_cast<size_t>(count)}, &text, &reports);
-  } else {
-    reports_.finish(&text);
-    close(errors_);
-    errors_ = -1;
-  }
-  std::string shown;
-  if (job_.arguments.verbose) {
-    shown = std::move(text);
-  } else {
-    noise_.feed(text, &shown);
-    if (count == 0) noise_.finish(&shown);
-  }
-  shown_errors_.add(shown);
-  shown_errors_.pump();
-  for (const Report& report : reports) {
-    watch_.report_arrived(report, Clock::steady().now());
-  }
-  return errors_ >= 0;
 }
 
 void RunningJob::read_signals() {
@@ -236,27 +199,23 @@ void RunningJob::wait(Clock::TimePoint deadline) {
   using std::chrono::milliseconds;
   const Clock::TimePoint now = Clock::steady().now();
   const Clock::TimePoint until =
-      std::min(deadline, now + std::chrono::hours(1));
+      std::min({deadline, output_.deadline(), now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
-  // A negative descriptor is not watched. Reports are read even if nobody reads
-  // what comes with them.
-  pollfd fds[] = {{signals_, POLLIN, 0},
-                  {errors_, POLLIN, 0},
-                  {shown_output_.is_full() ? -1 : output_, POLLIN, 0},
-                  {shown_output_.awaited_fd(), POLLOUT, 0},
-                  {shown_errors_.awaited_fd(), POLLOUT, 0}};
-  poll(fds, std::size(fds),
+  std::vector<pollfd> fds = {{signals_, POLLIN, 0}};
+  output_.add_awaited(&fds);
+  poll(fds.data(), fds.size(),
        static_cast<int>(std::max(milliseconds(0), left).count()));
 }
 
-// Reads what has come and shows what there is room for.
-void RunningJob::drain() {
-  shown_output_.pump();
-  shown_errors_.pump();
-  while (errors_ >= 0 && read_errors()) {
+// Reads what has come and shows what there is room for; whether ranks wrote
+// anything.
+bool RunningJob::drain() {
+  std::vector<Report> reports;
+  const bool any = output_.drain(&reports);
+  for (const Report& report : reports) {
+    watch_.report_arrived(report, Clock::steady().now());
   }
-  while (output_ >= 0 && !shown_output_.is_full() && read_output()) {
-  }
+  return any;
 }
 
 Verdict RunningJob::run() {
@@ -280,7 +239,7 @@ void RunningJob::finish() {
   // Agents end by themselves when mpirun has; they know best how to.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
   const auto anything_left = [&] {
-    return output_ >= 0 || errors_ >= 0 || !descendants().empty();
+    return output_.is_open() || !descendants().empty();
   };
   while (anything_left() && Clock::steady().now() < deadline) {
     wait(std::min(deadline, Clock::steady().now() + milliseconds(20)));
@@ -292,24 +251,18 @@ void RunningJob::finish() {
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
-  drain();
   // Whoever reads slowly shall have it all, unless the user has enough.
-  while ((shown_output_.awaited_fd() >= 0 || shown_errors_.awaited_fd() >= 0) &&
-         !is_impatient_) {
-    wait(Clock::TimePoint::max());
-    drain();
+  while (drain() || (output_.has_unshown() && !is_impatient_)) {
+    if (output_.has_unshown()) wait(Clock::TimePoint::max());
     read_signals();
   }
 }
 
 // Output that is lost is no success.
 Verdict RunningJob::with_write_errors(Verdict verdict) const {
-  const bool lost_output = shown_output_.error() != 0;
-  const int error = lost_output ? shown_output_.error() : shown_errors_.error();
-  if (error == 0 || verdict.exit_code != 0) return verdict;
-  return {1, absl::StrCat("horovodrun: cannot write to standard ",
-                          lost_output ? "output" : "error", ": ",
-                          std::strerror(error))};
+  const std::string error = output_.error();
+  if (error.empty() || verdict.exit_code != 0) return verdict;
+  return {1, absl::StrCat("horovodrun: ", error)};
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ struct RankRecord {
   bool was_connected = false;
   bool has_reformed = false;
   bool is_lost = false;  // The others go on without it.
+  // When others had failed and the time for it was up it had told nothing.
+  bool has_not_noticed = false;
 
   bool failed() const { return ended && ended->is_failure(); }
   bool tells(RankNews::Kind kind) const { return news && news->kind == kind; }

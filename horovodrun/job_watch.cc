@@ -189,28 +189,41 @@ bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
                       is_open_failure);
 }
 
-// Somebody waits in MPI for a rank that has ended before it came there.
-bool JobWatch::cannot_begin() const {
-  bool anybody_ended = false;
-  bool anybody_waits = false;
-  for (const RankRecord& rank : record_.ranks) {
-    if (rank.was_connected) return false;
-    anybody_ended = anybody_ended || rank.ended;
-    anybody_waits =
-        anybody_waits || (!rank.ended && rank.tells(RankNews::Kind::kJoining));
+// Whether somebody looks in MPI for a rank that has ended before it came there.
+bool JobWatch::waits_in_vain() const {
+  const auto any = [&](const auto& test) {
+    return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
+  };
+  return any([](const RankRecord& rank) {
+           return rank.ended && !rank.was_connected;
+         }) &&
+         any([](const RankRecord& rank) {
+           return !rank.ended && rank.tells(RankNews::Kind::kJoining);
+         });
+}
+
+void JobWatch::look_at_beginning(Clock::TimePoint now) {
+  if (!waits_in_vain()) return in_vain_since_.reset();
+  if (!in_vain_since_) in_vain_since_ = now;
+  const bool any_is_in =
+      std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                  [](const RankRecord& rank) { return rank.was_connected; });
+  const Clock::TimePoint end =
+      any_is_in ? *in_vain_since_ + kBeginning : *in_vain_since_;
+  if (now < end) {
+    look_again_ = std::min(look_again_, end);
+  } else {
+    record_.cannot_begin = true;
+    end_by(now);
   }
-  return anybody_ended && anybody_waits;
 }
 
 void JobWatch::look(Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
-  if (cannot_begin()) {
-    record_.cannot_begin = true;
-    end_by(now);
-  }
+  look_again_ = kNever;
+  look_at_beginning(now);
   bool trouble = false;
   bool anybody_goes_on = false;
-  look_again_ = kNever;
   for (const RankRecord& rank : record_.ranks) {
     trouble = trouble || is_open_failure(rank) || rank.is_lost ||
               (rank.broken && !rank.ended);
@@ -244,6 +257,14 @@ Clock::TimePoint JobWatch::deadline() const {
       {start_by_, end_by_, look_again_, end_of_grace().value_or(kNever)});
 }
 
+void JobWatch::note_who_has_not_noticed() {
+  for (RankRecord& rank : record_.ranks) {
+    rank.has_not_noticed = rank.was_connected && !rank.ended &&
+                           !rank.agent_is_gone && !rank.is_lost &&
+                           !rank.broken && !rank.hindered;
+  }
+}
+
 JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   look(now);
   if (stage_ == Stage::kKilled) return Action::kWait;
@@ -253,13 +274,15 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
     end_by_ = kNever;
     return Action::kKill;
   }
-  if (now < std::min({start_by_, end_by_, end_of_grace().value_or(kNever)})) {
-    return Action::kWait;
-  }
+  const Clock::TimePoint end_of_grace = this->end_of_grace().value_or(kNever);
+  if (now < std::min({start_by_, end_by_, end_of_grace})) return Action::kWait;
+  if (now >= end_of_grace) note_who_has_not_noticed();
   record_.start_timed_out = now >= start_by_ && record_.signal == 0;
   record_.mpirun_was_ended = true;
   stage_ = Stage::kTerminating;
-  end_by_ = now + (nobody_is_left() ? kLastTermination : kTermination);
+  // A job that has not begun has nothing to bring to an end.
+  end_by_ = now + (nobody_is_left() || record_.cannot_begin ? kLastTermination
+                                                            : kTermination);
   return Action::kTerminate;
 }
 

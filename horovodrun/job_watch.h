@@ -39,6 +39,9 @@ class JobWatch {
 
   // After a rank has failed.
   static constexpr std::chrono::milliseconds kGrace{5000};
+  // After a rank has ended before it entered the job, where others have entered it:
+  // who still waits may yet come in, and see it.
+  static constexpr std::chrono::milliseconds kBeginning{500};
   // After the job has broken for another reason: there may be much to save.
   static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
   static constexpr std::chrono::milliseconds kTermination{2500};
@@ -88,7 +91,9 @@ class JobWatch {
                     Clock::TimePoint now);
   void host_lost(const Report& report, Clock::TimePoint now);
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
-  bool cannot_begin() const;
+  bool waits_in_vain() const;
+  void look_at_beginning(Clock::TimePoint now);
+  void note_who_has_not_noticed();
   void end_by(Clock::TimePoint time);
   void end_if_nobody_is_left(Clock::TimePoint now);
   void look(Clock::TimePoint now);
@@ -100,6 +105,7 @@ class JobWatch {
   Clock::TimePoint end_by_ = Clock::TimePoint::max();
   // Since when there has been trouble and nobody has gone on.
   std::optional<Clock::TimePoint> idle_since_;
+  std::optional<Clock::TimePoint> in_vain_since_;  // waits_in_vain().
   Clock::TimePoint look_again_ = Clock::TimePoint::max();
 };
 

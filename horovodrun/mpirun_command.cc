@@ -41,6 +41,8 @@ void add_open_mpi_settings(const Arguments& arguments,
   added.emplace("OMPI_MCA_rmaps_base_oversubscribe", "1");
   added.emplace("PRTE_MCA_hwloc_default_binding_policy", "none");
   added.emplace("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe");
+  // A host may have no other name that can be resolved, and goes by this one here.
+  added.emplace("OMPI_MCA_orte_keep_fqdn_hostnames", "1");
   // The end of one rank must not end the others before they saw it themselves.
   added.emplace("OMPI_MCA_orte_enable_recovery", "1");
   if (!arguments.network_interfaces.empty()) {

@@ -12,19 +12,15 @@
 #include <vector>
 
 #include "horovodpp/core/rank_news.h"
+#include "horovodrun/abstract_socket.h"
 
 namespace hvd::launcher {
 
 class NewsSocket {
  public:
-  NewsSocket();
-  ~NewsSocket();
-  NewsSocket(const NewsSocket&) = delete;
-  NewsSocket& operator=(const NewsSocket&) = delete;
-
   // Empty if there can be no such socket; nothing is heard then.
-  const std::string& name() const { return name_; }
-  int fd() const { return fd_; }
+  const std::string& name() const { return socket_.name(); }
+  int fd() const { return socket_.fd(); }
 
   // All that has arrived.
   std::vector<RankNews> receive();
@@ -32,8 +28,7 @@ class NewsSocket {
  private:
   bool is_heard(pid_t speaker);
 
-  int fd_ = -1;
-  std::string name_;
+  AbstractSocket socket_;
   pid_t speaker_ = 0;
 };
 

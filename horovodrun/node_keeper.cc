@@ -32,13 +32,14 @@ using std::chrono::milliseconds;
 // connection is gone, less.
 constexpr milliseconds kFarewell{5000};
 constexpr milliseconds kLonelyFarewell{300};
-constexpr milliseconds kDrainTime{1000};
+constexpr milliseconds kKeeperDrainTime{1000};
 // What ssh ends with when a signal has ended what it ran.
 constexpr int kSshFailure = 255;
-constexpr milliseconds kLook{1000};
+constexpr milliseconds kKeeperLook{1000};
 constexpr milliseconds kLonelyLook{50};
 constexpr milliseconds kDrainLook{5};
-const std::vector<int> kSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+const std::vector<int> kKeeperSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
+                                         SIGQUIT};
 
 // A folder of its own for the files of the daemon, unless the user says where.
 std::string make_folder(const std::string& command,
@@ -81,7 +82,7 @@ class NodeKeeper {
 bool NodeKeeper::start() {
   adopt_orphans();
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kKeeperSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = current_environment();
@@ -135,7 +136,7 @@ bool NodeKeeper::is_of_no_use() {
 // Agents whose daemon has ended see that, and clear up themselves.
 void NodeKeeper::end_all(bool at_once) {
   if (at_once) kill_descendants();
-  const auto deadline = SteadyClock::now() + kDrainTime;
+  const auto deadline = SteadyClock::now() + kKeeperDrainTime;
   while (!descendants().empty() && SteadyClock::now() < deadline) {
     wait(kDrainLook);
     reap();
@@ -148,7 +149,7 @@ int NodeKeeper::run() {
   bool was_ended = false;
   while (reap(), !code_ && !was_ended) {
     was_ended = is_of_no_use();
-    if (!was_ended) wait(parent_.ended() ? kLonelyLook : kLook);
+    if (!was_ended) wait(parent_.ended() ? kLonelyLook : kKeeperLook);
   }
   end_all(/*at_once=*/was_ended);
   if (!folder_.empty()) {

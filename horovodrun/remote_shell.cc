@@ -27,7 +27,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kParentCheckMs = 500;
-const std::vector<int> kSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
+                                        SIGQUIT};
 
 bool can_run(const std::string& program, const Environment& environment) {
   if (absl::StrContains(program, '/'))
@@ -134,7 +135,7 @@ int run_remote_shell(const Words& words) {
   const std::string token = environment[kTokenVariable];
   environment.erase(kTokenVariable);
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kShellSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   const Spawned shell = spawn(argv, {.environment = std::move(environment),

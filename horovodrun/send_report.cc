@@ -13,13 +13,13 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kDrainTime{200};
+constexpr std::chrono::milliseconds kReportDrainTime{200};
 
 // mpirun forwards as one what it reads at once. A report that it read in two
 // parts could get another rank's bytes in between, so what came before must be
 // gone.
 void wait_until_read(int fd) {
-  const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
+  const auto deadline = std::chrono::steady_clock::now() + kReportDrainTime;
   int unread = 0;
   while (ioctl(fd, FIONREAD, &unread) == 0 && unread > 0 &&
          std::chrono::steady_clock::now() < deadline) {

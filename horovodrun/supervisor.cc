@@ -12,6 +12,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/news_socket.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
 
 namespace hvd::launcher {
@@ -24,8 +25,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFarewellTime{1000};
 constexpr milliseconds kParentCheck{500};
 
-const std::vector<int> kSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                   SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
+const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
+                                             SIGHUP,  SIGQUIT, SIGUSR1,
+                                             SIGUSR2, SIGCONT, SIGTSTP};
 
 class Supervisor {
  public:
@@ -110,16 +112,20 @@ void Supervisor::end_command() {
 
 void Supervisor::run() {
   adopt_orphans();
-  const sigset_t set = signal_set(kSignals);
+  const sigset_t set = signal_set(kSupervisorSignals);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
+  RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank);
   const Spawned spawned =
       spawn(supervision_.command, {.environment = std::move(environment),
+                                   .stdout_fd = streams.output(),
+                                   .stderr_fd = streams.errors(),
                                    .own_group = true,
                                    .death_signal = SIGKILL,
                                    .mask = signal_set({})});
+  streams.close();
   if (spawned.error != 0) {
     report(Report::Kind::kNotExecuted, 0, spawned.error);
     return;

@@ -17,6 +17,8 @@ struct Supervision {
   int rank = 0;
   pid_t parent = 0;   // The process whose end ends the command.
   std::string token;  // Marks the reports.
+  std::string
+      desk;  // Where the launcher takes the rank's streams; may be empty.
   std::vector<std::string> command;
   Environment environment;
 };

@@ -57,9 +57,12 @@ std::vector<RankNews::Named> blamed_by(const RankRecord& rank) {
 class Judge {
  public:
   Judge(const JobRecord& job, const std::string& program);
+  // With those who were ended because they had not noticed a failure.
   Verdict verdict() const;
 
  private:
+  Verdict cause() const;
+  std::string who_has_not_noticed() const;
   using Test = std::function<bool(const RankRecord&)>;
 
   const RankRecord& record(int rank) const {
@@ -314,7 +317,29 @@ Verdict Judge::went_on_verdict() const {
   return {0, line};
 }
 
+std::string Judge::who_has_not_noticed() const {
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
+    const bool is_blamed = blames_[static_cast<std::size_t>(rank)] > 0;
+    if (!record(rank).has_not_noticed || is_blamed) continue;
+    if (++count <= kMostNamed) names.push_back(describe(rank));
+  }
+  if (count == 0) return "";
+  std::string text = absl::StrJoin(names, ", ");
+  if (count > kMostNamed) {
+    absl::StrAppend(&text, " and ", count - kMostNamed, " more");
+  }
+  return absl::StrCat("; ", text, " did not notice and had to be ended");
+}
+
 Verdict Judge::verdict() const {
+  Verdict verdict = cause();
+  if (!verdict.line.empty()) verdict.line += who_has_not_noticed();
+  return verdict;
+}
+
+Verdict Judge::cause() const {
   const auto ended_well = [](const RankRecord& of) {
     return of.is_lost || (of.ended && !of.failed());
   };

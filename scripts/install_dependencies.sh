@@ -89,7 +89,7 @@ install $wanted
 
 if [ "$1" = test ]; then
   # By its number: other versions lay the same code out differently, and where
-  # there is none of this number its test is left out.
+  # there is none of this number its tests do not run, which ctest says.
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
     install clang-format-14
   fi

@@ -45,7 +45,7 @@ void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
   std::vector<std::string> names;
   for (const auto& [name, recipe] : recipes()) names.push_back(name);
-  app.add_option("--model", options.model, "what to train")
+  app.add_option("--model", options.model, "the model to train")
       ->check(CLI::IsMember(names));
   app.add_option(
          "--width", options.width,
@@ -54,10 +54,10 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::NonNegativeNumber);
   add_options(app, options.training);
   app.add_flag("--augment", options.images.augment,
-               "move and mirror images at random");
+               "shift and mirror images at random");
   app.add_option("--data", options.data, "directory with the four .gz files");
   app.add_option("--limit", options.images.limit,
-                 "use so many images only; 0: all")
+                 "use only so many images; 0: all")
       ->check(CLI::NonNegativeNumber);
 }
 

@@ -43,30 +43,34 @@ const std::map<std::string, Recipe>& recipes() {
 
 void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("file", options.file, "what to learn, any file");
+  app.add_option("file", options.file, "the file to learn, of any kind");
   app.add_option("--model", options.model, "gpt or lstm")
       ->check(CLI::IsMember({"gpt", "lstm"}));
-  app.add_option("--width", options.size.width,
-                 "of a GPT, a multiple of 32, or the state of an LSTM; 0: 128, "
-                 "256")
+  app.add_option(
+         "--width", options.size.width,
+         "width of a GPT, a multiple of 32, or size of an LSTM's state; "
+         "0: 128, 256")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--layers", options.size.layers, "0: 4 of a GPT, 1 of an LSTM")
+  app.add_option("--layers", options.size.layers,
+                 "number of layers; 0: 4 for a GPT, 1 for an LSTM")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--context", options.size.context, "bytes of a window")
+  app.add_option("--context", options.size.context, "bytes in a window")
       ->check(CLI::PositiveNumber);
-  app.add_option("--dropout", options.size.dropout, "of a GPT")
+  app.add_option("--dropout", options.size.dropout, "dropout of a GPT")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--stride", options.stride,
                  "bytes from the start of a window to that of the next")
       ->check(CLI::PositiveNumber);
-  app.add_option("--validation", options.validation,
-                 "the part of the file, at its end, that is not learnt")
+  app.add_option(
+         "--validation", options.validation,
+         "fraction of the file, at its end, that is held out for validation")
       ->check(CLI::Range(0.0, 0.9));
   app.add_option("--sample-bytes", options.samples.length,
                  "length of the samples")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--temperature", options.samples.temperature,
-                 "of the samples: the lower, the likelier is what they hold")
+  app.add_option(
+         "--temperature", options.samples.temperature,
+         "temperature of the samples: the lower, the less random they are")
       ->check(CLI::PositiveNumber);
   add_options(app, options.training);
 }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <horovodpp/autograd/autograd.h>
+#include <horovodpp/autograd.h>
 
 namespace {
 

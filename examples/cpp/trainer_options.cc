@@ -1,13 +1,13 @@
 #include "trainer_options.h"
 
 void add_options(CLI::App& app, TrainerOptions& options) {
-  app.add_option("--epochs", options.epochs, "times to go through the data")
+  app.add_option("--epochs", options.epochs, "passes over the data")
       ->check(CLI::PositiveNumber);
   app.add_option("--batch-size", options.batch_size, "items per step and rank")
       ->check(CLI::PositiveNumber);
-  // Whose defaults are not known yet.
+  // Their defaults are not known yet.
   app.option_defaults()->always_capture_default(false);
-  const char* by_model = "; by default as suits the model";
+  const char* by_model = "; the default depends on the model";
   app.add_option("--optimizer", options.optimizer,
                  std::string("sgd, with momentum, or adamw") + by_model)
       ->check(CLI::IsMember({"sgd", "adamw"}));
@@ -17,28 +17,28 @@ void add_options(CLI::App& app, TrainerOptions& options) {
                      by_model)
       ->check(CLI::PositiveNumber);
   app.add_option("--weight-decay", options.weight_decay,
-                 std::string("of the optimizer") + by_model)
+                 std::string("weight decay of the optimizer") + by_model)
       ->check(CLI::NonNegativeNumber);
   app.add_option("--warmup-epochs", options.warmup_epochs,
-                 std::string("epochs, or parts of one, in which the learning "
-                             "rate rises along a line") +
+                 std::string("epochs, or fractions of one, in which the "
+                             "learning rate rises linearly") +
                      by_model)
       ->check(CLI::NonNegativeNumber);
   app.option_defaults()->always_capture_default();
   app.add_option("--clip-norm", options.clip_norm,
-                 "bound on the norm of all gradients; 0: none")
+                 "upper bound on the norm of all gradients; 0: none")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options.seed, "of all random numbers");
+  app.add_option("--seed", options.seed, "seed of all random numbers");
   app.add_option("--workers", options.workers,
                  "threads of each rank that prepare batches")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--save", options.save,
                  "write checkpoints to this file, after each epoch");
   app.add_option("--save-every", options.save_every,
-                 "and after every so many steps; 0: not")
+                 "also write one every so many steps; 0: never")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--resume", options.resume,
-                 "go on from this checkpoint, with the same options");
+                 "continue from this checkpoint, with the same options");
   app.add_option("--loss-file", options.loss_file,
                  "write the loss of every step, over all ranks, to this file");
 }

@@ -5,9 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/graph_state.h"
 
 namespace hvd {
 namespace autograd {
@@ -35,42 +35,44 @@ bool is_half(DType dtype) {
 Tensor cached_cast(const Tensor& x, AutocastState& state) {
   const bool cacheable = state.cache_enabled && is_grad_enabled() &&
                          x.requires_grad() && x.is_leaf();
-  if (!cacheable) return to(x, state.dtype);
+  if (!cacheable) return x.to(state.dtype);
   CachedCast& cached = (*state.cache)[x.impl()];
   const bool fresh =
       cached.cast.defined() && cached.original.lock().is_same(x) &&
       cached.version == x.version() && cached.cast.dtype() == state.dtype;
-  if (!fresh) cached = {WeakTensor(x), x.version(), to(x, state.dtype)};
+  if (!fresh) cached = {WeakTensor(x), x.version(), x.to(state.dtype)};
   return cached.cast;
 }
 
 }  // namespace
 
 Tensor autocast_lower(const Tensor& x) {
-  AutocastState* state = thread_state.autocast;
+  AutocastState* state = graph_state.autocast;
   if (state == nullptr || !state->enabled || !x.defined()) return x;
-  if (is_half(x.dtype())) return to(x, state->dtype);
+  if (is_half(x.dtype())) return x.to(state->dtype);
   return x.dtype() == DType::kF32 ? cached_cast(x, *state) : x;
 }
 
 AutocastSetting current_autocast() {
-  const AutocastState* state = thread_state.autocast;
+  const AutocastState* state = graph_state.autocast;
   if (state == nullptr) return {};
-  return {.dtype = state->dtype, .enabled = state->enabled};
+  return {.dtype = state->dtype,
+          .enabled = state->enabled,
+          .cache_enabled = state->cache_enabled};
 }
 
 bool autocast_widens(const Tensor& x) {
-  return is_autocast_active() && thread_state.autocast->enabled &&
-         x.defined() && is_half(x.dtype());
+  return is_autocast_active() && graph_state.autocast->enabled && x.defined() &&
+         is_half(x.dtype());
 }
 
 Tensor autocast_wider(const Tensor& x) {
-  return autocast_widens(x) ? to(x, DType::kF32) : x;
+  return autocast_widens(x) ? x.to(DType::kF32) : x;
 }
 
 bool autocast_promotes(const Tensor& a, const Tensor& b) {
-  return is_autocast_active() && thread_state.autocast->enabled &&
-         a.defined() && b.defined() && a.dtype() != b.dtype() &&
+  return is_autocast_active() && graph_state.autocast->enabled && a.defined() &&
+         b.defined() && a.dtype() != b.dtype() &&
          is_floating_point(a.dtype()) && is_floating_point(b.dtype());
 }
 
@@ -78,8 +80,8 @@ void autocast_promote(Tensor& a, Tensor& b) {
   const bool double_wanted =
       a.dtype() == DType::kF64 || b.dtype() == DType::kF64;
   const DType wider = double_wanted ? DType::kF64 : DType::kF32;
-  a = to(a, wider);
-  b = to(b, wider);
+  a = a.to(wider);
+  b = b.to(wider);
 }
 
 bool autocast_promotes(const std::vector<Tensor>& tensors) {
@@ -95,7 +97,7 @@ std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
     if (tensor.dtype() == DType::kF64) widest = DType::kF64;
   }
   for (Tensor& tensor : tensors) {
-    if (is_floating_point(tensor.dtype())) tensor = to(tensor, widest);
+    if (is_floating_point(tensor.dtype())) tensor = tensor.to(widest);
   }
   return tensors;
 }
@@ -104,7 +106,7 @@ std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
 
 Autocast::Autocast(DType dtype, const AutocastOptions& options)
     : state_(std::make_unique<autograd::AutocastState>()),
-      outer_(autograd::thread_state.autocast) {
+      outer_(autograd::graph_state.autocast) {
   if (options.enabled && !autograd::is_half(dtype)) {
     throw InvalidArgument(absl::StrCat(
         "Autocast: computes in bfloat16 or float16, not in ", name_of(dtype)));
@@ -114,9 +116,9 @@ Autocast::Autocast(DType dtype, const AutocastOptions& options)
   state_->cache_enabled = options.cache_enabled;
   state_->cache = outer_ != nullptr ? outer_->cache
                                     : std::make_shared<autograd::CastCache>();
-  autograd::thread_state.autocast = state_.get();
+  autograd::graph_state.autocast = state_.get();
 }
 
-Autocast::~Autocast() { autograd::thread_state.autocast = outer_; }
+Autocast::~Autocast() { autograd::graph_state.autocast = outer_; }
 
 }  // namespace hvd

@@ -7,36 +7,24 @@
 //     ...                                  // e.what() names the tensor
 //   }
 //
-// All but InvalidArgument derive from hvd::Error and carry a Status.
-// InvalidArgument (a wrong shape, dtype, index …) is a std::invalid_argument
-// and no hvd::Error: a class that were both would be caught by neither
-// `catch (const std::exception&)`, since it would be one twice.
+// They derive from hvd::Error and carry a Status, as does InvalidArgument
+// (core/invalid_argument.h), which is a wrong shape, dtype, index …
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
-#include "absl/status/status.h"
-#include "horovodpp/core/printable.h"
-#include "horovodpp/core/status.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/invalid_argument.h"  // IWYU pragma: export
 
-namespace hvd {
-
-// An argument that no call of this kind accepts.
-class InvalidArgument : public std::invalid_argument {
- public:
-  explicit InvalidArgument(const std::string& message)
-      : std::invalid_argument(printable(message)) {}
-  absl::Status status() const { return absl::InvalidArgumentError(what()); }
-};
-
+namespace HVD_EXPORT hvd {
 namespace autograd {
 
 // The base of what can go wrong with a graph.
 class AutogradError : public Error {
  public:
   explicit AutogradError(const std::string& message)
-      : Error(absl::FailedPreconditionError(message)) {}
+      : Error(Status(StatusCode::kFailedPrecondition, message)) {}
 };
 
 // A gradient was asked of something that has none.

@@ -2,9 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
 namespace {

@@ -7,10 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/generator.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

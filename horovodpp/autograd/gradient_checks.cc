@@ -7,7 +7,9 @@
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/node_hooks.h"
+#include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {
 namespace {
@@ -64,8 +66,16 @@ Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
     }
     gradient = sum_to(gradient, expected.sizes);
   }
-  return gradient.dtype() == expected.dtype ? gradient
-                                            : to(gradient, expected.dtype);
+  if (gradient.dtype() != expected.dtype) {
+    gradient = gradient.to(expected.dtype);
+  }
+  // Whether a formula ends with a view of its own memory is no concern of the
+  // caller's, who may write to what it gets.
+  TensorImpl& impl = *gradient.impl();
+  if (is_unrecorded(impl.view_origin) && impl.storage->unique()) {
+    impl.view_origin = ViewOrigin::kRecorded;
+  }
+  return gradient;
 }
 
 void expose(std::span<const Tensor> gradients) {

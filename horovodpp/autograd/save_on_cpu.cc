@@ -2,10 +2,10 @@
 
 #include <any>
 
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/kernels.h"
-#include "horovodpp/autograd/ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {
@@ -28,7 +28,7 @@ std::any pack(const Tensor& tensor, Allocator& host) {
 
 Tensor unpack(const std::any& packed) {
   const auto& [copy, moved] = std::any_cast<const OnHost&>(packed);
-  return moved ? hvd::clone(copy) : copy;
+  return moved ? copy.clone() : copy;
 }
 
 }  // namespace

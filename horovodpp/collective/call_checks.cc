@@ -50,8 +50,8 @@ absl::Status check_allgather(std::size_t mine_bytes,
   const std::size_t expected = bytes_of_rank[static_cast<std::size_t>(rank)];
   if (mine_bytes != expected) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "allgather: rank ", rank, " brings ", mine_bytes,
-        " bytes but is listed with ", expected, "; list what it brings"));
+        "allgather: rank ", rank, " contributes ", mine_bytes,
+        " bytes but is listed with ", expected, "; list what it contributes"));
   }
   return absl::OkStatus();
 }
@@ -69,15 +69,15 @@ absl::Status check_alltoall(std::size_t input_bytes,
   for (const std::size_t bytes : send_bytes) {
     if (bytes > left) {
       return absl::InvalidArgumentError(
-          absl::StrCat("alltoall: more is to be sent than the input's ",
+          absl::StrCat("alltoall: the sizes add up to more than the input's ",
                        input_bytes, " bytes"));
     }
     left -= bytes;
   }
   if (left > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("alltoall: the input's last ", left,
-                     " bytes are for no rank; the sizes must add up to it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "alltoall: the input's last ", left,
+        " bytes go to no rank; the sizes must add up to the input's"));
   }
   const auto self = static_cast<std::size_t>(rank);
   if (send_bytes[self] == receive_bytes[self]) return absl::OkStatus();

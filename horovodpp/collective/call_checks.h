@@ -1,4 +1,4 @@
-// What every plane asks of the arguments of a call before it moves anything.
+// What every plane requires of the arguments of a call before it moves anything.
 // Ranks here are positions in the plane.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace hvd::collective {
 
-//   InvalidArgument  `counts` has not one entry per piece and rank, in that
-//                    order, or the entries of a piece do not add up to it
+//   InvalidArgument  `counts` does not have one entry per piece and rank, in
+//                    that order, or the entries of a piece do not add up to it
 absl::Status check_reducescatter(std::span<const Piece> pieces,
                                  std::span<const std::int64_t> counts,
                                  int ranks);
 
-//   InvalidArgument  `bytes_of_rank` has not one entry for each of `ranks`, or
-//                    another one for this rank than `mine_bytes`
+//   InvalidArgument  `bytes_of_rank` does not have one entry for each of
+//                    `ranks`, or this rank's is not `mine_bytes`
 absl::Status check_allgather(std::size_t mine_bytes,
                              std::span<const std::size_t> bytes_of_rank,
                              int rank, int ranks);
@@ -26,9 +26,9 @@ absl::Status check_allgather(std::size_t mine_bytes,
 //   InvalidArgument  there is no rank `root`
 absl::Status check_broadcast(int root, int ranks);
 
-//   InvalidArgument  either has not one entry for each of `ranks`; what is sent
-//                    does not add up to `input_bytes`; this rank sends itself
-//                    another size than it expects
+//   InvalidArgument  either does not have one entry for each of `ranks`; what is
+//                    sent does not add up to `input_bytes`; this rank does not
+//                    send itself what it expects
 absl::Status check_alltoall(std::size_t input_bytes,
                             std::span<const std::size_t> send_bytes,
                             std::span<const std::size_t> receive_bytes,

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
-#include "horovodpp/collective/piece_stream.h"
+#include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -31,11 +31,12 @@ absl::Status HostPlane::noted(const absl::Status& outcome) {
 absl::Status HostPlane::merge(std::span<const Piece>, const Reduction&,
                               const Call&) {
   return absl::InternalError(
-      absl::StrCat("the ", name(), " plane was taken for one with adasum"));
+      absl::StrCat("the ", name(),
+                   " plane was asked for an adasum, which it does not have"));
 }
 
-// Where nothing is to be moved the ranks still meet: that a call returns OK
-// says that every rank has entered it.
+// If there is nothing to move the ranks still meet: a call that returns OK says
+// that every rank has entered it.
 absl::Status HostPlane::allreduce(std::span<const Piece> pieces,
                                   const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(failure_);

@@ -1,7 +1,7 @@
-// What the planes for CPU memory have in common: they check a call's arguments,
-// serve a single rank without moving anything, and remember the error after
-// which they are not to be used again. How bytes move is left to the derived
-// plane.
+// A HostPlane is what all planes for CPU memory have in common: it checks a
+// call's arguments, serves a single rank without moving anything, and remembers
+// the error after which it must not be used again. How bytes move is up to the
+// derived plane.
 //
 // Not thread-safe.
 #pragma once
@@ -13,34 +13,12 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/reduce_kernels.h"
+#include "horovodpp/collective/reduce/kernel.h"
 
 namespace hvd::collective {
 
 class HostPlane : public DataPlane {
  public:
-  bool supports(const Device& device, std::size_t) const override {
-    return device.is_cpu();
-  }
-
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) final;
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) final;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) final;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) final;
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) final;
-  absl::Status barrier(Call call) final;
-
- protected:
   // The arguments of DataPlane's calls, put together.
   struct Gather {
     std::span<const std::byte> mine;
@@ -64,6 +42,28 @@ class HostPlane : public DataPlane {
     std::span<const std::size_t> receive_bytes;
   };
 
+  bool supports(const Device& device, std::size_t) const override {
+    return device.is_cpu();
+  }
+
+  absl::Status allreduce(std::span<const Piece> pieces,
+                         const Reduction& reduction, Call call) final;
+  absl::Status reducescatter(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const Reduction& reduction, Call call) final;
+  absl::Status allgather(std::span<const std::byte> mine,
+                         std::span<const std::size_t> bytes_of_rank,
+                         std::byte* output, Call call) final;
+  absl::Status broadcast(const std::byte* input, std::byte* output,
+                         std::size_t bytes, int root, Call call) final;
+  absl::Status alltoall(std::span<const std::byte> input,
+                        std::span<const std::size_t> send_bytes,
+                        std::byte* output,
+                        std::span<const std::size_t> receive_bytes,
+                        Call call) final;
+  absl::Status barrier(Call call) final;
+
+ protected:
   // `rank` is this rank's position among `ranks`. If `fitness` is an error, all
   // calls return it.
   HostPlane(int rank, int ranks, const absl::Status& fitness)
@@ -73,9 +73,9 @@ class HostPlane : public DataPlane {
   int ranks() const { return ranks_; }
 
  private:
-  // The calls as DataPlane has them, after the checks: between two or more
-  // ranks, and with something to move (an Exchange may have nothing). The root
-  // of a Broadcast has its output already.
+  // The calls of DataPlane after the checks: between two or more ranks, and with
+  // something to move (except for an Exchange, which may be empty). The root of a
+  // Broadcast already has its output.
   virtual absl::Status move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) = 0;
   virtual absl::Status move(std::span<const Piece> pieces,

@@ -12,6 +12,7 @@
 #include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/coordinator/subtree.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -102,7 +103,7 @@ absl::Status Coordinator::receive(int from, const std::string& bytes) {
   }
   if (envelope->epoch != epoch_) return absl::OkStatus();
   if (const auto* broken = std::get_if<Break>(&envelope->message)) {
-    return absl::AbortedError(broken->why);
+    return with_suspects(absl::AbortedError(broken->why), broken->suspects);
   }
   return annotate(deliver(from, std::move(envelope->message)),
                   absl::StrCat("mail from rank ", from));
@@ -187,9 +188,13 @@ absl::Status Coordinator::announce() {
 absl::Status Coordinator::report(const Inspected& found) {
   const auto finding = root_->stall_inspector.answered(found);
   if (!finding) return absl::OkStatus();
+  std::vector<int> suspects;
+  for (const RankState& state : found.missing) {
+    if (!state.answers) suspects.push_back(state.rank);
+  }
   return conclude(stall_text(finding->key, finding->waited_ms, found,
                              [this](int rank) { return described(rank); }),
-                  finding->is_fatal);
+                  suspects, finding->is_fatal);
 }
 
 // Whether those who would ask are there.
@@ -200,13 +205,16 @@ absl::Status Coordinator::listen(Clock::TimePoint now) {
   const std::string remark =
       is_here && remark_ ? remark_(finding->rank) : std::string();
   return conclude(silence_text(*finding, described(finding->rank), remark),
-                  finding->is_fatal);
+                  {finding->rank}, finding->is_fatal);
 }
 
-absl::Status Coordinator::conclude(const std::string& text, bool is_fatal) {
+absl::Status Coordinator::conclude(const std::string& text,
+                                   const std::vector<int>& suspects,
+                                   bool is_fatal) {
   if (is_fatal) {
-    return absl::AbortedError(
-        absl::StrCat("the job has stalled, and is given up: ", text));
+    return with_suspects(absl::AbortedError(absl::StrCat(
+                             "the job has stalled, and is given up: ", text)),
+                         suspects);
   }
   warnings_.push_back(text);
   return absl::OkStatus();
@@ -411,10 +419,12 @@ std::vector<int> Coordinator::neighbours() const {
   return leaders;
 }
 
-std::vector<Outgoing> Coordinator::break_mail(const std::string& why) const {
+std::vector<Outgoing> Coordinator::break_mail(const absl::Status& why) const {
+  const Break message = {.why = std::string(why.message()),
+                         .suspects = suspects_of(why)};
   std::vector<Outgoing> mail;
   for (const int leader : neighbours()) {
-    mail.push_back({leader, encode(epoch_, Break{why})});
+    mail.push_back({leader, encode(epoch_, message)});
   }
   return mail;
 }

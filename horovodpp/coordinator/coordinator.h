@@ -133,7 +133,7 @@ class Coordinator {
   // The leaders of the nodes next to this rank's in the tree: whoever hears that
   // the job is broken tells them, and leaders send them beats.
   std::vector<int> neighbours() const;
-  std::vector<Outgoing> break_mail(const std::string& why) const;
+  std::vector<Outgoing> break_mail(const absl::Status& why) const;
   Outgoing beat_mail(int to) const;
 
   // As they are where this rank reads the schedule.
@@ -167,7 +167,8 @@ class Coordinator {
   absl::Status answer(const Inspect& question);
   absl::Status report(const Inspected& found);
   absl::Status listen(Clock::TimePoint now);
-  absl::Status conclude(const std::string& text, bool is_fatal);
+  absl::Status conclude(const std::string& text,
+                        const std::vector<int>& suspects, bool is_fatal);
   std::string described(int rank) const;
   absl::Status schedule(std::vector<Record> records);
   absl::Status collect();

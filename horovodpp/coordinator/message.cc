@@ -9,8 +9,8 @@
 namespace hvd::coordinator {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x70645648;  // "HVdp"
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint32_t kMessageMagic = 0x70645648;  // "HVdp"
+constexpr std::uint8_t kMessageVersion = 2;
 
 // Writes each type that occurs as a field.
 struct Put {
@@ -131,8 +131,8 @@ Direction direction_of(const Message& message) {
 
 std::string encode(std::uint32_t epoch, const Message& message) {
   WireWriter writer;
-  writer.u32(kMagic);
-  writer.u8(kVersion);
+  writer.u32(kMessageMagic);
+  writer.u8(kMessageVersion);
   writer.u32(epoch);
   writer.u8(static_cast<std::uint8_t>(message.index()));
   std::visit([&](const auto& body) { Put{writer}(body); }, message);
@@ -141,15 +141,15 @@ std::string encode(std::uint32_t epoch, const Message& message) {
 
 absl::StatusOr<Envelope> decode(std::string_view bytes) {
   WireReader reader(bytes);
-  if (reader.u32() != kMagic) {
+  if (reader.u32() != kMessageMagic) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a message of ", bytes.size(), " bytes is not one of horovodpp's"));
   }
   const std::uint8_t version = reader.u8();
-  if (version != kVersion) {
+  if (version != kMessageVersion) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message has format ", static_cast<int>(version),
-                     " and not ", static_cast<int>(kVersion),
+                     " and not ", static_cast<int>(kMessageVersion),
                      "; run the same version of horovodpp on every rank"));
   }
   Envelope envelope;

@@ -205,7 +205,8 @@ struct Beat {
 };
 struct Break {
   std::string why = {};
-  static auto fields(auto& m) { return std::tie(m.why); }
+  std::vector<int> suspects = {};  // core/suspects.h
+  static auto fields(auto& m) { return std::tie(m.why, m.suspects); }
 };
 
 using Message =

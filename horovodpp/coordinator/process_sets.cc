@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/ranks.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -73,9 +74,7 @@ bool ProcessSets::contains(ProcessSetId id, int rank) const {
 std::optional<int> ProcessSets::position(ProcessSetId id, int rank) const {
   const Ranks members = ranks(id);
   if (members == nullptr) return std::nullopt;
-  const auto found = std::lower_bound(members->begin(), members->end(), rank);
-  if (found == members->end() || *found != rank) return std::nullopt;
-  return static_cast<int>(found - members->begin());
+  return position_in(*members, rank);
 }
 
 std::vector<ProcessSetId> ProcessSets::ids() const {

@@ -11,8 +11,9 @@ namespace hvd::coordinator {
 namespace {
 
 // Generous: no work keeps a rank's loop from its mail for so long.
-constexpr Clock::Duration kPatience = std::chrono::seconds(5);
-constexpr Clock::Duration kPatiencePerLevel = std::chrono::milliseconds(500);
+constexpr Clock::Duration kSilencePatience = std::chrono::seconds(5);
+constexpr Clock::Duration kSilencePatiencePerLevel =
+    std::chrono::milliseconds(500);
 
 // A look that comes later than this means that this rank did not run itself.
 constexpr Clock::Duration kLate = std::chrono::seconds(1);
@@ -31,7 +32,7 @@ Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
     above_ = tree.leader_of(tree.parent(node));
   }
   for (; tree.parent(node) != Tree::kNone; node = tree.parent(node)) ++level;
-  patience_ = kPatience + level * kPatiencePerLevel;
+  patience_ = kSilencePatience + level * kSilencePatiencePerLevel;
 }
 
 void Silence::said(const Stalled& message, Clock::TimePoint now) {

@@ -12,15 +12,6 @@ constexpr std::size_t kMostStalled = 4;
 
 }  // namespace
 
-void StallReporter::submitted(const std::string& name, bool is_first,
-                              Clock::TimePoint now) {
-  last_name_ = name;
-  last_at_ = now;
-  if (is_first && warning_.count() > 0) {
-    due_ = now + std::min(warning_, kCyclePatience);
-  }
-}
-
 std::vector<Stalled> StallReporter::report(std::vector<Waiting> waiting,
                                            Clock::TimePoint now) {
   std::sort(waiting.begin(), waiting.end(),

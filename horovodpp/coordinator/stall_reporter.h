@@ -4,6 +4,7 @@
 // Pure: `now` is passed in, and does not go back.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,13 @@ class StallReporter {
       : warning_(warning), shutdown_(shutdown) {}
 
   // This rank has submitted `name`; `is_first`: nothing else was in flight.
-  void submitted(const std::string& name, bool is_first, Clock::TimePoint now);
+  void submitted(const std::string& name, bool is_first, Clock::TimePoint now) {
+    last_name_ = name;
+    last_at_ = now;
+    if (is_first && warning_.count() > 0) {
+      due_ = now + std::min(warning_, kCyclePatience);
+    }
+  }
 
   // When to call report(), while something is in flight.
   std::optional<Clock::TimePoint> due() const { return due_; }

@@ -6,10 +6,8 @@
 namespace hvd::coordinator {
 namespace {
 
-// The most equal steps that are waited for; and an order that was followed this
-// many times as long as it was waited for was of use.
+// The most equal steps that are waited for.
 constexpr int kMostSteps = 256;
-constexpr std::uint64_t kUseful = 10;
 
 // An order that was never followed may have met a program's one odd step: it is
 // waited for so many times longer, and given up only then.
@@ -68,7 +66,9 @@ void StepDetector::followed(std::uint64_t steps) {
   if (steps == 0) {
     if (failed_once_ == begun_) hopeless_ = begun_;
     failed_once_ = begun_;
-  } else if (steps >= kUseful * static_cast<std::uint64_t>(needed_)) {
+  } else if (steps >= static_cast<std::uint64_t>(needed_)) {
+    // It was of use for as long as it was waited for: what ended it, as a barrier
+    // now and then, is no reason to wait longer next time.
     needed_ = steps_;
   } else {
     needed_ = std::min(kMostSteps, 2 * needed_);

@@ -1,17 +1,18 @@
-// When a time to wait is over, also if it is longer than there is time.
+// Points in time to wait until.
 #pragma once
 
 #include <chrono>
 
 namespace hvd {
 
+// `patience` from `now` on. Any patience will do: a deadline later than the clock
+// can tell is the latest that it can.
 inline std::chrono::steady_clock::time_point deadline_after(
-    std::chrono::nanoseconds patience) {
-  using std::chrono::steady_clock;
-  const auto now = steady_clock::now();
-  return patience > steady_clock::time_point::max() - now
-             ? steady_clock::time_point::max()
-             : now + patience;
+    std::chrono::nanoseconds patience,
+    std::chrono::steady_clock::time_point now =
+        std::chrono::steady_clock::now()) {
+  constexpr auto kLatest = std::chrono::steady_clock::time_point::max();
+  return patience > kLatest - now ? kLatest : now + patience;
 }
 
 }  // namespace hvd

@@ -30,9 +30,4 @@ std::string name_of(DType dtype) {
   return absl::StrCat("dtype ", static_cast<int>(dtype));
 }
 
-std::optional<DType> dtype_from_wire(std::uint8_t number) {
-  if (number > static_cast<std::uint8_t>(DType::kBool)) return std::nullopt;
-  return static_cast<DType>(number);
-}
-
 }  // namespace hvd

@@ -22,10 +22,4 @@ std::string name_of(ReduceOp op) {
   return absl::StrCat("op ", static_cast<int>(op));
 }
 
-std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
-  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
-    return std::nullopt;
-  return static_cast<ReduceOp>(number);
-}
-
 }  // namespace hvd

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // The numbers are Horovod's, and travel between ranks.
 enum class ReduceOp : std::uint8_t {
@@ -21,6 +23,10 @@ enum class ReduceOp : std::uint8_t {
 std::string name_of(ReduceOp op);
 
 // The op with this number on the wire, or nullopt if there is none.
-std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number);
+constexpr std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
+  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
+    return std::nullopt;
+  return static_cast<ReduceOp>(number);
+}
 
 }  // namespace hvd

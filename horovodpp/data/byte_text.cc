@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/generator.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/data/gz_file.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
 
 namespace hvd::data {
 namespace {

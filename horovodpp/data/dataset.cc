@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/ops/part_ops.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::data {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/generator.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
 
 namespace hvd::data {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/factories.h"
 #include "horovodpp/data/gz_file.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::data {
 namespace {

@@ -1,7 +1,7 @@
 #include "horovodpp/nn/conv2d.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
 
 namespace hvd::nn {

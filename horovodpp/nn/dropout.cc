@@ -1,8 +1,8 @@
 #include "horovodpp/nn/dropout.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/functional/dropout.h"
 
 namespace hvd::nn {
 

@@ -1,11 +1,11 @@
 #include "horovodpp/nn/embedding.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
+#include "horovodpp/ops/lookup_ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 

@@ -1,8 +1,8 @@
 #include "horovodpp/nn/flatten.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/dims.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/dims.h"
 
 namespace hvd::nn {
 

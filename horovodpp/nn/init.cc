@@ -5,10 +5,11 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/functional/dropout.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 

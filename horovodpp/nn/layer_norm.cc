@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/functional/layer_norm.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::nn {
 

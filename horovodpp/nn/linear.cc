@@ -1,9 +1,9 @@
 #include "horovodpp/nn/linear.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
+#include "horovodpp/ops/matmul_ops.h"
 
 namespace hvd::nn {
 

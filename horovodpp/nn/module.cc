@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/thread_state.h"
-#include "horovodpp/nn/module_hooks.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/kernels.h"
-#include "horovodpp/autograd/thread_state.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/optim/vector_updates.h"
+#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::optim {
 namespace {

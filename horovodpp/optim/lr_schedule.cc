@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::optim {
 

@@ -1,8 +1,8 @@
 #include "horovodpp/optim/vector_updates.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
+
+#include "horovodpp/kernel/rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/optim/vector_updates.cc"
@@ -84,58 +84,10 @@ void scale_all(T* elements, std::int64_t count, double factor) {
   });
 }
 
-// kSums chains, whatever the vectors are, so that all processors add in the same
-// order.
-constexpr std::size_t kSums = 16;
-
-HWY_INLINE auto load_doubles(hn::CappedTag<double, kSums> d, const double* x) {
-  return hn::LoadU(d, x);
-}
-HWY_INLINE auto load_doubles(hn::CappedTag<double, kSums> d, const float* x) {
-  const hn::Rebind<float, decltype(d)> half;
-  return hn::PromoteTo(d, hn::LoadU(half, x));
-}
-
-template <typename T>
-double add_squares(const T* elements, std::int64_t count) {
-  const hn::CappedTag<double, kSums> d;
-  const std::size_t n = hn::Lanes(d);
-  std::array<double, kSums> sums{};
-  const auto end = static_cast<std::size_t>(count);
-  constexpr std::size_t kBlock = 4096;
-  std::size_t at = 0;
-  // A block is read once for each part of the sums; it stays in the cache.
-  while (end - at >= kSums) {
-    const std::size_t stop = at + std::min(kBlock, (end - at) / kSums * kSums);
-    for (std::size_t lane = 0; lane < kSums; lane += n) {
-      auto sum = hn::LoadU(d, sums.data() + lane);
-      for (std::size_t i = at + lane; i < stop; i += kSums) {
-        const auto x = load_doubles(d, elements + i);
-        sum = hn::Add(sum, hn::Mul(x, x));
-      }
-      hn::StoreU(sum, d, sums.data() + lane);
-    }
-    at = stop;
-  }
-  double total = 0.0;
-  for (const double sum : sums) total += sum;
-  for (; at < end; ++at) {
-    const auto x = static_cast<double>(elements[at]);
-    total += x * x;
-  }
-  return total;
-}
-
 void sgd_float(const SgdUpdate<float>& u) { update_sgd(u); }
 void sgd_double(const SgdUpdate<double>& u) { update_sgd(u); }
 void adam_float(const AdamUpdate<float>& u) { update_adam(u); }
 void adam_double(const AdamUpdate<double>& u) { update_adam(u); }
-double squares_float(const float* x, std::int64_t n) {
-  return add_squares(x, n);
-}
-double squares_double(const double* x, std::int64_t n) {
-  return add_squares(x, n);
-}
 void scale_float(float* x, std::int64_t n, double by) { scale_all(x, n, by); }
 void scale_double(double* x, std::int64_t n, double by) { scale_all(x, n, by); }
 
@@ -150,8 +102,6 @@ HWY_EXPORT(sgd_float);
 HWY_EXPORT(sgd_double);
 HWY_EXPORT(adam_float);
 HWY_EXPORT(adam_double);
-HWY_EXPORT(squares_float);
-HWY_EXPORT(squares_double);
 HWY_EXPORT(scale_float);
 HWY_EXPORT(scale_double);
 
@@ -173,11 +123,13 @@ void update(const AdamUpdate<double>& u) {
 }
 template <>
 double sum_of_squares(const float* elements, std::int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(squares_float)(elements, count);
+  return autograd::rows::sum_of_squares(elements,
+                                        static_cast<std::size_t>(count));
 }
 template <>
 double sum_of_squares(const double* elements, std::int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(squares_double)(elements, count);
+  return autograd::rows::sum_of_squares(elements,
+                                        static_cast<std::size_t>(count));
 }
 template <>
 void scale(float* elements, std::int64_t count, double factor) {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "horovodpp/collective/shm_crossovers.h"
+#include "horovodpp/collective/shm/crossovers.h"
 
 namespace hvd::runtime {
 

@@ -9,8 +9,6 @@
 // Thread-safe.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
-
 #include <future>
 #include <memory>
 #include <utility>

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/suspects.h"
 
 namespace hvd::runtime {
 namespace {
@@ -15,8 +16,9 @@ constexpr std::chrono::milliseconds kGrace(500);
 
 }  // namespace
 
-void FailureMonitor::report(const std::string& why) {
-  segment_.break_word().raise(epoch_, why);
+void FailureMonitor::report(const std::string& why,
+                            const std::vector<int>& suspects) {
+  segment_.break_word().raise(epoch_, why, suspects);
   segment_.ring_others();
   segment_.doorbell(segment_.local_rank()).ring();
 }
@@ -39,27 +41,36 @@ void FailureMonitor::give_up(const std::string& why) {
 void FailureMonitor::peer_lost(int rank, const std::string& how) {
   const bool is_elsewhere =
       topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
-  lost(rank, how, is_elsewhere || leaving_.load());
+  lost(rank, how, {}, is_elsewhere || leaving_.load());
 }
 
-void FailureMonitor::left_behind(int rank, const std::string& how) {
-  lost(rank, how, true);
+void FailureMonitor::left_behind(int rank, const std::string& how,
+                                 const std::vector<int>& suspects) {
+  lost(rank, how, suspects, true);
 }
 
 void FailureMonitor::node_lost(int rank) {
-  lost(rank, kNodeIsSilent, leaving_.load());
+  std::vector<int> suspects;
+  for (int other = 0; other < topology_.size(); ++other) {
+    if (topology_.peer(other).node == topology_.peer(rank).node) {
+      suspects.push_back(other);
+    }
+  }
+  lost(rank, kNodeIsSilent, suspects, leaving_.load());
 }
 
 void FailureMonitor::lost(int rank, const std::string& how,
+                          const std::vector<int>& suspects,
                           bool may_be_explained) {
-  const std::string text =
-      hindrance_.raised() ? hindrance_.why()
-                          : absl::StrCat(topology_.describe(rank), " ", how);
-  if (!may_be_explained) return report(text);
+  const Loss loss =
+      hindrance_.raised()
+          ? Loss{hindrance_.why()}
+          : Loss{absl::StrCat(topology_.describe(rank), " ", how), suspects};
+  if (!may_be_explained) return report(loss.why, loss.suspects);
   {
     MutexLock lock(mutex_);
-    if (!loss_.empty()) return;
-    loss_ = text;
+    if (loss_) return;
+    loss_ = loss;
     loss_due_ = std::chrono::steady_clock::now() + kGrace;
   }
   loss_pending_.store(true);
@@ -75,13 +86,13 @@ absl::Status FailureMonitor::check() {
 absl::Status FailureMonitor::judge_losses() {
   if (segment_.break_word().raised()) return verdict();
   if (loss_pending_.load()) {
-    std::string text;
+    std::optional<Loss> loss;
     {
       MutexLock lock(mutex_);
-      if (std::chrono::steady_clock::now() >= loss_due_) text = loss_;
+      if (std::chrono::steady_clock::now() >= loss_due_) loss = loss_;
     }
-    if (!text.empty()) {
-      report(text);
+    if (loss) {
+      report(loss->why, loss->suspects);
       return verdict();
     }
   }
@@ -104,7 +115,8 @@ FailureMonitor::pending_due() const {
 
 absl::Status FailureMonitor::verdict() const {
   if (!segment_.break_word().raised()) return absl::OkStatus();
-  return absl::AbortedError(segment_.break_word().why());
+  return with_suspects(absl::AbortedError(segment_.break_word().why()),
+                       segment_.break_word().suspects());
 }
 
 }  // namespace hvd::runtime

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -33,8 +34,9 @@ class FailureMonitor : public transport::Interrupt {
         hindrance_(hindrance),
         epoch_(epoch) {}
 
-  // The job is broken, for this reason unless another one was first.
-  void report(const std::string& why);
+  // The job is broken, for this reason unless another one was first. `suspects`
+  // are as in core/suspects.h.
+  void report(const std::string& why, const std::vector<int>& suspects = {});
 
   // What this rank has submitted fails because another one left the job early, as
   // `why` says. The job is not broken by that. But if this rank ends now, then
@@ -50,7 +52,8 @@ class FailureMonitor : public transport::Interrupt {
   // soon.
   void peer_lost(int rank, const std::string& how);
   // Others go on without rank `rank`, and are about to say why.
-  void left_behind(int rank, const std::string& how);
+  void left_behind(int rank, const std::string& how,
+                   const std::vector<int>& suspects = {});
   // Nothing is heard any more of the node whose first rank is `rank`.
   void node_lost(int rank);
 
@@ -91,9 +94,14 @@ class FailureMonitor : public transport::Interrupt {
   }
 
  private:
+  struct Loss {
+    std::string why{};
+    std::vector<int> suspects{};
+  };
   std::optional<std::chrono::steady_clock::time_point> pending_due() const;
   absl::Status judge_losses();
-  void lost(int rank, const std::string& how, bool may_be_explained);
+  void lost(int rank, const std::string& how, const std::vector<int>& suspects,
+            bool may_be_explained);
 
   const Topology& topology_;
   const transport::NodeSegment& segment_;
@@ -105,7 +113,7 @@ class FailureMonitor : public transport::Interrupt {
   std::atomic<bool> loss_pending_{false};
   mutable Mutex mutex_;
   std::string hindered_by_ ABSL_GUARDED_BY(mutex_);
-  std::string loss_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Loss> loss_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point loss_due_ ABSL_GUARDED_BY(mutex_);
 };
 

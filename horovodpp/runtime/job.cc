@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/collective/shm_crossovers.h"
+#include "horovodpp/collective/shm/crossovers.h"
 #include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
@@ -29,6 +29,9 @@ namespace {
 
 constexpr std::uint32_t kStartEpoch = 0;  // Before there is a loop.
 constexpr std::uint32_t kFirstEpoch = 1;
+
+// Of a process whose error nobody can be given.
+constexpr int kCaughtCode = 1;
 
 std::size_t whole_pages(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
@@ -216,6 +219,39 @@ absl::Status Job::add_first_sets(const Config& config) {
   return absl::OkStatus();
 }
 
+// On one node nothing is asked of the library below.
+absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
+  const transport::CallMeter* const calls = wires_->calls();
+  if (calls == nullptr || sharing_.node_count() == 1) return absl::OkStatus();
+  call_watch_.emplace(
+      *calls,
+      CallWatch::Options{
+          .patience = patience,
+          .is_broken = [this] { return !monitor_.judge().ok(); }},
+      [this](const std::string& call) { end_caught(call); });
+  return call_watch_->start();
+}
+
+// What the thread executes may be written until the process ends, so nobody can be
+// told that it is over; and who waits may be that thread.
+void Job::end_caught(const std::string& call) {
+  const absl::Status known = monitor_.judge();
+  std::string why(known.message());
+  if (known.ok()) {
+    std::vector<std::string> neighbours;
+    for (const int rank : coordinator_.neighbours()) {
+      neighbours.push_back(topology_.describe(rank));
+    }
+    why = absl::StrCat("the connection to ", absl::StrJoin(neighbours, " or "),
+                       " is broken");
+  }
+  launcher_.broken(absl::AbortedError(why));
+  monitor_.report(why);
+  log_.error(absl::StrCat(why, "; MPI does not return from ", call,
+                          ", so this process cannot go on, and ends"));
+  ::_exit(kCaughtCode);
+}
+
 absl::Status Job::launch(const Config& config) {
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   wires_->on_peer_lost([this](int rank, const std::string& how) {
@@ -238,6 +274,11 @@ absl::Status Job::launch(const Config& config) {
   }
   thread_ = *std::move(thread);
   HVD_RETURN_IF_ERROR(prepared.get_future().get());
+  if (absl::Status watched = watch_calls(config.heartbeat_deadline);
+      !watched.ok()) {
+    abort(absl::StrCat("cannot run: ", watched.message()));
+    return watched;
+  }
   log_.info(absl::StrCat(topology_.describe(topology_.rank()),
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));

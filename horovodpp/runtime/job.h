@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,15 +15,17 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/arena.h"
-#include "horovodpp/collective/arena_map.h"
-#include "horovodpp/collective/shm_board.h"
-#include "horovodpp/collective/shm_crossovers.h"
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/shm/crossovers.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
+#include "horovodpp/runtime/call_watch.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/executor.h"
 #include "horovodpp/runtime/failure_monitor.h"
@@ -118,6 +121,9 @@ class Job : public SubmissionSink {
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
   void run_here();  // The loop.
+  absl::Status watch_calls(std::chrono::nanoseconds patience);
+  // The thread of the loop is caught in `call`, from which nothing can free it.
+  [[noreturn]] void end_caught(const std::string& call);
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
@@ -151,6 +157,7 @@ class Job : public SubmissionSink {
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // The thread's, until it is joined.
+  std::optional<CallWatch> call_watch_;
 };
 
 }  // namespace hvd::runtime

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 
 namespace hvd::runtime {
 namespace {
@@ -95,15 +96,15 @@ absl::Status JobEnd::publish(const absl::Status& why) {
           ? std::string(why.message())
           : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
                          why.message());
-  parts_.monitor.report(text);
+  parts_.monitor.report(text, suspects_of(why));
   const absl::Status reason = parts_.monitor.verdict();
   // Others are about to publish theirs.
-  return reason.ok() ? absl::AbortedError(text) : reason;
+  return reason.ok() ? with_suspects(absl::AbortedError(text), suspects_of(why))
+                     : reason;
 }
 
 void JobEnd::tell_other_nodes(const absl::Status& reason) {
-  for (coordinator::Outgoing& mail :
-       parts_.coordinator.break_mail(std::string(reason.message()))) {
+  for (coordinator::Outgoing& mail : parts_.coordinator.break_mail(reason)) {
     // Best effort: the peer may be the one that died.
     parts_.router.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }

@@ -4,7 +4,7 @@
 
 namespace hvd {
 
-absl::StatusOr<std::shared_ptr<Runtime>> Membership::enter() const {
+StatusOr<std::shared_ptr<Runtime>> Membership::enter() const {
   std::shared_ptr<Runtime> runtime = runtime_.lock();
   if (runtime != nullptr) return runtime;
   return absl::FailedPreconditionError(

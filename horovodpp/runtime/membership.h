@@ -13,14 +13,15 @@
 // Thread-safe. A value.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 class Runtime;
 
@@ -34,7 +35,7 @@ class Membership {
   // The Runtime, which does not end while this is held: for a moment, in which
   // nothing is waited for.
   //   FailedPrecondition  this rank has left the job; says what to do
-  absl::StatusOr<std::shared_ptr<Runtime>> enter() const;
+  StatusOr<std::shared_ptr<Runtime>> enter() const;
 
  private:
   std::weak_ptr<Runtime> runtime_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -28,14 +29,10 @@ bool MessageRouter::Traffic::is_recent() const {
 }
 
 absl::Status MessageRouter::send(int to, std::string bytes) {
-  const std::vector<int>& local = topology_.local_ranks();
-  const auto found = std::lower_bound(local.begin(), local.end(), to);
-  if (found != local.end() && *found == to) {
-    const int local_rank = static_cast<int>(found - local.begin());
-    if (node_mail_.reaches(local_rank)) {
-      node_mail_.send(local_rank, std::move(bytes));
-      return absl::OkStatus();
-    }
+  const auto local_rank = position_in(topology_.local_ranks(), to);
+  if (local_rank && node_mail_.reaches(*local_rank)) {
+    node_mail_.send(*local_rank, std::move(bytes));
+    return absl::OkStatus();
   }
   mail_.was_used();
   return wires_.send_mail(to, std::move(bytes));

@@ -50,6 +50,9 @@ class MessageRouter {
   }
   // Whether data may still need this rank's help to arrive.
   bool is_sending_data() const { return data_.may_need_help(); }
+  // Whether anything was ever sent over the wires: where the receiver is slow the
+  // last of it may need this rank's help long after.
+  bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
 
  private:
   // One kind of traffic of this rank on the wires.
@@ -59,6 +62,7 @@ class MessageRouter {
     // This rank has looked after the wires.
     void looked() { ++looks_; }
     bool may_need_help() const { return used_ && is_recent(); }
+    bool was_ever() const { return used_; }
 
    private:
     bool is_recent() const;

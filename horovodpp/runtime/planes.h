@@ -11,11 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/arena_map.h"
 #include "horovodpp/collective/data_plane.h"
-#include "horovodpp/collective/hierarchical_plane.h"
+#include "horovodpp/collective/hierarchical/plane.h"
 #include "horovodpp/collective/plane_selector.h"
-#include "horovodpp/collective/shm_board.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/board.h"
 #include "horovodpp/coordinator/request.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/communicator.h"
@@ -37,7 +37,7 @@ class Planes {
     collective::PlaneSelector selector;
 
     int size() const { return static_cast<int>(members.size()); }
-    // Of a rank of the job among the members; -1 if it is none.
+    // Of a rank of the job among the members; -1 if it is not one.
     int position_of(int rank) const;
   };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/deadline.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
@@ -19,7 +20,7 @@ using coordinator::Certainty;
 using std::chrono::steady_clock;
 
 // How long the last words of a rank that gives up may take to leave it.
-constexpr std::chrono::milliseconds kFarewell(100);
+constexpr std::chrono::milliseconds kSurvivorFarewell(100);
 
 // The launcher adds what it is told to its own clock.
 constexpr std::chrono::hours kLongestTold(24 * 365);
@@ -217,7 +218,7 @@ absl::Status Recovery::give_up(const absl::Status& why) {
   MutexLock lock(vote_mutex_);
   vote_->stop(why);
   attend(Look::kAtWires).IgnoreError();
-  const auto end = steady_clock::now() + kFarewell;
+  const auto end = steady_clock::now() + kSurvivorFarewell;
   while (steady_clock::now() < end) {
     const auto flushed = router_->wires().mail_is_flushed();
     if (!flushed.ok() || *flushed) break;
@@ -277,7 +278,7 @@ std::vector<int> Recovery::lost_so_far() {
   std::vector<int> lost;
   const std::vector<int> members = vote_->members().ranks;
   for (int rank = 0; rank < router_->wires().size(); ++rank) {
-    if (!std::binary_search(members.begin(), members.end(), rank)) {
+    if (!contains(members, rank)) {
       lost.push_back(rank);
     }
   }
@@ -289,10 +290,7 @@ std::string Recovery::describe(const std::vector<int>& ranks) const {
   const std::vector<int> members = vote_->members().ranks;
   std::string text;
   for (int rank : ranks) {
-    const auto found = std::lower_bound(members.begin(), members.end(), rank);
-    const bool is_member = found != members.end() && *found == rank;
-    const int number =
-        is_member ? static_cast<int>(found - members.begin()) : rank;
+    const int number = position_in(members, rank).value_or(rank);
     absl::StrAppend(
         &text, text.empty() ? "" : ", ",
         router_->wires().peers()[static_cast<std::size_t>(rank)].to_string(

@@ -19,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/coordinator/survivor_vote.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/config.h"

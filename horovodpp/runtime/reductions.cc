@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/identity.h"
+#include "horovodpp/collective/reduce/identity.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {

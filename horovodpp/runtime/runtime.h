@@ -6,7 +6,7 @@
 //   hvd::Future<void> done =
 //       (*runtime)->allreduce_async_(grad, {.name = "fc1.weight"});
 //   ...                                       // backward carries on meanwhile
-//   absl::Status status = done.wait();        // if OK, grad is the mean
+//   hvd::Status status = done.wait();         // if OK, grad is the mean
 //
 // Collectives are matched across ranks by name, within a process set: ranks may
 // submit in different orders, but they must submit the same names. A call
@@ -25,7 +25,7 @@
 //
 // Errors, of every collective, through its future:
 //   InvalidArgument     the ranks disagree (all of them get this, and the job
-//                       goes on), or the arguments mean nothing, or this rank
+//                       goes on), or the arguments make no sense, or this rank
 //                       is not in the process set
 //   AlreadyExists       a tensor of this name is in flight on this rank
 //   FailedPrecondition  this rank has joined the process set, or has shut down
@@ -38,35 +38,37 @@
 // so a test can hold eight ranks in one process.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "horovodpp/collective/arena.h"
 #include "horovodpp/core/buffer.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/future.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/process_set.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
+class Arena;
+struct Config;
 namespace transport {
 class Communicator;
 }
 namespace runtime {
-class Submitter;
+template <typename T>
+class Door;
 class Job;
-class SetTable;
 class Recovery;
+class SetTable;
+class Submitter;
 }  // namespace runtime
 
 class Runtime {
@@ -76,11 +78,11 @@ class Runtime {
   //   DeadlineExceeded    a rank did not arrive within config.start_timeout
   //   InvalidArgument     the ranks' configurations disagree
   //   FailedPrecondition  see transport::make_mpi_communicator
-  static absl::StatusOr<std::unique_ptr<Runtime>> start(const Config& config);
+  static StatusOr<std::unique_ptr<Runtime>> start(const Config& config);
 
   // The same over wires of the caller's, for instance
   // transport::LoopbackWorld's.
-  static absl::StatusOr<std::unique_ptr<Runtime>> start(
+  static StatusOr<std::unique_ptr<Runtime>> start(
       const Config& config,
       std::unique_ptr<transport::Communicator> communicator);
 
@@ -89,7 +91,7 @@ class Runtime {
   // again.
   //   Aborted             the job was broken before; says why
   //   FailedPrecondition  called by a callback of a future; nothing was done
-  absl::Status stop();
+  Status stop();
 
   // Breaks the job, on every rank, because this one cannot go on: everything in
   // flight fails with Aborted and "rank 1 (host 'a', pid 4711) <why>". Does not
@@ -103,14 +105,14 @@ class Runtime {
 
   // OK, or Aborted with the reason why the job is broken; FailedPrecondition in a
   // child that was forked off the process that started the job.
-  absl::Status status() const;
+  Status status() const;
 
   // Memory whose tensors are reduced without a copy among the ranks of a node;
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
 
   // For who may outlive this Runtime.
-  Membership membership() const { return Membership(door_.key()); }
+  Membership membership() const;
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
@@ -176,10 +178,10 @@ class Runtime {
   std::vector<ProcessSet> process_sets() const;
   // The members, ascending.
   //   InvalidArgument  there is no such set, or none any more
-  absl::StatusOr<std::vector<int>> ranks_of(const ProcessSet& set) const;
+  StatusOr<std::vector<int>> ranks_of(const ProcessSet& set) const;
   // The place of this rank among them.
   //   InvalidArgument  it is none of them, or there is no such set
-  absl::StatusOr<int> rank_in(const ProcessSet& set) const;
+  StatusOr<int> rank_in(const ProcessSet& set) const;
 
   // Goes on without the ranks that are lost: ends this job, which is broken,
   // and returns one of its survivors, numbered anew from 0 in the old order.
@@ -191,8 +193,8 @@ class Runtime {
   //   DeadlineExceeded    the survivors did not agree, or not begin, within
   //                       Config::start_timeout
   //   Aborted             ranks are silent, and may live: those that are left
-  //                       here are no majority, and stop
-  absl::StatusOr<std::unique_ptr<Runtime>> reform();
+  //                       are not a majority, and stop
+  StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
   Runtime(std::shared_ptr<runtime::Recovery> recovery,
@@ -202,7 +204,7 @@ class Runtime {
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Submitter> submitter_;
-  runtime::Door<Runtime> door_;
+  std::unique_ptr<runtime::Door<Runtime>> door_;
 };
 
 }  // namespace hvd

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -21,9 +22,7 @@ SetTable::SetTable(int rank, int size) : rank_(rank) {
 
 void SetTable::add(ProcessSetId id, const std::vector<int>& ranks) {
   ProcessSet set(id, std::make_shared<const std::vector<int>>(ranks));
-  const auto place = std::lower_bound(ranks.begin(), ranks.end(), rank_);
-  const bool is_member = place != ranks.end() && *place == rank_;
-  const int position = is_member ? static_cast<int>(place - ranks.begin()) : -1;
+  const int position = position_in(ranks, rank_).value_or(-1);
   MutexLock lock(mutex_);
   entries_[id] = {.set = std::move(set), .position = position};
 }

@@ -5,7 +5,7 @@
 namespace hvd::runtime {
 namespace {
 
-// How long an idle leader sleeps where news may come from another node.
+// How long an idle rank sleeps that looks after the wires.
 constexpr std::chrono::milliseconds kIdleSleep(50);
 
 // How long a rank sleeps whose data may not have left yet.
@@ -27,7 +27,7 @@ std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
   if (outlook.sends_data) at_most(kDataSleep);
   if (outlook.wakes_at > 1) at_most(kUnseen);
   if (outlook.several_nodes && outlook.is_busy) at_most(kBusySleep);
-  if (outlook.several_nodes && outlook.is_leader) at_most(kIdleSleep);
+  if (outlook.several_nodes && outlook.looks_after_wires) at_most(kIdleSleep);
   if (outlook.due) at_most(*outlook.due - now);
   return limit;
 }

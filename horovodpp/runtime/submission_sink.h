@@ -6,7 +6,7 @@
 #include <string>
 
 #include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 
 namespace hvd::runtime {
 

@@ -13,6 +13,7 @@
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/set_table.h"
 #include "horovodpp/runtime/submission_sink.h"

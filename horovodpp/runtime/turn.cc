@@ -137,7 +137,8 @@ absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
     parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
   } else if (!lost_ranks.suspected.empty()) {
     parts_.monitor.left_behind(lost_ranks.suspected.front(),
-                               coordinator::kDoesNotAnswer);
+                               coordinator::kDoesNotAnswer,
+                               lost_ranks.suspected);
   } else {
     parts_.monitor.left_behind(from, "has begun to re-form the job");
   }
@@ -258,13 +259,15 @@ std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
   };
   at_most(parts_.monitor.loss_due());
   if (beats_) at_most(beats_->next(now));
-  const Outlook outlook = {.several_nodes = several_nodes_,
-                           .is_leader = parts_.segment.local_rank() == 0,
-                           .is_busy = is_busy,
-                           .sends_mail = parts_.router.is_sending(),
-                           .sends_data = parts_.router.is_sending_data(),
-                           .wakes_at = wakes_at(),
-                           .due = due};
+  const Outlook outlook = {
+      .several_nodes = several_nodes_,
+      .looks_after_wires =
+          parts_.segment.local_rank() == 0 || parts_.router.has_used_wires(),
+      .is_busy = is_busy,
+      .sends_mail = parts_.router.is_sending(),
+      .sends_data = parts_.router.is_sending_data(),
+      .wakes_at = wakes_at(),
+      .due = due};
   if (rings_for_all(outlook)) return std::nullopt;
   return runtime::sleep_limit(outlook, now);
 }

@@ -20,7 +20,7 @@
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/clock.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/heartbeat.h"
 #include "horovodpp/runtime/job_end.h"
 #include "horovodpp/runtime/loop_parts.h"

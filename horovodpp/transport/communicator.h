@@ -27,6 +27,8 @@
 
 namespace hvd::transport {
 
+class CallMeter;
+
 struct Mail {
   int from = 0;
   std::string bytes;
@@ -100,6 +102,10 @@ class Communicator {
   // What users should know of how deaths are seen here; "" if there is nothing
   // to say.
   virtual std::string caveat() const { return ""; }
+
+  // The calls of the library below, if one of them may never return; nullptr:
+  // they all do. Lives as long as this.
+  virtual const CallMeter* calls() const { return nullptr; }
 
   // The job that used this is broken: ranks may be gone though nobody saw it.
   // From now on nothing waits for any, not even the end of the process.

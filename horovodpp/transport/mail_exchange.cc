@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kGrace(1);
 // How long the news that an exchange is off may take to leave this rank.
 constexpr std::chrono::milliseconds kFarewell(100);
 
-enum class Kind : std::uint8_t {
+enum class ExchangeKind : std::uint8_t {
   kString = 0,
   kAll = 1,
   kFailure = 2,
@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
 // A message: round, kind, then the body.
 struct Header {
   std::uint32_t round = 0;
-  Kind kind = Kind::kString;
+  ExchangeKind kind = ExchangeKind::kString;
 };
 constexpr std::size_t kHeaderBytes = 5;
 
@@ -43,7 +43,7 @@ std::optional<Header> header_of(const std::string& bytes) {
   if (bytes.size() < kHeaderBytes) return std::nullopt;
   Header header;
   std::memcpy(&header.round, bytes.data(), sizeof(header.round));
-  header.kind = static_cast<Kind>(bytes[4]);
+  header.kind = static_cast<ExchangeKind>(bytes[4]);
   return header;
 }
 
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::string>> split(const std::string& body,
 // going to be in this one.
 bool counts(const Header& header, std::uint32_t round) {
   return header.round == round ||
-         (header.kind == Kind::kCalledOff && header.round < round);
+         (header.kind == ExchangeKind::kCalledOff && header.round < round);
 }
 
 // The next message of `round` with its header cut off, or nullopt at the
@@ -118,8 +118,9 @@ absl::Status flush(ExchangePost& post, TimePoint deadline) {
 // Ends the exchange on `ranks`, too; returns `why`.
 absl::Status call_off(ExchangePost& post, std::uint32_t round,
                       const absl::Status& why, const std::vector<int>& ranks) {
-  const std::string text = packed({.round = round, .kind = Kind::kCalledOff},
-                                  std::string(why.message()));
+  const std::string text =
+      packed({.round = round, .kind = ExchangeKind::kCalledOff},
+             std::string(why.message()));
   // As well as it goes: some of them may be dead.
   for (int rank : ranks) post.send(rank, text).IgnoreError();
   flush(post, std::chrono::steady_clock::now() + kFarewell).IgnoreError();
@@ -138,7 +139,7 @@ absl::StatusOr<std::optional<Mail>> next_string(ExchangePost& post,
                                                 TimePoint deadline) {
   HVD_ASSIGN_OR_RETURN(auto message, next_of(post, round, deadline));
   if (!message.has_value()) return std::nullopt;
-  if (message->first.kind == Kind::kCalledOff) {
+  if (message->first.kind == ExchangeKind::kCalledOff) {
     return absl::AbortedError(message->second.bytes);
   }
   return std::move(message->second);
@@ -177,8 +178,9 @@ absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
       "only ", came, " of ", size, " ranks came in time; missing: ", missing);
   const bool complete = came == size;
   const std::string answer =
-      complete ? packed({.round = round, .kind = Kind::kAll}, join(all))
-               : packed({.round = round, .kind = Kind::kFailure}, failure);
+      complete
+          ? packed({.round = round, .kind = ExchangeKind::kAll}, join(all))
+          : packed({.round = round, .kind = ExchangeKind::kFailure}, failure);
   for (std::size_t rank = 1; rank < size; ++rank) {
     if (!strings[rank].has_value()) continue;
     HVD_RETURN_IF_ERROR(post.send(static_cast<int>(rank), answer));
@@ -193,8 +195,8 @@ absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
                                                 std::uint32_t round,
                                                 const std::string& mine,
                                                 TimePoint deadline) {
-  HVD_RETURN_IF_ERROR(
-      post.send(0, packed({.round = round, .kind = Kind::kString}, mine)));
+  HVD_RETURN_IF_ERROR(post.send(
+      0, packed({.round = round, .kind = ExchangeKind::kString}, mine)));
   const auto answer = next_of(post, round, deadline + kGrace);
   if (!answer.ok()) return call_off(post, round, answer.status(), {0});
   if (!answer->has_value()) {
@@ -202,10 +204,11 @@ absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
         absl::StrCat(post.peers()[0].to_string(0), " did not answer in time"));
   }
   const auto& [header, mail] = **answer;
-  if (header.kind == Kind::kFailure) {
+  if (header.kind == ExchangeKind::kFailure) {
     return absl::DeadlineExceededError(mail.bytes);
   }
-  if (header.kind == Kind::kCalledOff) return absl::AbortedError(mail.bytes);
+  if (header.kind == ExchangeKind::kCalledOff)
+    return absl::AbortedError(mail.bytes);
   return split(mail.bytes, post.peers().size());
 }
 

@@ -46,13 +46,15 @@ std::string mpi_library() {
 }
 
 absl::Status mpi_await(MPI_Request& request, const std::string& what,
-                       std::chrono::steady_clock::time_point deadline) {
+                       std::chrono::steady_clock::time_point deadline,
+                       const std::function<absl::Status()>& check) {
   int polls = 0;
   while (true) {
     int done = 0;
     HVD_RETURN_IF_ERROR(
         mpi_status(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test"));
     if (done != 0) return absl::OkStatus();
+    HVD_RETURN_IF_ERROR(check());
     if (std::chrono::steady_clock::now() >= deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat(what, ": not all ranks came in time"));

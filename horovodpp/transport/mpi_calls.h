@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -30,9 +31,11 @@ std::optional<int> peer_of(const absl::Status& status);
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();
 
-// Polls a request until it is complete. After an error or DeadlineExceeded the
-// request is still MPI's: its buffers must outlive the process.
+// Polls a request until it is complete, or `check` says why nobody waits for it
+// any more. After an error or DeadlineExceeded the request is still MPI's: its
+// buffers must outlive the process.
 absl::Status mpi_await(MPI_Request& request, const std::string& what,
-                       std::chrono::steady_clock::time_point deadline);
+                       std::chrono::steady_clock::time_point deadline,
+                       const std::function<absl::Status()>& check);
 
 }  // namespace hvd::transport

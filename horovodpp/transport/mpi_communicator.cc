@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_mailbox.h"
@@ -49,7 +50,8 @@ class MpiCommunicator : public Communicator {
         transfers_({.comm = world.comm(),
                     .rank = world.rank(),
                     .tags = world.tags(),
-                    .generation = world.generation()}) {}
+                    .generation = world.generation(),
+                    .calls = &calls_}) {}
 
   ~MpiCommunicator() override {
     world_.watch().watch({});
@@ -81,31 +83,38 @@ class MpiCommunicator : public Communicator {
 
   absl::Status send_mail(int to, std::string bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));
+    const CallMeter::Call call(calls_, "sending mail");
     return noted(mailbox_.send(to, std::move(bytes)));
   }
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    const CallMeter::Call call(calls_, "looking for mail");
     return noted(mailbox_.receive());
   }
   absl::StatusOr<bool> mail_is_flushed() override {
+    const CallMeter::Call call(calls_, "looking after its mail");
     return noted(mailbox_.flushed());
   }
 
   absl::StatusOr<TransferId> post_send(
       int to, DataTag tag, std::span<const std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));
+    const CallMeter::Call call(calls_, "sending data");
     return noted(transfers_.post_send(to, tag, bytes));
   }
   absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
                                           std::span<std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(from));
+    const CallMeter::Call call(calls_, "receiving data");
     return noted(transfers_.post_receive(from, tag, bytes));
   }
   absl::StatusOr<bool> test(TransferId id) override {
+    const CallMeter::Call call(calls_, "looking after its data");
     return noted(transfers_.test(id));
   }
   bool abandon(TransferId id) override { return transfers_.abandon(id); }
 
   std::string caveat() const override { return world_.watch().caveat(); }
+  const CallMeter* calls() const override { return &calls_; }
   void distrust() override { world_.distrust(); }
 
   void on_peer_lost(LostCallback callback) override {
@@ -155,6 +164,7 @@ class MpiCommunicator : public Communicator {
 
   MpiWorld& world_;
   const std::vector<Peer> peers_;
+  CallMeter calls_;
   std::uint32_t round_ = 0;
   bool watched_ = false;  // Somebody is told of losses.
   MpiExchangePost post_;

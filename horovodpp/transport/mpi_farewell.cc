@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kToFollow(300);
 constexpr std::chrono::milliseconds kToFollowOrFail(3000);
 
 // As long as word of a loss may take to leave this rank.
-constexpr std::chrono::milliseconds kLinger(50);
+constexpr std::chrono::milliseconds kFarewellLinger(50);
 
 bool is_told_of_loss(const MpiFarewell& farewell) {
   int found = 0;
@@ -59,7 +59,7 @@ void tell_of_loss(const MpiFarewell& farewell) {
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, farewell.tag, farewell.comm,
               &requests.emplace_back(MPI_REQUEST_NULL));
   }
-  const auto end = steady_clock::now() + kLinger;
+  const auto end = steady_clock::now() + kFarewellLinger;
   while (!requests.empty() && steady_clock::now() < end) {
     is_told_of_loss(farewell);  // Any call moves the messages on.
     std::this_thread::sleep_for(kShortestSleep);

@@ -10,7 +10,7 @@ namespace hvd::transport {
 namespace {
 
 // Follows the bytes of every fragment.
-struct Trailer {
+struct GenerationTrailer {
   std::uint32_t generation = 0;
   std::uint32_t last = 1;  // 0: more fragments of this message follow.
 };
@@ -38,8 +38,8 @@ absl::Status MpiMailbox::send(int to, std::string bytes) {
 }
 
 absl::Status MpiMailbox::send_fragment(int to, std::string bytes, bool last) {
-  const Trailer trailer = {.generation = channel_.generation,
-                           .last = last ? 1u : 0u};
+  const GenerationTrailer trailer = {.generation = channel_.generation,
+                                     .last = last ? 1u : 0u};
   bytes.append(reinterpret_cast<const char*>(&trailer), sizeof(trailer));
   MpiMessage& message = outgoing_.emplace_back();
   message.peer = to;
@@ -131,7 +131,7 @@ absl::StatusOr<std::optional<Mail>> MpiMailbox::receive() {
 }
 
 std::optional<Mail> MpiMailbox::open(MpiMessage message) {
-  Trailer trailer;
+  GenerationTrailer trailer;
   std::string& bytes = message.bytes;
   if (bytes.size() < sizeof(trailer)) return std::nullopt;
   bytes.copy(reinterpret_cast<char*>(&trailer), sizeof(trailer),

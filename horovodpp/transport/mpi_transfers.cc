@@ -140,17 +140,24 @@ absl::StatusOr<bool> MpiTransfers::test(TransferId id) {
   return true;
 }
 
+absl::StatusOr<bool> MpiTransfers::complete_abandoned(
+    Transfer& transfer) const {
+  if (channel_.calls == nullptr) return complete(transfer);
+  const CallMeter::Call call(*channel_.calls, "giving up data");
+  return complete(transfer);
+}
+
 bool MpiTransfers::abandon(TransferId id) {
   const auto found = posted_.find(id);
   if (found == posted_.end()) return true;
   Transfer& transfer = found->second;
-  absl::StatusOr<bool> done = complete(transfer);
+  absl::StatusOr<bool> done = complete_abandoned(transfer);
   if (transfer.receives) {
     const auto expected = expected_.find(transfer.route);
     if (expected != expected_.end()) std::erase(expected->second, id);
     for (int poll = 0; poll < kAbandonPolls && done.ok() && !*done; ++poll) {
       std::this_thread::yield();
-      done = complete(transfer);
+      done = complete_abandoned(transfer);
     }
   }
   for (MPI_Request request : transfer.requests) {

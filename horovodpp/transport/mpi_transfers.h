@@ -20,6 +20,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/mpi_calls.h"
 #include "horovodpp/transport/mpi_tags.h"
@@ -35,6 +36,8 @@ class MpiTransfers {
     std::uint32_t generation = 0;
     // The most bytes of one MPI message: its counts are of type int.
     std::size_t chunk_bytes = std::size_t{1} << 30;
+    // Told of what abandon() calls, which takes its time; may be nullptr.
+    CallMeter* calls = nullptr;
   };
 
   explicit MpiTransfers(const Channel& channel) : channel_(channel) {}
@@ -72,6 +75,7 @@ class MpiTransfers {
   absl::Status match(const Route& route);
   absl::Status take_in(Transfer& transfer, MPI_Message message, int count);
   static absl::StatusOr<bool> complete(Transfer& transfer);
+  absl::StatusOr<bool> complete_abandoned(Transfer& transfer) const;
   absl::Status size_mismatch(const Transfer& transfer) const;
 
   const Channel channel_;

@@ -165,9 +165,31 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   MPI_Request request = MPI_REQUEST_NULL;
   HVD_RETURN_IF_ERROR(mpi_status(
       MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request), "MPI_Comm_idup"));
-  HVD_RETURN_IF_ERROR(mpi_await(request, "joining the MPI world", deadline));
+  HVD_RETURN_IF_ERROR(await_duplicate(request, deadline));
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   return absl::OkStatus();
+}
+
+// A rank that dies meanwhile is waited for no longer.
+absl::Status MpiWorld::await_duplicate(
+    MPI_Request& request, std::chrono::steady_clock::time_point deadline) {
+  Mutex mutex;
+  absl::Status loss;
+  watch_->watch([&](int rank, const std::string& how) {
+    MutexLock lock(mutex);
+    const Member& member = members_[static_cast<std::size_t>(rank)];
+    loss.Update(absl::AbortedError(absl::StrCat(
+        Peer{.host = member.host, .pid = member.pid, .node = ""}.to_string(
+            rank),
+        " ", how)));
+  });
+  const absl::Status joined =
+      mpi_await(request, "joining the MPI world", deadline, [&] {
+        MutexLock lock(mutex);
+        return loss;
+      });
+  watch_->watch({});
+  return joined;
 }
 
 absl::Status MpiWorld::meet_members(
@@ -192,7 +214,7 @@ absl::Status MpiWorld::meet_members(
     Member& member = members_.emplace_back();
     if (bytes.size() != sizeof(member)) {
       return absl::InvalidArgumentError(
-          "a rank introduced itself in another way; do all ranks run the same "
+          "a rank introduced itself in an unknown way; do all ranks run the same "
           "version of horovodpp?");
     }
     bytes.copy(reinterpret_cast<char*>(&member), sizeof(member));

@@ -66,6 +66,8 @@ class MpiWorld {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status meet_members(std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status await_duplicate(MPI_Request& request,
+                               std::chrono::steady_clock::time_point deadline);
   void at_exit();
   void finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool may_finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -18,7 +18,7 @@
 namespace hvd::transport {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'v', 'd', 's', 'e', 'g', 'm', 't'};
+constexpr char kSegmentMagic[8] = {'h', 'v', 'd', 's', 'e', 'g', 'm', 't'};
 constexpr std::uint32_t kVersion = 1;
 
 // The start of every segment. The payload begins at the next page.
@@ -57,7 +57,8 @@ absl::Status from_wire(const std::string& text) {
 
 }  // namespace
 
-bool BreakWord::raise(std::uint32_t epoch, const std::string& why) {
+bool BreakWord::raise(std::uint32_t epoch, const std::string& why,
+                      const std::vector<int>& suspects) {
   if (raised()) return false;
   const std::uint32_t mine = begun_.fetch_add(1);
   if (mine >= kDrafts) return false;
@@ -65,6 +66,9 @@ bool BreakWord::raise(std::uint32_t epoch, const std::string& why) {
   draft.epoch = epoch;
   draft.length = static_cast<std::uint32_t>(std::min(why.size(), kTextBytes));
   std::memcpy(draft.text, why.data(), draft.length);
+  draft.suspect_count =
+      static_cast<std::uint32_t>(std::min(suspects.size(), kMostSuspects));
+  std::copy_n(suspects.begin(), draft.suspect_count, draft.suspects);
   std::uint32_t none = 0;
   return chosen_.compare_exchange_strong(none, mine + 1);
 }
@@ -80,6 +84,14 @@ std::string BreakWord::why() const {
   const Draft& draft = drafts_[chosen - 1];
   return std::string(draft.text,
                      std::min<std::size_t>(draft.length, kTextBytes));
+}
+
+std::vector<int> BreakWord::suspects() const {
+  const std::uint32_t chosen = chosen_.load();
+  if (chosen == 0) return {};
+  const Draft& draft = drafts_[chosen - 1];
+  const auto count = std::min<std::size_t>(draft.suspect_count, kMostSuspects);
+  return {draft.suspects, draft.suspects + count};
 }
 
 class NodeSegment::Mapping {
@@ -137,7 +149,7 @@ NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes) {
       .break_word = {},
       .doorbells = {},
   };
-  std::memcpy(layout->magic, kMagic, sizeof(kMagic));
+  std::memcpy(layout->magic, kSegmentMagic, sizeof(kSegmentMagic));
   std::shared_ptr<Mapping> mapping(new Mapping(std::move(memory)));
   MutexLock lock(registry().mutex);
   registry().mappings[mapping->memory_->ticket().file] = mapping;
@@ -158,7 +170,8 @@ NodeSegment::Mapping::attach(const SharedMemory::Ticket& ticket,
     mapping.reset(new Mapping(std::move(memory)));
   }
   if (mapping->memory_->bytes() < payload_offset() ||
-      std::memcmp(mapping->layout().magic, kMagic, sizeof(kMagic)) != 0 ||
+      std::memcmp(mapping->layout().magic, kSegmentMagic,
+                  sizeof(kSegmentMagic)) != 0 ||
       mapping->layout().version != kVersion) {
     return absl::FailedPreconditionError(
         "the node's segment has another layout; do all ranks run the same "

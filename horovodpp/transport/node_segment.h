@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
@@ -30,22 +31,27 @@ namespace hvd::transport {
 class alignas(128) BreakWord {
  public:
   static constexpr std::size_t kTextBytes = 4096;
+  static constexpr std::size_t kMostSuspects = 256;
 
-  // Publishes the epoch that is broken and why; false if someone was first, or
-  // if more ranks than there is room for try at this moment. Longer texts are
-  // cut.
-  bool raise(std::uint32_t epoch, const std::string& why);
+  // Publishes the epoch that is broken, why, and whom that suspects
+  // (core/suspects.h); false if someone was first, or if more ranks than there is
+  // room for try at this moment. Longer texts are cut, and so are more suspects.
+  bool raise(std::uint32_t epoch, const std::string& why,
+             const std::vector<int>& suspects = {});
 
   bool raised() const { return chosen_.load() != 0; }
 
-  // The epoch and text of raise(); valid once raised() is true.
+  // What raise() was given; valid once raised() is true.
   std::uint32_t epoch() const;
   std::string why() const;
+  std::vector<int> suspects() const;
 
  private:
   struct Draft {
     std::uint32_t epoch = 0;
     std::uint32_t length = 0;
+    std::uint32_t suspect_count = 0;
+    std::int32_t suspects[kMostSuspects] = {};
     char text[kTextBytes] = {};
   };
   static constexpr std::uint32_t kDrafts = 8;
@@ -66,7 +72,7 @@ class NodeSegment {
   // others attach. Collective over ALL ranks of the communicator (it uses
   // exchange()), each node getting its own segment. `payload_bytes` is equal on
   // the ranks of a node.
-  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   ResourceExhausted  there is too little memory (says how much was asked)
   //   FailedPrecondition the node's ranks cannot see each other's descriptors
   //   DeadlineExceeded   a rank did not arrive
   static absl::StatusOr<std::unique_ptr<NodeSegment>> open(

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
 
@@ -144,9 +145,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     return members_[static_cast<std::size_t>(rank)];
   }
   std::optional<int> number_of(int rank) const {
-    const auto found = std::lower_bound(members_.begin(), members_.end(), rank);
-    if (found == members_.end() || *found != rank) return std::nullopt;
-    return static_cast<int>(found - members_.begin());
+    return position_in(members_, rank);
   }
   absl::Status check_rank(int rank) const {
     if (rank >= 0 && rank < size()) return absl::OkStatus();
@@ -174,13 +173,8 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
 absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(
     std::shared_ptr<EpochRouter> router, const SubsetOptions& options) {
   const std::vector<int>& members = options.members;
-  const bool ascends =
-      std::adjacent_find(members.begin(), members.end(),
-                         std::greater_equal<>()) == members.end();
-  if (members.empty() || !ascends || members.front() < 0 ||
-      members.back() >= router->wires().size() ||
-      !std::binary_search(members.begin(), members.end(),
-                          router->wires().rank())) {
+  if (!are_ascending_ranks(members, router->wires().size()) ||
+      !contains(members, router->wires().rank())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "ranks [", absl::StrJoin(members, ", "),
         "] are not an ascending list of ranks below ", router->wires().size(),

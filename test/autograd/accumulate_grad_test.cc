@@ -6,7 +6,8 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -197,7 +197,7 @@ TEST(PostAccumulateHook, FiresOnceAfterTheLastContribution) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-// Items 118, 208.
+// Item 118.
 TEST(PostAccumulateHook, FiresAsEarlyAsItCan) {
   Tensor w1 = leaf(2), w2 = leaf(3), w3 = leaf(4);
   std::vector<int> order;

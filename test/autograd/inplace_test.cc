@@ -6,6 +6,9 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/functional/conv2d.h"
+#include "horovodpp/ops/functional/max_pool.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -17,7 +20,6 @@ using autograd::ViewInplaceError;
 using testing::Each;
 using testing::ElementsAre;
 
-// Item 58.
 TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   Tensor x = constant({1, 2, 3, 4}, {2, 2});
   x.copy_(x.data().t());
@@ -26,6 +28,41 @@ TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   EXPECT_THAT(values(x), ElementsAre(2, 5, 5, 8));
 }
 
+TEST(Inplace, WritesToAGradientWhateverItsFormulaEndsWith) {
+  const Tensor w = leaf(3);
+  const Tensor x = leaf({1, 2, 3, 4}, {1, 2, 2});
+  // The gradient of one image is a view of that of several.
+  const Tensor g = autograd::grad({max_pool2d(x, {.kernel = 1}).sum()}, {x})[0];
+  g.mul_(w);
+  g.sum().backward();
+  EXPECT_EQ(value(w.grad()), 4);
+
+  // A view of what the caller has.
+  const Tensor given = ones64({2, 3});
+  const Tensor y = leaf({1, 2, 3, 4, 5, 6}, {3, 2});
+  const Tensor turned = autograd::grad({y.t()}, {y}, {given})[0];
+  EXPECT_THROW(turned.mul_(w), ViewInplaceError);
+}
+
+TEST(Inplace, WritesToResultsThatWereMadeWithoutRecording) {
+  const Tensor w = leaf(3);
+  const Tensor x = leaf({1, 2, 3, 4}, {2, 2});
+  const Tensor classes = from_vector<std::int64_t>({0, 1}, {2});
+  const Tensor class_of_all = from_vector<std::int64_t>({0}, {});
+  std::vector<Tensor> results;
+  {
+    NoGrad no_grad;
+    const NllOptions each{.reduction = Reduction::kNone};
+    results.push_back(nll_loss(x.view({1, 2, 2}), classes.view({1, 2}), each));
+    results.push_back(nll_loss(x.view({4}), class_of_all, each));
+    results.push_back(conv2d(x.view({1, 2, 2}), ones64({1, 1, 1, 1})));
+  }
+  for (const Tensor& result : results) {
+    EXPECT_TRUE(result.mul_(w).requires_grad());
+  }
+}
+
+// Item 58.
 TEST(Version, CountsWritesNotResults) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;

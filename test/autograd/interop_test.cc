@@ -2,10 +2,11 @@
 #include <optional>
 #include <tuple>
 
-#include "horovodpp/autograd/allocator.h"
-#include "horovodpp/autograd/dlpack.h"
 #include "horovodpp/autograd/dot.h"
 #include "horovodpp/autograd/save_on_cpu.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/allocator.h"
+#include "horovodpp/tensor/dlpack.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -6,8 +6,10 @@
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -50,7 +52,6 @@ TEST(InferenceMode, ItsTensorsAreNeverPartOfAGraph) {
   EXPECT_THAT(values(normal.grad()), ElementsAre(6, 10));
 }
 
-// Item 85.
 TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   Tensor x;
   {
@@ -62,6 +63,7 @@ TEST(InferenceMode, ViewsOfItsTensorsMadeLaterAreLeaves) {
   EXPECT_FALSE(view.grad_fn());
 }
 
+// Item 85.
 TEST(InferenceMode, WritesToNormalTensorsCount) {
   Tensor x = leaf(2);
   Tensor y = x * 1.0;
@@ -212,7 +214,7 @@ TEST(Modes, ReachTheThreadsOnWhichDeepBackwardsRun) {
     EXPECT_FALSE(is_grad_enabled());
     EXPECT_EQ(&autograd::default_generator(), &generator);
     EXPECT_EQ(autograd::current_autocast().dtype, DType::kF16);
-    EXPECT_EQ(*autograd::thread_state.saved_tensor_hooks_forbidden, "not now");
+    EXPECT_EQ(*autograd::graph_state.saved_tensor_hooks_forbidden, "not now");
     autograd::warn("heard from afar");
   });
   EXPECT_THAT(heard, ElementsAre("heard from afar"));

@@ -8,9 +8,9 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/factories.h"
-#include "horovodpp/autograd/generator.h"
-#include "horovodpp/autograd/ops.h"
+#include "horovodpp/ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

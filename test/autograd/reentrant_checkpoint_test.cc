@@ -1,7 +1,8 @@
-// Section 1K of the contract: the reentrant checkpoint. What a type does not
-// allow is not tested: items 145 (a non-tuple), 147 and 150 (unknown options),
-// 146 and 149 (other values among arguments and results).
+// Sections 1K and 1M of the contract: the reentrant checkpoint, and the random
+// numbers and the autocast that it replays.
 #include "horovodpp/autograd/reentrant_checkpoint.h"
+
+#include <utility>
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/saved_tensor.h"
@@ -165,6 +166,25 @@ TEST(ReentrantCheckpoint, ManySmallRegionsNeedNoStack) {
   EXPECT_EQ(values(x.grad()), gradient);
 }
 
+// Item 207.
+TEST(ReentrantCheckpoint, EveryInputGetsItsGradient) {
+  const auto cell = [](const Tensors& in) {
+    const Tensor state = tanh(in[0] + in[1] * 0.5);
+    return Tensors{state * in[0], state};
+  };
+  Tensor x = randn64({4, 3}), state = randn64({4, 3});
+  const auto gradients = [&](const Tensors& results) {
+    (results[0] * 2.0 + results[1]).sum().backward();
+    const auto found = std::pair(values(x.grad()), values(state.grad()));
+    x.set_grad({});
+    state.set_grad({});
+    return found;
+  };
+  EXPECT_EQ(gradients(checkpoint_reentrant(cell, {x, state})),
+            gradients(cell({x, state})));
+}
+
+// Items 184, 185, 189.
 TEST(ReentrantCheckpoint, RandomNumbersAndAutocastAreReplayed) {
   Tensor x = randn({4, 8}, {.requires_grad = true});
   Tensor w = randn({8, 8}, {.requires_grad = true});
@@ -189,6 +209,24 @@ TEST(ReentrantCheckpoint, RandomNumbersAndAutocastAreReplayed) {
   EXPECT_EQ(noise[0], noise[1]);
   EXPECT_EQ(dtypes[1], DType::kBF16);
   EXPECT_EQ(autograd::default_generator().state(), state);
+}
+
+// Item 186.
+TEST(ReentrantCheckpoint, RandomNumbersAreDrawnAnewIfTheyNeedNotBePreserved) {
+  Tensor x = ones64({1000}, true);
+  std::vector<double> mask;
+  Tensor y = checkpoint_reentrant(
+      [&](const Tensors& in) {
+        const Tensor kept = bernoulli({1000}, 0.5, {.dtype = DType::kF64});
+        mask = values(kept);
+        return Tensors{in[0] * kept};
+      },
+      {x}, {.preserve_rng_state = false})[0];
+  const auto state = autograd::default_generator().state();
+  y.sum().backward();
+  EXPECT_EQ(values(x.grad()), mask);
+  EXPECT_NE(values(y.detach()), mask);
+  EXPECT_NE(autograd::default_generator().state(), state);
 }
 
 }  // namespace

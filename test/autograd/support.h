@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd {
 

@@ -2,8 +2,11 @@
 // of the contract.
 #include <limits>
 
-#include "horovodpp/autograd/index.h"
+#include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/index.h"
+#include "horovodpp/tensor/memory.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -328,6 +331,110 @@ TEST(Version, SetitemCountsAndExpMakesANewTensor) {
   const auto* before = a.impl();
   a = exp(a);
   EXPECT_NE(a.impl(), before);
+}
+
+TEST(AsStrided, PassesGradientsToATensorWithGaps) {
+  Tensor x = leaf({0, 0, 0, 0, 0, 0}, {6});
+  const Tensor even = x.slice(0, 0, 6, 2);
+  autograd::as_strided(even, {2}, {2}, 2).backward(constant({1, 2}, {2}));
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 1, 0, 2, 0));
+
+  x.set_grad({});
+  // Of these, `even` has none but the first and the last.
+  autograd::as_strided(even, {3}, {1}, 0).backward(constant({1, 2, 3}, {3}));
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 3, 0, 0, 0));
+}
+
+TEST(AsStrided, PassesGradientsToATensorThatItReachesBeyond) {
+  Tensor x = leaf({0, 0, 0, 0}, {4});
+  autograd::as_strided(x.narrow(0, 1, 2), {3}, {1}, -1)
+      .backward(constant({1, 2, 3}, {3}));
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 2, 3, 0));
+}
+
+TEST(AsStrided, SharesTheGradientOfAPlaceAmongTheElementsThere) {
+  Tensor x = leaf({0}, {1});
+  const Tensor three = x.expand({3});
+  three.retain_grad();
+  autograd::as_strided(three, {2}, {0}, 0).backward(constant({1, 5}, {2}));
+  EXPECT_THAT(values(three.grad()), ElementsAre(2, 2, 2));
+  EXPECT_THAT(values(x.grad()), ElementsAre(6));
+}
+
+TEST(AsStrided, CanBeDifferentiatedTwiceWhereItHasGaps) {
+  const auto squares = [](const Tensors& x) {
+    const Tensor even = x[0].slice(0, 0, 6, 2);
+    const Tensor y = autograd::as_strided(even, {2, 2}, {2, 2}, 0);
+    return Tensors{y * y};
+  };
+  const Tensor x = leaf({1, 2, 3, 4, 5, 6}, {6});
+  autograd::gradcheck(squares, {x});
+  autograd::gradgradcheck(squares, {x});
+}
+
+TEST(AsStrided, IsNotWrittenWhereElementsLieOnOnePlace) {
+  const Tensor x = ones64({8});
+  const auto view = [&](const Dims& strides) {
+    return autograd::as_strided(x, {3, 2}, strides, 0);
+  };
+  EXPECT_THROW(view({2, 2}).mul_(2.0), InvalidArgument);
+  EXPECT_THROW(view({1, 2}).mul_(2.0), InvalidArgument);
+  EXPECT_THAT(values(x), Each(1));
+  // Its rows reach beyond each other's beginnings, and yet lie apart.
+  view({2, 3}).mul_(2.0);
+  EXPECT_THAT(values(x), ElementsAre(2, 1, 2, 2, 2, 2, 1, 2));
+}
+
+TEST(IndexPut, TakesLeadingOnesAndWhereItPicksNoOtherDtype) {
+  const Tensor x = zeros({3}, {.dtype = DType::kI64});
+  const Tensor first = from_vector<std::int64_t>({0}, {1});
+  EXPECT_ERROR(InvalidArgument, "differ in dtype",
+               x.index_put_({first}, constant({1.5}, {1})));
+  x.index_put_({first}, from_vector<std::int64_t>({7}, {1, 1, 1}));
+  EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{7, 0, 0}));
+  x.index_put_({0}, constant(2));  // A copy, which converts.
+  EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 0, 0}));
+}
+
+TEST(Views, ThatShowAllAreMadeWithoutRecordingToo) {
+  const Tensor x = leaf({1, 2}, {2});
+  const auto all = [&] {
+    return Tensors{x.index({kEllipsis}), x.expand({2}),
+                   autograd::sum_to(x, {2})};
+  };
+  for (const Tensor& y : all()) EXPECT_TRUE(y.is_same(x));
+  NoGrad no_grad;
+  for (const Tensor& y : all()) {
+    EXPECT_FALSE(y.requires_grad());
+    EXPECT_TRUE(autograd::shares_memory(x, y));
+  }
+}
+
+TEST(CopySlices, KeepsToTheElementsOfABaseWithGaps) {
+  Tensor w = leaf(3);
+  const Tensor even =
+      constant({1, 2, 3, 4, 5, 6}, {6}).slice(0, 0, 6, 2).detach();
+  const Tensor last = even.select(0, 2);
+  even.select(0, 1).mul_(w);
+  EXPECT_THAT(values(even), ElementsAre(1, 9, 5));
+  (even * constant({1, 10, 100}, {3}))
+      .sum()
+      .backward({}, {.retain_graph = true});
+  EXPECT_EQ(value(w.grad()), 30);
+
+  w.set_grad({});
+  (last + even.select(0, 1)).backward();
+  EXPECT_EQ(value(w.grad()), 3);
+}
+
+TEST(CopySlices, AddsUpTheElementsOfABaseThatLieOnOnePlace) {
+  Tensor w = leaf(3);
+  const Tensor rows = constant({1, 2}, {2}).expand({3, 2}).detach();
+  rows.select(0, 0).mul_(w);
+  rows.select(0, 1).mul_(w);
+  EXPECT_THAT(values(rows.select(0, 2)), ElementsAre(9, 18));
+  rows.sum().backward();
+  EXPECT_EQ(value(w.grad()), 3 * 2 * 3 * (1 + 2));
 }
 
 TEST(AsStrided, StaysWithinTheMemoryOfItsTensor) {

@@ -9,7 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd {
 namespace {

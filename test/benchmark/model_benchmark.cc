@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/sgd.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "horovodpp/collective/piece_stream.h"
+#include "horovodpp/collective/reduce/piece_stream.h"
 #include "test/benchmark/beside_memcpy.h"
 
 namespace hvd::collective {
@@ -63,7 +63,7 @@ void move_pieces(benchmark::State& state, bool packs) {
       Copied(together.size(), packs ? batches : 1, packs ? 1 : batches));
 }
 
-void register_all() {
+void register_piece_streams() {
   for (const bool packs : {true, false}) {
     benchmark::RegisterBenchmark(packs ? "pack" : "unpack", move_pieces, packs)
         ->ArgNames({"bytes", "batches"})
@@ -73,7 +73,7 @@ void register_all() {
   }
 }
 
-const bool kRegistered = (register_all(), true);
+const bool kRegistered = (register_piece_streams(), true);
 
 }  // namespace
 }  // namespace hvd::collective

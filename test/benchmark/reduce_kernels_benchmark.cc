@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/reduce_kernels.h"
+#include "horovodpp/collective/reduce/kernel.h"
 #include "test/benchmark/beside_memcpy.h"
 
 namespace hvd::collective {

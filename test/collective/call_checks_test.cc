@@ -28,7 +28,7 @@ TEST(CallChecks, RefusesAnAllgatherWithMissingOrWrongSizes) {
   const absl::Status wrong = check_allgather(5, sizes, 0, 3);
   EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(wrong.message()),
-              HasSubstr("brings 5 bytes but is listed with 4"));
+              HasSubstr("contributes 5 bytes but is listed with 4"));
 }
 
 TEST(CallChecks, HoldsTheCountsOfAReducescatterToItsPieces) {

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/collective/arena.h"
-#include "horovodpp/collective/arena_map.h"
-#include "horovodpp/collective/ring_plane.h"
-#include "horovodpp/collective/shm_plane.h"
+#include "horovodpp/collective/ring/plane.h"
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/loopback.h"

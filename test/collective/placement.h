@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/collective/arena.h"
+#include "horovodpp/collective/shm/arena.h"
 
 namespace hvd::collective {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "horovodpp/core/suspects.h"
 #include "test/coordinator/cluster.h"
 
 namespace hvd::coordinator {
@@ -495,6 +496,17 @@ TEST(Coordinator, ReportsABreakInItsOwnWords) {
       cluster[0].coordinator->receive(1, encode(7, Break{"rank 1 is gone"}));
   EXPECT_TRUE(absl::IsAborted(broken));
   EXPECT_EQ(broken.message(), "rank 1 is gone");
+}
+
+TEST(Coordinator, PassesOnWhomABreakSuspects) {
+  Cluster cluster({.size = 2});
+  const absl::Status why =
+      with_suspects(absl::AbortedError("rank 1 does not answer"), {1});
+  for (const Outgoing& mail : cluster[1].coordinator->break_mail(why)) {
+    const absl::Status broken = cluster[0].coordinator->receive(1, mail.bytes);
+    EXPECT_EQ(broken.message(), why.message());
+    EXPECT_THAT(suspects_of(broken), ElementsAre(1));
+  }
 }
 
 TEST(Coordinator, RefusesWhatAPeerMayNotSay) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "horovodpp/core/suspects.h"
 #include "test/coordinator/cluster.h"
 
 namespace hvd::coordinator {
@@ -12,7 +13,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr Clock::TimePoint kStart = Clock::TimePoint() + std::chrono::hours(1);
+constexpr Clock::TimePoint kSilenceStart =
+    Clock::TimePoint() + std::chrono::hours(1);
 
 Stalled waited(std::uint32_t s) { return {{0, "grads"}, s * 1000, false}; }
 
@@ -24,7 +26,7 @@ TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
   EXPECT_EQ(silence.due(), std::nullopt);
-  silence.said(waited(60), kStart);
+  silence.said(waited(60), kSilenceStart);
   const auto due = silence.due();
   ASSERT_TRUE(due.has_value());
   EXPECT_FALSE(silence.take(*due - milliseconds(1)).has_value());
@@ -39,7 +41,7 @@ TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
 TEST(Silence, OfALeaderItIsTheLeaderAbove) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 2);
-  silence.said(waited(600), kStart);
+  silence.said(waited(600), kSilenceStart);
   const auto finding = silence.take(silence.due().value());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->rank, 0);
@@ -49,38 +51,38 @@ TEST(Silence, OfALeaderItIsTheLeaderAbove) {
 TEST(Silence, TheRootHasNobodyAbove) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 0);
-  silence.said(waited(600), kStart);
+  silence.said(waited(600), kSilenceStart);
   EXPECT_EQ(silence.due(), std::nullopt);
 }
 
 TEST(Silence, WhoIsCloserToTheRootLosesPatienceFirst) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence leader = of(tree, 2), member = of(tree, 3);
-  leader.said(waited(600), kStart);
-  member.said(waited(600), kStart);
+  leader.said(waited(600), kSilenceStart);
+  member.said(waited(600), kSilenceStart);
   EXPECT_LT(leader.due(), member.due());
 }
 
 TEST(Silence, AnyQuestionIsAnAnswer) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(600), kStart);
-  silence.heard(kStart + seconds(4));
+  silence.said(waited(600), kSilenceStart);
+  silence.heard(kSilenceStart + seconds(4));
   EXPECT_EQ(silence.due(), std::nullopt);
   // The root does not ask of each name anew.
-  silence.said(waited(61), kStart + seconds(30));
+  silence.said(waited(61), kSilenceStart + seconds(30));
   EXPECT_EQ(silence.due(), std::nullopt);
-  silence.said(waited(61), kStart + seconds(60));
+  silence.said(waited(61), kSilenceStart + seconds(60));
   EXPECT_TRUE(silence.due().has_value());
 }
 
 TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(599), kStart);
-  silence.said(waited(600), kStart + seconds(1));
-  EXPECT_GT(silence.due(), kStart + seconds(6) - milliseconds(1));
-  silence.said(waited(601), kStart + seconds(2));
+  silence.said(waited(599), kSilenceStart);
+  silence.said(waited(600), kSilenceStart + seconds(1));
+  EXPECT_GT(silence.due(), kSilenceStart + seconds(6) - milliseconds(1));
+  silence.said(waited(601), kSilenceStart + seconds(2));
   const auto finding = silence.take(silence.due().value());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->waited_ms, 600000u);
@@ -90,9 +92,9 @@ TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
 TEST(Silence, ARankThatDidNotRunItselfBeginsAnew) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(600), kStart);
-  EXPECT_FALSE(silence.take(kStart + seconds(30)).has_value());
-  EXPECT_GT(silence.due(), kStart + seconds(30));
+  silence.said(waited(600), kSilenceStart);
+  EXPECT_FALSE(silence.take(kSilenceStart + seconds(30)).has_value());
+  EXPECT_GT(silence.due(), kSilenceStart + seconds(30));
 }
 
 TEST(SilenceText, SaysWhoIsSilentAndWhatWaits) {
@@ -129,6 +131,7 @@ TEST(Silence, RanksGiveUpAJobWhoseRootDoesNotAnswer) {
   EXPECT_THAT(status.message(),
               HasSubstr("the job has stalled, and is given up: 'grads' has "
                         "waited for 600 s, and rank 0"));
+  EXPECT_THAT(suspects_of(status), ::testing::ElementsAre(0));
 }
 
 TEST(Silence, ARootThatIsThereIsNotAccused) {

@@ -130,6 +130,18 @@ TEST(StepDetector, AfterAnOrderOfUseItWaitsAsLittleAsAtFirst) {
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), first);
 }
 
+TEST(StepDetector, WhatDisturbsNowAndThenDoesNotKeepAnOrderFromComingBack) {
+  constexpr int kSteps = 10;  // From one barrier to the next.
+  StepDetector detector(3);
+  for (int barriers = 0; barriers < 20; ++barriers) {
+    const int waited = steps_until_repeated(detector, {1, 2});
+    ASSERT_THAT(waited, AllOf(Ge(1), Le(4)));
+    detector.begin();
+    detector.disturb();
+    detector.followed(static_cast<std::uint64_t>(kSteps - waited));
+  }
+}
+
 TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});

@@ -8,16 +8,20 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-TEST(Deadline, IsSoMuchLaterThanNow) {
-  const auto before = steady_clock::now();
-  const auto deadline = deadline_after(std::chrono::hours(1));
-  EXPECT_GE(deadline - before, std::chrono::hours(1));
-  EXPECT_LE(deadline - steady_clock::now(), std::chrono::hours(1));
+TEST(Deadline, IsSoMuchLater) {
+  const steady_clock::time_point now(std::chrono::hours(5));
+  EXPECT_EQ(deadline_after(nanoseconds(7), now), now + nanoseconds(7));
+  EXPECT_EQ(deadline_after(nanoseconds(-7), now), now - nanoseconds(7));
+  EXPECT_EQ(deadline_after(nanoseconds(0), now), now);
 }
 
-TEST(Deadline, IsTheEndOfTimeWhereTheSumWouldBeLater) {
-  EXPECT_EQ(deadline_after(nanoseconds::max()),
-            steady_clock::time_point::max());
+TEST(Deadline, IsTheEndOfTimeWhereTheSumWouldOverflow) {
+  constexpr auto kLatest = steady_clock::time_point::max();
+  const steady_clock::time_point now(std::chrono::hours(5));
+  EXPECT_EQ(deadline_after(nanoseconds::max(), now), kLatest);
+  EXPECT_EQ(deadline_after(kLatest - now, now), kLatest);
+  EXPECT_LT(deadline_after(kLatest - now - nanoseconds(1), now), kLatest);
+  EXPECT_EQ(deadline_after(nanoseconds::max()), kLatest);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
+
 namespace hvd {
 namespace {
 
@@ -274,7 +276,7 @@ TEST(Future, ItsEndDoesNotWaitWhereACallbackHearsOfTheOutcome) {
 
 TEST(Future, ItsEndDoesNotWaitForWhatBorrowsNothing) {
   const Promise<int> promise([](const Ready&) { FAIL() << "was waited for"; });
-  promise.future();
+  { const Future<int> dropped = promise.future(); }
   EXPECT_FALSE(promise.future().poll());
 }
 

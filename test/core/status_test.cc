@@ -1,9 +1,13 @@
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <memory>
+
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd {
 namespace {
@@ -54,6 +58,17 @@ TEST(Status, AnErrorThatIsThrownCarriesTheStatus) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "rank 3 left");
     EXPECT_TRUE(absl::IsAborted(error.status()));
+  }
+}
+
+TEST(Status, AWrongArgumentIsAnError) {
+  try {
+    throw InvalidArgument("dimension \x01");
+  } catch (const std::exception& exception) {  // Is one, and not twice.
+    EXPECT_STREQ(exception.what(), "dimension \\x01");
+    const auto* error = dynamic_cast<const Error*>(&exception);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->status(), absl::InvalidArgumentError("dimension \\x01"));
   }
 }
 

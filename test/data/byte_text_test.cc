@@ -6,7 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {

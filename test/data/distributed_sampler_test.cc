@@ -5,7 +5,8 @@
 
 #include <set>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::data {
 namespace {

@@ -22,6 +22,10 @@ def both(*conditions):
     return lambda program, difference: all(c(program, difference) for c in conditions)
 
 
+def either(*conditions):
+    return lambda program, difference: any(c(program, difference) for c in conditions)
+
+
 def tensors_of(statement):
     """The operands and the results of a statement."""
     return [name for name in (statement.get("of") or []) + (statement.get("as") or []) if name]
@@ -97,6 +101,18 @@ def result_of(*operations, where=lambda program, at: True):
     return found
 
 
+def records_under_inference_mode(program, difference):
+    """Whether a statement up to the difference is in inference_mode, and so that it is
+    recorded all the same: in enable_grad, or a backward with create_graph."""
+    def recorded(at, statement):
+        scopes = [s["scope"] for s in scopes_at(program, at)
+                  if s["scope"] != "inference_mode" or s["enabled"]]
+        if "inference_mode" not in scopes:
+            return False
+        return "enable_grad" in scopes or statement.get("create_graph", False)
+    return any(recorded(at, s) for at, s in enumerate(before(program, difference)))
+
+
 def inference_leaf(program, difference):
     """Whether a leaf that requires grad was made under inference_mode."""
     return any(s["do"] == "leaf" and s["requires_grad"]
@@ -115,6 +131,12 @@ def same_tensors(program, difference):
                 yield {s["of"][0], s["as"][0]}
 
 
+def stems_from_the_same(program, difference):
+    """Whether what differs has to do with such an operand or result."""
+    same = set().union(*same_tensors(program, difference))
+    return related(before(program, difference), same, tensors_that_differ(difference))
+
+
 def one_of_the_same(program, difference):
     """Whether what differs is such an operand or result, or, if it was made by grad,
     the gradient of one; or a grad is accepted that asks for one."""
@@ -129,15 +151,15 @@ def one_of_the_same(program, difference):
 
 
 def refused_inference_write(program, difference):
-    """Whether an in-place operation outside inference_mode had what differs, made
-    under it, as its target."""
+    """Whether an in-place operation outside inference_mode had what differs, or what
+    this was made of, as its target, which was made under it."""
     statements = before(program, difference)
-    views = [s for s in statements if s["do"] in VIEWS]
     made = {name for at, s in enumerate(statements) for name in s.get("as") or []
             if any(e["scope"] == "inference_mode" and e["enabled"]
                    for e in scopes_at(program, at))}
-    return any(s["do"].endswith("_") and s["of"][0] in made
-               and related(views, s["of"][:1], {difference.name})
+    views = [s for s in statements if s["do"] in VIEWS]
+    return any(s["do"].endswith("_") and related(views, made, s["of"][:1])
+               and related(statements, s["of"][:1], {difference.name})
                for s in statements)
 
 
@@ -160,6 +182,75 @@ def gives_what_is_written(program, difference):
         for w in statements[at:]) for at, s in enumerate(statements))
 
 
+def returned_gradient(program, difference):
+    """Whether what differs was returned by a grad that was given gradients."""
+    return any(s["do"] == "grad" and any(s.get("gradients") or [])
+               and difference.name in s["as"] for s in before(program, difference))
+
+
+def has_to_do_with_gradients(program, difference):
+    """Whether what differs is the result of a grad, or was made of one."""
+    return any(s["do"] in ("grad", "get_grad") and related(
+        before(program, difference), s["as"], tensors_that_differ(difference))
+        for s in before(program, difference))
+
+
+def viewed_before_it_required_grad(program, difference):
+    """Whether a view was made of what differs before that was made to require grad."""
+    statements = before(program, difference)
+    for at, s in enumerate(statements):
+        if s["do"] == "requires_grad_" and related(
+                [v for v in statements[:at] if v["do"] in VIEWS], s["of"], {difference.name}):
+            return True
+    return False
+
+
+def values_are_not_as_many_as_keys(program, difference):
+    _, keys, values, _ = difference.statement["of"]
+    return difference.sizes[keys][-2] != difference.sizes[values][-2]
+
+
+def reads_what_it_writes(program, difference):
+    """Whether an operand of a write in place shares memory with what is written."""
+    target, *others = [name for name in difference.statement["of"] if name]
+    views = [s for s in before(program, difference) if s["do"] in VIEWS]
+    return related(views, [target], set(others))
+
+
+def among_rounded_numbers(program, difference):
+    """Whether what is compared was computed."""
+    compared = difference.statement["of"][0]
+    return not any(s["do"] == "leaf" and compared in s["as"] for s in program["statements"])
+
+
+def target_is_a_view(program, difference):
+    return any(s["do"] in VIEWS and difference.statement["of"][0] in s["as"]
+               for s in program["statements"])
+
+
+def backward_to_inputs(program, difference):
+    """Whether a backward had inputs, and so need not run all it meets, now or before."""
+    return any(s["do"] == "backward" and s["inputs"] for s in before(program, difference))
+
+
+def copied_or_viewed(program, difference):
+    """Whether a tensor or its copy is changed in place that is no copy but a view, or
+    the tensor itself, if results on images lie in memory otherwise."""
+    statements = before(program, difference)
+    differs = tensors_that_differ(difference)
+    for at, s in enumerate(statements):
+        if s["do"] not in ("reshape", "contiguous", "channels_last"):
+            continue
+        of_images = any(i["do"] in ON_IMAGES and related(statements[:at], i["as"], s["of"])
+                        for i in statements[:at])
+        after = [w for w in statements[at:] if w["do"] in VIEWS or w["do"].endswith("_")]
+        changed = any(w["do"].endswith("_") and related(after, tensors_of(s), w["of"][:1])
+                      for w in after)
+        if of_images and changed and related(statements, tensors_of(s), differs):
+            return True
+    return False
+
+
 def passes_given_gradient(program, difference):
     """Whether what differs is a gradient of a backward that was given one and did not
     record."""
@@ -171,23 +262,6 @@ def passes_given_gradient(program, difference):
 def creates_graph(program, difference):
     return any(s["do"] in ("backward", "grad") and s["create_graph"]
                for s in before(program, difference))
-
-
-def writes_to(operations, operands, what=lambda statement: True):
-    """Whether a tensor is written in place that was one of these operands of such an
-    operation, or shares memory with it."""
-    def found(program, difference):
-        statements = before(program, difference)
-        views = [s for s in statements if s["do"] in VIEWS]
-        for at, s in enumerate(statements):
-            if s["do"] not in operations or not what(s):
-                continue
-            kept = [s["of"][i] for i in operands if i < len(s["of"]) and s["of"][i]]
-            if any(w["do"].endswith("_") and related(views, kept, w["of"][:1])
-                   for w in statements[at:]):
-                return True
-        return False
-    return found
 
 
 def has_infinite_values(program, difference):
@@ -228,6 +302,25 @@ def one_is_not_finite(program, difference):
                 and np.allclose(ours[finite], theirs[finite], rtol=0.05, atol=0.05 * scale))
 
 
+def signs_of_infinities_differ(program, difference):
+    """Whether, where the values differ, both are infinite."""
+    ours, theirs = (numbers_in(text) for text in (difference.ours, difference.theirs))
+    return ours.shape == theirs.shape and bool(
+        np.allclose(np.abs(ours), np.abs(theirs), rtol=0.05, equal_nan=True))
+
+
+def theirs_is_the_least(program, difference):
+    """Whether PyTorch has the least integer wherever the values differ."""
+    ours, theirs = (ast.literal_eval(text) for text in (difference.ours, difference.theirs))
+    return all(x == y or y == -2**63 for x, y in zip(ours, theirs))
+
+
+def bias_is_not_of_outputs(program, difference):
+    """Whether the bias of a linear is not [out]."""
+    _, weight, bias = difference.statement["of"]
+    return bias is not None and difference.sizes[bias] != difference.sizes[weight][:1]
+
+
 def numbers_in(text):
     names = {"nan": math.nan, "inf": math.inf}
     tree = ast.parse(text, mode="eval")
@@ -238,4 +331,6 @@ VIEWS = {"reshape", "view", "transpose", "t", "permute", "expand", "squeeze", "u
          "as_strided", "narrow", "select", "slice", "split", "split_size", "chunk", "unbind",
          "index", "contiguous", "to", "dropout", "drop_path", "channels_last", "detach", "data",
          "sum_to"}
+ON_IMAGES = {"conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "batch_norm",
+             "channels_last"}
 SEVERAL_VIEWS = {"split", "split_size", "chunk", "unbind"}

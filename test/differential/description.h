@@ -1,7 +1,7 @@
 // What can be seen of a tensor, as JSON.
 #pragma once
 
-#include "horovodpp/autograd/tensor.h"
+#include "horovodpp/tensor/tensor.h"
 #include "nlohmann/json.hpp"
 
 namespace hvd::differential {

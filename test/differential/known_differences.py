@@ -6,11 +6,16 @@ An entry that a long run never meets is out of date, and the run says so.
 import dataclasses
 import re
 
-from conditions import (SEVERAL_VIEWS, VIEWS, both, creates_graph, does, given_gradient,
-                        gives_what_is_written, has_empty_tensors, has_infinite_values,
-                        inference_leaf, is_unrecorded, meets, one_is_not_finite, one_of_the_same,
-                        ours_nan_theirs_zero, passes_given_gradient, refused_inference_write,
-                        result_of, theirs_is_nan, under_autocast, unrecorded, writes_to)
+from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
+                        before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
+                        does, either, given_gradient, gives_what_is_written, has_empty_tensors,
+                        has_infinite_values, has_to_do_with_gradients, inference_leaf,
+                        is_unrecorded, meets, one_is_not_finite, one_of_the_same,
+                        ours_nan_theirs_zero, passes_given_gradient, reads_what_it_writes,
+                        records_under_inference_mode, refused_inference_write, result_of,
+                        returned_gradient, signs_of_infinities_differ, stems_from_the_same,
+                        target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
+                        unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad)
 
 
 @dataclasses.dataclass
@@ -52,20 +57,29 @@ def adds_nothing_of_the_product(statement):
     return statement["alpha"] == 0
 
 
+def picks_nothing(program, difference):
+    slices = [i for i in difference.statement["indices"] if isinstance(i, list)]
+    return any(start >= end for start, end, _ in slices) or has_empty_tensors(program, difference)
+
+
+def is_a_root(statement):
+    return statement["number"] == 0.5
+
+
+def several_backwards(program, difference):
+    return sum(s["do"] == "backward" for s in program["statements"][:difference.at]) > 1
+
+
+def is_dilated(statement):
+    return statement["dilation"] != [1, 1] and statement["padding"] != [0, 0]
+
+
 def drops_all(statement):
     return statement["p"] == 1
 
 
 def by_itself(statement):
     return statement["of"][0] == statement["of"][1]
-
-
-def is_training(statement):
-    return statement["training"]
-
-
-def not_training(statement):
-    return not statement["training"]
 
 
 def in_16_bits(program, difference):
@@ -77,12 +91,17 @@ PRESENCE = "presence|gradient's presence"
 MODIFIED = "modified by an inplace operation"
 AGAIN = "backward through the graph a second time"
 
+# Operations whose derivatives by one operand do not depend on another, or on itself.
+OF_OPERANDS = ("relu", "relu_", "relu_backward", "abs", "layer_norm", "batch_norm", "nll_loss",
+               "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
+               "scaled_dot_product_attention")
+
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
     Known("operands have one dtype; PyTorch promotes", kind="refused",
           ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert"),
     Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
-          operation=".*number.*", ours="int", theirs="float"),
+          operation=".*number.*", ours="int|bool", theirs="float"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
@@ -90,19 +109,41 @@ KNOWN = [
           program=one_of_the_same),
     Known("the same, where grad has the operand or result as an input", kind="accepted",
           operation="grad", theirs="appears to not have been used", program=one_of_the_same),
-    Known("the same; PyTorch's sum_to_size of a scalar is a copy", kind="version|values",
-          program=both(does("sum_to"), one_of_the_same)),
+    Known("the same; PyTorch's sum_to_size of a scalar is a copy",
+          kind="version|values|gradient's values|requires_grad|sizes", program=both(
+              does("sum_to"), stems_from_the_same)),
     Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
-          program=both(does("requires_grad_"), one_of_the_same)),
+          program=both(does("requires_grad_", "detach_"), stems_from_the_same)),
+    Known("the same, where one of both is detached", kind="refused", operation="backward|grad",
+          ours="does not require grad", program=both(does("detach_"), stems_from_the_same)),
+    Known("the same, where the gradient of one is made of nothing", kind="values|requires_grad",
+          operation="grad", program=one_of_the_same),
+    Known("the same, where one of both has a hook", kind="gradient's values",
+          program=both(does("scaling_hook"), stems_from_the_same)),
+    Known("the same, where it is detached", kind="accepted", operation="detach_",
+          theirs="Can't detach views in-place", program=both(target_is_a_view, stems_from_the_same)),
     Known("a view made without recording does not require grad; PyTorch's says so if its base does",
           kind="requires_grad", operation="|".join(sorted(VIEWS)), ours="False", theirs="True",
           program=unrecorded),
-    Known("what had nothing to do returns its operand, also without recording; PyTorch makes "
-          "a leaf of it", kind="is_leaf", operation="expand|index|sum_to", ours="False",
-          theirs="True", program=both(unrecorded, one_of_the_same)),
+    Known("the same, where that came later", kind="requires_grad", ours="False", theirs="True",
+          program=result_of(*VIEWS, where=is_unrecorded)),
     Known("a view made without recording can be used after a recorded write to its base",
           kind="dtype", theirs="unusable", program=result_of(
               *VIEWS, where=lambda program, at: is_unrecorded(program, at))),
+    Known("the same of gradients that are views of one another", kind="dtype", theirs="unusable",
+          program=has_to_do_with_gradients),
+    Known("a gradient that is a view of another; PyTorch's requires grad as that does",
+          kind="requires_grad", ours="False", theirs="True",
+          program=both(does("requires_grad_"), has_to_do_with_gradients)),
+    Known("gradients of ours are no views", kind="accepted", operation=".*_",
+          theirs="A view was created in no_grad mode|Can't detach views in-place",
+          program=writes_gradient),
+    Known("gradients of ours are views where PyTorch's are not", kind="refused",
+          operation="detach_", ours="Can't detach views in-place", program=writes_gradient),
+    Known("a gradient that passes unchanged may be a view of the one given, or that one",
+          kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
+    Known("what a refused backward had added is not there", kind="values", operation="get_grad",
+          program=several_backwards),
     Known("one of several views can be used after a write to its base", kind="dtype",
           theirs="unusable", program=meets(*SEVERAL_VIEWS)),
     Known("the same, where it is an operand", kind="accepted",
@@ -111,12 +152,34 @@ KNOWN = [
     Known("a view passes gradients to a base that requires them only since then; PyTorch takes it "
           "for a leaf", kind="is_leaf", ours="False", theirs="True",
           program=both(does("requires_grad_"), result_of(*VIEWS))),
-    Known("operations on inference tensors that require grad are recorded", kind="requires_grad",
-          ours="True", theirs="False", program=inference_leaf),
+    Known("the same; the base gets the gradients", kind="gradient's presence", theirs="None",
+          program=viewed_before_it_required_grad),
+    Known("a view of what came to require grad by a recorded write may be written; PyTorch takes it "
+          "for a leaf unless its grad_fn was asked for", kind="accepted", operation=".*_|index_put_.*",
+          theirs="a leaf Variable that requires grad is being used", program=target_is_a_view),
+    Known("operations on inference tensors that require grad are recorded",
+          kind="(gradient's )?requires_grad", ours="True", theirs="False", program=inference_leaf),
     Known("the same, and so inference tensors cannot be saved", kind="refused",
           ours="Inference tensors cannot be saved", program=inference_leaf),
     Known("the same; PyTorch's mean fails", kind="accepted", operation="mean_dims",
           theirs="don't support automatic differentiation", program=inference_leaf),
+    Known("the same, where gradients are recorded under inference_mode", kind="refused",
+          operation="backward|grad", ours="Inference tensors cannot be saved",
+          program=both(unrecorded, creates_graph)),
+    Known("what needs no operand for its gradient takes inference tensors", kind="accepted",
+          theirs="Inference tensors cannot be saved", operation="gather|nll_loss|cross_entropy|conv2d"),
+    Known("the same of what is copied since it lies otherwise", kind="accepted",
+          theirs="Inference tensors cannot be saved", operation="matmul|linear",
+          program=meets(*ON_IMAGES)),
+    Known("inference tensors may be made to require grad outside of inference_mode", kind="accepted",
+          operation="requires_grad_", theirs="Setting requires_grad=True on inference tensor"),
+    Known("an inference tensor of no elements is not written, either", kind="refused",
+          operation=".*_", ours="Inplace update to inference tensor", program=has_empty_tensors),
+    Known("inference tensors are detached as others are", kind="requires_grad",
+          operation="detach_", ours="False", theirs="True", program=inference_leaf),
+    Known("what enable_grad or create_graph records is recorded under inference_mode, too",
+          kind="(gradient's )?requires_grad", ours="True", theirs="False",
+          program=records_under_inference_mode),
     Known("a refused write to an inference tensor leaves it as it was", kind="values",
           program=refused_inference_write),
     Known("a write to running statistics counts as one", kind="version", ours="[1-9]",
@@ -126,6 +189,12 @@ KNOWN = [
           program=both(given_gradient, theirs_counts_more)),
     Known("the same; PyTorch may keep it as the gradient of a leaf", kind="gradient's values",
           program=gives_what_is_written),
+    Known("expanded tensors are not written, not even by indices", kind="refused",
+          operation="index_put_|index_put_number_", ours="several elements .* on one place",
+          program=either(does("expand"), has_to_do_with_gradients)),
+    Known("nor are tensors whose elements overlap otherwise; PyTorch writes them twice",
+          kind="refused", operation=".*_", ours="several elements .* on one place",
+          program=meets("as_strided")),
     Known("what is read overlaps what is written in place, and is read before", kind="accepted",
           theirs="some elements of the input tensor and the written-to tensor",
           operation=".*_|index_put_number_"),
@@ -140,14 +209,57 @@ KNOWN = [
           operation="conv2d|adaptive_avg_pool2d|avg_pool2d|max_pool2d", ours="empty but for n"),
     Known("no statistics of nothing", kind="refused", operation="batch_norm",
           ours=r"Expected more than 1 value per channel when training, but the input is .*\D0\D"),
-    Known("the running mean of infinite images is NaN, as their deviations from it are; PyTorch's "
-          "is infinite", kind="values", ours="nan", theirs="inf", program=both(
-              has_infinite_values, meets("batch_norm", where=is_training), one_is_not_finite)),
+    Known("an infinite weight or statistic of batch_norm becomes a scale and a shift, which are "
+          "infinities of opposite signs", kind=VALUES, ours="nan", program=both(
+              has_infinite_values, meets("batch_norm"), one_is_not_finite)),
+    Known("an LSTM's output gate has a gradient of 0 times NaN if only the state is asked for; "
+          "PyTorch has none", kind=VALUES, ours="nan", program=both(
+              has_infinite_values, meets("lstm"), one_is_not_finite)),
+    Known("which of the terms in a norm's gradient are infinite first", kind=VALUES, theirs="nan",
+          program=both(has_infinite_values, meets("layer_norm", "batch_norm"), theirs_is_nan)),
     Known("batch_norm with running statistics of images without a channel", kind="accepted",
           operation="batch_norm", theirs="index 0 out of range for tensor of size .0."),
     Known("sizes of attention are checked of empty tensors, too", kind="refused",
-          operation="scaled_dot_product_attention", ours="do not go together",
+          operation="scaled_dot_product_attention", ours="do not go together|does not repeat to",
           program=has_empty_tensors),
+    Known("as many values as keys are wanted; PyTorch may read beyond them", kind="refused",
+          operation="scaled_dot_product_attention", ours="do not go together",
+          program=values_are_not_as_many_as_keys),
+    Known("a tensor cannot have a grad() that is a view of it", kind="refused",
+          operation="set_grad", ours="cannot be its own gradient"),
+    Known("indices are checked also where nothing is picked", kind="refused",
+          operation="index|index_put_.*", ours="is not within dimension",
+          program=picks_nothing),
+    Known("the biases of an LSTM are [4 hidden]; PyTorch adds what broadcasts", kind="refused",
+          operation="lstm", ours="do not go together"),
+    Known("a weight or bias of batch_norm is [channels]; PyTorch takes others if it has as many "
+          "elements or none", kind="refused", operation="batch_norm", ours="does not go with input"),
+    Known("the bias of linear is [out]", kind="refused", operation="linear",
+          ours="does not go with weight", program=bias_is_not_of_outputs),
+    Known("an index of nothing is checked, too", kind="refused", operation="gather|scatter_add",
+          ours="does not go with", program=has_empty_tensors),
+    Known("the weights of classes may be of another dtype than the numbers", kind="accepted",
+          operation="nll_loss|cross_entropy", theirs="expected scalar type"),
+    Known("a bool of no dimensions is no index", kind="refused", operation="index|index_put_.*",
+          ours="picks nothing"),
+    Known("an attention under autocast is bfloat16, which cannot be drawn", kind="refused",
+          operation="uniform_|normal_", ours="makes float32 and float64",
+          program=meets("scaled_dot_product_attention")),
+    Known("cat wants equal numbers of dimensions, also of tensors [0]; so do others", kind="refused",
+          operation="cat|roll", ours="is out of range", program=has_empty_tensors),
+    Known("an adaptive pooling to nothing is refused", kind="refused",
+          operation="adaptive_avg_pool2d", ours="is not positive"),
+    Known("copy_ of a tensor to itself checks as any other", kind="refused", operation="copy_",
+          ours="several elements .* on one place",
+          program=lambda program, difference: by_itself(difference.statement)),
+    Known("PyTorch's embedding of no indices has no second derivative", kind="accepted",
+          operation="backward|grad", theirs="cannot reshape tensor of 0 elements",
+          program=both(meets("embedding"), has_empty_tensors)),
+    Known("PyTorch's layer_norm without a weight lacks some second derivatives", kind="accepted",
+          operation="backward|grad", theirs="Expected a proper Tensor but got None",
+          program=both(meets("layer_norm"), creates_graph)),
+    Known("the largest of bools is true", kind="accepted", operation="argmax|argmax_dim",
+          theirs="does not support bool"),
     Known("an attention over nothing, too, is one of its mask", kind="requires_grad",
           operation="scaled_dot_product_attention", ours="True", theirs="False",
           program=has_empty_tensors),
@@ -158,11 +270,19 @@ KNOWN = [
     Known("a row of scores that are NaN or all -inf is NaN; PyTorch takes it for one that is "
           "masked", kind=VALUES, ours="nan", program=both(
               meets("scaled_dot_product_attention"), ours_nan_theirs_zero)),
+    Known("a weight of an attention below the least normal number is 0, which infinities make NaN",
+          kind=VALUES, ours="nan", program=both(
+              has_infinite_values, meets("scaled_dot_product_attention"), one_is_not_finite)),
+    Known("a dilated window that misses the image has no gradient; PyTorch's is that of some pixel",
+          kind="gradient's values", program=meets("max_pool2d", where=is_dilated)),
     Known("a weight of conv2d that meets only padding gives no NaN", kind=VALUES,
           program=both(has_infinite_values, meets("conv2d"), theirs_is_nan)),
     Known("convolutions of bfloat16 take two channels at once, and multiply the infinities beside "
           "an odd one by 0; which ones do differs", kind=VALUES, ours="nan", program=both(
-              in_16_bits, has_infinite_values, meets("conv2d"), one_is_not_finite)),
+              in_16_bits, meets("conv2d"), one_is_not_finite)),
+    Known("what is multiplied by a beta of 0 has no part in addmm, nor the result of relu in "
+          "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
+          program=either(meets("addmm", where=adds_nothing_of_the_bias), meets("relu_backward"))),
     Known("what is multiplied by a beta of 0 has no part in addmm",
           kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
           program=meets("addmm", where=adds_nothing_of_the_bias)),
@@ -171,20 +291,19 @@ KNOWN = [
     Known("addmm multiplies by an alpha of 0, also NaN; PyTorch passes over the product",
           kind=VALUES, ours="nan", program=both(
               meets("addmm", where=adds_nothing_of_the_product), one_is_not_finite)),
-    Known("x.mul_(x) keeps what its gradient needs", kind="accepted", theirs=MODIFIED,
-          program=lambda program, difference: any(
-              s["do"] == "mul_" and by_itself(s) for s in program["statements"])),
+    Known("one node for all of an attention, an LSTM or a cross_entropy keeps what it needs until "
+          "backward", kind="refused",
+          ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),
+    Known("the same; an LSTM's node leads from each of its results to all others",
+          kind="refused", operation="grad|backward", ours=MODIFIED, program=meets("lstm")),
     Known("masked_fill keeps its mask, which may be written before backward", kind="accepted",
-          operation="backward|grad", theirs=MODIFIED,
-          program=writes_to({"masked_fill"}, [1])),
-    Known("batch_norm keeps what it needs of the running statistics, which may be written before "
-          "backward", kind="accepted", operation="backward|grad", theirs=MODIFIED,
-          program=writes_to({"batch_norm"}, [1, 2], not_training)),
-    Known("an LSTM of 16-bit types keeps its results in float32, and those it returned may be "
-          "written before backward", kind="accepted", operation="backward|grad",
-          theirs=MODIFIED + ".*MkldnnRnnLayer", program=in_16_bits),
-    Known("one node for all of an attention or an LSTM keeps what it needs until backward",
-          kind="refused", ours=MODIFIED + ".*needed by (Attention|Lstm)Backward"),
+          operation="backward|grad", theirs=MODIFIED + ".*CPUBoolType", program=does("masked_fill")),
+    Known("PyTorch's matmul copies batches", kind="refused", operation="backward|grad",
+          ours=MODIFIED + ".*needed by MatmulBackward",
+          program=does("matmul", "linear", "scaled_dot_product_attention")),
+    Known("a number divided by a tensor keeps the tensor; PyTorch's keeps 1 divided by it",
+          kind="refused", operation="backward|grad", ours=MODIFIED + ".*needed by DivBackward",
+          program=either(does("number_div"), both(does("div"), creates_graph))),
     Known("a gradient that is a view of the one given does not require grad, since nothing is "
           "recorded; PyTorch's says so if that one does", kind="(gradient's )?requires_grad",
           operation="grad|backward|end|get_grad", ours="False", theirs="True",
@@ -192,24 +311,55 @@ KNOWN = [
     Known("a derivative that does not depend on a tensor does not require grad; PyTorch's may, and "
           "is then zero", kind="(gradient's )?requires_grad",
           operation="grad|backward|end|get_grad", ours="False", theirs="True",
-          program=both(creates_graph, meets(
-              "relu", "relu_", "relu_backward", "layer_norm", "batch_norm", "nll_loss",
-              "cross_entropy"))),
-    Known("the gradient of an empty view that was written without recording",
-          kind="(gradient's )?requires_grad", operation="grad|backward|end", ours="True",
-          theirs="False", program=both(has_empty_tensors, creates_graph, unrecorded)),
+          program=both(creates_graph, meets(*OF_OPERANDS))),
+    Known("the same, and so has no gradient", kind=PRESENCE, ours="None",
+          program=both(creates_graph, meets(*OF_OPERANDS))),
+    Known("what is written without regard to what was there has a gradient of zeros, which depends "
+          "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, does(
+              "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),
+    Known("gradients of an attention of nothing are tensors of their own", kind="version",
+          program=both(has_empty_tensors, meets("scaled_dot_product_attention"),
+                       has_to_do_with_gradients)),
+    Known("a derivative by an attention of nothing", kind="(gradient's )?requires_grad",
+          operation="grad|backward", ours="True", theirs="False", program=both(
+              has_empty_tensors, creates_graph, meets("scaled_dot_product_attention"))),
+    Known("the same; PyTorch's may not be used at all", kind="accepted", operation="grad",
+          theirs="appears to not have been used", program=both(
+              has_empty_tensors, meets("scaled_dot_product_attention"))),
+    Known("whether a gradient of nothing requires grad", kind="(gradient's )?requires_grad",
+          operation="grad|backward|end", program=both(has_empty_tensors, creates_graph)),
     Known("relu_backward does not depend on the result of relu", kind="requires_grad|is_leaf",
           operation="relu_backward", ours="False|True", theirs="True|False"),
+    Known("the same, and so its gradient is made of nothing", kind="requires_grad",
+          operation="grad", ours="True", theirs="False", program=meets("relu_backward")),
     Known("the same, and so the result gets no gradient; PyTorch's is zero", kind=PRESENCE,
           ours="None", program=meets("relu_backward")),
+    Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
+          "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
+    Known("what lies within a rounding of another may compare otherwise", kind="values",
+          operation="(eq|ne|lt|le|gt|ge)(_number)?", program=among_rounded_numbers),
+    Known("what lies within a rounding of another may be the largest", kind="values",
+          operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
+    Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
+          kind=VALUES, ours="inf", theirs="inf", program=both(
+              meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_of_infinities_differ)),
+    Known("an operand of a write in place that shares memory with what is written is read before; "
+          "PyTorch's in some order", kind="values", operation=".*_", program=reads_what_it_writes),
+    Known("a backward under autocast: the products of an LSTM's are in the lower precision",
+          kind=VALUES, operation="grad|backward", program=both(under_autocast, meets("lstm"))),
+    Known("what detach_() took out of a graph is still what a node saved", kind="accepted",
+          theirs="saved tensor that has been detached in-place", program=does("detach_")),
     Known("weights of classes that are no numbers", kind=VALUES, program=both(
           meets("nll_loss", "cross_entropy"), one_is_not_finite)),
-    Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind="values",
-          operation="pow", ours="inf", theirs="nan", program=one_is_not_finite),
-    Known("infinities as integers are the largest ones", kind="values", operation="to",
-          program=has_infinite_values),
+    Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind=VALUES,
+          program=both(meets("pow", where=is_a_root), one_is_not_finite)),
+    Known("infinities as integers are the largest ones, and NaN is 0", kind="values",
+          operation="to", program=theirs_is_the_least),
     Known("results lie in memory otherwise, images with their channels last", kind="values|"
           "refused|accepted|gradient's values", operation="as_strided|view"),
+    Known("the same, and so may be copies where PyTorch's are views", program=copied_or_viewed),
+    Known("the same; a copy may be the tensor itself, whose gradient is asked for", kind=PRESENCE,
+          program=both(meets("contiguous", "channels_last"), meets(*ON_IMAGES))),
     Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
           program=lambda program, difference: any(
@@ -221,17 +371,27 @@ KNOWN = [
           kind="values|gradient's values", operation="grad", program=does("scaling_hook")),
     Known("argmax(x) works along the last dimension, and a scalar has none", kind="refused",
           operation="argmax", ours="no last dimension"),
-    Known("dropout of all is 0, also of NaN and infinities", kind=VALUES, program=both(
-          meets("dropout", "drop_path", where=drops_all), theirs_is_nan)),
+    Known("dropout of all is 0, also of NaN, of infinities, and of negative numbers", kind=VALUES,
+          program=both(meets("dropout", "drop_path", where=drops_all), one_is_not_finite)),
     Known("what is no floating point does not require grad", kind="requires_grad|is_leaf",
           operation="index_put_|copy_", ours="False", theirs="True"),
     Known("an attention or LSTM is one node, which cannot run again if any part of it ran",
           kind="refused", operation="backward|grad",
           ours="second time: what (Attention|Lstm)Backward saved"),
+    Known("the same of what its gradient was recorded as", kind="refused",
+          operation="backward|grad", ours="second time",
+          program=both(creates_graph, meets("lstm", "scaled_dot_product_attention"))),
+    Known("a matmul of batches, an attention of several operations, and a cross_entropy end with "
+          "what keeps something; PyTorch's with a node that does not, and no other runs for an "
+          "input that is the result", kind="refused", operation="backward|grad",
+          ours="second time: what (Matmul|CrossEntropy)Backward saved", program=backward_to_inputs),
+    Known("the same; results of an LSTM retain their gradients if one of them is an input",
+          kind="gradient's presence", theirs="None", program=both(backward_to_inputs, meets("lstm"))),
     Known("scatter_add keeps its indices for all its gradients", kind="refused",
           operation="backward|grad", ours="second time: what ScatterAddBackward saved"),
     Known("PyTorch's batch_norm of nothing is a copy", kind="refused", operation="backward|grad",
-          ours="second time: what BatchNormBackward saved", program=has_empty_tensors),
+          ours=f"second time: what BatchNormBackward saved|{MODIFIED}.*needed by BatchNormBackward",
+          program=has_empty_tensors),
     Known("hooks see gradients, never the lack of one", kind="accepted",
           operation="backward|grad", theirs="operand type.s. for .: 'NoneType'"),
     Known("autocast chooses dtypes as PyTorch does on accelerators", kind="dtype",
@@ -242,8 +402,6 @@ KNOWN = [
           theirs="in at::autocast::prioritize"),
     Known("PyTorch's max_pool2d of 16-bit types refuses some gradients", kind="accepted",
           operation="backward|grad", theirs="grad_input must be contiguous"),
-    Known("as_strided beyond its operand has no gradient", kind="refused",
-          operation="backward|grad", ours="are not within the memory"),
     Known("a node that keeps nothing can run again, and there are more of these", kind="accepted",
           operation="backward|grad", theirs=AGAIN),
 ]

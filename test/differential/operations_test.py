@@ -27,8 +27,11 @@ NO_OPERATIONS = {
     "channels_last_strides": "computes strides, not tensors",
     "is_channels_last": "asks about a layout, which PyTorch chooses otherwise",
     "empty_channels_last": "its elements are not initialized",
+    "resized": "for intermediate results; as reshape",
+    "without": "for intermediate results; as squeeze",
 }
 NO_METHODS = {
+    "alias": "for operations; detach() is one",
     "grad": "get_grad",
     "register_hook": "scaling_hook",
     "register_post_accumulate_grad_hook": "for data parallelism; test/autograd/hooks_test.cc",
@@ -40,7 +43,7 @@ RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|LstmResult|double|b
 
 def headers(root):
     folder = pathlib.Path(root) / "horovodpp"
-    text = (folder / "autograd/ops.h").read_text()
+    text = (folder / "ops.h").read_text()
     exported = re.findall(r'#include "horovodpp/(.*?)" +// IWYU pragma: export', text)
     return [text] + [(folder / name).read_text() for name in exported]
 
@@ -55,7 +58,7 @@ def declared(root):
 
 def methods(root):
     """Those of Tensor that return tensors, by the name of their functions."""
-    text = (pathlib.Path(root) / "horovodpp/autograd/tensor.h").read_text()
+    text = (pathlib.Path(root) / "horovodpp/tensor/tensor.h").read_text()
     found = re.findall(r"^  (?:const Tensor&|Tensor&|Tensor|std::vector<Tensor>) (\w+)\(", text,
                        re.MULTILINE)
     return {name for name in found if name not in NO_METHODS and name != "lock"}

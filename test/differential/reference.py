@@ -10,6 +10,7 @@ import pickle
 import warnings
 
 import torch
+import torch.fx.experimental.symbolic_shapes  # Or every child imports it, which takes longest.
 import torch.nn.functional as F
 
 import dialects
@@ -68,26 +69,29 @@ class Scopes:
             self.leave()
 
 
-def run(program, nudge=False):
+def run(program, nudge=False, copying=False):
     """The outcomes of a program; with `nudge`, every number that was rounded is
-    off by about a rounding error more, which shows what the errors grow to."""
+    off by about a rounding error more, which shows what the errors grow to; with
+    `copying`, what a backward needs may be written before it."""
     session = _Session(nudge)
-    try:
-        outcomes = [session.run(s) for s in program["statements"]]
-    finally:
-        session.scopes.leave_all()
-    return outcomes + [{"tensors": session.descriptions()}]
+    keeping = torch.autograd.graph.allow_mutation_on_saved_tensors
+    with keeping() if copying else contextlib.nullcontext():
+        try:
+            outcomes = [session.run(s) for s in program["statements"]]
+        finally:
+            session.scopes.leave_all()
+        return outcomes + [{"tensors": session.descriptions()}]
 
 
-def run_apart(programs, nudge=False):
-    """The outcomes of each program, or {"crash": …}: PyTorch does crash, and does
-    so in a process of its own."""
+def run_apart(programs, **how):
+    """The outcomes of each program, run so, or {"crash": …}: PyTorch does crash, and
+    does so in a process of its own."""
     answers = []
     while len(answers) < len(programs):
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            _answer(programs[len(answers):], nudge, writing)
+            _answer(programs[len(answers):], how, writing)
         os.close(writing)
         with os.fdopen(reading, "rb") as stream, contextlib.suppress(EOFError):
             while len(answers) < len(programs):
@@ -98,11 +102,11 @@ def run_apart(programs, nudge=False):
     return answers
 
 
-def _answer(programs, nudge, descriptor):
+def _answer(programs, how, descriptor):
     try:
         with os.fdopen(descriptor, "wb") as stream:
             for program in programs:
-                pickle.dump(run(program, nudge), stream)
+                pickle.dump(run(program, **how), stream)
                 stream.flush()
     finally:
         os._exit(0)
@@ -128,7 +132,7 @@ class _Session:
             return {"error": f"{type(error).__name__}: {error}"}
         names = statement.get("as") or []
         if self.nudge and statement["do"] not in EXACT:
-            for name in names:
+            for name in names or statement["of"][:statement["do"] in ROUNDS_IN_PLACE]:
                 nudge(space[name])
         described = {name: describe(space[name]) for name in names}
         self.tensors.update({n: space[n] for n in names if space[n] is not None})
@@ -171,6 +175,9 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
          "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
+
+
+ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"}
 
 
 def nudge(tensor):

@@ -23,6 +23,8 @@ from interpreter import Interpreter
 SKIPPED = 77
 BATCH = 100  # Programs that are handed to the interpreter at once.
 NEARER = "horovodpp is as near to the result in float64 as PyTorch, or nearer"
+KEPT = "PyTorch needs what was written since, and has the same gradients if it keeps copies"
+MODIFIED = "modified by an inplace operation"
 UNCLEAR = "PyTorch differs from itself as much if it rounds otherwise"
 LONG = 50_000  # Programs after which an entry that was not met is out of date.
 
@@ -87,8 +89,8 @@ class Compared(Run):
     def references_of(self, programs):
         return self.reference.run_apart(programs)
 
-    def difference(self, program):
-        (ours,), (theirs,) = self.interpreter.run([program]), self.references_of([program])
+    def difference(self, program, ours):
+        (theirs,) = self.references_of([program])
         return None if "crash" in theirs else self.compare.difference(program, ours, theirs)
 
     def check(self, program, ours, theirs):
@@ -108,8 +110,22 @@ class Compared(Run):
         rounding = self.rounding(program, difference, ours, theirs)
         if rounding:
             self.roundings[rounding] += 1
+        elif self.kept(program, difference, ours):
+            self.known[KEPT] += 1
         else:
             self.report(program, difference)
+
+    def kept(self, program, difference, ours):
+        """Whether PyTorch refuses a backward since what it needs was written, and, if
+        it keeps copies, ends as horovodpp does."""
+        if difference.kind != "accepted" or MODIFIED not in difference.theirs:
+            return False
+        (theirs,) = self.reference.run_apart([program], copying=True)
+        if "crash" in theirs:
+            return False
+        again = self.compare.difference(program, ours, theirs)
+        return (again is None or self.table.known(program, again) is not None
+                or self.rounding(program, again, ours, theirs) is not None)
 
     def rounding(self, program, difference, ours, theirs):
         """A counter's name for a difference that roundings explain, else None."""
@@ -136,14 +152,16 @@ class Compared(Run):
 
     def report(self, program, difference):
         def differs(candidate):
-            found = self.difference(candidate)
+            (ours,) = self.interpreter.run([candidate])
+            found = self.difference(candidate, ours)
             return (found is not None and found.kind == difference.kind
                     and found.operation == difference.operation
-                    and not self.table.known(candidate, found))
+                    and not self.table.known(candidate, found)
+                    and not self.kept(candidate, found, ours))
 
         import shrink
         small = shrink.shrunk(program, differs)
-        found = self.difference(small) or difference
+        found = self.difference(small, *self.interpreter.run([small])) or difference
         self.found.append((small, found))
         print(f"\n=== {found.text()}\n{dialects.program_text(small)}", flush=True)
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "nlohmann/json.hpp"
 
 namespace hvd::differential {

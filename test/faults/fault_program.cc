@@ -14,6 +14,7 @@
 //   survivors=return|throw|quick_exit  how who has an error ends
 //   survivors=reform                   or goes on
 //   refuse=pidfd     as in a container that may not use pidfd_open(2)
+//   held=R,R         whom MPI holds in a call from SIGUSR1 on
 //
 // Every event is one line of JSON in the pipe EVENTS, with the rank, its pid and
 // the monotonic time; an error has its whole text.
@@ -38,6 +39,7 @@
 #include <vector>
 
 #include "horovodpp/core/status.h"
+#include "test/faults/held_by_mpi.h"
 #include "test/support/refused_call.h"
 
 namespace {
@@ -330,5 +332,6 @@ int main(int argc, char** argv) {
       !hvd::refuse_call(SYS_pidfd_open, EPERM)) {
     throw std::runtime_error("this system has no filters of system calls");
   }
+  if (options.lists("held", rank_number())) hvd::be_held_by_mpi_from_sigusr1();
   return live(options, diary, rank_number());
 }

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import secrets
 import select
@@ -50,6 +51,17 @@ class Outcome:
                 found.setdefault(one["rank"], one)
         return found
 
+    def last_words(self, rank):
+        """What the rank said before it ended itself, unable to give its error to its
+        program; as an error, at the time of its end."""
+        said = re.search(rf"(?m)\[{rank}\]: (.*); MPI does not return .* and ends$",
+                         self.stderr)
+        started = self.of("started").get(rank)
+        if not said or not started or started["pid"] not in self.rank_ends:
+            return None
+        return {**started, "event": "error", "text": said[1],
+                "ns": self.rank_ends[started["pid"]] * 1e9}
+
     def last_line(self):
         lines = self.stderr.strip().splitlines()
         return lines[-1] if lines else ""
@@ -88,8 +100,7 @@ class Job:
         self.process = subprocess.Popen(
             hosts.hosts[0].within(*command) if hosts else command,
             stdin=subprocess.DEVNULL, stdout=self.streams[0], stderr=self.streams[1],
-            env=variables, start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+            env=variables, start_new_session=True, preexec_fn=as_from_a_terminal)
         self.pidfd = os.pidfd_open(self.process.pid)
 
     def __enter__(self):
@@ -220,6 +231,13 @@ class Job:
             # The second of two may have ended already, of the first one's end.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def as_from_a_terminal():
+    """In the child: signals that nohup, or a shell in the background, has ignored."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def parent(pid):

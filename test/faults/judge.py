@@ -57,8 +57,16 @@ def culprits_for(rank, case):
     return set(hosts.ranks_of(1 - here, case.ranks))
 
 
-def judge_errors(case, outcome, judgement):
+def errors_of(outcome):
+    """By rank, also where only its log has it."""
     errors = outcome.of("error")
+    said = {rank: outcome.last_words(rank) for rank in range(outcome.ranks)
+            if rank not in errors}
+    return errors | {rank: words for rank, words in said.items() if words}
+
+
+def judge_errors(case, outcome, judgement):
+    errors = errors_of(outcome)
     began = fault_time(case, outcome)
     pids = {rank: (one["host"], one["pid"]) for rank, one in outcome.of("started").items()}
     for rank in sorted(case.survivors()):

@@ -49,6 +49,17 @@ class Judge(unittest.TestCase):
         del self.outcome.events[-1]
         self.only("untold")
 
+    def test_a_survivor_that_ended_itself_and_has_said_why(self):
+        del self.outcome.events[-1]
+        words = f"[2026-01-31 12:34:56.789012: E] [2]: {lost(1)}; MPI does not return " \
+                "from looking for mail, so this process cannot go on, and ends\n"
+        self.outcome.stderr = words + self.outcome.stderr
+        judgement = self.judge()
+        self.assertEqual(judgement.faults(), [])
+        self.assertAlmostEqual(judgement.until_told, 0.4, places=6)
+        self.outcome.stderr = self.outcome.stderr.replace(lost(1), lost(0))
+        self.only("wrong")
+
     def test_errors_that_name_another_or_nobody_or_another_pid(self):
         for text in (lost(0), "something broke", lost(1, pid=7)):
             with self.subTest(text):

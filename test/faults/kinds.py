@@ -77,6 +77,21 @@ def without_pidfd(case, chance):
     case.options["refuse"] = "pidfd"
 
 
+def held_by_mpi(case, chance):
+    """A rank dies on one of two or three nodes, and a call of MPI holds one of the
+    others for good: nobody can give that one its error, but it says it."""
+    signalled(signal.SIGKILL)(case, chance)
+    case.environment["HOROVODPP_RANKS_PER_NODE"] = str(chance.choice((1, case.ranks - 1)))
+    case.environment["HOROVODPP_HEARTBEAT_SECONDS"] = "1"
+    held = chance.choice(sorted(case.survivors()))
+    case.options["held"] = held
+
+    def act(job, case):
+        job.hit(map(job.pid_of, case.victims), signal.SIGKILL)
+        job.hit([job.pid_of(held)], signal.SIGUSR1)
+    trained(act)(case, chance)
+
+
 def at_group(case, chance):
     signalled(signal.SIGKILL)(case, chance)
     trained(lambda job, case: job.hit([-job.pid_of(case.victims[0])],
@@ -203,8 +218,9 @@ def link_cut(case, chance):
 
 
 HERE = [
-    Kind("SIGKILL", 330, signalled(signal.SIGKILL)),
+    Kind("SIGKILL", 320, signalled(signal.SIGKILL)),
     Kind("SIGKILL, no pidfd_open()", 20, without_pidfd),
+    Kind("SIGKILL, one held by MPI", 10, held_by_mpi, waits=True, ranks=(2, 3, 3)),
     Kind("SIGSEGV", 40, signalled(signal.SIGSEGV)),
     Kind("two at once", 80, signalled(signal.SIGKILL, 2), ranks=(3, 3, 3, 4, 6)),
     Kind("its process group", 30, at_group),

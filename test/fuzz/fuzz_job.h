@@ -201,7 +201,7 @@ class FuzzJob {
     if (status.ok()) return;
     require(!is_lawful_);
     at(rank).is_out = true;
-    at(rank).coordinator->break_mail(std::string(status.message()));
+    at(rank).coordinator->break_mail(status);
   }
 
   void take_failures(Rank& rank) {

@@ -90,6 +90,43 @@ class TwoHosts {
   Words names_ = {host_name(), host_name()};
 };
 
+// mpirun carries 4 KiB at a time, of each rank in turn.
+TEST(Horovodrun, KeepsLongLinesOfRanksWhole) {
+  const std::string line_of_rank =
+      "line=$(head -c 100000 /dev/zero | tr '\\0' "
+      "$OMPI_COMM_WORLD_RANK$PMI_RANK); for i in 1 2 3 4 5; do echo $line; "
+      "echo "
+      "$line >&2; done";
+  TestProcess process(horovodrun({"-np", "3"}, shell(line_of_rank)));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err.substr(0, 1000);
+  std::set<std::string> expected;
+  for (const char rank : {'0', '1', '2'}) {
+    expected.insert(std::string(100000, rank));
+  }
+  for (const std::string* text : {&outcome.out, &outcome.err}) {
+    EXPECT_EQ(text->size(), 15u * 100001);
+    EXPECT_TRUE(lines_of(*text) == expected);
+  }
+}
+
+TEST(Horovodrun, LeavesOutputToMpirunThatIsAskedToDoMoreWithIt) {
+  TestProcess process(
+      horovodrun({"-np", "2", "--mpi-args=--tag-output"}, {"echo", "x"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("<stdout>:x\n"));
+}
+
+TEST(Horovodrun, ShowsALineThatIsNotEndedAndIsATerminalIfMpirunIs) {
+  TestProcess process(horovodrun(
+      {"-np", "1"}, shell("test -t 1 && printf 'name? '; printf oops >&2")));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "name? ");
+  EXPECT_EQ(outcome.err, "oops");
+}
+
 TEST(Horovodrun, AddsNothingToTheOutputOfASuccess) {
   TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM}));
   const Outcome outcome = process.wait();
@@ -356,6 +393,18 @@ TEST(Horovodrun, NamesAHostThatCannotBeReached) {
   EXPECT_THAT(outcome.last_line(),
               HasSubstr("host 'b' cannot be reached for rank 1"));
   EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Horovodrun, ReachesAHostByItsFullName) {
+  const TemporaryFile agent("#!/bin/sh\necho \"asked for $1\" >&2\nexit 255\n");
+  TestProcess process(horovodrun({"-np", "2", "-H", "c.invalid:2"}, {"true"}),
+                      {{"OMPI_MCA_plm_rsh_agent", agent.path()},
+                       {"PRTE_MCA_plm_ssh_agent", agent.path()}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("asked for c.invalid\n"));
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("host 'c.invalid' cannot be reached for ranks 0, 1"));
 }
 
 TEST(Horovodrun, StartsAJobFromARankOfAnother) {

@@ -574,6 +574,51 @@ TEST_F(JobWatchTest, LeavesALossDuringTheBeginningToThoseWhoSeeIt) {
   EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
 }
 
+TEST_F(JobWatchTest, EndsWhoWaitsInVainWhereOthersHaveEntered) {
+  start_all();
+  tell(0, RankNews::Kind::kJoining);
+  tell(0, RankNews::Kind::kConnected);
+  tell(2, RankNews::Kind::kJoining);
+  report(Kind::kKilled, 1, SIGKILL);
+  EXPECT_EQ(after(JobWatch::kBeginning - 1ms), Action::kWait);
+  EXPECT_EQ(watch_.deadline(), now_ + 1ms);
+  EXPECT_EQ(after(1ms), Action::kTerminate);
+  // mpirun itself may sleep for a second.
+  EXPECT_EQ(after(JobWatch::kLastTermination), Action::kKill);
+  const Verdict verdict = verdict_after_mpirun(kKilledStatus);
+  EXPECT_EQ(verdict.exit_code, 128 + SIGKILL);
+  EXPECT_THAT(verdict.line,
+              HasSubstr("rank 1 on host 'a' (pid 101) was killed"));
+}
+
+TEST_F(JobWatchTest, LeavesThoseAloneWhoEnterAfterALossDuringTheBeginning) {
+  start_all();
+  tell(0, RankNews::Kind::kJoining);
+  tell(0, RankNews::Kind::kConnected);
+  tell(2, RankNews::Kind::kJoining);
+  report(Kind::kKilled, 1, SIGKILL);
+  EXPECT_EQ(after(JobWatch::kBeginning - 1ms), Action::kWait);
+  tell(2, RankNews::Kind::kConnected);
+  EXPECT_EQ(after(1ms), Action::kWait);
+}
+
+TEST_F(JobWatchTest, NamesSurvivorsThatHadToBeEndedBesideTheCause) {
+  connect_all();
+  report(Kind::kKilled, 1, SIGKILL);
+  tell_broken(0, 1);
+  report(Kind::kExited, 0, 5);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  report(Kind::kStopping, 2);
+  report(Kind::kKilled, 2, SIGTERM);
+  const Verdict verdict = verdict_after_mpirun(status_of(1));
+  EXPECT_EQ(verdict.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(
+      verdict.line,
+      "horovodrun: rank 1 on host 'a' (pid 101) was killed by signal 9 "
+      "(Killed); rank 2 on host 'b' (pid 102) did not notice and had to be "
+      "ended");
+}
+
 TEST_F(JobWatchTest, DoesNotBlameWhomMpirunEnded) {
   connect_all();
   report(Kind::kStopping, 0);
@@ -661,6 +706,18 @@ TEST_F(JobWatchTest, NamesAHostThatIsLostWithItsRanks) {
   EXPECT_EQ(verdict.line,
             "horovodrun: host 'y' was lost, and with it ranks 1, 2; what "
             "connected to it ended with code 255");
+}
+
+TEST_F(JobWatchTest, NamesASurvivorThatDidNotNoticeTheLossOfAHost) {
+  watch_ = JobWatch(
+      {.ranks = 3, .start_timeout = 30s, .hosts = {{"x", 1}, {"y", 2}}}, now_);
+  connect_all();
+  watch_.report_arrived({.kind = Kind::kHostLost, .value = 255, .host = "y"},
+                        now_);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  EXPECT_THAT(verdict_after_mpirun(status_of(1)).line,
+              HasSubstr("ended with code 255; rank 0 on host 'a' (pid 100) did "
+                        "not notice and had to be ended"));
 }
 
 TEST_F(JobWatchTest, EndsAtOnceIfAHostCannotBeReached) {

@@ -49,6 +49,7 @@ TEST(MpirunCommand, OfOpenMpi4OnThisHost) {
       {"HOROVOD_SIZE", "4"},
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       {"OMPI_MCA_orte_enable_recovery", "1"},
+      {"OMPI_MCA_orte_keep_fqdn_hostnames", "1"},
       {"OMPI_MCA_rmaps_base_mapping_policy", "slot"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"PRTE_MCA_hwloc_default_binding_policy", "none"},

@@ -10,7 +10,14 @@ CMAKE = """
 hvd_layer(core)
 hvd_layer(transport MAY_INCLUDE core BACKENDS ${backends} USES ${mpi})
 hvd_layer(collective MAY_INCLUDE core transport)
-hvd_layer(autograd MAY_INCLUDE core
+hvd_layer(collective/reduce MAY_INCLUDE core)
+hvd_layer(collective/nccl MAY_INCLUDE core)
+hvd_layer(collective/shm
+  MAY_INCLUDE core transport
+              collective collective/reduce
+  USES hwy::hwy)
+hvd_layer(autograd MAY_INCLUDE core kernel)
+hvd_layer(kernel MAY_INCLUDE core
           USES BLAS::BLAS)
 hvd_layer(runtime MAY_INCLUDE core transport collective)
 """
@@ -25,16 +32,25 @@ def found_in(files, cmake=CMAKE):
         return list(layers.violations(root))
 
 
+def cycles_in(files):
+    return [line for line in found_in(files) if "include each other" in line]
+
+
 def found_in_line(path, line):
     return found_in({path: f"#include <vector>\n{line}\n"})
 
 
 class Layers(unittest.TestCase):
     def test_grants_are_read_from_the_cmake_file(self):
-        granted = layers.granted_layers(CMAKE)
+        granted = layers.granted_folders(CMAKE)
         self.assertEqual(granted["core"], set())
         self.assertEqual(granted["transport"], {"core"})
-        self.assertEqual(granted["autograd"], {"core"})
+        self.assertEqual(granted["autograd"], {"core", "kernel"})
+        self.assertEqual(granted["kernel"], {"core"})
+        self.assertEqual(granted["collective/reduce"], {"core"})
+        self.assertEqual(
+            granted["collective/shm"], {"core", "transport", "collective", "collective/reduce"}
+        )
         self.assertEqual(granted["runtime"], {"core", "transport", "collective"})
 
     def test_what_is_granted_is_not_a_violation(self):
@@ -43,8 +59,11 @@ class Layers(unittest.TestCase):
             ("collective/a.cc", '#include "horovodpp/transport/b.h"'),
             ("core/a.cc", '#include "absl/status/status.h"'),
             ("transport/mpi_a.cc", "#include <mpi.h>"),
-            ("collective/nccl_a.cc", "#include <cuda_runtime.h>"),
-            ("autograd/gemm.cc", "#include <cblas.h>"),
+            ("collective/nccl/a.cc", "#include <nccl.h>"),
+            ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
+            ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
+            ("collective/shm/a.cc", '#include "horovodpp/collective/b.h"'),
+            ("kernel/gemm.cc", "#include <cblas.h>"),
             ("runtime/config.cc", 'auto* x = std::getenv("X");'),
             ("core/a.h", "// Not what getenv says."),
             ("horovodpp.h", '#include "horovodpp/runtime/api.h"'),
@@ -61,8 +80,14 @@ class Layers(unittest.TestCase):
             ("core/a.cc", '#include "b.h"'),
             ("transport/a.cc", "#include <mpi.h>"),
             ("runtime/mpi_a.cc", "#include <mpi.h>"),
+            ("collective/shm/mpi_a.cc", "#include <mpi.h>"),
             ("transport/nccl_a.cc", "#include <nccl.h>"),
-            ("collective/shm_a.cc", '#include "cuda_runtime.h"'),
+            ("collective/a.cc", '#include "horovodpp/collective/shm/b.h"'),
+            ("collective/reduce/a.cc", '#include "horovodpp/collective/b.h"'),
+            ("collective/reduce/a.cc", '#include "horovodpp/collective/shm/b.h"'),
+            ("runtime/a.cc", '#include "horovodpp/collective/shm/b.h"'),
+            ("collective/a.cc", '#include "horovodpp/horovodpp.h"'),
+            ("collective/shm/a.cc", '#include "cuda_runtime.h"'),
             ("runtime/a.cc", "#include <cblas.h>"),
             ("runtime/a.cc", "#include <nanobind/nanobind.h>"),
             ("runtime/api.cc", 'auto* x = getenv("X");'),
@@ -74,12 +99,88 @@ class Layers(unittest.TestCase):
     def test_a_folder_without_a_line_is_found(self):
         self.assertTrue(found_in({"attic/a.h": ""}))
 
-    def test_a_folder_in_a_folder_is_found(self):
+    def test_a_room_without_a_line_is_found(self):
         self.assertTrue(found_in({"core/detail/a.h": ""}))
+
+    def test_a_folder_that_is_granted_and_has_no_line_is_found(self):
+        cmake = "hvd_layer(core MAY_INCLUDE attic)\n"
+        self.assertIn("'attic', which has no line", found_in({}, cmake)[0])
+
+    def test_a_room_in_a_room_is_found(self):
+        found = found_in({"core/a/b/c.h": ""}, "hvd_layer(core/a/b)\n")
+        self.assertEqual(
+            found, ["horovodpp/CMakeLists.txt: 'core/a/b' is more than two folders deep"]
+        )
 
     def test_layers_in_a_circle_are_found(self):
         circle = "hvd_layer(a MAY_INCLUDE b)\nhvd_layer(b MAY_INCLUDE a)\n"
-        self.assertTrue(found_in({}, circle))
+        self.assertEqual(
+            found_in({}, circle),
+            [
+                "horovodpp/CMakeLists.txt: layers may include each other: "
+                "a, which may include b, which may include a"
+            ],
+        )
+
+    def test_a_cycle_of_modules_is_found_and_told_as_a_chain_of_files(self):
+        files = {
+            "core/a.h": '#include "horovodpp/core/b.h"\n',
+            "core/b.h": "",
+            "core/b.cc": '#include "horovodpp/core/b.h"\n#include "horovodpp/core/c.h"\n',
+            "core/c.h": '#include "horovodpp/core/a.h"\n',
+        }
+        self.assertEqual(
+            cycles_in(files),
+            [
+                "horovodpp/core: 3 modules include each other; the shortest cycle: "
+                "a.h includes b.h, b.cc includes c.h, c.h includes a.h"
+            ],
+        )
+
+    def test_of_a_knot_the_shortest_cycle_is_told_and_all_modules_are_counted(self):
+        files = {
+            "core/a.h": '#include "horovodpp/core/b.h"\n',
+            "core/b.h": '#include "horovodpp/core/c.h"\n',
+            "core/c.h": '#include "horovodpp/core/a.h"\n#include "horovodpp/core/d.h"\n',
+            "core/d.h": "#include <horovodpp/core/c.h>\n",
+        }
+        (found,) = cycles_in(files)
+        self.assertIn("4 modules", found)
+        self.assertTrue(found.endswith("c.h includes d.h, d.h includes c.h"), found)
+
+    def test_a_cycle_in_a_room_is_found(self):
+        files = {
+            "collective/shm/a.h": "",
+            "collective/shm/a.cc": '#include "horovodpp/collective/shm/b.h"\n',
+            "collective/shm/b.h": '#include "horovodpp/collective/shm/a.h"\n',
+        }
+        (found,) = cycles_in(files)
+        self.assertTrue(found.startswith("horovodpp/collective/shm: 2 modules"), found)
+
+    def test_what_is_no_cycle_is_not_found(self):
+        for files in [
+            # A header and its source are one module.
+            {"core/a.h": "", "core/a.cc": '#include "horovodpp/core/a.h"\n'},
+            # Two ways to the same header.
+            {
+                "core/a.h": '#include "horovodpp/core/b.h"\n#include "horovodpp/core/c.h"\n',
+                "core/b.h": '#include "horovodpp/core/c.h"\n',
+                "core/c.h": "",
+            },
+            # Modules of one name in two folders are two.
+            {
+                "core/a.h": "",
+                "transport/a.h": '#include "horovodpp/core/a.h"\n',
+                "transport/b.h": '#include "horovodpp/transport/a.h"\n',
+                "core/b.h": '#include "horovodpp/core/a.h"\n',
+            },
+            # Said in a comment.
+            {
+                "core/a.h": '#include "horovodpp/core/b.h"\n',
+                "core/b.h": '//   #include "horovodpp/core/a.h"\n',
+            },
+        ]:
+            self.assertEqual(found_in(files), [])
 
     def test_a_house_without_layers_is_found(self):
         self.assertTrue(found_in({}, "project(x)\n"))

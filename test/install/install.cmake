@@ -4,3 +4,9 @@ file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.staged)
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}.staged
   COMMAND_ERROR_IS_FATAL ANY)
 file(RENAME ${PREFIX}.staged ${PREFIX})
+
+foreach(paper LICENSE NOTICE)
+  if(NOT EXISTS ${PREFIX}/${DOCDIR}/${paper})
+    message(FATAL_ERROR "${DOCDIR}/${paper} was not installed")
+  endif()
+endforeach()

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "models/gpt.h"
 #include "models/swin.h"
 

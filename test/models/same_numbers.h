@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/nn/safetensors.h"
 

@@ -14,7 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors.h"
 #include "test/support/file_size_limit.h"

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {
@@ -24,6 +25,7 @@ TEST(BatchNorm2d, BeginsWithOnesAndZeros) {
                                  "running_var", "num_batches_tracked"));
 }
 
+// Item 87 of the autograd contract.
 TEST(BatchNorm2d, CountsBatchesWhileTrainingOnly) {
   BatchNorm2d norm(2);
   const Tensor count = norm.named_buffers()[2].tensor;
@@ -38,6 +40,7 @@ TEST(BatchNorm2d, CountsBatchesWhileTrainingOnly) {
   EXPECT_EQ(norm.running_mean().to_vector<float>(), before);
 }
 
+// Item 179 of the autograd contract.
 TEST(BatchNorm2d, CountsABatchOnceThatACheckpointRecomputes) {
   BatchNorm2d norm(2);
   const Tensor x = randn({4, 2, 3, 3}, {.requires_grad = true});

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {
 
+// Item 87 of the autograd contract.
 TEST(Dropout, DropsWhileTrainingOnly) {
   manual_seed(4);
   Dropout module(0.25);
@@ -19,6 +21,10 @@ TEST(Dropout, DropsWhileTrainingOnly) {
   EXPECT_EQ(*std::max_element(y.begin(), y.end()), 1.0f / 0.75f);
   module.eval();
   EXPECT_EQ(module(x).to_vector<float>(), x.to_vector<float>());
+  NoGrad no_grad;
+  EXPECT_EQ(module(x).to_vector<float>(), x.to_vector<float>());
+  module.train();
+  EXPECT_NE(module(x).to_vector<float>(), x.to_vector<float>());
 }
 
 TEST(Dropout, RefusesWhatIsNoProbability) {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn::init {
 namespace {

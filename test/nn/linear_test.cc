@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
 
 namespace hvd::nn {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/nn.h"
 
 namespace hvd::nn {

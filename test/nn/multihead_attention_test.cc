@@ -5,12 +5,13 @@
 
 #include <cmath>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {
 
-double distance(const Tensor& a, const Tensor& b) {
+double gap(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item<float>();
 }
 
@@ -37,13 +38,12 @@ TEST(MultiheadAttention, TakesTimeOrBatchFirst) {
   MultiheadAttention batch_first(8, 2, {.batch_first = true});
   const Tensor x = randn({5, 3, 8});
   const Tensor memory = randn({4, 3, 8});
-  EXPECT_LT(
-      distance(time_first(x), batch_first(x.transpose(0, 1)).transpose(0, 1)),
-      1e-6);
+  EXPECT_LT(gap(time_first(x), batch_first(x.transpose(0, 1)).transpose(0, 1)),
+            1e-6);
   const Tensor swapped = memory.transpose(0, 1);
-  EXPECT_LT(distance(time_first.attend(x, memory, memory).output,
-                     batch_first.attend(x.transpose(0, 1), swapped, swapped)
-                         .output.transpose(0, 1)),
+  EXPECT_LT(gap(time_first.attend(x, memory, memory).output,
+                batch_first.attend(x.transpose(0, 1), swapped, swapped)
+                    .output.transpose(0, 1)),
             1e-6);
 }
 
@@ -53,12 +53,11 @@ TEST(MultiheadAttention, TakesMasksOfEachHeadAndOfNumbers) {
   const Tensor later = gt(arange(0, 4), arange(0, 4).unsqueeze(1));
   const Tensor causal = attention.attend(x, x, x, {.is_causal = true}).output;
   const Tensor each = later.unsqueeze(0).expand({6, 4, 4});
-  EXPECT_LT(distance(attention.attend(x, x, x, {.mask = each}).output, causal),
+  EXPECT_LT(gap(attention.attend(x, x, x, {.mask = each}).output, causal),
             1e-6);
   const Tensor numbers = masked_fill(zeros({4, 4}), later, -1e9);
-  EXPECT_LT(
-      distance(attention.attend(x, x, x, {.mask = numbers}).output, causal),
-      1e-6);
+  EXPECT_LT(gap(attention.attend(x, x, x, {.mask = numbers}).output, causal),
+            1e-6);
 }
 
 TEST(MultiheadAttention, DropsWeightsWhileTrainingOnly) {
@@ -67,12 +66,12 @@ TEST(MultiheadAttention, DropsWeightsWhileTrainingOnly) {
   for (const bool need_weights : {false, true}) {
     const AttendOptions options{.need_weights = need_weights};
     attention.train();
-    EXPECT_GT(distance(attention.attend(x, x, x, options).output,
-                       attention.attend(x, x, x, options).output),
+    EXPECT_GT(gap(attention.attend(x, x, x, options).output,
+                  attention.attend(x, x, x, options).output),
               1e-3);
     attention.eval();
-    EXPECT_EQ(distance(attention.attend(x, x, x, options).output,
-                       attention.attend(x, x, x, options).output),
+    EXPECT_EQ(gap(attention.attend(x, x, x, options).output,
+                  attention.attend(x, x, x, options).output),
               0);
   }
 }

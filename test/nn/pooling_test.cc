@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 
 namespace hvd::nn {
 namespace {

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {
@@ -19,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string read_bytes(const std::string& path) {
+std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -107,7 +109,7 @@ TEST_F(Safetensors, WritesTensorsRowByRowWhateverTheirStrides) {
 
 TEST_F(Safetensors, AlignsTheData) {
   save_safetensors(path("f"), {{"a", ones({1})}});
-  const std::string bytes = read_bytes(path("f"));
+  const std::string bytes = content_of(path("f"));
   EXPECT_EQ((bytes.size() - sizeof(float)) % 8, 0u);
 }
 
@@ -196,7 +198,7 @@ TEST_F(Safetensors, SaysThatTensorsOverlap) {
 
 TEST_F(Safetensors, EveryTruncationOfAFileIsAnError) {
   save_safetensors(path("g"), {{"a", ones({3})}, {"b", ones({2, 2})}});
-  const std::string whole = read_bytes(path("g"));
+  const std::string whole = content_of(path("g"));
   for (std::size_t n = 0; n < whole.size(); ++n) {
     EXPECT_NE(complaint(whole.substr(0, n)), "nothing") << n;
   }
@@ -205,7 +207,7 @@ TEST_F(Safetensors, EveryTruncationOfAFileIsAnError) {
 // A limit on the size of files stands for a disk that is full.
 TEST_F(Safetensors, LeavesTheOldFileIfTheDiskIsFull) {
   save_safetensors(path("f"), {{"a", ones({2})}});
-  const std::string before = read_bytes(path("f"));
+  const std::string before = content_of(path("f"));
   const auto on_signal = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -221,7 +223,7 @@ TEST_F(Safetensors, LeavesTheOldFileIfTheDiskIsFull) {
   std::signal(SIGXFSZ, on_signal);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), HasSubstr(path("f")));
-  EXPECT_EQ(read_bytes(path("f")), before);
+  EXPECT_EQ(content_of(path("f")), before);
   EXPECT_FALSE(std::filesystem::exists(path("f.partial")));
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/nn/nn.h"
 
 namespace hvd::nn {

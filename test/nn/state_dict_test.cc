@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/nn.h"
 #include "test/support/temporary_folder.h"
 
@@ -13,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> names(const StateDict& state) {
+std::vector<std::string> keys(const StateDict& state) {
   std::vector<std::string> result;
   for (const auto& [name, tensor] : state) result.push_back(name);
   return result;
@@ -43,7 +44,7 @@ std::string complaint(Module& model, const StateDict& state,
 
 TEST(StateDict, HasParametersAndPersistentBuffersOnce) {
   const Tied model;
-  EXPECT_THAT(names(model.state_dict()),
+  EXPECT_THAT(keys(model.state_dict()),
               ElementsAre("head", "count", "in.bias"));
   EXPECT_EQ(model.state_dict()[0].tensor.raw_data(),
             model.in->weight().raw_data());
@@ -130,7 +131,7 @@ TEST(StateDict, ConvertsIfAsked) {
 TEST(StateDict, SeveralShareOneFileByTheirPrefixes) {
   StateDict all = with_prefix("a.", {{"x", count_tensor(1)}});
   append(all, with_prefix("b.", {{"x", scalar_tensor(0.1)}}));
-  EXPECT_THAT(names(all), ElementsAre("a.x", "b.x"));
+  EXPECT_THAT(keys(all), ElementsAre("a.x", "b.x"));
   EXPECT_EQ(count_of(without_prefix("a.", all)[0]), 1);
   EXPECT_EQ(scalar_of(without_prefix("b.", all)[0]), 0.1);
   EXPECT_THROW(scalar_of(all[0]), InvalidArgument);

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/nn.h"
 #include "test/support/temporary_folder.h"
 
@@ -123,6 +124,8 @@ TEST(Adam, GroupsHaveOptionsOfTheirOwn) {
   EXPECT_THROW(optimizer.set_learning_rates({0.1}), InvalidArgument);
   EXPECT_THROW(optimizer.set_learning_rates({0.3, -1}), InvalidArgument);
   EXPECT_EQ(optimizer.options(0).learning_rate, 0.1);
+  EXPECT_THROW(optimizer.options(2), InvalidArgument);
+  EXPECT_THROW(optimizer.set_options(2, {}), InvalidArgument);
 }
 
 TEST(Adam, RefusesOptionsThatMeanNothing) {

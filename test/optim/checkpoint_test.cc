@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/data/data.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"

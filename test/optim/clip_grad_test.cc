@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::optim {
 namespace {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"
@@ -55,6 +56,7 @@ TEST(DistributedOptimizer, StepsAlongTheMeanOfAllRanksGradients) {
   });
 }
 
+// Item 214 of the autograd contract.
 // One rank has moved already, as after loading a checkpoint: all go on from
 // there, with a schedule and clipped gradients, and stay equal.
 TEST(DistributedOptimizer, GoesOnFromTheStateOfOneRank) {
@@ -160,6 +162,7 @@ TEST(DistributedOptimizer, TellsAllRanksThatAStateCannotBeSent) {
   });
 }
 
+// Item 208.
 TEST(DistributedOptimizer, StartsTheReductionDuringBackward) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
@@ -178,6 +181,7 @@ TEST(DistributedOptimizer, StartsTheReductionDuringBackward) {
   });
 }
 
+// Item 210.
 TEST(DistributedOptimizer, AParameterThatNoBackwardReachedContributesZeros) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
@@ -190,6 +194,7 @@ TEST(DistributedOptimizer, AParameterThatNoBackwardReachedContributesZeros) {
   });
 }
 
+// Item 211.
 TEST(DistributedOptimizer, SynchronizedGradientsMayBeChangedBeforeTheStep) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
@@ -230,6 +235,7 @@ TEST(DistributedOptimizer, PredivisionKeepsTheMean) {
   });
 }
 
+// Item 209.
 TEST(DistributedOptimizer, AddsUpThePassesOfAStep) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <ostream>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/lr_schedule.h"

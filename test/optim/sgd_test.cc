@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "horovodpp/autograd/autograd.h"
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/nn.h"
 
 namespace hvd::optim {
@@ -110,8 +111,8 @@ TEST(SGD, RefusesOptionsAndParametersThatMakeNoSense) {
   EXPECT_THROW(optimizer.set_learning_rate(-0.5), InvalidArgument);
 }
 
-// Item 46: stepping inside the hooks is stepping after backward, and ends when
-// the hooks are removed.
+// Item 46 of the autograd contract: stepping inside hooks equals stepping after
+// backward, and ends when the hooks are removed.
 TEST(SGD, MayStepWithinBackward) {
   const auto make = [] {
     manual_seed(4);

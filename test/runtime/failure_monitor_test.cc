@@ -1,14 +1,18 @@
 #include "horovodpp/runtime/failure_monitor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
 
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/transport/loopback.h"
 
 namespace hvd::runtime {
 namespace {
+
+using ::testing::ElementsAre;
 
 // The monitor of rank 0; rank 1 runs on another node, and has no part in this.
 struct OfRank0 {
@@ -62,6 +66,17 @@ TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
   FailureMonitor& monitor = of.monitor;
   monitor.node_lost(1);
   EXPECT_TRUE(absl::IsAborted(monitor.judge()));
+  EXPECT_THAT(suspects_of(monitor.verdict()), ElementsAre(1));
+}
+
+TEST(FailureMonitor, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
+  OfRank0 of;
+  FailureMonitor& monitor = of.monitor;
+  monitor.left_behind(1, "does not answer", {1});
+  const absl::Status status = transport::wait_until(
+      [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
+      of.segment->doorbell(0));
+  EXPECT_THAT(suspects_of(status), ElementsAre(1));
 }
 
 }  // namespace

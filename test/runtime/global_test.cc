@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/config.h"
 #include "test/runtime/world.h"
 #include "test/support/no_threads.h"
 
@@ -18,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string text_of(const absl::Status& status) {
+std::string message_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
@@ -53,11 +56,12 @@ TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
   if (child == 0) {
     ::alarm(30);
     int failed = 0;
-    for (const absl::Status& status :
+    for (const auto& status :
          {init(Config()), barrier(), shutdown(), init(Config())}) {
       const bool is_refused =
           absl::IsFailedPrecondition(status) &&
-          text_of(status).find("fork before hvd::init()") != std::string::npos;
+          message_of(status).find("fork before hvd::init()") !=
+              std::string::npos;
       failed = 2 * failed + (is_refused ? 0 : 1);
     }
     ::_exit(2 * failed + (is_initialized() ? 1 : 0));
@@ -81,7 +85,7 @@ TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
     pending.then(
         [&, done, here = std::this_thread::get_id()](const absl::Status&) {
           was_there_first = std::this_thread::get_id() != here;
-          done.set(was_there_first ? shutdown() : absl::OkStatus());
+          done.set(was_there_first ? shutdown() : Status());
         });
     told = done.future().wait();
   }
@@ -95,7 +99,7 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
   EXPECT_FALSE(is_initialized());
   float value = 1;
   const TensorView view = TensorView::of(&value, {1});
-  for (const absl::Status& status :
+  for (const auto& status :
        {allreduce_(view), allreduce(view).status(), allgather(view).status(),
         broadcast_(view, 0), broadcast(view, 0).status(),
         grouped_allreduce_({view}), grouped_allreduce({view}).status(),
@@ -104,7 +108,7 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
         barrier(), join().status(), add_process_set({0}).status(),
         remove_process_set(ProcessSet::global())}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-    EXPECT_THAT(text_of(status), HasSubstr("call hvd::init() first"));
+    EXPECT_THAT(message_of(status), HasSubstr("call hvd::init() first"));
   }
   for (const auto ask :
        {rank, size, local_rank, local_size, cross_rank, cross_size}) {
@@ -151,7 +155,7 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
     EXPECT_TRUE(poll(pending));
     ASSERT_EQ(shutdown(), absl::OkStatus());
   }
-  EXPECT_THAT(text_of(barrier()), HasSubstr("has been shut down"));
+  EXPECT_THAT(message_of(barrier()), HasSubstr("has been shut down"));
 }
 
 TEST(Global, WithoutAThreadThereIsNoJob) {
@@ -159,7 +163,7 @@ TEST(Global, WithoutAThreadThereIsNoJob) {
     const NoThreads none;
     const absl::Status status = init(Config());
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-    EXPECT_THAT(text_of(status), HasSubstr("ulimit -u"));
+    EXPECT_THAT(message_of(status), HasSubstr("ulimit -u"));
     EXPECT_FALSE(is_initialized());
   }
   EXPECT_EQ(init(Config()), absl::OkStatus());
@@ -180,7 +184,7 @@ TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {
 
   const ThreadRuntime scope(current_runtime());
   current_runtime().abort("is tired again");
-  EXPECT_THAT(text_of(reform()), HasSubstr("a job of its own"));
+  EXPECT_THAT(message_of(reform()), HasSubstr("a job of its own"));
   EXPECT_TRUE(absl::IsAborted(shutdown()));
 }
 
@@ -209,6 +213,13 @@ TEST(Global, RanksThatAreThreadsHaveAJobEach) {
     EXPECT_EQ(remove_process_set(*set), absl::OkStatus());
     EXPECT_THROW(process_set_size(*set), Error);
   });
+  EXPECT_FALSE(is_initialized());
+}
+
+TEST(Global, RefusesProgramsWithOtherHeaders) {
+  const Status status = init(Headers(HVD_MAKE_VERSION(7, 8, 9)));
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.to_string(), HasSubstr("headers of horovodpp 7.8.9"));
   EXPECT_FALSE(is_initialized());
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <latch>
@@ -38,16 +39,20 @@ void run_over(int size, const WiresOf& wires_of,
   for (std::thread& thread : threads) thread.join();
 }
 
-// What was sent leaves when this rank has looked for mail often enough since,
-// though it is called sent at once. As MPI may do.
+// What was sent leaves when this rank has looked for mail often enough since, and
+// the receiver has room for it at last, though it is called sent at once. As MPI
+// may do.
 class LazyWires : public RelayedWires {
  public:
-  using RelayedWires::RelayedWires;
+  LazyWires(std::unique_ptr<transport::Communicator> wires,
+            std::chrono::milliseconds until_room)
+      : RelayedWires(std::move(wires)), until_room_(until_room) {}
 
   absl::StatusOr<transport::TransferId> post_send(
       int to, transport::DataTag tag,
       std::span<const std::byte> bytes) override {
     looks_ = 0;
+    room_at_ = std::chrono::steady_clock::now() + until_room_;
     held_.push_back({to, tag, {bytes.begin(), bytes.end()}});
     return kHeld;
   }
@@ -56,7 +61,8 @@ class LazyWires : public RelayedWires {
   }
   absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
     constexpr int kLooks = 15;
-    if (!held_.empty() && ++looks_ >= kLooks) {
+    if (!held_.empty() && ++looks_ >= kLooks &&
+        std::chrono::steady_clock::now() >= room_at_) {
       for (; !held_.empty(); held_.pop_front()) {
         sent_.push_back(std::move(held_.front()));
         EXPECT_TRUE(RelayedWires::post_send(sent_.back().to, sent_.back().tag,
@@ -74,13 +80,15 @@ class LazyWires : public RelayedWires {
     transport::DataTag tag;
     std::vector<std::byte> bytes;
   };
+  const std::chrono::milliseconds until_room_;
+  std::chrono::steady_clock::time_point room_at_;
   int looks_ = 0;
   std::deque<Message> held_;
   std::deque<Message> sent_;
 };
 
-// Who leads a node looks now and then in any case.
-TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
+// Its sender does not lead its node, and has nothing else to do.
+void broadcast_over_lazy_wires(std::chrono::milliseconds until_room) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 2});
   std::latch all_have_it(4);
   run_over(
@@ -88,7 +96,7 @@ TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
       [&](int rank) -> std::unique_ptr<transport::Communicator> {
         auto wires = world.communicator(rank);
         if (rank != 3) return wires;
-        return std::make_unique<LazyWires>(std::move(wires));
+        return std::make_unique<LazyWires>(std::move(wires), until_room);
       },
       [&](Runtime& job) {
         float value = static_cast<float>(suite::rank_of(job));
@@ -100,6 +108,14 @@ TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
         // Nobody stops, which would wake the others, before all have it.
         all_have_it.arrive_and_wait();
       });
+}
+
+TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
+  broadcast_over_lazy_wires(std::chrono::milliseconds(0));
+}
+
+TEST(Progress, DataThatIsSentArrivesThoughItsReceiverHasNoRoomForAWhile) {
+  broadcast_over_lazy_wires(std::chrono::milliseconds(150));
 }
 
 // Runs out of memory on one thread.

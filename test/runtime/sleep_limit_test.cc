@@ -10,20 +10,22 @@ using std::chrono::milliseconds;
 constexpr Clock::TimePoint kNow{std::chrono::seconds(1000)};
 
 TEST(SleepLimit, OnOneNodeARankSleepsUntilSomebodyRings) {
-  EXPECT_TRUE(rings_for_all({.is_leader = true, .is_busy = true}));
+  EXPECT_TRUE(rings_for_all({.looks_after_wires = true, .is_busy = true}));
   EXPECT_FALSE(sleep_limit({}, kNow).has_value());
-  EXPECT_FALSE(sleep_limit({.is_leader = true}, kNow).has_value());
+  EXPECT_FALSE(sleep_limit({.looks_after_wires = true}, kNow).has_value());
   EXPECT_FALSE(sleep_limit({.is_busy = true}, kNow).has_value());
 }
 
 TEST(SleepLimit, BetweenNodesWhoIsBusyLooksOftenAndAnIdleLeaderNowAndThen) {
   EXPECT_EQ(sleep_limit({.several_nodes = true, .is_busy = true}, kNow),
             kBusySleep);
-  EXPECT_EQ(sleep_limit({.several_nodes = true, .is_leader = true}, kNow),
-            milliseconds(50));
   EXPECT_EQ(
-      sleep_limit({.several_nodes = true, .is_leader = true, .is_busy = true},
-                  kNow),
+      sleep_limit({.several_nodes = true, .looks_after_wires = true}, kNow),
+      milliseconds(50));
+  EXPECT_EQ(
+      sleep_limit(
+          {.several_nodes = true, .looks_after_wires = true, .is_busy = true},
+          kNow),
       kBusySleep);
   EXPECT_FALSE(sleep_limit({.several_nodes = true}, kNow).has_value());
 }

@@ -96,8 +96,8 @@ Act submit(int tensor) { return {Act::Kind::kSubmit, tensor}; }
 Act wait(int tensor) { return {Act::Kind::kWait, tensor}; }
 
 // The first `count` tensors of `order`.
-Script submits(const std::array<int, 3>& order, int count = kTensors) {
-  Script script;
+RankScript submits(const std::array<int, 3>& order, int count = kTensors) {
+  RankScript script;
   for (int i = 0; i < count; ++i) {
     script.push_back(submit(order[static_cast<std::size_t>(i)]));
   }
@@ -105,8 +105,8 @@ Script submits(const std::array<int, 3>& order, int count = kTensors) {
 }
 
 // Waits for each before it submits the next.
-Script synchronous(const std::array<int, 3>& order) {
-  Script script;
+RankScript synchronous(const std::array<int, 3>& order) {
+  RankScript script;
   for (const int tensor : order) {
     script.push_back(submit(tensor));
     script.push_back(wait(tensor));
@@ -114,7 +114,7 @@ Script synchronous(const std::array<int, 3>& order) {
   return script;
 }
 
-Script then(Script script, Act::Kind kind) {
+RankScript then(RankScript script, Act::Kind kind) {
   script.push_back({kind});
   return script;
 }
@@ -122,7 +122,7 @@ Script then(Script script, Act::Kind kind) {
 std::string describe(const Scenario& scenario, const Explored& found) {
   std::string text = absl::StrCat(scenario.nodes.size(), " nodes, mode ",
                                   scenario.steps_before_schedule > 0 ? 0 : 1);
-  for (const Script& script : scenario.scripts) {
+  for (const RankScript& script : scenario.scripts) {
     absl::StrAppend(&text, ", [");
     for (const Act& act : script) {
       static constexpr const char* kNames[] = {"submit ", "wait ", "join ",
@@ -149,7 +149,8 @@ std::size_t expect_no_fault(const Scenario& scenario, int deviations) {
   return found.states;
 }
 
-void for_all_placements(int deviations, const std::vector<Script>& scripts) {
+void for_all_placements(int deviations,
+                        const std::vector<RankScript>& scripts) {
   for (const auto& nodes : kPlacements) {
     for (const int schedule : {0, 1}) {
       expect_no_fault({.nodes = nodes,
@@ -235,7 +236,7 @@ TEST(InterleavingsWithOneDeviation, OfRanksThatJoinInTurnExecuteAll) {
 TEST(InterleavingsWithOneDeviation, OfARankThatDiesEnd) {
   for (int dying = 0; dying < kRanks; ++dying) {
     for (int after = 0; after <= kTensors; ++after) {
-      std::vector<Script> scripts(kRanks, submits(kOrders[0]));
+      std::vector<RankScript> scripts(kRanks, submits(kOrders[0]));
       scripts[static_cast<std::size_t>(dying)] =
           then(submits(kOrders[3], after), Act::Kind::kDie);
       for_all_placements(1, scripts);
@@ -244,7 +245,7 @@ TEST(InterleavingsWithOneDeviation, OfARankThatDiesEnd) {
 }
 
 TEST(InterleavingsWithTwoDeviations, OfWaitsAndJoinsExecuteAll) {
-  const std::vector<Script> scripts = {
+  const std::vector<RankScript> scripts = {
       then(submits(kOrders[0]), Act::Kind::kJoin),
       then(synchronous(kOrders[5]), Act::Kind::kJoin),
       then(submits(kOrders[3], 1), Act::Kind::kJoin)};

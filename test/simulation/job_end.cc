@@ -41,7 +41,7 @@ void RunningJob::break_rank(int index, const std::string& why) {
   }
   mine.state = State::kBroken;
   mine.why = why;
-  send(index, mine.coordinator->break_mail(why));
+  send(index, mine.coordinator->break_mail(absl::AbortedError(why)));
   std::string& node = broken_nodes_[static_cast<std::size_t>(mine.node)];
   if (node.empty()) node = why;
   for (const int other : tree_->ranks_of(mine.node)) wake(other);

@@ -55,7 +55,7 @@ SmallJob::SmallJob(const Scenario& scenario)
     }
   }
   scripts_.assign(kRanks, {});
-  for (Script& script : scripts_) {
+  for (RankScript& script : scripts_) {
     for (int i = 0; i < kTensors; ++i) {
       script.push_back({Act::Kind::kSubmit, i});
     }
@@ -274,7 +274,8 @@ void SmallJob::break_rank(int index) {
   Rank& mine = rank(index);
   mine.told_of_death = true;
   mine.state = State::kBroken;
-  for (Outgoing& mail : mine.coordinator->break_mail("a rank died")) {
+  for (Outgoing& mail :
+       mine.coordinator->break_mail(absl::AbortedError("a rank died"))) {
     wires_[{index, mail.to}].push_back(std::move(mail.bytes));
   }
 }

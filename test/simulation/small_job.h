@@ -30,14 +30,14 @@ struct Act {
   Kind kind = Kind::kSubmit;
   int tensor = 0;
 };
-using Script = std::vector<Act>;
+using RankScript = std::vector<Act>;
 
 struct Scenario {
   std::vector<std::vector<int>> nodes;
   int steps_before_schedule = 0;
   // Whole steps before the one whose orders are explored.
   int warm_up = 1;
-  std::vector<Script> scripts;  // By rank.
+  std::vector<RankScript> scripts;  // By rank.
 };
 
 // What may happen next.
@@ -109,7 +109,7 @@ class SmallJob {
     if (fault_.empty()) fault_ = what;
   }
 
-  std::vector<Script> scripts_;
+  std::vector<RankScript> scripts_;
   ManualClock clock_;
   std::shared_ptr<const coordinator::Tree> tree_;
   std::deque<std::vector<MemoryLine>> memory_;

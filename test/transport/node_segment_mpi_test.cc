@@ -11,7 +11,7 @@
 namespace hvd::transport {
 namespace {
 
-std::chrono::steady_clock::time_point soon() {
+std::chrono::steady_clock::time_point opening_deadline() {
   return std::chrono::steady_clock::now() + std::chrono::seconds(60);
 }
 
@@ -61,12 +61,12 @@ TEST(NodeSegmentOverMpi, ServesTheProcessesOfEachNode) {
     const auto topology =
         Topology::from_peers((*communicator)->rank(), (*communicator)->peers());
     ASSERT_TRUE(topology.ok());
-    auto segment =
-        NodeSegment::open(**communicator, *topology, 1 << 20, soon());
+    auto segment = NodeSegment::open(**communicator, *topology, 1 << 20,
+                                     opening_deadline());
     ASSERT_TRUE(segment.ok()) << segment.status();
     EXPECT_EQ((*segment)->local_size(), topology->local_size());
     use(**segment);
-    ASSERT_TRUE((*communicator)->exchange("", soon()).ok());
+    ASSERT_TRUE((*communicator)->exchange("", opening_deadline()).ok());
   }
 }
 
@@ -76,11 +76,13 @@ TEST(NodeSegmentOverMpi, AnErrorOfALeaderIsTheResultOfEveryRank) {
   const auto topology =
       Topology::from_peers((*communicator)->rank(), (*communicator)->peers());
   ASSERT_TRUE(topology.ok());
-  const auto segment = NodeSegment::open(**communicator, *topology,
-                                         std::size_t{1} << 60, soon());
+  const auto segment = NodeSegment::open(
+      **communicator, *topology, std::size_t{1} << 60, opening_deadline());
   EXPECT_EQ(segment.status().code(), absl::StatusCode::kResourceExhausted)
       << segment.status();
-  EXPECT_TRUE(NodeSegment::open(**communicator, *topology, 100, soon()).ok());
+  EXPECT_TRUE(
+      NodeSegment::open(**communicator, *topology, 100, opening_deadline())
+          .ok());
 }
 
 }  // namespace

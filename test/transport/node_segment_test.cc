@@ -232,9 +232,19 @@ TEST(BreakWord, IsRaisedForWhoComesSecondToo) {
   }
 }
 
+TEST(BreakWord, NamesThoseWhomTheReasonSuspects) {
+  const auto segment = solo_segment(0);
+  BreakWord& word = segment->break_word();
+  EXPECT_EQ(word.suspects(), std::vector<int>());
+  EXPECT_TRUE(word.raise(1, "they do not answer", {3, 700}));
+  EXPECT_EQ(word.suspects(), (std::vector<int>{3, 700}));
+}
+
 TEST(BreakWord, CutsALongText) {
   const auto segment = solo_segment(0);
-  EXPECT_TRUE(segment->break_word().raise(1, std::string(100'000, 'y')));
+  EXPECT_TRUE(segment->break_word().raise(1, std::string(100'000, 'y'),
+                                          std::vector<int>(1'000)));
+  EXPECT_EQ(segment->break_word().suspects().size(), BreakWord::kMostSuspects);
   EXPECT_EQ(segment->break_word().why(),
             std::string(BreakWord::kTextBytes, 'y'));
 }

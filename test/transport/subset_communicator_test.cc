@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 #include "test/transport/routed_world.h"
 
 namespace hvd::transport {
@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::chrono::steady_clock::time_point soon() {
+std::chrono::steady_clock::time_point exchange_deadline() {
   return std::chrono::steady_clock::now() + std::chrono::seconds(60);
 }
 
@@ -118,7 +118,7 @@ TEST(SubsetCommunicator, AnExchangeEndsAtOnceIfAMemberIsDead) {
     ranks.emplace_back([&, rank] {
       const auto wires = subset(world.router(rank), {1, 2, 3}, 2);
       if (rank == 3) world.world.kill(2);
-      const auto all = wires->exchange("", soon());
+      const auto all = wires->exchange("", exchange_deadline());
       EXPECT_TRUE(absl::IsAborted(all.status())) << all.status();
       EXPECT_THAT(std::string(all.status().message()), HasSubstr("rank 1 ("));
     });
@@ -147,7 +147,8 @@ TEST(SubsetCommunicator, ItsInterruptMayEndAWaitForMail) {
   EXPECT_FALSE((*wires)->receive_mail()->has_value());
   over = true;
   EXPECT_TRUE(absl::IsAborted((*wires)->receive_mail().status()));
-  EXPECT_TRUE(absl::IsAborted((*wires)->exchange("", soon()).status()));
+  EXPECT_TRUE(
+      absl::IsAborted((*wires)->exchange("", exchange_deadline()).status()));
 }
 
 TEST(EpochRouter, KeepsNoticesApartAndInOrder) {

@@ -1,6 +1,6 @@
 #include "models/densenet.h"
 
-#include <horovodpp/autograd/ops.h>
+#include <horovodpp/ops.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "models/gpt.h"
 
-#include <horovodpp/autograd/autograd.h>
+#include <horovodpp/autograd.h>
 
 #include <cmath>
 #include <string>

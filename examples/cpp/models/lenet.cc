@@ -1,6 +1,6 @@
 #include "models/lenet.h"
 
-#include <horovodpp/autograd/ops.h>
+#include <horovodpp/ops.h>
 
 namespace models {
 

@@ -1,6 +1,6 @@
 #include "models/resnet.h"
 
-#include <horovodpp/autograd/ops.h>
+#include <horovodpp/ops.h>
 
 #include <string>
 
@@ -16,7 +16,7 @@ std::shared_ptr<nn::Conv2d> conv3x3(std::int64_t inputs, std::int64_t outputs,
       nn::Conv2dOptions{.stride = stride, .padding = 1, .bias = false});
 }
 
-std::shared_ptr<nn::BatchNorm2d> norm(std::int64_t features) {
+std::shared_ptr<nn::BatchNorm2d> norm_of(std::int64_t features) {
   return std::make_shared<nn::BatchNorm2d>(features);
 }
 
@@ -28,14 +28,14 @@ using hvd::Tensor;
 BasicBlock::BasicBlock(std::int64_t inputs, std::int64_t outputs,
                        std::int64_t stride)
     : conv1_(register_module("conv1", conv3x3(inputs, outputs, stride))),
-      bn1_(register_module("bn1", norm(outputs))),
+      bn1_(register_module("bn1", norm_of(outputs))),
       conv2_(register_module("conv2", conv3x3(outputs, outputs, 1))),
-      bn2_(register_module("bn2", norm(outputs))) {
+      bn2_(register_module("bn2", norm_of(outputs))) {
   if (stride == 1 && inputs == outputs) return;
   const auto conv = std::make_shared<nn::Conv2d>(
       inputs, outputs, 1, nn::Conv2dOptions{.stride = stride, .bias = false});
   downsample_ = register_module(
-      "downsample", std::make_shared<nn::Sequential>(conv, norm(outputs)));
+      "downsample", std::make_shared<nn::Sequential>(conv, norm_of(outputs)));
 }
 
 Tensor BasicBlock::forward(const Tensor& x) {
@@ -47,7 +47,7 @@ Tensor BasicBlock::forward(const Tensor& x) {
 ResNet18::ResNet18(const ResNetOptions& options)
     : conv1_(register_module("conv1",
                              conv3x3(options.channels, options.width, 1))),
-      bn1_(register_module("bn1", norm(options.width))) {
+      bn1_(register_module("bn1", norm_of(options.width))) {
   std::int64_t inputs = options.width;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::int64_t outputs = options.width << i;

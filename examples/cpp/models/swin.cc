@@ -1,6 +1,6 @@
 #include "models/swin.h"
 
-#include <horovodpp/autograd/autograd.h>
+#include <horovodpp/autograd.h>
 
 #include <cmath>
 #include <utility>

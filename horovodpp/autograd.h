@@ -1,0 +1,25 @@
+// Tensors, the operations on them, and their gradients: everything a program
+// that differentiates needs.
+//
+//   hvd::Tensor w = hvd::randn({10, 784}, {.requires_grad = true});
+//   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(images, w), labels);
+//   loss.backward();
+//   {
+//     hvd::NoGrad no_grad;
+//     w.add_(w.grad(), -0.1);
+//   }
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include "horovodpp/autograd/autocast.h"    // IWYU pragma: export
+#include "horovodpp/autograd/dot.h"         // IWYU pragma: export
+#include "horovodpp/autograd/engine.h"      // IWYU pragma: export
+#include "horovodpp/autograd/error.h"       // IWYU pragma: export
+#include "horovodpp/autograd/function.h"    // IWYU pragma: export
+#include "horovodpp/ops.h"                  // IWYU pragma: export
+#include "horovodpp/ops/index.h"            // IWYU pragma: export
+#include "horovodpp/tensor/factories.h"     // IWYU pragma: export
+#include "horovodpp/tensor/generator.h"     // IWYU pragma: export
+#include "horovodpp/tensor/tensor.h"        // IWYU pragma: export
+#include "horovodpp/tensor/thread_state.h"  // IWYU pragma: export

@@ -1,0 +1,35 @@
+#include "horovodpp/collective/hierarchical/lanes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace hvd::collective {
+
+HierarchicalLanes::HierarchicalLanes(int position,
+                                     const std::vector<std::string>& node_of) {
+  std::map<std::string, std::size_t> numbers;
+  for (std::size_t p = 0; p < node_of.size(); ++p) {
+    const auto [found, is_new] = numbers.emplace(node_of[p], members_.size());
+    if (is_new) members_.emplace_back();
+    std::vector<int>& node = members_[found->second];
+    if (static_cast<int>(p) == position) {
+      node_ = static_cast<int>(found->second);
+      place_ = static_cast<int>(node.size());
+    }
+    node.push_back(static_cast<int>(p));
+    lanes_ = std::max(lanes_, static_cast<int>(node.size()));
+  }
+}
+
+HierarchicalLanes::Run HierarchicalLanes::driven(int node, int place) const {
+  const int places = static_cast<int>(members(node).size());
+  return {lanes_ * place / places, lanes_ * (place + 1) / places};
+}
+
+// The last place whose run does not begin behind the lane.
+int HierarchicalLanes::driver(int node, int lane) const {
+  const int places = static_cast<int>(members(node).size());
+  return ((lane + 1) * places - 1) / lanes_;
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,56 @@
+// HierarchicalLanes say which of a plane's members are on which node, and which of
+// them move what between the nodes.
+//
+// Data crosses between nodes in lanes, and each lane has one driver on every
+// node. There are as many lanes as the largest node has members, so that none of
+// them is idle; on a smaller node each member drives several neighbouring lanes,
+// as evenly as possible. (With only as many lanes as the smallest node has members,
+// a single rank on a node of its own would make all others wait for one lane.)
+//
+// Nodes are numbered in the order of their first members, the members of a node
+// by their places: 0, 1, … in the order of the plane. Immutable, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace hvd::collective {
+
+class HierarchicalLanes {
+ public:
+  // A run of lanes.
+  struct Run {
+    int begin = 0;
+    int end = 0;
+  };
+
+  // Seen by the member at `position`; node_of[p] names the node of the member
+  // at position p.
+  HierarchicalLanes(int position, const std::vector<std::string>& node_of);
+
+  int nodes() const { return static_cast<int>(members_.size()); }
+  // The node of this rank, and its place there.
+  int node() const { return node_; }
+  int place() const { return place_; }
+  // The positions of a node's members, by place.
+  const std::vector<int>& members(int node) const {
+    return members_[static_cast<std::size_t>(node)];
+  }
+  // How many members this rank's node has.
+  int places() const { return static_cast<int>(members(node_).size()); }
+
+  int lanes() const { return lanes_; }
+  // What the member at `place` of `node` drives: one lane or more.
+  Run driven(int node, int place) const;
+  // The place of the driver of `lane` on `node`.
+  int driver(int node, int lane) const;
+
+ private:
+  std::vector<std::vector<int>> members_;
+  int lanes_ = 0;
+  int node_ = 0;
+  int place_ = 0;
+};
+
+}  // namespace hvd::collective

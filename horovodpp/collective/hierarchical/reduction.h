@@ -1,0 +1,135 @@
+// A HierarchicalReduction is one reduction between several nodes. It goes block by
+// block:
+//
+//   1. within the node, through the board: each member reduces its share of the
+//      block, that of the lanes it drives, from all members' contributions, in
+//      the order of the plane, into accumulators of its own;
+//   2. between the nodes, lane by lane: the lane's drivers merge the accumulators,
+//      each a segment, and finish them; or they do it by recursive doubling, in
+//      the same order, where there is little to merge between many nodes;
+//   3. within the node: each member shows the results of its share, and all
+//      take what they need.
+//
+// While a block is on the wires its ranks are not idle: they spread the results
+// of the one before and reduce the next one. A rank that waits at the board keeps
+// the wires going.
+//
+// Wherever an element lies, the contributions to it are added up node by node,
+// those of a node in the order of its members, and what nodes have in the order
+// of doubling.h. So blocks, shares, lanes and segments decide nothing about its
+// bits, nor does who needs its result.
+//
+// Nobody waits for ever: of all that is unfinished on some rank take what comes
+// first by block, by stage, by lane. All that take part in it have done what comes
+// before, and go on with it whatever else they wait for.
+//
+// How it can be given up although no rank asks first who takes part: the exchange
+// of the first block has the wires to itself, and ends on no rank that takes part in
+// it before all members have entered the call. What comes before, on the board, is a
+// call of its own that either all of the node's members finish or none does
+// (ShmBoard's vote); and what follows is another call, which some member on each
+// node never enters if not all have entered the first.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/hierarchical/lane_traffic.h"
+#include "horovodpp/collective/hierarchical/lanes.h"
+#include "horovodpp/collective/hierarchical/seat.h"
+#include "horovodpp/collective/reduce/kernel.h"
+#include "horovodpp/collective/reduce/part_table.h"
+#include "horovodpp/collective/reduce/piece_stream.h"
+#include "horovodpp/collective/ring/staging.h"
+#include "horovodpp/collective/shm/board.h"
+
+namespace hvd::collective {
+
+class HierarchicalReduction {
+ public:
+  // Takes the results of the elements of `range`, of the share of the member at
+  // `place`; ranges of a place come in order. What is not needed on this node
+  // need not be a result.
+  using Deliver = std::function<void(int place, const Range& range,
+                                     const std::byte* results)>;
+
+  // Of the staging: accumulators and results of two blocks.
+  static constexpr int kSlots = 4;
+
+  // As many bytes of a slot of the staging are needed for blocks of
+  // `block_bytes`.
+  static std::size_t slot_bytes(const HierarchicalLanes& lanes,
+                                std::size_t block_bytes);
+
+  // What is equal on all members.
+  struct Options {
+    // Of the accumulators of a block; it has as many, or a few more.
+    std::size_t block_bytes = 0;
+    // Up to so many bytes of accumulators of a lane go by recursive doubling
+    // where there are three nodes or more; no more than a slot of the link has.
+    std::size_t doubling_bytes = 0;
+  };
+
+  // `staging` is mapped and has kSlots slots of slot_bytes(). Borrows all but
+  // `seat`, of which it makes a copy.
+  HierarchicalReduction(const HierarchicalSeat& seat,
+                        std::span<const Piece> pieces,
+                        const ReduceKernel& kernel, const Staging& staging,
+                        const Options& options, const Needed& needed);
+
+  // `label` is that of its calls on the board. If that votes, the whole may end
+  // with Cancelled, and has done nothing then.
+  absl::Status run(ShmBoard::Label label, const Deliver& deliver);
+
+ private:
+  struct Block {
+    std::int64_t number = 0;
+    Range range;
+  };
+
+  std::int64_t blocks() const { return (count_ + per_block_ - 1) / per_block_; }
+  Block block_at(std::int64_t number) const;
+  Range lanes_in(const Block& block, HierarchicalLanes::Run lanes) const;
+  Range share_of(int place, const Block& block) const;
+  // The i-th of the parts, of `length` elements, of a place's share.
+  Range part_of(int place, const Block& block, std::uint64_t i,
+                std::int64_t length) const;
+  std::uint64_t parts_in(const Block& block, std::int64_t length) const;
+  std::size_t slot_elements() const;
+
+  absl::Status reduce_on_node(const Block& block);
+  transport::Interrupt& interrupt() const {
+    return meanwhile_ != nullptr ? *meanwhile_ : seat_.local.interrupt;
+  }
+  void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
+  absl::Status reduce_first_between_nodes();
+  absl::Status reduce_by_doubling(const LaneTraffic::Lane& lane);
+  std::deque<LaneTraffic::Lane> traffic_of(const Block& block);
+  absl::Status go_on(LaneTraffic& traffic, const Deliver& deliver);
+  // Between the steps of a stage on the board.
+  void keep_traffic_going() const {
+    if (meanwhile_ != nullptr) meanwhile_->keep_going();
+  }
+  absl::Status spread_on_node(const Block& block, const Deliver& deliver);
+  LaneData data_of(const Block& block, const Range& range) const;
+
+  const HierarchicalSeat seat_;
+  const ReduceKernel& kernel_;
+  const Staging& staging_;
+  const std::int64_t count_;
+  const std::int64_t per_block_;
+  const std::size_t doubling_bytes_;
+  const Needed& needed_;
+  std::vector<PieceStream> inputs_;  // At each place's share.
+  // What goes on beside the stages on the board; nullptr: nothing.
+  TrafficInterrupt* meanwhile_ = nullptr;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,32 @@
+// A HierarchicalSeat is where a member of a plane sits, on its node and between the
+// nodes, and what it moves data by.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "horovodpp/collective/hierarchical/lanes.h"
+#include "horovodpp/collective/ring/chunk_link.h"
+#include "horovodpp/collective/ring/circuit.h"
+#include "horovodpp/collective/ring/direct_circuit.h"
+#include "horovodpp/collective/shm/seat.h"
+
+namespace hvd::collective {
+
+// All of it is borrowed.
+struct HierarchicalSeat {
+  const HierarchicalLanes& lanes;
+  std::span<const int> members;  // As the wires number them, by position.
+  BoardSeat local;               // Among the members of this rank's node.
+  ChunkLink& link;
+
+  // Of this rank in a lane it drives: among its drivers, and in a ring of them.
+  DirectSeat in_lane(int lane) const {
+    return {.members = drivers_of(lane), .position = lanes.node()};
+  }
+  RingSeat in_ring(int lane) const;
+  // The drivers of a lane as the wires number them, by node.
+  std::vector<int> drivers_of(int lane) const;
+};
+
+}  // namespace hvd::collective

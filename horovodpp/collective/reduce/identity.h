@@ -1,0 +1,27 @@
+// The identity of a reduction: what a rank contributes that has no tensor of its
+// own, so that the others' result is as if it were not there.
+//
+//   HVD_RETURN_IF_ERROR(check_identity(reduction));
+//   fill_identity(reduction, absent.data(), count);
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/reduce/reduction.h"
+
+namespace hvd::collective {
+
+// OK if there is such a value. Depends on the reduction alone, so all ranks get
+// the same answer.
+//   InvalidArgument  there is none: the prescale, which is applied to it like to
+//                    all others, leaves no value neutral. So it is in most
+//                    products with a prescale, and in floating-point sums with
+//                    one that is not finite
+absl::Status check_identity(const Reduction& reduction);
+
+// Writes that value `count` times (if there is none: the identity without a
+// prescale). `reduction` has passed check(); `data` is aligned to its dtype.
+void fill_identity(const Reduction& reduction, void* data, std::int64_t count);
+
+}  // namespace hvd::collective

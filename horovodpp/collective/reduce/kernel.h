@@ -1,0 +1,91 @@
+// A ReduceKernel is the arithmetic of one reduction: the loops that combine the
+// ranks' contributions to one tensor, chosen once for a dtype and an op.
+//
+//   const ReduceKernel kernel(reduction, ranks);
+//   kernel.reduce(contributions, result, count);        // all at once,
+//   kernel.reduce(contributions, results, count,        // to several places
+//                 {.findings = &findings});             // with a look at it, or
+//   kernel.load(first, accumulators, count);            // one by one, with
+//   kernel.combine(accumulators, second, count);        // accumulators that
+//   kernel.merge(accumulators, others, count);          // may travel
+//   kernel.store(accumulators, result, count);
+//
+// Contributions are combined strictly in the order given, element by element,
+// so equal inputs give equal bits however the elements are cut into calls and
+// however wide this machine's vectors are.
+//
+// Counts are in elements; zero is legal. Immutable, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "horovodpp/collective/reduce/loops.h"
+#include "horovodpp/collective/reduce/reduction.h"
+
+namespace hvd::collective {
+
+// What was seen of finished results. Calls add to it.
+struct Findings {
+  bool finite = true;  // No infinity and no NaN among them.
+  // The sum of their squares; the same bits for the same elements cut into the
+  // same calls.
+  double squared_norm = 0.0;
+};
+
+// Changes a block of finished results in place before it is stored: `count`
+// elements, the first of which is number `offset` of the call. Blocks come in
+// order and cover the call.
+using Update = std::function<void(void* elements, std::int64_t count,
+                                  std::int64_t offset)>;
+
+class ReduceKernel {
+ public:
+  // What a reduction does besides.
+  struct Extras {
+    Findings* findings = nullptr;    // Of floating-point types, before `update`
+    const Update* update = nullptr;  // has changed them; others are not looked
+  };                                 // at.
+
+  // `reduction` has passed check(). An average divides by its participants,
+  // else by `ranks`. At most 2^16 contributions are added exactly where sums
+  // are not to wrap.
+  ReduceKernel(const Reduction& reduction, int ranks);
+
+  // Bytes of one element, and of one accumulator; the latter are aligned to
+  // their size and never smaller.
+  std::size_t element_bytes() const;
+  std::size_t accumulator_bytes() const;
+
+  // Combines all `inputs` (one or more) and writes the finished result.
+  // `output` may be one of the inputs; otherwise they do not overlap.
+  void reduce(std::span<const void* const> inputs, void* output,
+              std::int64_t count) const;
+
+  // As above, in the same single pass, into each of `outputs` (one or more).
+  // Any output may be one of the inputs; no others overlap.
+  void reduce(std::span<const void* const> inputs,
+              std::span<void* const> outputs, std::int64_t count,
+              const Extras& extras) const;
+
+  // accumulators = scaled input
+  void load(const void* input, void* accumulators, std::int64_t count) const;
+
+  // accumulators = accumulators op scaled input
+  void combine(void* accumulators, const void* input, std::int64_t count) const;
+
+  // accumulators = accumulators op others, which are accumulators, too.
+  void merge(void* accumulators, const void* others, std::int64_t count) const;
+
+  // output = finished accumulators, which are used up.
+  void store(void* accumulators, void* output, std::int64_t count) const;
+
+ private:
+  class Blocks;
+  ReduceScales scales_;
+  const ReduceLoops* loops_;  // Of one element type and op.
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,65 @@
+// The loops under a ReduceKernel, as a table of functions per element type and
+// op, and where such tables come from:
+//
+//   vector_floats.cc    f16, bf16, f32, f64, in the vectors of this machine
+//   vector_integers.cc  integers and bool, the same, as long as nothing scales
+//   integer_loops.cc    integers that are averaged or scaled, and the products
+//                       for which there are no vector instructions
+//
+// All tables of one reduction give the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/core/reduce_op.h"
+
+namespace hvd::collective {
+
+struct ReduceScales {
+  double prescale = 1.0;
+  double postscale = 1.0;
+  std::int64_t divisor = 1;
+};
+
+struct ReduceLoops {
+  // What is worth an examination at a time; never more than this many bytes.
+  static constexpr std::size_t kBlockBytes = 4096;
+
+  // The squares of element i of a call are added up in entry i % kNormLanes, so
+  // that the sum does not depend on how many a vector holds.
+  static constexpr std::size_t kNormLanes = 32;
+
+  std::size_t element_bytes;
+  std::size_t accumulator_bytes;
+  void (*reduce)(std::span<const void* const> inputs,
+                 std::span<void* const> outputs, std::int64_t count,
+                 const ReduceScales& scales);
+  void (*load)(const void* input, void* accumulators, std::int64_t count,
+               const ReduceScales& scales);
+  void (*combine)(void* accumulators, const void* input, std::int64_t count,
+                  const ReduceScales& scales);
+  // As combine, of other accumulators, and nothing scaled.
+  void (*merge)(void* accumulators, const void* others, std::int64_t count,
+                const ReduceScales& none);
+  void (*store)(void* accumulators, void* output, std::int64_t count,
+                const ReduceScales& scales);
+
+  // Adds the squares of `count` elements, a multiple of kNormLanes, to `norm`;
+  // returns whether all elements are finite. Null for integers.
+  bool (*examine)(const void* elements, std::int64_t count, double* norm);
+};
+
+// Of a floating-point type.
+const ReduceLoops& vector_float_loops(DType dtype, ReduceOp op);
+
+// Of an integer type or bool; null where there are none.
+const ReduceLoops* vector_integer_loops(DType dtype, ReduceOp op);
+
+// Of an integer type. `exact`: sums and products must not wrap, since they are
+// divided or scaled at the end.
+const ReduceLoops& integer_loops(DType dtype, ReduceOp op, bool exact);
+
+}  // namespace hvd::collective

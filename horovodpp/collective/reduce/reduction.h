@@ -1,0 +1,43 @@
+// A Reduction is the arithmetic of a call, as its caller asks for it.
+//
+//   HVD_RETURN_IF_ERROR(check({.dtype = DType::kF16, .op = ReduceOp::kAverage}));
+#pragma once
+
+#include "absl/status/status.h"
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/core/reduce_op.h"
+
+namespace hvd::collective {
+
+// result = postscale * op over ranks of (prescale * input). Integers are scaled
+// in double, truncated toward zero and held at the limits of their type (NaN
+// becomes 0); an average of integers is the exact sum divided, rounded toward
+// zero. Min and max propagate NaN. For bool: min and product are "and", max and
+// sum are "or". Adasum (adasum_math.h) reduces each piece as a whole, and
+// floating-point numbers only.
+struct Reduction {
+  DType dtype = DType::kF32;
+  ReduceOp op = ReduceOp::kSum;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  // What an average divides by; 0: the number of ranks of the plane.
+  int participants = 0;
+};
+
+// OK if there is such a reduction.
+//   InvalidArgument  an average or a scale of bool; a negative number of
+//                    participants;
+//                    Adasum of integers or bool
+absl::Status check_unusual(const Reduction& reduction);
+inline absl::Status check(const Reduction& reduction) {
+  const bool is_usual = reduction.op != ReduceOp::kAdasum &&
+                        reduction.dtype != DType::kBool &&
+                        reduction.participants >= 0;
+  return is_usual ? absl::OkStatus() : check_unusual(reduction);
+}
+
+// OK if there is also one of which each rank gets only a part of the result.
+//   InvalidArgument  as check(); Adasum, which needs whole tensors
+absl::Status check_scattered(const Reduction& reduction);
+
+}  // namespace hvd::collective

@@ -1,0 +1,20 @@
+// Copies around the caches: for memory that is not in the cache, or that is fetched
+// faster from memory than from another core's cache. See slot_writer.h.
+//
+//   stream_copy(slot, gradient, bytes);
+//   ...
+//   finish_streams();                         // before others are told of it
+#pragma once
+
+#include <cstddef>
+
+namespace hvd::collective {
+
+// Copies `bytes` between places that do not overlap. Others see them in any
+// order, until finish_streams().
+void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes);
+
+// What this thread has stream_copied is seen before what it stores from now on.
+void finish_streams();
+
+}  // namespace hvd::collective

@@ -1,0 +1,46 @@
+// An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
+// planes do not support: an allreduce with ReduceOp::kAdasum of any floating-point
+// type between any number of ranks. adasum_round.h tells how, and in which
+// order ranks are merged.
+//
+// Tensors of one call are merged independently of each other. Small ones go
+// together through a round, for which the plane takes memory: two accumulators
+// for each element, and no more than round_bytes for one of the two unless a
+// single tensor needs it. A reducescatter by Adasum is refused. Not
+// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "horovodpp/collective/ring/plane.h"
+
+namespace hvd::collective {
+
+struct AdasumOptions {
+  RingOptions ring = {};
+  std::size_t round_bytes = std::size_t{32} << 20;
+};
+
+class AdasumPlane : public RingPlane {
+ public:
+  // As RingPlane's.
+  AdasumPlane(transport::Communicator& communicator, std::vector<int> members,
+              const transport::WaitPolicy& waiting,
+              const AdasumOptions& options = {})
+      : RingPlane(communicator, std::move(members), waiting, options.ring),
+        round_bytes_(options.round_bytes) {}
+
+  std::string name() const override { return "adasum"; }
+  bool reduces_by(ReduceOp) const override { return true; }
+
+ private:
+  absl::Status merge(std::span<const Piece> pieces, const Reduction& reduction,
+                     const Call& call) override;
+
+  const std::size_t round_bytes_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,111 @@
+// The RingPlane moves tensors over nothing but a Communicator: the plain plane
+// that works between any ranks, and the reference for all others.
+//
+//   RingPlane plane(communicator, members, waiting);
+//
+// In an allreduce each rank reduces a segment for all of them, in the order of
+// the ranks, as the ShmPlane does, so both give the same bits (direct_flow.h).
+// In a reducescatter the segments are the ranks' parts, as far as these are of
+// equal length. Allgather is a ring, broadcast a binomial tree for short
+// messages and a chain for long ones, alltoall a shift for each distance,
+// barrier a dissemination (Hensgen, Finkel and Manber, 1988). Everything goes in
+// chunks through staging of the plane's own, several of them under way at a
+// time, so user memory is never lent to the wires.
+//
+// Ranks in calls are positions in `members`. Transfers carry the call's tag, so
+// several planes may share a communicator as long as their calls' tags differ.
+// A call that was given up can cost memory: what the wires do not give back,
+// at most the chunks under way, stays mapped until the process ends. Not
+// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "horovodpp/collective/host_plane.h"
+#include "horovodpp/collective/ring/circuit.h"
+#include "horovodpp/collective/ring/direct_circuit.h"
+#include "horovodpp/collective/ring/flow.h"
+#include "horovodpp/collective/ring/staging.h"
+#include "horovodpp/collective/ring/team.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::collective {
+
+struct RingOptions {
+  // Bytes of one message, at least 64. Between many ranks those of a reduction
+  // are shorter, as more of them are under way.
+  std::size_t chunk_bytes = std::size_t{256} << 10;
+  // Messages under way to, and from, a neighbour; at least 1.
+  int depth = 4;
+};
+
+class RingPlane : public HostPlane {
+ public:
+  // `members` are ranks of `communicator`, this one among them (else every call
+  // fails with InvalidArgument), in the same order on all of them. The
+  // communicator outlives the plane. While it waits it does not sleep longer
+  // than `waiting.max_sleep`, or than 50 us where that is negative.
+  RingPlane(transport::Communicator& communicator, std::vector<int> members,
+            const transport::WaitPolicy& waiting,
+            const RingOptions& options = {});
+
+  // Between all ranks of the communicator.
+  RingPlane(transport::Communicator& communicator,
+            const transport::WaitPolicy& waiting,
+            const RingOptions& options = {});
+
+  std::string name() const override { return "ring"; }
+
+ protected:
+  // Ranks of the communicator.
+  const std::vector<int>& members() const { return members_; }
+  RingTeam team() const { return {.members = members_, .rank = rank()}; }
+
+  // Runs `body` with a link for the call, and waits until all is sent. The link
+  // stages through the plane's memory for whatever goes around, or by `staging`.
+  using Body = std::function<absl::Status(ChunkLink&)>;
+  absl::Status run(const Call& call, const Body& body) {
+    return run(call, staging_, body);
+  }
+  absl::Status run(const Call& call, Staging& staging, const Body& body);
+
+  // Returns OK on no rank before every rank has called it.
+  absl::Status disseminate(ChunkLink& link);
+
+  // As HostPlane's.
+  absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,
+                    const Call& call) override;
+  absl::Status move(std::span<const Piece> pieces,
+                    std::span<const std::int64_t> counts,
+                    const ReduceKernel& kernel, const Call& call) override;
+  absl::Status move(const Gather& gather, const Call& call) override;
+
+ private:
+  absl::Status move(const Broadcast& broadcast, const Call& call) override;
+  absl::Status move(const Exchange& exchange, const Call& call) override;
+  absl::Status meet(const Call& call) override;
+
+  RingSeat seat() const {
+    return {.shape = ring_,
+            .previous = team().member(ranks() - 1),
+            .next = team().member(1)};
+  }
+  DirectSeat direct_seat() const {
+    return {.members = members_, .position = rank()};
+  }
+
+  transport::Communicator& communicator_;
+  const std::vector<int> members_;
+  const transport::WaitPolicy waiting_;
+  Staging staging_;
+  Staging direct_staging_;
+  const RingShape ring_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,42 @@
+// A ShmAdasumPlane is a ShmPlane that also reduces by Adasum: an allreduce with
+// ReduceOp::kAdasum of any floating-point type between any number of ranks of a
+// node. adasum_round.h tells how.
+//
+// Tensors of one call are merged independently of each other. Small ones go
+// together through a round, for which the plane takes memory: an accumulator for
+// each element, and no more than round_bytes unless a single tensor needs it. A
+// reducescatter by Adasum is refused. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "horovodpp/collective/shm/plane.h"
+
+namespace hvd::collective {
+
+class ShmAdasumPlane : public ShmPlane {
+ public:
+  static constexpr std::size_t kRoundBytes = std::size_t{32} << 20;
+
+  // As ShmPlane's.
+  ShmAdasumPlane(ShmBoard& board, std::vector<int> members,
+                 std::size_t round_bytes = kRoundBytes)
+      : ShmPlane(board, std::move(members)), round_bytes_(round_bytes) {}
+
+  std::string name() const override { return "shm-adasum"; }
+  bool reduces_by(ReduceOp) const override { return true; }
+
+ private:
+  absl::Status merge(std::span<const Piece> pieces, const Reduction& reduction,
+                     const Call& call) override;
+  absl::Status merge_in_rounds(std::span<const Piece> pieces,
+                               const Reduction& reduction,
+                               const BoardSeat& seat);
+
+  const std::size_t round_bytes_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,44 @@
+// An ArenaAllreduce reduces what lies in the arenas of all members without a copy:
+// each member reads its slice of everybody's tensors, reduces it, and writes the
+// result into everybody's. What lies elsewhere goes through the slots.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/reduce/kernel.h"
+#include "horovodpp/collective/reduce/piece.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/arena_table.h"
+#include "horovodpp/collective/shm/seat.h"
+
+namespace hvd::collective {
+
+class ArenaAllreduce {
+ public:
+  // Borrows its arguments. There is an element.
+  ArenaAllreduce(const BoardSeat& seat, ArenaMap& arenas,
+                 const ReduceKernel& kernel)
+      : seat_(seat), arenas_(arenas), kernel_(kernel) {}
+
+  // Once, within a call on the board.
+  absl::Status run(std::span<const Piece> pieces);
+
+ private:
+  absl::Status reduce_for_all(const ArenaTable::Runs& runs);
+  void reduce_slice(const ArenaTable::Runs& runs);
+  absl::Status fetch_slices(const ArenaTable::Runs& runs);
+  std::size_t bytes_of(std::int64_t count) const {
+    return static_cast<std::size_t>(count) * kernel_.element_bytes();
+  }
+
+  const BoardSeat& seat_;
+  ArenaMap& arenas_;
+  const ReduceKernel& kernel_;
+};
+
+}  // namespace hvd::collective

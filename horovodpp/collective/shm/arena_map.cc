@@ -1,0 +1,99 @@
+#include "horovodpp/collective/shm/arena_map.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <type_traits>
+#include <utility>
+
+namespace hvd::collective {
+namespace {
+
+// Differs between processes, also where their numbers do not.
+std::uint64_t process_token() {
+  static const std::uint64_t random = [] {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) | device();
+  }();
+  // A forked child has its parent's number.
+  return random ^ static_cast<std::uint64_t>(::getpid());
+}
+
+}  // namespace
+
+std::size_t ArenaMap::bytes_needed(int ranks) {
+  static_assert(std::is_trivially_copyable_v<Entry>);
+  return static_cast<std::size_t>(ranks) * sizeof(List);
+}
+
+ArenaMap::ArenaMap(std::shared_ptr<Arena> arena, const Place& place,
+                   std::span<std::byte> region, bool read_only)
+    : arena_(std::move(arena)),
+      place_(place),
+      region_(region),
+      read_only_(read_only),
+      peers_(static_cast<std::size_t>(place.ranks)) {}
+
+ArenaMap::~ArenaMap() = default;
+
+ArenaMap::List& ArenaMap::list(int rank) const {
+  return reinterpret_cast<List*>(region_.data())[rank];
+}
+
+void ArenaMap::publish() {
+  List& mine = list(place_.rank);
+  const std::uint32_t listed = mine.count.load(std::memory_order_relaxed);
+  const std::uint32_t count = arena_->extents();
+  if (listed == count) return;
+  mine.process = process_token();
+  for (std::uint32_t i = listed; i < count; ++i) {
+    const transport::SharedMemory& extent = arena_->extent(i);
+    mine.entries[i] = {.ticket = extent.ticket(), .data = extent.data()};
+  }
+  mine.count.store(count, std::memory_order_release);
+}
+
+void ArenaMap::reach() {
+  for (int rank = 0; rank < place_.ranks; ++rank) {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    const List& theirs = list(rank);
+    const std::uint32_t count = std::min<std::uint32_t>(
+        theirs.count.load(std::memory_order_acquire), Arena::kMaxExtents);
+    while (peer.extents.size() < count && !peer.hidden) {
+      const Entry& entry = theirs.entries[peer.extents.size()];
+      std::byte* const data = map(theirs, entry, peer);
+      peer.hidden = data == nullptr;
+      if (!peer.hidden) peer.extents.emplace_back(data, entry.ticket.bytes);
+    }
+  }
+}
+
+// Ranks that are threads of one process have one mapping, which is what lets
+// sanitizers see both.
+std::byte* ArenaMap::map(const List& list, const Entry& entry,
+                         Peer& peer) const {
+  if (list.process == process_token()) return entry.data;
+  auto memory = transport::SharedMemory::attach(entry.ticket, read_only_);
+  if (!memory.ok()) return nullptr;
+  peer.mappings.push_back(*std::move(memory));
+  return peer.mappings.back()->data();
+}
+
+std::uint32_t ArenaMap::reached(int rank) const {
+  return static_cast<std::uint32_t>(
+      peers_[static_cast<std::size_t>(rank)].extents.size());
+}
+
+std::byte* ArenaMap::address(int rank, const Arena::Place& place,
+                             std::size_t bytes) const {
+  const auto& extents = peers_[static_cast<std::size_t>(rank)].extents;
+  if (place.extent >= extents.size()) return nullptr;
+  const std::span<std::byte> extent = extents[place.extent];
+  if (place.offset > extent.size() || bytes > extent.size() - place.offset) {
+    return nullptr;
+  }
+  return extent.data() + place.offset;
+}
+
+}  // namespace hvd::collective

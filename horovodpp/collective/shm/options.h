@@ -1,0 +1,31 @@
+// What can be chosen about collectives through the memory of a node.
+#pragma once
+
+#include <cstddef>
+
+namespace hvd::collective {
+
+struct ShmOptions {
+  // Of one rank's slot; made a multiple of 128 that has room for one element of
+  // any type for each rank. The region takes four of them for each rank.
+  std::size_t chunk_bytes = std::size_t{256} << 10;
+  // Tensors up to this size (and to a chunk's) are reduced by everyone, until
+  // measurements show something else to be faster.
+  std::size_t small_bytes = std::size_t{8} << 10;
+  // So are tensors up to this size if there are arenas: they are copied in less time
+  // than it takes to find out whether they lie in one.
+  std::size_t unlisted_bytes = std::size_t{4} << 10;
+};
+
+// From which size on calls use another algorithm: see crossovers.h.
+struct ShmCrossovers {
+  // Tensors up to this size are reduced by everyone in one step, unless they lie
+  // in the arenas; larger ones by each rank a slice.
+  std::size_t small_bytes = 0;
+  // What a rank shows of a large one in a step; at most a slot.
+  std::size_t step_bytes = 0;
+
+  friend bool operator==(const ShmCrossovers&, const ShmCrossovers&) = default;
+};
+
+}  // namespace hvd::collective

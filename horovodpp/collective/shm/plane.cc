@@ -1,0 +1,160 @@
+#include "horovodpp/collective/shm/plane.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/collective/shm/allreduce.h"
+#include "horovodpp/collective/shm/alltoall.h"
+#include "horovodpp/collective/shm/arena_allreduce.h"
+#include "horovodpp/collective/shm/arena_table.h"
+#include "horovodpp/collective/shm/reducescatter.h"
+#include "horovodpp/core/ranks.h"
+
+namespace hvd::collective {
+namespace {
+
+ArenaMap* usable(ArenaMap* arenas, const ShmBoard& board) {
+  const auto ranks = static_cast<std::size_t>(board.ranks());
+  const bool fits = ArenaTable::fits(board.options().chunk_bytes, ranks);
+  return fits ? arenas : nullptr;
+}
+
+absl::Status check_members(const ShmBoard& board,
+                           const std::vector<int>& members) {
+  if (are_ascending_ranks(members, board.ranks()) &&
+      contains(members, board.rank())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a plane of local rank ", board.rank(), " of ", board.ranks(),
+      " cannot have the members ", absl::StrJoin(members, ", "),
+      "; give ascending local ranks, this one among them"));
+}
+
+std::size_t bytes_of(std::span<const Piece> pieces,
+                     const ReduceKernel& kernel) {
+  return static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes();
+}
+
+}  // namespace
+
+ShmPlane::ShmPlane(ShmBoard& board, std::vector<int> members, ArenaMap* arenas)
+    : HostPlane(position_in(members, board.rank()).value_or(0),
+                static_cast<int>(members.size()),
+                check_members(board, members)),
+      board_(board),
+      arenas_(usable(arenas, board)),
+      members_(std::move(members)) {}
+
+ShmPlane::ShmPlane(ShmBoard& board, ArenaMap* arenas)
+    : ShmPlane(board, all_ranks(board.ranks()), arenas) {}
+
+absl::Status ShmPlane::move(std::span<const Piece> pieces,
+                            const ReduceKernel& kernel, const Call& call) {
+  const std::size_t bytes = bytes_of(pieces, kernel);
+  const BoardSeat seat = seat_in(call);
+  return seat.call({.tag = call.tag, .kind = 'r', .bytes = bytes}, [&] {
+    const std::size_t small = board_.crossovers().small_bytes;
+    const std::size_t unlisted = board_.options().unlisted_bytes;
+    if (arenas_ != nullptr && bytes > std::min(small, unlisted)) {
+      return ArenaAllreduce(seat, *arenas_, kernel).run(pieces);
+    }
+    return bytes <= small ? allreduce_at_once(seat, pieces, kernel)
+                          : ChunkedAllreduce(seat, pieces, kernel).run();
+  });
+}
+
+absl::Status ShmPlane::move(std::span<const Piece> pieces,
+                            std::span<const std::int64_t> counts,
+                            const ReduceKernel& kernel, const Call& call) {
+  const std::size_t bytes = bytes_of(pieces, kernel);
+  const ScatteredPieces scattered = {pieces, counts};
+  const BoardSeat seat = seat_in(call);
+  return seat.call({.tag = call.tag, .kind = 's', .bytes = bytes}, [&] {
+    if (arenas_ != nullptr && bytes > board_.options().unlisted_bytes) {
+      return reducescatter_in_arenas(seat, *arenas_, scattered, kernel);
+    }
+    return bytes <= seat.chunk_bytes()
+               ? reducescatter_at_once(seat, scattered, kernel)
+               : ChunkedReducescatter(seat, scattered, kernel).run();
+  });
+}
+
+absl::Status ShmPlane::move(const Exchange& exchange, const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  return seat.call({.tag = call.tag, .kind = 'a'},
+                   [&] { return ShmAlltoall(seat, exchange).run(); });
+}
+
+absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  const std::size_t chunk = seat.chunk_bytes();
+  const std::size_t most = *std::max_element(gather.bytes_of_rank.begin(),
+                                             gather.bytes_of_rank.end());
+  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
+    return std::min(chunk, bytes - std::min(bytes, i * chunk));
+  };
+  const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    const std::size_t length = length_at(gather.mine.size(), i);
+    if (length == 0) return;
+    writer_.begin_step();
+    writer_.copy(slot, gather.mine.data() + i * chunk, length);
+    writer_.finish();
+  };
+  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
+    std::byte* to = gather.output;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const std::size_t bytes =
+          gather.bytes_of_rank[static_cast<std::size_t>(peer)];
+      const std::size_t length = length_at(bytes, i);
+      to += bytes;
+      if (length == 0) continue;
+      std::memcpy(to - bytes + i * chunk, seat.slot(peer, step), length);
+    }
+  };
+  const std::uint64_t total =
+      std::accumulate(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
+                      std::uint64_t{0});
+  return seat.call({.tag = call.tag, .kind = 'g', .bytes = total}, [&] {
+    return seat.step_through(seat.steps_for(most), fill, drain);
+  });
+}
+
+absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  const std::size_t chunk = seat.chunk_bytes();
+  const bool sends = rank() == broadcast.root;
+  const auto length_at = [&](std::uint64_t i) {
+    return std::min(chunk, broadcast.bytes - i * chunk);
+  };
+  const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    if (!sends) return;
+    writer_.begin_step();
+    writer_.copy(slot, broadcast.input + i * chunk, length_at(i));
+    writer_.finish();
+  };
+  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
+    if (sends) return;
+    std::memcpy(broadcast.output + i * chunk, seat.slot(broadcast.root, step),
+                length_at(i));
+  };
+  const ShmBoard::Label label = {
+      .tag = call.tag, .kind = 'b', .bytes = broadcast.bytes};
+  return seat.call(label, [&] {
+    return seat.step_through(seat.steps_for(broadcast.bytes), fill, drain);
+  });
+}
+
+absl::Status ShmPlane::meet(const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  return seat.call({.tag = call.tag, .kind = 'y'}, [&] {
+    return seat.step_through(
+        1, [](std::uint64_t, std::byte*) {},
+        [](std::uint64_t, std::uint64_t) {});
+  });
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,34 @@
+#include "horovodpp/collective/shm/slot_reducer.h"
+
+namespace hvd::collective {
+
+void SlotReducer::reduce(const Place& place, void* output, std::int64_t count,
+                         const void* own) {
+  for (int peer = 0; peer < seat_.ranks(); ++peer) {
+    inputs_[static_cast<std::size_t>(peer)] =
+        seat_.slot(peer, place.step) + place.byte;
+  }
+  if (own != nullptr) inputs_[static_cast<std::size_t>(seat_.rank)] = own;
+  kernel_.reduce(inputs_, output, count);
+}
+
+void SlotReducer::reduce_all(std::span<const Piece> pieces, std::size_t byte) {
+  for (const Piece& piece : pieces) {
+    reduce({.byte = byte}, piece.output, piece.count);
+    byte += static_cast<std::size_t>(piece.count) * kernel_.element_bytes();
+  }
+}
+
+void SlotReducer::reduce_parts(const ScatteredPieces& scattered,
+                               std::size_t byte) {
+  const auto& [pieces, counts] = scattered;
+  const auto parts = static_cast<std::size_t>(seat_.ranks());
+  for (std::size_t part = 0; part < counts.size(); ++part) {
+    if (part % parts == static_cast<std::size_t>(seat_.rank)) {
+      reduce({.byte = byte}, pieces[part / parts].output, counts[part]);
+    }
+    byte += static_cast<std::size_t>(counts[part]) * kernel_.element_bytes();
+  }
+}
+
+}  // namespace hvd::collective

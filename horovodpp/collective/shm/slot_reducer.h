@@ -1,0 +1,54 @@
+// A SlotReducer combines what all members of a call show in their slots, in the
+// order of the members.
+//
+// Belongs to one call. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "horovodpp/collective/reduce/kernel.h"
+#include "horovodpp/collective/reduce/piece.h"
+#include "horovodpp/collective/shm/seat.h"
+
+namespace hvd::collective {
+
+// The pieces of a reducescatter and, of each, the counts of the ranks' parts.
+struct ScatteredPieces {
+  std::span<const Piece> pieces;
+  std::span<const std::int64_t> counts;
+};
+
+class SlotReducer {
+ public:
+  // Where elements begin in the slots of a step.
+  struct Place {
+    std::uint64_t step = 0;
+    std::size_t byte = 0;
+  };
+
+  // Borrows its arguments.
+  SlotReducer(const BoardSeat& seat, const ReduceKernel& kernel)
+      : seat_(seat),
+        kernel_(kernel),
+        inputs_(static_cast<std::size_t>(seat.ranks())) {}
+
+  // Combines `count` elements of all slots. `own`, if it is not nullptr, takes
+  // the place of this rank's.
+  void reduce(const Place& place, void* output, std::int64_t count,
+              const void* own = nullptr);
+
+  // Combines pieces of which all members show all, one behind the other, in step
+  // 0 from `byte` on: every piece, or this rank's part of each.
+  void reduce_all(std::span<const Piece> pieces, std::size_t byte);
+  void reduce_parts(const ScatteredPieces& scattered, std::size_t byte);
+
+ private:
+  const BoardSeat& seat_;
+  const ReduceKernel& kernel_;
+  absl::InlinedVector<const void*, 16> inputs_;  // One for each member.
+};
+
+}  // namespace hvd::collective

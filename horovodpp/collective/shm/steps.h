@@ -1,0 +1,60 @@
+// Calls on the board of a node, and their steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::collective {
+
+// Makes what `body` does a call on the board.
+template <typename Body>
+absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
+                           const ShmBoard::Label& label, Body body) {
+  HVD_RETURN_IF_ERROR(board.begin(members, label));
+  // An exception ends the call for good. Until the others know, they may write into
+  // this rank's memory.
+  absl::Cleanup leave = [&] {
+    board.withdraw(0);
+    board.give_up(absl::InternalError("an exception ended a call on this rank"))
+        .IgnoreError();
+  };
+  const absl::Status status = body();
+  std::move(leave).Cancel();
+  if (!status.ok()) return board.give_up(status);
+  board.end();
+  return absl::OkStatus();
+}
+
+// Takes the next `steps` steps of the call on `board`, one or more: fill(i,
+// slot) writes what this rank shows in the i-th, drain(i, step) uses what
+// everybody shows, and returns nothing or a status. fill runs one step ahead.
+template <typename Fill, typename Drain>
+absl::Status step_on_node(ShmBoard& board, std::uint64_t steps,
+                          transport::Interrupt& interrupt, Fill fill,
+                          Drain drain) {
+  const std::uint64_t first = board.steps();
+  const auto arrive = [&](std::uint64_t i) {
+    fill(i, board.mine());
+    board.arrive();
+  };
+  arrive(0);
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    HVD_RETURN_IF_ERROR(board.wait_for_arrivals(first + i, interrupt));
+    if (i + 1 < steps) arrive(i + 1);
+    if constexpr (std::is_void_v<decltype(drain(i, first + i))>) {
+      drain(i, first + i);
+    } else {
+      HVD_RETURN_IF_ERROR(drain(i, first + i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hvd::collective

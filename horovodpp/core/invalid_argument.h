@@ -1,0 +1,18 @@
+// What is thrown for an argument that no call of this kind accepts: a wrong shape,
+// dtype, index …
+#pragma once
+
+#include <string>
+
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+
+class InvalidArgument : public Error {
+ public:
+  explicit InvalidArgument(const std::string& message)
+      : Error(Status(StatusCode::kInvalidArgument, message)) {}
+};
+
+}  // namespace hvd

@@ -1,0 +1,258 @@
+#include "horovodpp/kernel/allocator.h"
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <new>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::autograd {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kSmallClasses = kMaxSmallBlock / kAlignment;
+// Of a thread: as much as a step of some 10,000 operations takes.
+constexpr std::size_t kCachedSmallBytes = std::size_t{1} << 25;
+constexpr std::size_t kCachedLargeBytes = std::size_t{1} << 29;
+
+// No process has more: asking would be pointless, and rounding up could wrap.
+constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
+
+void* system_allocate(std::size_t bytes) {
+  return ::operator new(bytes, std::align_val_t(kAlignment));
+}
+
+void system_deallocate(void* memory) noexcept {
+  ::operator delete(memory, std::align_val_t(kAlignment));
+}
+
+// A free block holds the link to the next.
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+// Plain data, so that it can still be used, switched off, while the destructors
+// of a thread's other objects run.
+struct SmallCache {
+  std::array<FreeBlock*, kSmallClasses> classes;
+  std::size_t bytes;
+  bool closed;
+  bool registered;
+};
+[[gnu::tls_model(
+    "initial-exec")]] constinit thread_local SmallCache small_cache{};
+
+void drain(SmallCache& cache) noexcept {
+  for (FreeBlock*& head : cache.classes) {
+    while (head != nullptr) {
+      FreeBlock* block = head;
+      head = block->next;
+      system_deallocate(block);
+    }
+  }
+  cache.bytes = 0;
+}
+
+struct SmallCacheCloser {
+  ~SmallCacheCloser() {
+    small_cache.closed = true;
+    drain(small_cache);
+  }
+};
+
+void register_closer() {
+  thread_local SmallCacheCloser closer;
+  static_cast<void>(closer);
+  small_cache.registered = true;
+}
+
+std::size_t small_class(std::size_t bytes) {
+  return bytes == 0 ? 0 : (bytes - 1) / kAlignment;
+}
+
+// Sizes are rounded up to four steps per power of two: at most a quarter is
+// lost, and repeated shapes meet the same list.
+std::size_t rounded_large(std::size_t bytes) {
+  const std::size_t step = std::bit_floor(bytes) / 4;
+  return (bytes + step - 1) / step * step;
+}
+
+std::size_t large_class(std::size_t rounded) {
+  const auto power = static_cast<std::size_t>(std::bit_width(rounded) - 1);
+  return power * 4 + ((rounded >> (power - 2)) & 3);
+}
+
+class LargeCache {
+ public:
+  void* take(std::size_t rounded) {
+    MutexLock lock(mutex_);
+    std::vector<void*>& blocks = classes_[large_class(rounded)];
+    if (blocks.empty()) return nullptr;
+    void* memory = blocks.back();
+    blocks.pop_back();
+    cached_bytes_ -= rounded;
+    return memory;
+  }
+
+  bool put(void* memory, std::size_t rounded) noexcept {
+    MutexLock lock(mutex_);
+    if (cached_bytes_ + rounded > kCachedLargeBytes) return false;
+    try {
+      classes_[large_class(rounded)].push_back(memory);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    cached_bytes_ += rounded;
+    return true;
+  }
+
+  // For the time of a fork, so that no other thread is at work in here then.
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
+  void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
+
+  void drain() {
+    std::array<std::vector<void*>, 256> old;
+    {
+      MutexLock lock(mutex_);
+      old.swap(classes_);
+      cached_bytes_ = 0;
+    }
+    for (auto& blocks : old) {
+      for (void* block : blocks) system_deallocate(block);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  std::array<std::vector<void*>, 256> classes_ ABSL_GUARDED_BY(mutex_);
+  std::size_t cached_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+LargeCache& large_cache();
+
+void lock_large_cache() ABSL_NO_THREAD_SAFETY_ANALYSIS { large_cache().lock(); }
+void unlock_large_cache() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  large_cache().unlock();
+}
+
+// Never destroyed: tensors in static variables outlive every static.
+LargeCache& large_cache() {
+  static auto* cache = [] {
+    auto* made = new LargeCache;
+    ::pthread_atfork(lock_large_cache, unlock_large_cache, unlock_large_cache);
+    return made;
+  }();
+  return *cache;
+}
+
+class CpuAllocator : public Allocator {
+ public:
+  void* allocate(std::size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    void* memory = nullptr;
+    try {
+      memory = take(bytes);
+    } catch (const std::bad_alloc&) {
+      throw Error(absl::ResourceExhaustedError(absl::StrCat(
+          "out of memory: a tensor asked for ", bytes, " bytes while ",
+          current_.load(std::memory_order_relaxed), " are in use")));
+    }
+    count(static_cast<std::int64_t>(bytes));
+    return memory;
+  }
+
+  void deallocate(void* memory, std::size_t bytes) noexcept override {
+    if (memory == nullptr) return;
+    current_.fetch_sub(static_cast<std::int64_t>(bytes),
+                       std::memory_order_relaxed);
+    if (bytes <= kMaxSmallBlock) {
+      deallocate_small(memory, bytes);
+    } else if (!large_cache().put(memory, rounded_large(bytes))) {
+      system_deallocate(memory);
+    }
+  }
+
+  Device device() const override { return Device::cpu(); }
+
+  MemoryStats stats() const override {
+    return {current_.load(std::memory_order_relaxed),
+            peak_.load(std::memory_order_relaxed)};
+  }
+
+  void reset_peak() override {
+    peak_.store(current_.load(std::memory_order_relaxed),
+                std::memory_order_relaxed);
+  }
+
+ private:
+  static void* take(std::size_t bytes) {
+    if (bytes <= kMaxSmallBlock) return allocate_small(bytes);
+    if (bytes > kAddressSpace) throw std::bad_alloc();
+    const std::size_t rounded = rounded_large(bytes);
+    void* memory = large_cache().take(rounded);
+    if (memory == nullptr) memory = system_allocate(rounded);
+    return memory;
+  }
+
+  void count(std::int64_t bytes) {
+    const std::int64_t now =
+        current_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::int64_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak &&
+           !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+  }
+
+  std::atomic<std::int64_t> current_{0};
+  std::atomic<std::int64_t> peak_{0};
+};
+
+}  // namespace
+
+void* allocate_small(std::size_t bytes) {
+  if (bytes > kMaxSmallBlock) return system_allocate(bytes);
+  SmallCache& cache = small_cache;
+  const std::size_t index = small_class(bytes);
+  FreeBlock* block = cache.classes[index];
+  if (block == nullptr) return system_allocate((index + 1) * kAlignment);
+  cache.classes[index] = block->next;
+  cache.bytes -= (index + 1) * kAlignment;
+  return block;
+}
+
+void deallocate_small(void* memory, std::size_t bytes) noexcept {
+  if (memory == nullptr) return;
+  SmallCache& cache = small_cache;
+  if (bytes > kMaxSmallBlock || cache.closed ||
+      cache.bytes >= kCachedSmallBytes) {
+    system_deallocate(memory);
+    return;
+  }
+  if (!cache.registered) register_closer();
+  const std::size_t index = small_class(bytes);
+  cache.bytes += (index + 1) * kAlignment;
+  cache.classes[index] = new (memory) FreeBlock{cache.classes[index]};
+}
+
+void release_cached_memory() {
+  drain(small_cache);
+  large_cache().drain();
+}
+
+Allocator& cpu_allocator() {
+  static auto* allocator = new CpuAllocator;
+  return *allocator;
+}
+
+Allocator& host_allocator() {
+  static auto* allocator = new CpuAllocator;
+  return *allocator;
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,191 @@
+#include "horovodpp/ops/choice_ops.h"
+
+#include <functional>
+
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/elementwise.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+template <typename F>
+Tensor compare(const Tensor& a, const Tensor& b, const char* operation, F f) {
+  check_same_dtype(a, b, operation);
+  Tensor out = empty(broadcast(a.sizes(), b.sizes(), operation),
+                     {.dtype = DType::kBool});
+  visit(a.dtype(),
+        [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
+  return out;
+}
+
+template <typename F>
+Tensor compare(const Tensor& a, double b, const char* operation, F f) {
+  check_defined(a, operation);
+  Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
+  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+    // As an element would be rounded; but an integer need not hold b.
+    double number = b;
+    if constexpr (!std::is_integral_v<T>) {
+      number = static_cast<double>(loaded(scalar_to<T>(b)));
+    }
+    map<bool, T>(out, a, [f, number](auto v) {
+      return f(static_cast<double>(v), number);
+    });
+  });
+  return out;
+}
+
+// y = c ? a : b:  da = dy where c, else 0;  db = dy where not c, else 0
+struct WhereBackward : Node {
+  const char* name() const override { return "WhereBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor c = condition.unpack(*this);
+    if (wants(0)) results[0] = where(c, grads[0], 0.0);
+    if (wants(1)) results[1] = where(logical_not(c), grads[0], 0.0);
+  }
+  void release_saved() override { condition.release(); }
+  SavedTensor condition;
+};
+
+template <typename T>
+void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
+            const Tensor& b) {
+  const Dims& sizes = out.sizes();
+  const Walk<4> walk(
+      sizes, {out.strides(), broadcast_strides(condition, sizes),
+              broadcast_strides(a, sizes), broadcast_strides(b, sizes)});
+  const auto [so, sc, sa, sb] = walk.row_steps();
+  const std::int64_t n = walk.row_size();
+  walk.for_each_row([&, so = so, sc = sc, sa = sa, sb = sb](const auto& at) {
+    T* o = out.data<T>() + at[0];
+    const bool* c = condition.data<bool>() + at[1];
+    const T* x = a.data<T>() + at[2];
+    const T* y = b.data<T>() + at[3];
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] = c[i * sc] ? x[i * sa] : y[i * sb];
+    }
+  });
+}
+
+// y = min(max(x, low), high):  dx = dy where low <= x <= high, else 0
+struct ClampBackward : Node {
+  const char* name() const override { return "ClampBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = self.unpack(*this).detach();
+    results[0] = where(ge(x, low), where(le(x, high), grads[0], 0.0), 0.0);
+  }
+  void release_saved() override { self.release(); }
+  SavedTensor self;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::compare;
+
+Tensor eq(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "eq", std::equal_to<>());
+}
+Tensor ne(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "ne", std::not_equal_to<>());
+}
+Tensor lt(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "lt", std::less<>());
+}
+Tensor le(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "le", std::less_equal<>());
+}
+Tensor gt(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "gt", std::greater<>());
+}
+Tensor ge(const Tensor& a, const Tensor& b) {
+  return compare(a, b, "ge", std::greater_equal<>());
+}
+Tensor eq(const Tensor& a, double b) {
+  return compare(a, b, "eq", std::equal_to<>());
+}
+Tensor ne(const Tensor& a, double b) {
+  return compare(a, b, "ne", std::not_equal_to<>());
+}
+Tensor lt(const Tensor& a, double b) {
+  return compare(a, b, "lt", std::less<>());
+}
+Tensor le(const Tensor& a, double b) {
+  return compare(a, b, "le", std::less_equal<>());
+}
+Tensor gt(const Tensor& a, double b) {
+  return compare(a, b, "gt", std::greater<>());
+}
+Tensor ge(const Tensor& a, double b) {
+  return compare(a, b, "ge", std::greater_equal<>());
+}
+
+Tensor logical_not(const Tensor& x) { return eq(x, 0.0); }
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  autograd::check_defined(condition, "where");
+  if (autograd::autocast_promotes(a, b)) {
+    Tensor x = a, y = b;
+    autograd::autocast_promote(x, y);
+    return where(condition, x, y);
+  }
+  autograd::check_same_dtype(a, b, "where");
+  if (condition.dtype() != DType::kBool) {
+    autograd::throw_bad_dtype(condition.dtype(), "where: its condition",
+                              "bool");
+  }
+  Tensor out = empty(
+      autograd::broadcast(autograd::broadcast(a.sizes(), b.sizes(), "where"),
+                          condition.sizes(), "where"),
+      {.dtype = a.dtype()});
+  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+    autograd::choose<T>(out, condition, a, b);
+  });
+  if (autograd::needs_grad(a, b)) {
+    auto node = autograd::make_node<autograd::WhereBackward>(a, b);
+    node->condition.save(condition);
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  autograd::check_defined(a, "where");
+  autograd::check_held(b, a.dtype(), "where");
+  return where(condition, a, full({}, b, {.dtype = a.dtype()}));
+}
+
+Tensor clamp(const Tensor& x, double low, double high) {
+  Tensor out = autograd::floating(x, "clamp", [low, high](auto v) {
+    using T = decltype(v);
+    if (v < static_cast<T>(low)) v = static_cast<T>(low);
+    return v > static_cast<T>(high) ? static_cast<T>(high) : v;
+  });
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::ClampBackward>(x);
+    node->self.save(x);
+    node->low = low;
+    node->high = high;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  autograd::check_defined(x, "masked_fill");
+  autograd::check_defined(mask, "masked_fill");
+  if (mask.dtype() != DType::kBool) {
+    autograd::throw_bad_dtype(mask.dtype(), "masked_fill: its mask", "bool");
+  }
+  autograd::check_held(value, x.dtype(), "masked_fill");
+  return where(logical_not(mask), x, value);
+}
+
+}  // namespace hvd

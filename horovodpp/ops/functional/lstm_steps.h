@@ -1,0 +1,44 @@
+// The arithmetic of an LSTM, step after step, in float32 or float64. Nothing here
+// is recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "horovodpp/tensor/tensor.h"
+
+namespace hvd::autograd {
+
+// The inputs of a call, in the order of its edges. The biases may be undefined.
+enum LstmInput : std::size_t { kX, kH, kC, kWih, kWhh, kBih, kBhh, kInputs };
+using LstmValues = std::vector<Tensor>;
+
+inline std::int64_t steps_of(const LstmValues& in) { return in[kX].size(0); }
+inline std::int64_t batch_of(const LstmValues& in) { return in[kX].size(1); }
+inline std::int64_t hidden_of(const LstmValues& in) { return in[kH].size(1); }
+
+struct LstmForward {
+  Tensor output;  // [steps, batch, hidden]
+  Tensor cells;   // [steps + 1, batch, hidden], the first those at the start.
+  Tensor gates;   // [steps, batch, 4 hidden]: what they let through.
+};
+LstmForward lstm_forward_steps(const LstmValues& in);
+
+struct LstmGateGradients {
+  Tensor gates;  // [steps batch, 4 hidden]: of the gates' sums.
+  Tensor h;      // Of those at the start.
+  Tensor c;
+};
+// `grads` are those of output, of the last h and the last c; each may be
+// undefined.
+LstmGateGradients lstm_backward_steps(const LstmValues& in,
+                                      const LstmForward& saved,
+                                      const LstmValues& grads);
+
+// The gradient of weights by which these inputs, matrices that lie one below the
+// other, were multiplied: gates^T inputs.
+Tensor lstm_weight_gradient(const Tensor& gates,
+                            const std::vector<Tensor>& inputs);
+
+}  // namespace hvd::autograd

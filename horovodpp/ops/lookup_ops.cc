@@ -1,0 +1,226 @@
+#include "horovodpp/ops/lookup_ops.h"
+
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// Which rows of a dimension are chosen. Those of `skipped`, if any, are taken as
+// 0, and nothing is added to them.
+struct Choice {
+  std::size_t dim = 0;
+  std::int64_t size = 0;  // Of the dimension.
+  std::int64_t skipped = -1;
+  const char* operation = "index_select";
+};
+
+void check_indices(const Tensor& indices, const char* operation) {
+  check_defined(indices, operation);
+  if (indices.dtype() == DType::kI64) return;
+  throw_bad_dtype(indices.dtype(), absl::StrCat(operation, ": indices").c_str(),
+                  "int64");
+}
+
+[[noreturn]] void throw_out_of_range(std::int64_t index, std::int64_t size,
+                                     const char* operation) {
+  throw InvalidArgument(absl::StrCat(operation, ": index ", index,
+                                     " is not within the ", size,
+                                     " elements of the dimension"));
+}
+
+std::vector<std::int64_t> checked_indices(const Tensor& indices,
+                                          std::int64_t size,
+                                          const char* operation) {
+  std::vector<std::int64_t> all = indices.to_vector<std::int64_t>();
+  for (std::int64_t index : all) {
+    if (index < 0 || index >= size) throw_out_of_range(index, size, operation);
+  }
+  return all;
+}
+
+// A tensor as [outer, size of dim, inner].
+struct Blocks {
+  Blocks(const Dims& sizes, std::size_t dim) {
+    for (std::size_t d = 0; d < dim; ++d) outer *= sizes[d];
+    for (std::size_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  }
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+};
+
+Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
+  const Tensor in = x.detach().contiguous();
+  const auto chosen = checked_indices(indices, choice.size, choice.operation);
+  Dims sizes = x.sizes();
+  sizes[choice.dim] = static_cast<std::int64_t>(chosen.size());
+  Tensor out = empty(sizes, {.dtype = x.dtype()});
+  const Blocks blocks(sizes, choice.dim);
+  const auto row = static_cast<std::size_t>(blocks.inner) * size_of(x.dtype());
+  if (row == 0) return out;
+  const auto* from = static_cast<const std::byte*>(in.raw_data());
+  auto* to = static_cast<std::byte*>(out.raw_data());
+  for (std::int64_t o = 0; o < blocks.outer; ++o) {
+    for (std::int64_t index : chosen) {
+      if (index == choice.skipped) {
+        std::memset(to, 0, row);
+      } else {
+        std::memcpy(to, from + static_cast<std::size_t>(index) * row, row);
+      }
+      to += row;
+    }
+    from += static_cast<std::size_t>(choice.size) * row;
+  }
+  return out;
+}
+
+template <typename T>
+void add_row(T* to, const T* from, std::int64_t n) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (n >= 8) {
+      rows::apply<functors::Add>(to, from, T(0), to,
+                                 static_cast<std::size_t>(n));
+      return;
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(to[i] + from[i]);
+}
+
+Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
+  NoGrad no_grad;
+  const Tensor in = widened(grad.detach()).contiguous();
+  const auto chosen = indices.to_vector<std::int64_t>();
+  Dims sizes = grad.sizes();
+  sizes[choice.dim] = choice.size;
+  Tensor out = zeros(sizes, {.dtype = in.dtype()});
+  const Blocks blocks(sizes, choice.dim);
+  visit_floating(in.dtype(), "index_select", [&]<typename T>(TypeTag<T>) {
+    const T* from = in.data<T>();
+    T* to = out.data<T>();
+    for (std::int64_t o = 0; o < blocks.outer; ++o) {
+      for (std::int64_t index : chosen) {
+        if (index != choice.skipped) {
+          add_row(to + index * blocks.inner, from, blocks.inner);
+        }
+        from += blocks.inner;
+      }
+      to += choice.size * blocks.inner;
+    }
+  });
+  return hvd::to(out, grad.dtype());
+}
+
+Tensor add_rows(const Tensor& grad, const Tensor& indices,
+                const Choice& choice);
+
+struct SavesChoice : Node {
+  void release_saved() override { indices.release(); }
+  SavedTensor indices;
+  Choice choice;
+};
+
+// y = rows of x:  dx = add_rows(dy)
+struct IndexSelectBackward : SavesChoice {
+  const char* name() const override { return "IndexSelectBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = add_rows(grads[0], indices.unpack(*this), choice);
+  }
+};
+
+// Rows of x; what is skipped is still taken unless `zero_skipped`.
+Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
+                 bool zero_skipped) {
+  Choice forward = choice;
+  if (!zero_skipped) forward.skipped = -1;
+  Tensor out = taken(x, indices, forward);
+  if (needs_grad(x)) {
+    auto node = make_node<IndexSelectBackward>(x);
+    node->indices.save(indices);
+    node->choice = choice;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// dx = add_rows(dy):  ddy = rows of ddx
+struct IndexAddBackward : SavesChoice {
+  const char* name() const override { return "IndexAddBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = take_rows(grads[0], indices.unpack(*this), choice, true);
+  }
+};
+
+Tensor add_rows(const Tensor& grad, const Tensor& indices,
+                const Choice& choice) {
+  Tensor out = added(grad, indices, choice);
+  if (needs_grad(grad)) {
+    auto node = make_node<IndexAddBackward>(grad);
+    node->indices.save(indices);
+    node->choice = choice;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::Dims;
+
+Tensor embedding(const Tensor& weight, const Tensor& indices,
+                 const EmbeddingOptions& options) {
+  autograd::check_defined(weight, "embedding");
+  autograd::check_indices(indices, "embedding");
+  if (weight.dim() != 2) {
+    throw InvalidArgument(absl::StrCat("embedding: weight ", weight.describe(),
+                                       " is not [n, width]"));
+  }
+  const std::int64_t rows = weight.size(0);
+  autograd::Choice choice{.dim = 0, .size = rows, .operation = "embedding"};
+  if (options.padding_index) {
+    choice.skipped = *options.padding_index;
+    if (choice.skipped < 0) choice.skipped += rows;
+    if (choice.skipped < 0 || choice.skipped >= rows) {
+      autograd::throw_out_of_range(*options.padding_index, rows, "embedding");
+    }
+  }
+  Dims sizes = indices.sizes();
+  sizes.push_back(weight.size(1));
+  return autograd::resized(
+      autograd::take_rows(weight, reshape(indices, {indices.num_elements()}),
+                          choice, false),
+      sizes);
+}
+
+Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
+  autograd::check_defined(x, "index_select");
+  autograd::check_indices(indices, "index_select");
+  if (indices.dim() > 1 || (x.dim() == 0 && indices.num_elements() != 1)) {
+    throw InvalidArgument(absl::StrCat("index_select: indices ",
+                                       indices.describe(), " are not ",
+                                       x.dim() == 0 ? "[1]" : "[n]"));
+  }
+  // A scalar is taken as [1].
+  if (indices.dim() == 0) return index_select(x, dim, reshape(indices, {1}));
+  if (x.dim() == 0) {
+    return autograd::resized(index_select(reshape(x, {1}), dim, indices), {});
+  }
+  const std::size_t d =
+      autograd::checked_dim(dim, x.sizes().size(), "index_select");
+  return autograd::take_rows(x, indices, {.dim = d, .size = x.sizes()[d]},
+                             false);
+}
+
+}  // namespace hvd

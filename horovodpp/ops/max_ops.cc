@@ -1,0 +1,242 @@
+#include "horovodpp/ops/max_ops.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// The element that `indices`, of `dim` 1, names along `dim`; and back: a tensor
+// of `sizes` with `values` there and 0 elsewhere.
+Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim);
+Tensor take_backward(const Tensor& values, const Tensor& indices,
+                     const Dims& sizes, std::int64_t dim);
+
+struct SavesIndices : Node {
+  void release_saved() override { indices.release(); }
+  SavedTensor indices;
+  std::int64_t dim = 0;
+};
+
+// y = take(x):  dx = take_backward(dy)
+struct MaxBackward : SavesIndices {
+  const char* name() const override { return "MaxBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = take_backward(grads[0], indices.unpack(*this), sizes, dim);
+  }
+  Dims sizes;
+};
+
+// dx = take_backward(dy):  ddy = take(ddx)
+struct MaxBackwardBackward : SavesIndices {
+  const char* name() const override { return "MaxBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = take(grads[0], indices.unpack(*this), dim);
+  }
+};
+
+// Calls f(place in the tensor of `strides`, place in the contiguous `indices`).
+template <typename F>
+void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
+  const std::int64_t step = strides[dim];
+  strides[dim] = 0;
+  const auto* index = indices.data<std::int64_t>();
+  const Walk<2> walk(indices.sizes(), {strides, indices.strides()});
+  walk.for_each_row([&](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      const std::int64_t other = at[1] + i * walk.row_steps()[1];
+      f(at[0] + i * walk.row_steps()[0] + index[other] * step, other);
+    }
+  });
+}
+
+Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim) {
+  Tensor out = empty(indices.sizes(), {.dtype = x.dtype()});
+  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = out.data<T>();
+    const T* from = x.data<T>();
+    for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
+                   [&](auto at, auto other) { to[other] = from[at]; });
+  });
+  if (needs_grad(x)) {
+    auto node = make_node<MaxBackward>(x);
+    node->indices.save(indices);
+    node->dim = dim;
+    node->sizes = x.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor take_backward(const Tensor& values, const Tensor& indices,
+                     const Dims& sizes, std::int64_t dim) {
+  Tensor out = zeros(sizes, {.dtype = values.dtype()});
+  const Tensor from_rows = clone(values.detach());
+  visit(values.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = out.data<T>();
+    const T* from = from_rows.data<T>();
+    for_each_taken(indices, out.strides(), static_cast<std::size_t>(dim),
+                   [&](auto at, auto other) { to[at] = from[other]; });
+  });
+  if (needs_grad(values)) {
+    auto node = make_node<MaxBackwardBackward>(values);
+    node->indices.save(indices);
+    node->dim = dim;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// The first of the elements that none is before; NaN is before everything.
+template <typename T, typename Before>
+std::int64_t first_of(const T* row, std::int64_t n, Before before) {
+  std::int64_t best = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto value = loaded(row[i]);
+    if (value != value) return i;
+    if (before(value, loaded(row[best]))) best = i;
+  }
+  return best;
+}
+
+struct Largest {
+  static constexpr const char* kName = "max";
+  template <typename T>
+  static std::int64_t find(const T* row, std::int64_t n) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<std::int64_t>(
+          rows::argmax(row, static_cast<std::size_t>(n)));
+    } else {
+      return first_of(row, n, std::greater<>());
+    }
+  }
+};
+
+struct Smallest {
+  static constexpr const char* kName = "min";
+  template <typename T>
+  static std::int64_t find(const T* row, std::int64_t n) {
+    return first_of(row, n, std::less<>());
+  }
+};
+
+template <typename Which>
+MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
+  check_defined(x, Which::kName);
+  if (x.dim() == 0) return extreme<Which>(reshape(x, {1}), dim, false);
+  const std::size_t d = checked_dim(dim, x.sizes().size(), Which::kName);
+  if (x.sizes()[d] == 0) {
+    throw InvalidArgument(absl::StrCat(Which::kName, ": dimension ", d,
+                                       " of shape ", x.shape().to_string(),
+                                       " has no element"));
+  }
+  const auto along = static_cast<std::int64_t>(d);
+  Tensor found;
+  {
+    NoGrad no_grad;
+    const Tensor in = transpose(x.detach(), along, -1).contiguous();
+    const std::int64_t n = in.size(-1);
+    Dims sizes = in.sizes();
+    sizes[sizes.size() - 1] = 1;
+    found = empty(sizes, {.dtype = DType::kI64});
+    auto* places = found.data<std::int64_t>();
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      for (std::int64_t r = 0; r < found.num_elements(); ++r) {
+        places[r] = Which::find(in.data<T>() + r * n, n);
+      }
+    });
+    found = transpose(found, along, -1).contiguous();
+  }
+  Tensor values = take(x, found, along);
+  if (keepdim) return {values, found};
+  return {without(values, along), without(found, along)};
+}
+
+// y the largest or smallest of x:  dx = dy / n for each of the n that equal y
+struct ExtremeBackward : Node {
+  const char* name() const override { return "ExtremeBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = self.unpack(*this).detach();
+    const Tensor y = result.unpack(*this).detach();
+    Tensor equal = eq(x, y);
+    auto count = sum(equal).item<std::int64_t>();
+    if (count == 0) {  // y is NaN, and so are they.
+      equal = ne(x, x);
+      count = sum(equal).item<std::int64_t>();
+    }
+    results[0] =
+        where(equal, mul(grads[0], 1.0 / static_cast<double>(count)), 0.0);
+  }
+  void release_saved() override {
+    self.release();
+    result.release();
+  }
+  SavedTensor self;
+  SavedTensor result;
+};
+
+template <typename Which>
+Tensor extreme_of_all(const Tensor& x) {
+  check_defined(x, Which::kName);
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Tensor found =
+        extreme<Which>(reshape(x.detach(), {-1}), 0, false).values;
+    out = clone(found);
+  }
+  if (needs_grad(x)) {
+    auto node = make_node<ExtremeBackward>(x);
+    node->self.save(x);
+    set_history(out, node);
+    node->result.save_output(out);
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace autograd
+
+MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return autograd::extreme<autograd::Largest>(x, dim, keepdim);
+}
+
+Tensor max(const Tensor& x) {
+  return autograd::extreme_of_all<autograd::Largest>(x);
+}
+
+MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return autograd::extreme<autograd::Smallest>(x, dim, keepdim);
+}
+
+Tensor min(const Tensor& x) {
+  return autograd::extreme_of_all<autograd::Smallest>(x);
+}
+
+Tensor argmax(const Tensor& x) {
+  autograd::check_defined(x, "argmax");
+  if (x.dim() == 0 || x.size(-1) == 0) {
+    throw InvalidArgument(absl::StrCat(
+        "argmax: ", x.describe(), " has no last dimension to choose from"));
+  }
+  return argmax(x, -1);
+}
+
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
+  autograd::check_defined(x, "argmax");
+  return max(x.detach(), dim, keepdim).indices;
+}
+
+}  // namespace hvd

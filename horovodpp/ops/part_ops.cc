@@ -1,0 +1,214 @@
+#include "horovodpp/ops/part_ops.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/slice_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// Parts side by side along a dimension:  dx = their gradients side by side, 0
+// where a part has none
+struct SplitBackward : Node {
+  const char* name() const override { return "SplitBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = cat(defined(grads), dim);
+  }
+  std::vector<Tensor> defined(std::span<Tensor> grads) const {
+    std::vector<Tensor> all(grads.begin(), grads.end());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].defined()) continue;
+      all[i] = zeros(inputs()[i].sizes, {.dtype = inputs()[i].dtype});
+    }
+    return all;
+  }
+  std::int64_t dim = 0;
+};
+
+// The elements of a dimension:  dx = their gradients stacked
+struct UnbindBackward : SplitBackward {
+  const char* name() const override { return "UnbindBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = stack(defined(grads), dim);
+  }
+};
+
+// Tensors one after the other:  each gets its part of dy
+struct CatBackward : Node {
+  const char* name() const override { return "CatBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (wants(i)) results[i] = narrow(grads[0], dim, start, lengths[i]);
+      start += lengths[i];
+    }
+  }
+  std::int64_t dim = 0;
+  std::vector<std::int64_t> lengths;
+};
+
+// `part`, a fresh alias of a part of x, as one of several views of it.
+Tensor one_of_several(const Tensor& x, const Dims& sizes, const Dims& strides,
+                      std::int64_t offset, const Ref<Node>& node) {
+  Tensor part = make_view(x, sizes, strides, offset);
+  if (!is_unrecorded(part.impl()->view_origin)) {
+    part.impl()->view_origin = ViewOrigin::kOneOfSeveral;
+  }
+  if (node) set_history(part, node);
+  return part;
+}
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::check_defined;
+using autograd::checked_dim;
+using autograd::Dims;
+using autograd::Ref;
+
+std::vector<Tensor> split(const Tensor& x,
+                          const std::vector<std::int64_t>& lengths,
+                          std::int64_t dim) {
+  check_defined(x, "split");
+  const std::size_t d = checked_dim(dim, x.sizes().size(), "split");
+  // Counted down, for a sum could overflow.
+  std::int64_t left = x.sizes()[d];
+  for (std::int64_t length : lengths) {
+    left = length < 0 || length > left ? -1 : left - length;
+    if (left < 0) break;
+  }
+  if (left != 0) {
+    throw InvalidArgument(
+        absl::StrCat("split: the sizes do not add up to dimension ", d,
+                     " of shape ", x.shape().to_string()));
+  }
+  Ref<autograd::SplitBackward> node;
+  if (autograd::needs_grad(x)) {
+    node = autograd::make_node<autograd::SplitBackward>(x);
+    node->dim = static_cast<std::int64_t>(d);
+  }
+  std::vector<Tensor> parts;
+  std::int64_t offset = x.storage_offset();
+  Dims sizes = x.sizes();
+  for (std::int64_t length : lengths) {
+    sizes[d] = length;
+    parts.push_back(
+        autograd::one_of_several(x, sizes, x.strides(), offset, node));
+    offset += length * x.strides()[d];
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size,
+                          std::int64_t dim) {
+  check_defined(x, "split");
+  const std::int64_t whole = x.size(dim);
+  if (size < 0 || (size == 0 && whole != 0)) {
+    throw InvalidArgument(
+        absl::StrCat("split: parts of size ", size, " never end"));
+  }
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t left = whole; left > 0; left -= lengths.back()) {
+    lengths.push_back(std::min(size, left));
+  }
+  if (lengths.empty()) lengths.push_back(0);
+  return split(x, lengths, dim);
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
+                          std::int64_t dim) {
+  check_defined(x, "chunk");
+  if (chunks <= 0) {
+    throw InvalidArgument(absl::StrCat("chunk: ", chunks, " parts are none"));
+  }
+  const std::int64_t whole = x.size(dim);
+  if (whole == 0) {
+    return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(chunks)),
+                 dim);
+  }
+  return split(x, whole / chunks + (whole % chunks != 0 ? 1 : 0), dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
+  check_defined(x, "unbind");
+  const std::size_t d = checked_dim(dim, x.sizes().size(), "unbind");
+  Ref<autograd::UnbindBackward> node;
+  if (autograd::needs_grad(x)) {
+    node = autograd::make_node<autograd::UnbindBackward>(x);
+    node->dim = static_cast<std::int64_t>(d);
+  }
+  Dims sizes = x.sizes();
+  Dims strides = x.strides();
+  sizes.erase(d);
+  strides.erase(d);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < x.sizes()[d]; ++i) {
+    parts.push_back(autograd::one_of_several(
+        x, sizes, strides, x.storage_offset() + i * x.strides()[d], node));
+  }
+  return parts;
+}
+
+Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  if (tensors.empty()) throw InvalidArgument("cat: there are no tensors");
+  if (autograd::autocast_promotes(tensors)) {
+    return cat(autograd::autocast_promoted(tensors), dim);
+  }
+  for (const Tensor& tensor : tensors) {
+    autograd::check_same_dtype(tensors[0], tensor, "cat");
+  }
+  const std::size_t d = checked_dim(dim, tensors[0].sizes().size(), "cat");
+  Dims sizes = tensors[0].sizes();
+  sizes[d] = 0;
+  bool recorded = false;
+  for (const Tensor& tensor : tensors) {
+    Dims same = tensor.sizes();
+    if (same.size() == sizes.size()) same[d] = sizes[d];
+    if (same != sizes) {
+      throw InvalidArgument(absl::StrCat(
+          "cat: shapes ", tensors[0].shape().to_string(), " and ",
+          tensor.shape().to_string(), " differ in more than dimension ", d));
+    }
+    sizes[d] += tensor.sizes()[d];
+    recorded |= autograd::needs_grad(tensor);
+  }
+  Tensor out = autograd::empty_strided(
+      sizes,
+      tensors[0].is_contiguous()
+          ? autograd::contiguous_strides(sizes)
+          : autograd::strides_like(sizes, tensors[0].strides()),
+      tensors[0].dtype());
+  Ref<autograd::CatBackward> node;
+  if (recorded) node = autograd::make_node<autograd::CatBackward>();
+  std::int64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    autograd::convert_into(out.alias(tensor.sizes(), out.strides(), offset),
+                           tensor);
+    offset += tensor.sizes()[d] * out.strides()[d];
+    if (!node) continue;
+    node->add_edge(autograd::gradient_edge(tensor));
+    node->lengths.push_back(tensor.sizes()[d]);
+  }
+  if (node) {
+    node->dim = static_cast<std::int64_t>(d);
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  std::vector<Tensor> rows;
+  for (const Tensor& tensor : tensors) rows.push_back(unsqueeze(tensor, dim));
+  return cat(rows, dim);
+}
+
+}  // namespace hvd

@@ -1,0 +1,229 @@
+#include "horovodpp/ops/picks.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/inplace.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/memory.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+namespace {
+
+// How the elements that `picks` choose of a tensor lie in it and in the result,
+// whose dimensions are those of the picks, together, and those not picked from.
+struct Places {
+  Dims result;            // Sizes.
+  Dims picked;            // Sizes of the picks, broadcast.
+  std::size_t first = 0;  // Where they are in `result`.
+  Dims rest;              // Sizes and strides of the other dimensions.
+  Dims rest_strides;
+  // Of each pick: how far from the first element of the tensor it is.
+  std::vector<std::int64_t> offsets;
+};
+
+std::int64_t checked_index(std::int64_t index, std::int64_t size,
+                           std::size_t dim) {
+  if (index < -size || index >= size) {
+    throw InvalidArgument(absl::StrCat("index: ", index,
+                                       " is not within dimension ", dim,
+                                       ", which has ", size, " elements"));
+  }
+  return index < 0 ? index + size : index;
+}
+
+void add_offsets(std::vector<std::int64_t>& offsets, const Tensor& pick,
+                 const Dims& picked, std::int64_t size, std::int64_t stride,
+                 std::size_t dim) {
+  const Tensor all = clone(expand(pick.detach(), picked));
+  const auto* indices = all.data<std::int64_t>();
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    offsets[i] += stride * checked_index(indices[i], size, dim);
+  }
+}
+
+Places places_of(const Dims& sizes, const Dims& strides, const Picks& picks) {
+  Places places;
+  std::optional<std::size_t> first, last;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!picks[d].defined()) {
+      places.rest.push_back(sizes[d]);
+      places.rest_strides.push_back(strides[d]);
+      continue;
+    }
+    places.picked = first ? broadcast(places.picked, picks[d].sizes(), "index")
+                          : picks[d].sizes();
+    if (!first) first = d;
+    if (last && *last + 1 != d) first = 0;
+    last = d;
+  }
+  places.first = *first;
+  places.offsets.resize(static_cast<std::size_t>(places.picked.product()));
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!picks[d].defined()) continue;
+    add_offsets(places.offsets, picks[d], places.picked, sizes[d], strides[d],
+                d);
+  }
+  for (std::size_t i = 0; i <= places.rest.size(); ++i) {
+    if (i == places.first) {
+      for (std::int64_t size : places.picked) places.result.push_back(size);
+    }
+    if (i < places.rest.size()) places.result.push_back(places.rest[i]);
+  }
+  return places;
+}
+
+// Calls f(at, other) with the offset of each chosen element, and that in a
+// tensor of the sizes of the result and these strides.
+template <typename F>
+void for_each_place(const Places& places, const Dims& strides, F f) {
+  Dims picked_strides, rest_strides;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    const bool picked =
+        d >= places.first && d < places.first + places.picked.size();
+    (picked ? picked_strides : rest_strides).push_back(strides[d]);
+  }
+  const Walk<1> outer(places.picked, {picked_strides});
+  const Walk<2> inner(places.rest, {places.rest_strides, rest_strides});
+  const auto [step, other_step] = inner.row_steps();
+  std::size_t pick = 0;
+  outer.for_each_row([&, step = step, other_step = other_step](const auto& o) {
+    for (std::int64_t i = 0; i < outer.row_size(); ++i, ++pick) {
+      const std::int64_t start = places.offsets[pick];
+      const std::int64_t other = o[0] + i * outer.row_steps()[0];
+      inner.for_each_row([&](const auto& at) {
+        for (std::int64_t k = 0; k < inner.row_size(); ++k) {
+          f(start + at[0] + k * step, other + at[1] + k * other_step);
+        }
+      });
+    }
+  });
+}
+
+// Writes `values`, which broadcast, to the chosen elements of x, or adds them.
+void put(const Tensor& x, const Picks& picks, const Tensor& values,
+         bool accumulate) {
+  const Places places = places_of(x.sizes(), x.strides(), picks);
+  if (!broadcasts_to(values.sizes(), places.result)) {
+    throw InvalidArgument(
+        absl::StrCat("index_put_: values of shape ", values.shape().to_string(),
+                     " do not broadcast to ", places.result.to_string(),
+                     ", the shape of what is written"));
+  }
+  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = x.data<T>();
+    const T* from = values.data<T>();
+    for_each_place(
+        places, broadcast_strides(values, places.result),
+        [&](std::int64_t at, std::int64_t other) {
+          to[at] = accumulate ? stored<T>(loaded(to[at]) + loaded(from[other]))
+                              : from[other];
+        });
+  });
+}
+
+struct SavesPicks : Node {
+  void save(const Picks& picks) {
+    saved = std::vector<SavedTensor>(picks.size());
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+      if (picks[i].defined()) saved[i].save(picks[i]);
+    }
+  }
+  Picks picks() {
+    Picks result;
+    for (SavedTensor& pick : saved) result.push_back(pick.unpack(*this));
+    return result;
+  }
+  void release_saved() override {
+    for (SavedTensor& pick : saved) pick.release();
+  }
+  std::vector<SavedTensor> saved;
+};
+
+Tensor pick_backward(const Tensor& grad, const Dims& sizes, const Picks& picks);
+
+// y = x[picks]:  dx = dy added up at its places, 0 elsewhere
+struct IndexBackward : SavesPicks {
+  const char* name() const override { return "IndexBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = pick_backward(grads[0], sizes, picks());
+  }
+  Dims sizes;
+};
+
+// dx = pick_backward(dy):  ddy = ddx[picks]
+struct IndexBackwardBackward : SavesPicks {
+  const char* name() const override { return "IndexBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = pick(grads[0], picks());
+  }
+};
+
+// x[picks] = v:  dx = dx where nothing was written, else 0;  dv = dx[picks]
+struct IndexPutBackward : SavesPicks {
+  const char* name() const override { return "IndexPutBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override;
+};
+
+Tensor pick_backward(const Tensor& grad, const Dims& sizes,
+                     const Picks& picks) {
+  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
+  put(out, picks, grad, true);
+  if (needs_grad(grad)) {
+    auto node = make_node<IndexBackwardBackward>(grad);
+    node->save(picks);
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+void IndexPutBackward::apply(std::span<Tensor> grads,
+                             std::span<Tensor> results) {
+  if (wants(0)) {
+    results[0] = clone(grads[0]);
+    put_(results[0], picks(), zeros({}, {.dtype = grads[0].dtype()}));
+  }
+  if (wants(1)) results[1] = pick(grads[0], picks());
+}
+
+}  // namespace
+
+Tensor pick(const Tensor& x, const Picks& picks) {
+  const Places places = places_of(x.sizes(), x.strides(), picks);
+  Tensor out = empty(places.result, {.dtype = x.dtype()});
+  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* to = out.data<T>();
+    const T* from = x.data<T>();
+    for_each_place(
+        places, out.strides(),
+        [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+  });
+  if (needs_grad(x)) {
+    auto node = make_node<IndexBackward>(x);
+    node->save(picks);
+    node->sizes = x.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
+  check_same_dtype(x, value, "index_put_");
+  const bool recorded = is_floating_point(x.dtype()) && needs_grad(x, value);
+  check_inplace(x, recorded, "index_put_");
+  const Tensor values = shares_memory(value, x) ? clone(value) : value;
+  Ref<IndexPutBackward> node;
+  if (recorded) {
+    node = make_node<IndexPutBackward>(x, values);
+    node->save(picks);
+  }
+  put(x, picks, values, false);
+  finish_inplace(x, std::move(node));
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,122 @@
+#include "horovodpp/ops/products.h"
+
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+namespace {
+
+bool readable(std::int64_t inner_step, std::int64_t inner,
+              std::int64_t outer_step, std::int64_t outer) {
+  return (inner_step == 1 || inner == 1) &&
+         (outer_step >= std::max<std::int64_t>(inner, 1) || outer == 1);
+}
+
+// How the matrices of x are read; x becomes a copy if they cannot be.
+BlasLayout matrices_of(Tensor& x) {
+  const auto layout = [&] {
+    return blas_layout(x.size(-2), x.size(-1),
+                       x.strides()[x.sizes().size() - 2], x.strides().back());
+  };
+  if (const auto found = layout()) return *found;
+  x = clone(x);
+  return *layout();
+}
+
+// The strides of the matrices of x, seen as one of the larger `batch`.
+Dims batch_strides(const Tensor& x, const Dims& batch) {
+  Dims sizes = x.sizes();
+  Dims strides = x.strides();
+  for (int i = 0; i < 2; ++i) {
+    sizes.erase(sizes.size() - 1);
+    strides.erase(strides.size() - 1);
+  }
+  return broadcast_strides(sizes, strides, batch);
+}
+
+Dims batch_sizes(const Tensor& x) {
+  Dims sizes = x.sizes();
+  sizes.erase(sizes.size() - 1);
+  sizes.erase(sizes.size() - 1);
+  return sizes;
+}
+
+template <typename T>
+void multiply_all(const blas::GemmSize& size, const Dims& batch, Tensor& a,
+                  Tensor& b, const Tensor& out) {
+  const BlasLayout as = matrices_of(a);
+  const BlasLayout bs = matrices_of(b);
+  const Walk<3> walk(batch, {batch_strides(out, batch), batch_strides(a, batch),
+                             batch_strides(b, batch)});
+  const auto [so, sa, sb] = walk.row_steps();
+  walk.for_each_row([&, so = so, sa = sa, sb = sb](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      const T* left = a.data<T>() + at[1] + i * sa;
+      const T* right = b.data<T>() + at[2] + i * sb;
+      blas::gemm(size, blas::Matrix<const T>{left, as.stride, as.transposed},
+                 blas::Matrix<const T>{right, bs.stride, bs.transposed},
+                 blas::Matrix<T>{out.data<T>() + at[0] + i * so, size.n});
+    }
+  });
+}
+
+// A single product in bfloat16, without a detour by float32 where a library
+// spares it.
+std::optional<Tensor> product_of_halves(Tensor a, Tensor b,
+                                        const blas::GemmSize& size,
+                                        const Dims& sizes) {
+  if (a.dtype() != DType::kBF16 || sizes.product() != size.m * size.n) {
+    return std::nullopt;
+  }
+  const BlasLayout as = matrices_of(a);
+  const BlasLayout bs = matrices_of(b);
+  Tensor out = empty(sizes, {.dtype = DType::kBF16});
+  const bool done = blas::gemm(
+      size, blas::Matrix<const bf16>{a.data<bf16>(), as.stride, as.transposed},
+      blas::Matrix<const bf16>{b.data<bf16>(), bs.stride, bs.transposed},
+      blas::Matrix<bf16>{out.data<bf16>(), size.n});
+  return done ? std::optional(out) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
+                                      std::int64_t row_step,
+                                      std::int64_t column_step) {
+  constexpr std::int64_t kLeast = 1;
+  if (readable(column_step, columns, row_step, rows)) {
+    return BlasLayout{std::max({row_step, columns, kLeast}), false};
+  }
+  if (readable(row_step, rows, column_step, columns)) {
+    return BlasLayout{std::max({column_step, rows, kLeast}), true};
+  }
+  return std::nullopt;
+}
+
+Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
+  NoGrad no_grad;
+  const blas::GemmSize size{left.size(-2), right.size(-1), left.size(-1)};
+  const Dims batch =
+      broadcast(batch_sizes(left), batch_sizes(right), operation);
+  Dims sizes = batch;
+  sizes.push_back(size.m);
+  sizes.push_back(size.n);
+  if (sizes.product() == 0 || size.k == 0) {
+    return zeros(sizes, {.dtype = left.dtype()});
+  }
+  if (const auto halves = product_of_halves(left, right, size, sizes)) {
+    return *halves;
+  }
+  Tensor a = widened(left);
+  Tensor b = widened(right);
+  Tensor out = empty(sizes, {.dtype = a.dtype()});
+  visit_floating(a.dtype(), operation, [&]<typename T>(TypeTag<T>) {
+    multiply_all<T>(size, batch, a, b, out);
+  });
+  return to(out, left.dtype());
+}
+
+}  // namespace hvd::autograd

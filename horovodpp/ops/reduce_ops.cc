@@ -1,0 +1,151 @@
+#include "horovodpp/ops/reduce_ops.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/sums.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/named_dims.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+struct ReducedDims {
+  Dims kept;      // Sizes with 1 in the place of each dimension that goes.
+  Dims squeezed;  // Sizes without them.
+  std::int64_t count = 1;  // Elements that become one.
+};
+
+ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
+                            const char* operation) {
+  check_defined(x, operation);
+  auto goes = named_dims(dims, x.sizes().size(), operation);
+  if (dims.empty()) goes.fill(true);
+  ReducedDims result;
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    const std::int64_t size = x.sizes()[d];
+    result.kept.push_back(goes[d] ? 1 : size);
+    if (goes[d]) {
+      result.count *= size;
+    } else {
+      result.squeezed.push_back(size);
+    }
+  }
+  return result;
+}
+
+// y = sum x / divisor:  dx = dy / divisor, repeated to x's sizes
+struct SumBackward : Node {
+  const char* name() const override {
+    return is_mean ? "MeanBackward" : "SumBackward";
+  }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor repeated = expand(reshape(grads[0], kept), sizes);
+    results[0] = is_mean ? mul(repeated, factor) : repeated;
+  }
+  Dims kept;
+  Dims sizes;
+  double factor = 1.0;
+  bool is_mean = false;
+};
+
+// Sums are made in float32 at least, and of integers in int64.
+DType dtype_of_sums(DType dtype) {
+  if (dtype == DType::kF64) return dtype;
+  return is_floating_point(dtype) ? DType::kF32 : DType::kI64;
+}
+
+// Not recorded.
+Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
+               bool is_mean) {
+  NoGrad no_grad;
+  const Tensor x = to(input, dtype_of_sums(input.dtype()));
+  Tensor out = zeros(keepdim ? reduction.kept : reduction.squeezed,
+                     {.dtype = x.dtype()});
+  const Dims strides = broadcast_strides(
+      reduction.kept, contiguous_strides(reduction.kept), x.sizes());
+  add_sums(out, strides, x, reduction.count);
+  if (is_mean) {
+    visit_floating(x.dtype(), "mean", [&]<typename T>(TypeTag<T>) {
+      map<T, T>(out, out,
+                [f = static_cast<T>(reduction.count)](T v) { return v / f; });
+    });
+  }
+  return is_floating_point(input.dtype()) ? to(out, input.dtype()) : out;
+}
+
+Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
+              bool is_mean) {
+  const char* operation = is_mean ? "mean" : "sum";
+  const Tensor x = autocast_wider(input);
+  const ReducedDims reduction = reduced_dims_of(x, dims, operation);
+  if (is_mean && !is_floating_point(x.dtype())) {
+    throw_bad_dtype(x.dtype(), operation, "floating point");
+  }
+  Tensor out = reduced(x, reduction, keepdim, is_mean);
+  if (needs_grad(x)) {
+    auto node = make_node<SumBackward>(x);
+    node->kept = reduction.kept;
+    node->sizes = x.sizes();
+    if (is_mean) node->factor = 1.0 / static_cast<double>(reduction.count);
+    node->is_mean = is_mean;
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace
+
+double sum_of_squares(const Tensor& x) {
+  check_defined(x, "sum_of_squares");
+  NoGrad no_grad;
+  const Tensor in = widened(x.detach()).contiguous();
+  double total = 0;
+  visit_floating(in.dtype(), "sum_of_squares", [&]<typename T>(TypeTag<T>) {
+    const auto n = static_cast<std::size_t>(in.num_elements());
+    total = rows::sum_of_squares(in.data<T>(), n);
+  });
+  return total;
+}
+
+Tensor sum_to(const Tensor& x, const Dims& sizes) {
+  if (x.sizes() == sizes) return unchanged(x);
+  if (!broadcasts_to(sizes, x.sizes())) {
+    throw InvalidArgument(absl::StrCat(
+        "sum_to: ", x.describe(), " does not sum down to ", sizes.to_string()));
+  }
+  Dims dims;
+  const std::size_t missing = x.sizes().size() - sizes.size();
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    const bool goes =
+        d < missing || (sizes[d - missing] == 1 && x.sizes()[d] != 1);
+    if (goes) dims.push_back(static_cast<std::int64_t>(d));
+  }
+  return reshape(sum(x, dims, true), sizes);
+}
+
+}  // namespace autograd
+
+Tensor sum(const Tensor& x) { return sum(x, {}, false); }
+
+Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::reduce(x, dims, keepdim, false);
+}
+
+Tensor mean(const Tensor& x) { return mean(x, {}, false); }
+
+Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::reduce(x, dims, keepdim, true);
+}
+
+}  // namespace hvd

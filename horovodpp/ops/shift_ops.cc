@@ -1,0 +1,186 @@
+#include "horovodpp/ops/shift_ops.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/named_dims.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+using Widths = std::vector<std::int64_t>;
+
+// A part of a tensor: its first element, and how many along each dimension.
+std::int64_t offset_of(const Tensor& x, const Dims& start) {
+  std::int64_t offset = x.storage_offset();
+  for (std::size_t d = 0; d < start.size(); ++d) {
+    offset += start[d] * x.strides()[d];
+  }
+  return offset;
+}
+
+void copy_part(const Tensor& out, const Dims& to, const Tensor& x,
+               const Dims& from, const Dims& sizes) {
+  if (sizes.product() == 0) return;
+  convert_into(out.alias(sizes, out.strides(), offset_of(out, to)),
+               x.alias(sizes, x.strides(), offset_of(x, from)));
+}
+
+// y = roll(x, shifts):  dx = roll(dy, -shifts)
+struct RollBackward : Node {
+  const char* name() const override { return "RollBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    Widths back = shifts;
+    for (std::int64_t& shift : back) shift = -shift;
+    results[0] = roll(grads[0], back, dims);
+  }
+  Widths shifts;
+  Dims dims;
+};
+
+// How far each dimension is shifted, in [0, size).
+Dims total_shifts(const Dims& sizes, const Widths& shifts, const Dims& dims) {
+  Dims total = Dims::filled(sizes.size(), 0);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::size_t d = checked_dim(dims[i], sizes.size(), "roll");
+    if (sizes[d] == 0) continue;
+    const std::int64_t size = sizes[d];
+    total[d] = ((total[d] + shifts[i]) % size + size) % size;
+  }
+  return total;
+}
+
+// Each dimension is cut in two, of which the first part goes behind the second.
+void roll_into(const Tensor& out, const Tensor& x, const Dims& shifts) {
+  const std::size_t rank = x.sizes().size();
+  const Dims& sizes = x.sizes();
+  for (std::size_t choice = 0; choice < (std::size_t{1} << rank); ++choice) {
+    Dims to, from, part;
+    bool exists = true;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const bool second = (choice >> d & 1) != 0;
+      const std::int64_t cut = sizes[d] - shifts[d];
+      exists = exists && !(second && shifts[d] == 0);
+      from.push_back(second ? cut : 0);
+      to.push_back(second ? 0 : shifts[d]);
+      part.push_back(second ? shifts[d] : cut);
+    }
+    if (exists) copy_part(out, to, x, from, part);
+  }
+}
+
+// y = pad(x, widths):  dx = pad(dy, -widths) with 0
+struct PadBackward : Node {
+  const char* name() const override { return "PadBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    Widths back = widths;
+    for (std::int64_t& width : back) width = -width;
+    results[0] = pad(grads[0], back);
+  }
+  Widths widths;
+};
+
+Dims padded_sizes(const Tensor& x, const Widths& widths) {
+  Dims sizes = x.sizes();
+  Dims kept = sizes;  // Of x.
+  const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * sizes.size();
+  bool possible = true;
+  for (std::size_t i = 0; even && possible && i < widths.size(); ++i) {
+    const std::size_t d = sizes.size() - 1 - i / 2;
+    kept[d] += std::min<std::int64_t>(widths[i], 0);
+    possible =
+        kept[d] >= 0 && !__builtin_add_overflow(sizes[d], widths[i], &sizes[d]);
+  }
+  if (even && possible) return sizes;
+  throw InvalidArgument(
+      absl::StrCat("pad: ", widths.size(), " widths do not go with shape ",
+                   x.shape().to_string(),
+                   even ? ": more is cut off than there is, or the "
+                          "size overflows"
+                        : "; wanted are two per dimension"));
+}
+
+// y = x reversed:  dx = dy reversed
+struct FlipBackward : Node {
+  const char* name() const override { return "FlipBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = flip(grads[0], dims);
+  }
+  Dims dims;
+};
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::Dims;
+
+Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
+            const Dims& dims) {
+  autograd::check_defined(x, "roll");
+  if (shifts.size() != dims.size()) {
+    throw InvalidArgument(absl::StrCat("roll: ", shifts.size(), " shifts for ",
+                                       dims.size(), " dimensions"));
+  }
+  Tensor out = empty_like(x);
+  autograd::roll_into(out, x, autograd::total_shifts(x.sizes(), shifts, dims));
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::RollBackward>(x);
+    node->shifts = shifts;
+    node->dims = dims;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
+           double value) {
+  autograd::check_defined(x, "pad");
+  autograd::check_held(value, x.dtype(), "pad");
+  const Dims sizes = autograd::padded_sizes(x, widths);
+  Tensor out = full(sizes, value, {.dtype = x.dtype()});
+  Dims to = Dims::filled(sizes.size(), 0);
+  Dims from = to;
+  Dims part = x.sizes();
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const std::size_t d = sizes.size() - 1 - i / 2;
+    if (i % 2 == 0) (widths[i] < 0 ? from[d] : to[d]) = std::abs(widths[i]);
+    part[d] += std::min<std::int64_t>(widths[i], 0);
+  }
+  autograd::copy_part(out, to, x, from, part);
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::PadBackward>(x);
+    node->widths = widths;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor flip(const Tensor& x, const Dims& dims) {
+  autograd::check_defined(x, "flip");
+  Tensor out = empty_like(x);
+  Dims strides = x.strides();
+  std::int64_t offset = x.storage_offset();
+  const auto flipped = autograd::named_dims(dims, x.sizes().size(), "flip");
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    if (!flipped[d]) continue;
+    offset += strides[d] * (x.sizes()[d] - 1);
+    strides[d] = -strides[d];
+  }
+  if (x.num_elements() != 0) {
+    autograd::convert_into(out, x.alias(x.sizes(), strides, offset));
+  }
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::FlipBackward>(x);
+    node->dims = dims;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace hvd

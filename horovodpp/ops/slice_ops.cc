@@ -1,0 +1,153 @@
+#include "horovodpp/ops/slice_ops.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
+                       std::int64_t start);
+
+// dx = narrow_backward(dy):  ddy = narrow(ddx)
+struct NarrowBackwardBackward : Node {
+  const char* name() const override { return "NarrowBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] =
+        narrow(grads[0], static_cast<std::int64_t>(dim), start, length);
+  }
+  std::size_t dim = 0;
+  std::int64_t start = 0;
+  std::int64_t length = 0;
+};
+
+// y = narrow(x):  dx = dy there, 0 elsewhere
+struct NarrowBackward : Node {
+  const char* name() const override { return "NarrowBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = narrow_backward(grads[0], sizes, dim, start);
+  }
+  Dims sizes;
+  std::size_t dim = 0;
+  std::int64_t start = 0;
+};
+
+Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
+                       std::int64_t start) {
+  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
+  convert_into(
+      out.alias(grad.sizes(), out.strides(), start * out.strides()[dim]), grad);
+  if (needs_grad(grad)) {
+    auto node = make_node<NarrowBackwardBackward>(grad);
+    node->dim = dim;
+    node->start = start;
+    node->length = grad.sizes()[dim];
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// y = slice(x):  dx = dy there, 0 elsewhere
+struct SliceBackward : Node {
+  const char* name() const override { return "SliceBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    Tensor out = zeros(sizes, {.dtype = grads[0].dtype()});
+    slice(out, static_cast<std::int64_t>(dim), start, end, step)
+        .copy_(grads[0]);
+    results[0] = std::move(out);
+  }
+  Dims sizes;
+  std::size_t dim = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+};
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::Dims;
+
+Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
+              std::int64_t length) {
+  autograd::check_defined(x, "narrow");
+  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "narrow");
+  const std::int64_t size = x.sizes()[d];
+  if (start < -size || length < 0 ||
+      (start < 0 ? start + size : start) > size - length) {
+    throw InvalidArgument(absl::StrCat(
+        "narrow: ", length, " elements from ", start, " on of dimension ", d,
+        " are not within shape ", x.shape().to_string()));
+  }
+  if (start < 0) start += size;
+  Dims sizes = x.sizes();
+  sizes[d] = length;
+  Tensor out = autograd::make_view(x, sizes, x.strides(),
+                                   x.storage_offset() + start * x.strides()[d]);
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::NarrowBackward>(x);
+    node->sizes = x.sizes();
+    node->dim = d;
+    node->start = start;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
+             std::int64_t end, std::int64_t step) {
+  autograd::check_defined(x, "slice");
+  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "slice");
+  if (step <= 0) {
+    throw InvalidArgument(
+        absl::StrCat("slice: a step of ", step, " is not positive"));
+  }
+  const std::int64_t size = x.sizes()[d];
+  const auto from_front = [size](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  start = from_front(start);
+  end = std::max(start, from_front(end));
+  // A longer step ends no earlier, and its stride could overflow.
+  step = std::min(step, std::max<std::int64_t>(end - start, 1));
+  if (step == 1) return narrow(x, dim, start, end - start);
+  Dims sizes = x.sizes();
+  Dims strides = x.strides();
+  sizes[d] = (end - start + step - 1) / step;
+  strides[d] *= step;
+  Tensor out = autograd::make_view(x, sizes, strides,
+                                   x.storage_offset() + start * x.strides()[d]);
+  if (autograd::needs_grad(x)) {
+    auto node = autograd::make_node<autograd::SliceBackward>(x);
+    node->sizes = x.sizes();
+    node->dim = d;
+    node->start = start;
+    node->end = end;
+    node->step = step;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
+  autograd::check_defined(x, "select");
+  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "select");
+  const std::int64_t size = x.sizes()[d];
+  if (index < -size || index >= size) {
+    throw InvalidArgument(absl::StrCat("select: index ", index,
+                                       " is not within dimension ", d,
+                                       " of shape ", x.shape().to_string()));
+  }
+  if (index < 0) index += size;
+  return squeeze(narrow(x, dim, index, 1), dim);
+}
+
+}  // namespace hvd

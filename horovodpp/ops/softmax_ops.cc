@@ -1,0 +1,168 @@
+#include "horovodpp/ops/softmax_ops.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/unary_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/elementwise.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// x with `dim` last, row by row, in float32 at least.
+Tensor rows_of(const Tensor& x, std::int64_t dim) {
+  return transpose(widened(x.detach()), dim, -1).contiguous();
+}
+
+// What such rows became, as a tensor like x was.
+Tensor restored(const Tensor& rows, std::int64_t dim, DType dtype) {
+  return to(transpose(rows, dim, -1).contiguous(), dtype);
+}
+
+// Calls row(i, n) for the offset of each row of the last dimension.
+template <typename Row>
+void for_each_row(const Tensor& x, Row row) {
+  const std::int64_t n = x.size(-1);
+  if (x.num_elements() == 0) return;
+  for (std::int64_t at = 0; at < x.num_elements(); at += n) {
+    row(at, static_cast<std::size_t>(n));
+  }
+}
+
+// F(grad, result, c) for rows, with c = c_of(grad, result, n) for each.
+template <typename F, typename C>
+Tensor rows_backward(const Tensor& gradient, const Tensor& result,
+                     std::int64_t dim, C c_of) {
+  NoGrad no_grad;
+  const Tensor grads = rows_of(gradient, dim);
+  const Tensor results = rows_of(result, dim);
+  Tensor out = empty_like(grads);
+  visit_floating(out.dtype(), "softmax", [&]<typename T>(TypeTag<T>) {
+    for_each_row(out, [&](std::int64_t at, std::size_t n) {
+      const T* g = grads.data<T>() + at;
+      const T* y = results.data<T>() + at;
+      rows::apply<F>(g, y, static_cast<T>(c_of(g, y, n)), out.data<T>() + at,
+                     n);
+    });
+  });
+  return restored(out, dim, gradient.dtype());
+}
+
+struct SavesSoftmax : Node {
+  void release_saved() override { result.release(); }
+  SavedTensor result;
+  std::int64_t dim = -1;
+};
+
+// y = e^x / sum e^x:  dx = y (dy - sum dy y)
+struct SoftmaxBackward : SavesSoftmax {
+  const char* name() const override { return "SoftmaxBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor& grad = grads[0];
+    const Tensor y = result.unpack(*this);
+    if (is_grad_enabled()) {
+      results[0] = y * (grad - sum(grad * y, {dim}, true));
+    } else {
+      results[0] = rows_backward<functors::SoftmaxBackward>(
+          grad, y, dim,
+          [](auto* g, auto* v, auto n) { return rows::dot(g, v, n); });
+    }
+  }
+};
+
+// y = x - ln sum e^x:  dx = dy - e^y sum dy
+struct LogSoftmaxBackward : SavesSoftmax {
+  const char* name() const override { return "LogSoftmaxBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor& grad = grads[0];
+    const Tensor y = result.unpack(*this);
+    if (is_grad_enabled()) {
+      results[0] = grad - exp(y) * sum(grad, {dim}, true);
+    } else {
+      results[0] = rows_backward<functors::LogSoftmaxBackward>(
+          grad, y, dim, [](auto* g, auto*, auto n) { return rows::sum(g, n); });
+    }
+  }
+};
+
+template <typename T>
+void softmax_row(const T* x, T* out, std::size_t n) {
+  const double total = rows::exp_sum(x, rows::max(x, n), out, n);
+  rows::apply<functors::MulScalar>(out, nullptr, static_cast<T>(1.0 / total),
+                                   out, n);
+}
+
+template <typename T>
+void log_softmax_row(const T* x, T* out, std::size_t n) {
+  const T largest = rows::max(x, n);
+  const double total = rows::exp_sum(x, largest, n);
+  // In two steps: the sum of both could be too large to tell neighbours apart.
+  rows::apply<functors::AddScalar>(x, nullptr, -largest, out, n);
+  rows::apply<functors::AddScalar>(out, nullptr,
+                                   static_cast<T>(-std::log(total)), out, n);
+}
+
+// Each row by `row`, recorded as N.
+template <typename N, typename Row>
+Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
+             Row row) {
+  const Tensor x = autocast_wider(input);
+  check_defined(x, operation);
+  if (!is_floating_point(x.dtype())) {
+    throw_bad_dtype(x.dtype(), operation, "floating point");
+  }
+  if (x.dim() == 0) {
+    return resized(along<N>(reshape(x, {1}), dim, operation, row), {});
+  }
+  const auto d =
+      static_cast<std::int64_t>(checked_dim(dim, x.sizes().size(), operation));
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Tensor in = rows_of(x, d);
+    Tensor made = empty_like(in);
+    visit_floating(in.dtype(), operation, [&]<typename T>(TypeTag<T>) {
+      for_each_row(in, [&](std::int64_t at, std::size_t n) {
+        row(in.data<T>() + at, made.data<T>() + at, n);
+      });
+    });
+    // A tensor of its own, whatever of it is a view.
+    out = restored(made, d, x.dtype()).detach();
+  }
+  if (needs_grad(x)) {
+    auto node = make_node<N>(x);
+    node->dim = d;
+    set_history(out, node);
+    node->result.save_output(out);
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace autograd
+
+Tensor softmax(const Tensor& x, std::int64_t dim) {
+  return autograd::along<autograd::SoftmaxBackward>(
+      x, dim, "softmax", [](const auto* in, auto* out, std::size_t n) {
+        autograd::softmax_row(in, out, n);
+      });
+}
+
+Tensor log_softmax(const Tensor& x, std::int64_t dim) {
+  return autograd::along<autograd::LogSoftmaxBackward>(
+      x, dim, "log_softmax", [](const auto* in, auto* out, std::size_t n) {
+        autograd::log_softmax_row(in, out, n);
+      });
+}
+
+}  // namespace hvd

@@ -1,0 +1,158 @@
+#include "horovodpp/tensor/convert.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "horovodpp/kernel/halves.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+namespace {
+
+template <typename To, typename From>
+To converted(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, f16> ||
+                       std::is_same_v<From, bf16>) {
+    return converted<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, f16> || std::is_same_v<To, bf16>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> &&
+                       std::is_integral_v<To>) {
+    return scalar_to<To>(static_cast<double>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+bool is_half(DType dtype) {
+  return dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
+template <typename T>
+void copy_row(const T* x, T* out, std::size_t n) {
+  std::memcpy(out, x, n * sizeof(T));
+}
+template <typename T>
+void widen_row(const T* x, float* out, std::size_t n) {
+  widen(x, out, n);
+}
+template <typename T>
+void narrow_row(const float* x, T* out, std::size_t n) {
+  narrow(x, out, n);
+}
+
+// The last two dimensions of a walk in which x lies across `out`: tile by tile,
+// and each by way of a buffer, so that every line of x is read once however the
+// lines fall onto the cache.
+template <typename To, typename From>
+void copy_across(To* out, const From* x, const Walk<2>& walk) {
+  constexpr std::int64_t kRows = 16;
+  constexpr std::int64_t kColumns = 32;
+  const std::size_t d = walk.rank() - 2;
+  const std::int64_t out_step = walk.steps(d)[0];
+  const std::int64_t x_step = walk.row_steps()[1];
+  From tile[kRows * kColumns];
+  for (std::int64_t r = 0; r < walk.size(d); r += kRows) {
+    const std::int64_t rows = std::min(kRows, walk.size(d) - r);
+    for (std::int64_t c = 0; c < walk.row_size(); c += kColumns) {
+      const std::int64_t columns = std::min(kColumns, walk.row_size() - c);
+      for (std::int64_t j = 0; j < columns; ++j) {
+        std::copy_n(x + r + (c + j) * x_step, rows, tile + j * kRows);
+      }
+      for (std::int64_t i = 0; i < rows; ++i) {
+        To* to = out + (r + i) * out_step + c;
+        for (std::int64_t j = 0; j < columns; ++j) {
+          to[j] = converted<To>(tile[j * kRows + i]);
+        }
+      }
+    }
+  }
+}
+
+// Whether a walk ends in such dimensions, and they are worth it.
+bool lies_across(const Walk<2>& walk) {
+  if (walk.rank() < 2 || walk.row_steps()[0] != 1) return false;
+  const std::size_t d = walk.rank() - 2;
+  return walk.steps(d)[1] == 1 && walk.size(d) >= 8 && walk.row_size() >= 8;
+}
+
+// out = x: rows of adjacent elements by `row`, others element by element.
+template <typename To, typename From>
+void copy_rows(const Tensor& out, const Tensor& x,
+               void (*row)(const From*, To*, std::size_t)) {
+  const auto walk =
+      walk_as_stored<2>(out.sizes(), {out.strides(), x.strides()});
+  const auto [so, sx] = walk.row_steps();
+  const auto n = static_cast<std::size_t>(walk.row_size());
+  if (lies_across(walk)) {
+    Dims sizes, out_steps, x_steps;
+    for (std::size_t d = 0; d + 2 < walk.rank(); ++d) {
+      sizes.push_back(walk.size(d));
+      out_steps.push_back(walk.steps(d)[0]);
+      x_steps.push_back(walk.steps(d)[1]);
+    }
+    const Walk<2> outer(sizes, {out_steps, x_steps});
+    outer.for_each_row([&](const auto& at) {
+      for (std::int64_t i = 0; i < outer.row_size(); ++i) {
+        copy_across(out.data<To>() + at[0] + i * outer.row_steps()[0],
+                    x.data<From>() + at[1] + i * outer.row_steps()[1], walk);
+      }
+    });
+    return;
+  }
+  // A call costs more than a few elements.
+  const bool adjacent = so == 1 && sx == 1 && n >= 8;
+  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+    To* to = out.data<To>() + at[0];
+    const From* from = x.data<From>() + at[1];
+    if (adjacent) return row(from, to, n);
+    for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {
+      *to = converted<To>(*from);
+    }
+  });
+}
+
+}  // namespace
+
+void convert_into(const Tensor& out, const Tensor& x) {
+  if (out.dtype() == x.dtype() && is_dense(x.sizes(), x.strides()) &&
+      same_layout(x.sizes(), out.strides(), x.strides())) {
+    if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
+    return;
+  }
+  if (out.dtype() == x.dtype()) {
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      copy_rows<T, T>(out, x, copy_row<T>);
+    });
+  } else if (x.dtype() == DType::kF32 && is_half(out.dtype())) {
+    visit_any_floating(out.dtype(), "to", [&]<typename T>(TypeTag<T>) {
+      if constexpr (sizeof(T) == 2) copy_rows<T, float>(out, x, narrow_row<T>);
+    });
+  } else if (out.dtype() == DType::kF32 && is_half(x.dtype())) {
+    visit_any_floating(x.dtype(), "to", [&]<typename T>(TypeTag<T>) {
+      if constexpr (sizeof(T) == 2) copy_rows<float, T>(out, x, widen_row<T>);
+    });
+  } else {
+    visit(out.dtype(), [&]<typename To>(TypeTag<To>) {
+      visit(x.dtype(), [&]<typename From>(TypeTag<From>) {
+        map<To, From>(out, x, [](auto v) { return converted<To>(v); });
+      });
+    });
+  }
+}
+
+Tensor widened(const Tensor& x) {
+  if (!is_half(x.dtype())) return x;
+  Tensor out = empty_strided(x.sizes(), strides_like(x.sizes(), x.strides()),
+                             DType::kF32);
+  convert_into(out, x);
+  return out;
+}
+
+}  // namespace hvd::autograd

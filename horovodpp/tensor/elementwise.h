@@ -1,0 +1,103 @@
+// Runs functors (functors.h) over tensors: float32 and the 16-bit types, which
+// are computed with as float32, by the vector loops; other dtypes element by
+// element.
+//
+//   Tensor y = elementwise<functors::Tanh>(x, "tanh");
+#pragma once
+
+#include "horovodpp/kernel/float_loops.h"
+#include "horovodpp/kernel/functors.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+
+// The tensors that a functor runs over, all of one dtype: x and y broadcast to
+// the sizes of `out`, which may be one of them. Null for a y that is ignored.
+struct Operands {
+  const Tensor& out;
+  const Tensor& x;
+  const Tensor* y = nullptr;
+  double c = 0.0;
+};
+
+[[noreturn]] void throw_fraction(const Tensor& x, double constant,
+                                 const char* operation);
+
+// Of float32, bfloat16 or float16.
+void run_loop(FloatLoop loop, const Operands& operands);
+
+// c as a T, modulo its range; for integers it must be whole.
+//   InvalidArgument  it is not; names `operation`
+template <typename T>
+T constant_of(const Operands& operands, const char* operation) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto whole = scalar_to<std::int64_t>(operands.c);
+    if (static_cast<double>(whole) != operands.c) {
+      throw_fraction(operands.x, operands.c, operation);
+    }
+    return static_cast<T>(whole);
+  } else {
+    return static_cast<T>(operands.c);
+  }
+}
+
+template <typename F, typename T>
+void run_each(const Operands& operands, const char* operation) {
+  const T c = constant_of<T>(operands, operation);
+  if (operands.y == nullptr) {
+    map2<T>(operands.out, operands.x, operands.x,
+            [c](T x, T) { return F()(x, T(), c); });
+  } else {
+    map2<T>(operands.out, operands.x, *operands.y,
+            [c](T x, T y) { return F()(x, y, c); });
+  }
+}
+
+// InvalidArgument for a dtype that F does not compute in, and for integers with
+// a constant that is not whole; names `operation`.
+template <typename F>
+void run(const Operands& operands, const char* operation) {
+  const DType dtype = operands.out.dtype();
+  if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) {
+    run_loop(float_loop(F::kLoop), operands);
+  } else if (dtype == DType::kF64) {
+    run_each<F, double>(operands, operation);
+  } else if constexpr (F::kTakesIntegers) {
+    visit_arithmetic(dtype, operation, [&]<typename T>(TypeTag<T>) {
+      if constexpr (std::is_integral_v<T>) run_each<F, T>(operands, operation);
+    });
+  } else {
+    throw_bad_dtype(dtype, operation, "floating point");
+  }
+}
+
+// F in a tensor of its own; not recorded.
+template <typename F>
+Tensor elementwise(const Tensor& x, const char* operation, double c = 0.0) {
+  check_defined(x, operation);
+  Tensor out = empty_like(x);
+  run<F>({.out = out, .x = x, .c = c}, operation);
+  return out;
+}
+template <typename F>
+Tensor elementwise(const Tensor& x, const Tensor& y, const char* operation,
+                   double c = 0.0) {
+  check_same_dtype(x, y, operation);
+  Tensor out = empty_for(x, y, operation);
+  run<F>({.out = out, .x = x, .y = &y, .c = c}, operation);
+  return out;
+}
+
+// f(x) for each element, for operations that have no vector loop.
+template <typename F>
+Tensor floating(const Tensor& x, const char* operation, F f) {
+  check_defined(x, operation);
+  Tensor out = empty_like(x);
+  visit_any_floating(x.dtype(), operation,
+                     [&]<typename T>(TypeTag<T>) { map<T, T>(out, x, f); });
+  return out;
+}
+
+}  // namespace hvd::autograd

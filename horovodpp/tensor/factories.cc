@@ -1,0 +1,200 @@
+#include "horovodpp/tensor/factories.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/generator.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+
+Tensor with_options(Tensor tensor, const TensorOptions& options) {
+  if (options.requires_grad) tensor.set_requires_grad(true);
+  return tensor;
+}
+
+Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
+  const std::size_t element = size_of(dtype);
+  std::int64_t count = 1;
+  for (std::int64_t size : sizes) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) {
+      autograd::throw_bad_shape(sizes, element);
+    }
+  }
+  if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
+    autograd::throw_bad_shape(sizes, element);
+  }
+  auto storage =
+      autograd::Storage::allocate(static_cast<std::size_t>(count) * element);
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(std::move(storage), dtype, sizes, strides, 0)));
+}
+
+template <typename T>
+std::span<T> elements(const Tensor& tensor) {
+  return {tensor.data<T>(), static_cast<std::size_t>(tensor.num_elements())};
+}
+
+// Calls `draw(generator, span)` on the new tensor's elements.
+template <typename Draw>
+Tensor random(const Dims& sizes, const TensorOptions& options,
+              const char* operation, Draw draw) {
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  autograd::Generator& generator = autograd::default_generator();
+  if (options.dtype == DType::kF32) {
+    draw(generator, elements<float>(tensor));
+  } else if (options.dtype == DType::kF64) {
+    draw(generator, elements<double>(tensor));
+  } else {
+    throw InvalidArgument(absl::StrCat(operation,
+                                       ": makes float32 and float64, not ",
+                                       name_of(options.dtype)));
+  }
+  return with_options(std::move(tensor), options);
+}
+
+}  // namespace
+
+namespace autograd {
+
+void check_held(double value, DType dtype, const char* operation) {
+  visit(dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      // Of int64 the largest is no double; the next one is too large.
+      const bool held =
+          value < 0x1p63 && static_cast<double>(scalar_to<T>(value)) == value;
+      if (held) return;
+      throw InvalidArgument(absl::StrCat(
+          operation, ": ", name_of(dtype), " does not hold ", value,
+          "; convert the tensor to a dtype that does, or round the number"));
+    }
+  });
+}
+
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype) {
+  return allocate(sizes, strides, dtype);
+}
+
+}  // namespace autograd
+
+Tensor empty(const Dims& sizes, const TensorOptions& options) {
+  return with_options(
+      allocate(sizes, autograd::contiguous_strides(sizes), options.dtype),
+      options);
+}
+
+Tensor zeros(const Dims& sizes, const TensorOptions& options) {
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  std::fill_n(static_cast<std::byte*>(tensor.raw_data()), tensor.bytes(),
+              std::byte{0});
+  return with_options(std::move(tensor), options);
+}
+
+Tensor ones(const Dims& sizes, const TensorOptions& options) {
+  return full(sizes, 1.0, options);
+}
+
+Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
+  autograd::check_held(value, options.dtype, "full");
+  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  visit(options.dtype, [&]<typename T>(TypeTag<T>) {
+    std::ranges::fill(elements<T>(tensor), autograd::scalar_to<T>(value));
+  });
+  return with_options(std::move(tensor), options);
+}
+
+Tensor empty_like(const Tensor& like) {
+  if (like.is_contiguous()) {
+    return empty(like.sizes(), {.dtype = like.dtype()});
+  }
+  return autograd::empty_strided(
+      like.sizes(), autograd::strides_like(like.sizes(), like.strides()),
+      like.dtype());
+}
+
+Tensor zeros_like(const Tensor& like) {
+  return zeros(like.sizes(), {.dtype = like.dtype()});
+}
+
+Tensor ones_like(const Tensor& like) {
+  return ones(like.sizes(), {.dtype = like.dtype()});
+}
+
+Tensor arange(double start, double end, double step,
+              const TensorOptions& options) {
+  const double count = std::ceil((end - start) / step);
+  if (!(step != 0.0 && count >= 0.0 && count < 0x1p62)) {
+    throw InvalidArgument(absl::StrCat("arange: from ", start, " to ", end,
+                                       " does not go in steps of ", step));
+  }
+  // Where the first, the second and the last are held, so are all.
+  for (const double i : {0.0, std::min(1.0, count - 1), count - 1}) {
+    if (i < 0 || i >= count) continue;
+    autograd::check_held(start + step * i, options.dtype, "arange");
+  }
+  Tensor tensor =
+      empty({static_cast<std::int64_t>(count)}, {.dtype = options.dtype});
+  visit(options.dtype, [&]<typename T>(TypeTag<T>) {
+    double index = 0;
+    for (T& element : elements<T>(tensor)) {
+      element = autograd::scalar_to<T>(start + step * index);
+      ++index;
+    }
+  });
+  return with_options(std::move(tensor), options);
+}
+
+Tensor rand(const Dims& sizes, const TensorOptions& options) {
+  return random(sizes, options, "rand",
+                [](auto& generator, auto out) { generator.uniform(out); });
+}
+
+Tensor randn(const Dims& sizes, const TensorOptions& options) {
+  return random(sizes, options, "randn",
+                [](auto& generator, auto out) { generator.normal(out); });
+}
+
+Tensor bernoulli(const Dims& sizes, double probability,
+                 const TensorOptions& options) {
+  if (!(probability >= 0.0 && probability <= 1.0)) {
+    throw InvalidArgument(
+        absl::StrCat("bernoulli: ", probability, " is no probability"));
+  }
+  Tensor flags = empty(sizes, {.dtype = DType::kBool});
+  autograd::default_generator().bernoulli(probability, elements<bool>(flags));
+  return with_options(flags.to(options.dtype), options);
+}
+
+Tensor randperm(std::int64_t n) {
+  Tensor tensor = empty({n}, {.dtype = DType::kI64});
+  autograd::default_generator().permutation(elements<std::int64_t>(tensor));
+  return tensor;
+}
+
+Tensor from_blob(void* data, const Dims& sizes, DType dtype,
+                 std::function<void(void*)> release) {
+  if (auto status = sizes.to_shape().checked(size_of(dtype)); !status.ok()) {
+    throw InvalidArgument(
+        absl::StrCat("from_blob: ", std::string(status.message())));
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if ((data == nullptr && sizes.product() != 0) ||
+      address % size_of(dtype) != 0) {
+    throw InvalidArgument(absl::StrCat(
+        "from_blob: wanted is memory for ", name_of(dtype), sizes.to_string(),
+        ", aligned for that, but it is at ", address));
+  }
+  auto storage = autograd::Storage::borrow(
+      data, static_cast<std::size_t>(sizes.product()) * size_of(dtype),
+      Device::cpu(), std::move(release));
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(std::move(storage), dtype, sizes,
+                               autograd::contiguous_strides(sizes), 0)));
+}
+
+}  // namespace hvd

@@ -1,0 +1,101 @@
+// Functions that make tensors.
+//
+//   hvd::Tensor w = hvd::randn({256, 784}, {.requires_grad = true});
+//   hvd::Tensor y = hvd::from_vector<std::int64_t>({3, 1, 4}, {3});
+//
+// InvalidArgument if a shape is malformed; hvd::Error (ResourceExhausted) if
+// the memory is not to be had.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace HVD_EXPORT hvd {
+
+struct TensorOptions {
+  DType dtype = DType::kF32;
+  bool requires_grad = false;
+};
+
+// Not initialized.
+Tensor empty(const autograd::Dims& sizes, const TensorOptions& options = {});
+Tensor zeros(const autograd::Dims& sizes, const TensorOptions& options = {});
+Tensor ones(const autograd::Dims& sizes, const TensorOptions& options = {});
+Tensor full(const autograd::Dims& sizes, double value,
+            const TensorOptions& options = {});
+
+// Of the sizes and dtype of `like`, its dimensions in the same order in
+// memory.
+Tensor empty_like(const Tensor& like);
+// Row by row.
+Tensor zeros_like(const Tensor& like);
+Tensor ones_like(const Tensor& like);
+
+// start, start + step, … below end.
+Tensor arange(double start, double end, double step = 1.0,
+              const TensorOptions& options = {.dtype = DType::kI64});
+
+// Uniform in [0,1), resp. normal with mean 0 and variance 1, from the thread's
+// default generator. float32 or float64.
+Tensor rand(const autograd::Dims& sizes, const TensorOptions& options = {});
+Tensor randn(const autograd::Dims& sizes, const TensorOptions& options = {});
+
+// Elements that are 1 with `probability`, else 0, of any dtype; and the
+// numbers 0 … n-1 in random order, int64; from the same generator.
+Tensor bernoulli(const autograd::Dims& sizes, double probability,
+                 const TensorOptions& options = {});
+Tensor randperm(std::int64_t n);
+
+// A copy of `values`, row by row.
+//   InvalidArgument  there are not as many as `sizes` says
+template <typename T>
+Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
+                   bool requires_grad = false);
+
+// A tensor on memory of somebody else's: contiguous, aligned for its dtype, and
+// valid until `release(data)` is called, once, when the last tensor on it is
+// gone.
+//   InvalidArgument  it is not aligned, or null for some elements; `release` is
+//                    not called
+Tensor from_blob(void* data, const autograd::Dims& sizes, DType dtype,
+                 std::function<void(void*)> release = {});
+
+namespace autograd {
+
+// Not initialized, with these strides, which must be dense.
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype);
+
+// That `dtype` holds `value`: integers hold whole numbers of their range, bool 0
+// and 1, and floating-point types round.
+//   InvalidArgument  it does not; names `operation`
+void check_held(double value, DType dtype, const char* operation);
+
+// `value` as a T: rounded towards zero for an integer, which is its largest or
+// smallest value if it does not hold it, and 0 for NaN.
+template <typename T>
+T scalar_to(double value) {
+  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+    return T(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0.0;
+  } else if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    if (std::isnan(value)) return T(0);
+    if (value <= static_cast<double>(Limits::min())) return Limits::min();
+    if (value >= static_cast<double>(Limits::max())) return Limits::max();
+    return static_cast<T>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace autograd
+}  // namespace hvd

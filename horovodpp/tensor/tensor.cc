@@ -1,0 +1,54 @@
+#include "horovodpp/tensor/tensor.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
+
+namespace hvd {
+std::int64_t Tensor::size(std::int64_t dimension) const {
+  return sizes()[autograd::checked_dim(dimension, sizes().size(), "size")];
+}
+
+void Tensor::throw_undefined() {
+  throw InvalidArgument(
+      "a tensor is undefined: it was default-constructed, or is the grad() of "
+      "a tensor that has none");
+}
+
+void Tensor::throw_other_dtype(DType expected) const {
+  throw InvalidArgument(
+      absl::StrCat("a ", describe(), " cannot be read as ", name_of(expected)));
+}
+
+TensorView Tensor::tensor_view() const {
+  if (!is_contiguous()) {
+    throw InvalidArgument(absl::StrCat("tensor_view: a ", describe(),
+                                       " with strides ", strides().to_string(),
+                                       " is not contiguous; use contiguous()"));
+  }
+  return TensorView(raw_data(), dtype(), shape(), device());
+}
+
+std::string Tensor::describe() const {
+  return absl::StrCat(name_of(dtype()), sizes().to_string());
+}
+
+Tensor Tensor::alias(const Dims& sizes, const Dims& strides,
+                     std::int64_t offset) const {
+  Tensor result(
+      autograd::Ref<autograd::TensorImpl>::adopt(new autograd::TensorImpl(
+          self().storage, dtype(), sizes, strides, offset)));
+  result.impl()->inference = self().inference;
+  return result;
+}
+
+Tensor Tensor::detach() const {
+  return alias(sizes(), strides(), storage_offset());
+}
+
+Tensor Tensor::data() const {
+  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
+      new autograd::TensorImpl(autograd::Storage::alias(self().storage),
+                               dtype(), sizes(), strides(), storage_offset())));
+}
+
+}  // namespace hvd

@@ -1,0 +1,282 @@
+// A Tensor is a handle on an n-dimensional array that may take part in a graph
+// of differentiable operations.
+//
+//   hvd::Tensor x = hvd::from_vector<float>({1, 2, 3, 4}, {2, 2});
+//   hvd::Tensor w = hvd::full({}, 3).set_requires_grad(true);
+//   hvd::Tensor loss = (x * w).mean();
+//   loss.backward();
+//   float slope = w.grad().item<float>();   // 2.5
+//
+// Copies are handles on the same array; clone() copies the elements. Several
+// threads may use a tensor as long as none of them changes it (its elements,
+// its grad, its hooks); gradients that several backward calls add to one leaf
+// are added one after the other.
+//
+// Misuse, such as any use of an undefined tensor, throws InvalidArgument; what
+// a graph forbids throws a child of autograd::AutogradError (autograd/error.h).
+//
+// The class is the seam between the rooms of this tower. All of its methods are
+// declared here, the lowest room that knows of tensors, and defined where what
+// they need is at hand: those of memory here (tensor.cc, tensor_elements.cc,
+// print.cc), those of the graph in autograd/tensor_graph.cc, operations in
+// ops/tensor_methods.cc and ops/inplace_ops.cc. So a lower room may write
+// x.to(dtype) without an #include of a higher one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/device.h"
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/tensor_impl.h"
+
+namespace HVD_EXPORT hvd {
+
+namespace autograd {
+class Index;
+class Node;
+struct BackwardOptions;
+}  // namespace autograd
+
+class Tensor {
+ public:
+  using Dims = autograd::Dims;
+
+  // No tensor: neither memory nor shape.
+  Tensor() = default;
+  bool defined() const { return static_cast<bool>(impl_); }
+
+  // Geometry. Sizes and strides count elements.
+  Shape shape() const { return sizes().to_shape(); }
+  const Dims& sizes() const { return self().sizes; }
+  const Dims& strides() const { return self().strides; }
+  std::int64_t size(std::int64_t dim) const;
+  std::int64_t dim() const {
+    return static_cast<std::int64_t>(self().sizes.size());
+  }
+  std::int64_t num_elements() const { return self().num_elements; }
+  std::int64_t storage_offset() const { return self().offset; }
+  DType dtype() const { return self().dtype; }
+  Device device() const { return self().storage->device(); }
+  bool is_contiguous() const { return self().contiguous; }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(num_elements()) * size_of(dtype());
+  }
+
+  // Memory. Writing through a pointer or view does not count as a version.
+  //   InvalidArgument  T is not the dtype; for view, item and to_vector: the
+  //                    tensor is not contiguous, or not of one element
+  template <typename T>
+  T* data() const {
+    check_dtype(dtype_of<std::remove_const_t<T>>);
+    return static_cast<T*>(self().data());
+  }
+  void* raw_data() const { return self().data(); }
+  TensorView tensor_view() const;
+  template <typename T>
+  T item() const;
+  // All elements, row by row, whatever the strides.
+  template <typename T>
+  std::vector<T> to_vector() const;
+  // "float32[2,2]", as in messages.
+  std::string describe() const;
+  // "float32[2,2] [[1, 2], [3, 4]]"; long ones are cut.
+  std::string to_string() const;
+
+  // How often this memory was written in place.
+  //   InferenceError  the tensor was made under InferenceMode
+  std::uint32_t version() const {
+    if (self().inference) throw_no_version();
+    return self().storage->version();
+  }
+  bool is_inference() const { return self().inference; }
+  // Says that it was, after writing through a pointer.
+  void bump_version() const { self().storage->bump_version(); }
+  bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+
+  // --- Autograd: autograd/tensor_graph.cc ---
+  // Whether gradients flow to or through this tensor.
+  bool requires_grad() const {
+    return self().meta != nullptr && meta_requires_grad();
+  }
+  //   InvalidArgument  true for a dtype that is not floating point
+  //   AutogradError    false for a tensor that an operation made
+  Tensor& set_requires_grad(bool value);
+  // Whether no recorded operation made it.
+  bool is_leaf() const;
+  // The operation that made it; null for a leaf.
+  autograd::Ref<autograd::Node> grad_fn() const;
+  // Which of that operation's results it is.
+  std::uint32_t output_nr() const;
+
+  // The gradient accumulated so far; undefined if there is none. Of a tensor
+  // that is no leaf: only after retain_grad().
+  Tensor grad() const;
+  //   InvalidArgument  shape or dtype differ from this tensor's; it is this
+  //                    tensor, or owns it
+  void set_grad(const Tensor& grad) const;
+  // Keeps the gradient of a tensor that is no leaf, in grad().
+  void retain_grad() const;
+  bool retains_grad() const;
+
+  // Calls `hook(gradient)` when the whole gradient of this tensor is known in a
+  // backward; a tensor that it returns replaces the gradient. The hook lives as
+  // long as the handle is not removed and the tensor or its graph lives.
+  //   HookError  the tensor does not require grad
+  template <typename Hook>
+  autograd::HookHandle register_hook(Hook hook) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<Hook&, const Tensor&>>) {
+      return add_hook([hook = std::move(hook)](const Tensor& gradient) mutable {
+        hook(gradient);
+        return Tensor();
+      });
+    } else {
+      return add_hook(std::move(hook));
+    }
+  }
+
+  // Calls `hook(leaf)` once per backward that gives this leaf a gradient, after
+  // the last contribution was added to grad().
+  //   HookError  the tensor is not a leaf that requires grad
+  autograd::HookHandle register_post_accumulate_grad_hook(
+      std::function<void(const Tensor&)> hook) const;
+
+  // Adds the gradient of this tensor to the grad() of every leaf it depends on.
+  // `gradient` is what flows in: by default 1, for a tensor of one element. See
+  // engine.h for options and errors.
+  void backward(const Tensor& gradient = Tensor()) const;
+  void backward(const Tensor& gradient,
+                const autograd::BackwardOptions& options) const;
+
+  // The same memory and version without history.
+  Tensor detach() const;
+  // Forgets how this tensor came about: it becomes a leaf that does not require
+  // grad.
+  //   AutogradError  the tensor is a view, whose base would not know
+  Tensor& detach_();
+  // The same memory without history and with a version of its own: writes go
+  // unnoticed by the graph. For those who know that it does not matter.
+  Tensor data() const;
+
+  // --- Operations: see horovodpp/ops.h ---
+  Tensor sum() const;
+  Tensor sum(const Dims& dims, bool keepdim = false) const;
+  Tensor mean() const;
+  Tensor mean(const Dims& dims, bool keepdim = false) const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor relu() const;
+  Tensor matmul(const Tensor& other) const;
+  Tensor log_softmax() const;
+  Tensor argmax() const;
+  Tensor argmax(std::int64_t dim, bool keepdim = false) const;
+  Tensor to(DType dtype) const;
+  Tensor clone() const;
+  Tensor contiguous() const;
+  Tensor reshape(const Dims& sizes) const;
+  Tensor view(const Dims& sizes) const;
+  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
+  Tensor t() const;  // Of at most 2 dimensions.
+  Tensor permute(const Dims& order) const;
+  Tensor expand(const Dims& sizes) const;
+  Tensor narrow(std::int64_t dim, std::int64_t start,
+                std::int64_t length) const;
+  Tensor select(std::int64_t dim, std::int64_t index) const;
+  Tensor squeeze(std::int64_t dim) const;
+  Tensor unsqueeze(std::int64_t dim) const;
+  Tensor slice(std::int64_t dim, std::int64_t start, std::int64_t end,
+               std::int64_t step = 1) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
+  std::vector<Tensor> unbind(std::int64_t dim = 0) const;
+  // x[…] and x[…] = value: see index.h.
+  Tensor index(const std::vector<autograd::Index>& indices) const;
+  const Tensor& index_put_(const std::vector<autograd::Index>& indices,
+                           const Tensor& value) const;
+  const Tensor& index_put_(const std::vector<autograd::Index>& indices,
+                           double value) const;
+  const Tensor& add_(const Tensor& other, double alpha = 1.0) const;
+  const Tensor& add_(double value) const;
+  const Tensor& sub_(const Tensor& other) const;
+  const Tensor& mul_(const Tensor& other) const;
+  const Tensor& mul_(double value) const;
+  const Tensor& zero_() const;
+  const Tensor& fill_(double value) const;
+  const Tensor& copy_(const Tensor& source) const;
+  const Tensor& relu_() const;
+  const Tensor& exp_() const;
+  const Tensor& sin_() const;
+  const Tensor& operator+=(const Tensor& other) const { return add_(other); }
+  const Tensor& operator+=(double value) const { return add_(value); }
+  const Tensor& operator-=(const Tensor& other) const { return sub_(other); }
+  const Tensor& operator*=(const Tensor& other) const { return mul_(other); }
+  const Tensor& operator*=(double value) const { return mul_(value); }
+
+  // --- For operations and the engine ---
+  // A tensor of this geometry on the same storage that graphs know nothing of.
+  Tensor alias(const Dims& sizes, const Dims& strides,
+               std::int64_t offset) const;
+  explicit Tensor(autograd::Ref<autograd::TensorImpl> impl)
+      : impl_(std::move(impl)) {}
+  autograd::TensorImpl* impl() const { return impl_.get(); }
+  autograd::TensorImpl* leak() { return impl_.leak(); }
+
+ private:
+  autograd::TensorImpl& self() const {
+    if (!impl_) throw_undefined();
+    return *impl_.get();
+  }
+  [[noreturn]] static void throw_undefined();
+  [[noreturn]] void throw_no_version() const;
+  void check_dtype(DType expected) const {
+    if (dtype() != expected) throw_other_dtype(expected);
+  }
+  [[noreturn]] void throw_other_dtype(DType expected) const;
+  bool meta_requires_grad() const;
+  autograd::HookHandle add_hook(
+      std::function<Tensor(const Tensor&)> hook) const;
+
+  autograd::Ref<autograd::TensorImpl> impl_;
+};
+
+// Finds a tensor again as long as somebody else owns it. Thread-safe.
+class WeakTensor {
+ public:
+  WeakTensor() = default;
+  explicit WeakTensor(const Tensor& tensor) : impl_(tensor.impl()) {
+    if (impl_ != nullptr) impl_->retain_weak();
+  }
+  WeakTensor(const WeakTensor& other) : impl_(other.impl_) {
+    if (impl_ != nullptr) impl_->retain_weak();
+  }
+  WeakTensor(WeakTensor&& other) noexcept
+      : impl_(std::exchange(other.impl_, nullptr)) {}
+  WeakTensor& operator=(WeakTensor other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+  }
+  ~WeakTensor() {
+    if (impl_ != nullptr) impl_->release_weak();
+  }
+
+  // The tensor, or an undefined one if its last owner is gone.
+  Tensor lock() const {
+    if (impl_ == nullptr || !impl_->try_retain()) return Tensor();
+    return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(impl_));
+  }
+
+ private:
+  autograd::TensorImpl* impl_ = nullptr;
+};
+
+}  // namespace hvd

@@ -1,0 +1,112 @@
+// What a Tensor is a handle on: a storage, how to walk it, and, once autograd
+// has something to say about the tensor, an AutogradMeta.
+//
+// Counted twice: strong owners keep the contents, weak ones only the object, so
+// that a hook can look for a tensor without keeping it alive. Geometry is set
+// once; the meta changes only on behalf of whoever owns the tensor.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/storage.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
+
+struct AutogradMeta;
+struct AutogradMetaDeleter {
+  void operator()(AutogradMeta* meta) const;
+};
+
+// How a view came about, which decides whether it may be written in place while
+// something is recorded. Of one made while nothing was recorded graphs know
+// nothing; that of one of several views, or of a custom function, cannot be
+// rewritten.
+enum class ViewOrigin : std::uint8_t {
+  kRecorded,  // Or no view.
+  kUnrecorded,
+  kUnrecordedOfGrad,  // And its base required grad.
+  kInferenceMode,     // The same, under InferenceMode.
+  kOneOfSeveral,
+  kCustomFunction,
+};
+
+inline bool is_unrecorded(ViewOrigin origin) {
+  return origin == ViewOrigin::kUnrecorded ||
+         origin == ViewOrigin::kUnrecordedOfGrad ||
+         origin == ViewOrigin::kInferenceMode;
+}
+
+class TensorImpl : public Pooled {
+ public:
+  TensorImpl(Ref<Storage> memory, DType type, const Dims& shape,
+             const Dims& steps, std::int64_t start)
+      : storage(std::move(memory)),
+        offset(start),
+        num_elements(shape.product()),
+        sizes(shape),
+        strides(steps),
+        dtype(type),
+        contiguous(is_contiguous(shape, steps)),
+        inference(thread_state.inference_mode) {}
+
+  void retain() { counts_.fetch_add(kStrong, std::memory_order_relaxed); }
+  void release() {
+    // Alone, and nobody can join: there is no other owner of either kind.
+    if (counts_.load(std::memory_order_acquire) == kStrong + kWeak) {
+      delete this;
+      return;
+    }
+    const auto before = counts_.fetch_sub(kStrong, std::memory_order_acq_rel);
+    if (before % kWeak == kStrong) {
+      drop_contents();
+      release_weak();
+    }
+  }
+  bool unique() const {
+    return counts_.load(std::memory_order_acquire) % kWeak == kStrong;
+  }
+
+  void retain_weak() { counts_.fetch_add(kWeak, std::memory_order_relaxed); }
+  void release_weak() {
+    const auto before = counts_.fetch_sub(kWeak, std::memory_order_acq_rel);
+    if (before / kWeak == 1) delete this;
+  }
+  // Makes a weak owner's caller a strong one, unless the contents are gone.
+  bool try_retain();
+
+  void* data() const {
+    return static_cast<std::byte*>(storage->data()) +
+           static_cast<std::size_t>(offset) * size_of(dtype);
+  }
+
+  Ref<Storage> storage;
+  std::unique_ptr<AutogradMeta, AutogradMetaDeleter> meta;
+  std::int64_t offset;  // Of the first element, in elements.
+  std::int64_t num_elements;
+  Dims sizes;
+  Dims strides;
+  DType dtype;
+  bool contiguous;
+  bool inference;  // Made under InferenceMode: never part of a graph.
+  ViewOrigin view_origin = ViewOrigin::kRecorded;
+
+ private:
+  void drop_contents();
+
+  // One word, so that being alone is one observation. All strong owners count
+  // as one weak one.
+  static constexpr std::uint64_t kStrong = 1;
+  static constexpr std::uint64_t kWeak = std::uint64_t{1} << 32;
+  std::atomic<std::uint64_t> counts_{kStrong + kWeak};
+};
+
+}  // namespace autograd
+}  // namespace hvd

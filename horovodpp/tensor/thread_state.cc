@@ -1,0 +1,7 @@
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd::autograd {
+
+constinit thread_local ThreadState thread_state{};
+
+}  // namespace hvd::autograd

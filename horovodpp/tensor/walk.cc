@@ -1,0 +1,51 @@
+#include "horovodpp/tensor/walk.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd::autograd {
+
+Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
+  Dims result = Dims::filled(to.size(), 0);
+  const std::size_t missing = to.size() - sizes.size();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == to[missing + i]) result[missing + i] = strides[i];
+  }
+  return result;
+}
+
+Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
+  if (a.sizes() == b.sizes()) return empty_like(a);
+  const Dims sizes = broadcast(a.sizes(), b.sizes(), operation);
+  if (sizes == a.sizes()) return empty_like(a);
+  if (sizes == b.sizes()) {
+    return empty_strided(sizes, strides_like(sizes, b.strides()), a.dtype());
+  }
+  return empty(sizes, {.dtype = a.dtype()});
+}
+
+void check_defined(const Tensor& tensor, const char* operation) {
+  if (!tensor.defined()) {
+    throw InvalidArgument(absl::StrCat(operation, ": a tensor is undefined"));
+  }
+}
+
+void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation) {
+  check_defined(a, operation);
+  check_defined(b, operation);
+  if (a.dtype() != b.dtype()) {
+    throw InvalidArgument(
+        absl::StrCat(operation, ": ", a.describe(), " and ", b.describe(),
+                     " differ in dtype; convert one of them with to()"));
+  }
+}
+
+void scatter_add(const Tensor& places, const Tensor& values) {
+  visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+    map2<T>(places, places, values, [](auto a, auto b) { return a + b; });
+  });
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,246 @@
+// The loops under the operations. A Walk goes through several tensors of one
+// shape in step, whatever their strides, as few and as long rows as possible;
+// the loops over a row are written so that the compiler vectorizes the common
+// ones.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace hvd::autograd {
+
+// The strides of a tensor seen as one of the larger shape `to`: 0 where it
+// repeats.
+Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to);
+inline Dims broadcast_strides(const Tensor& tensor, const Dims& to) {
+  return broadcast_strides(tensor.sizes(), tensor.strides(), to);
+}
+
+template <std::size_t N>
+class Walk {
+ public:
+  using Offsets = std::array<std::int64_t, N>;
+
+  // Dimensions of one element go, and neighbours that all tensors step through
+  // alike become one.
+  Walk(const Dims& sizes, const std::array<Dims, N>& strides) {
+    empty_ = sizes.product() == 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 1) continue;
+      if (rank_ > 0 && continues(strides, d, sizes[d])) {
+        sizes_[rank_ - 1] *= sizes[d];
+      } else {
+        sizes_[rank_++] = sizes[d];
+      }
+      for (std::size_t k = 0; k < N; ++k) steps_[rank_ - 1][k] = strides[k][d];
+    }
+    if (rank_ == 0) {
+      rank_ = 1;
+      sizes_[0] = 1;
+      steps_[0] = {};
+    }
+  }
+
+  // Elements of a row, and the distance between them in each tensor.
+  std::int64_t row_size() const { return sizes_[rank_ - 1]; }
+  const Offsets& row_steps() const { return steps_[rank_ - 1]; }
+
+  // What is left of the dimensions, the row last: at least one.
+  std::size_t rank() const { return rank_; }
+  std::int64_t size(std::size_t d) const { return sizes_[d]; }
+  const Offsets& steps(std::size_t d) const { return steps_[d]; }
+
+  // Calls `row(offsets)` with where each row begins.
+  template <typename Row>
+  void for_each_row(Row row) const {
+    if (empty_) return;
+    std::array<std::int64_t, Dims::kMax> index{};
+    Offsets offsets{};
+    while (true) {
+      row(static_cast<const Offsets&>(offsets));
+      std::size_t d = rank_ - 1;
+      while (d > 0) {
+        --d;
+        for (std::size_t k = 0; k < N; ++k) offsets[k] += steps_[d][k];
+        if (++index[d] < sizes_[d]) break;
+        for (std::size_t k = 0; k < N; ++k) {
+          offsets[k] -= steps_[d][k] * sizes_[d];
+        }
+        index[d] = 0;
+        if (d == 0) return;
+      }
+      if (rank_ == 1) return;
+    }
+  }
+
+ private:
+  bool continues(const std::array<Dims, N>& strides, std::size_t d,
+                 std::int64_t size) const {
+    for (std::size_t k = 0; k < N; ++k) {
+      if (steps_[rank_ - 1][k] != strides[k][d] * size) return false;
+    }
+    return true;
+  }
+
+  std::array<std::int64_t, Dims::kMax> sizes_{};
+  std::array<Offsets, Dims::kMax> steps_{};
+  std::size_t rank_ = 0;
+  bool empty_ = false;
+};
+
+// A Walk through the same elements in the order in which they lie in memory
+// rather than row by row: in that of the first tensor, where it steps, else in
+// that of the others. For loops that do not mind.
+template <std::size_t N>
+Walk<N> walk_as_stored(const Dims& sizes, const std::array<Dims, N>& strides) {
+  std::array<std::size_t, Dims::kMax> order;
+  bool sorted = true;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const auto goes_before = [&](std::size_t a, std::size_t b) {
+      for (const Dims& steps : strides) {
+        const std::int64_t x = std::abs(steps[a]), y = std::abs(steps[b]);
+        if (x != 0 && y != 0 && x != y) return x > y;
+      }
+      return false;
+    };
+    std::size_t at = d;
+    if (sizes[d] != 1) {
+      while (at > 0 &&
+             (sizes[order[at - 1]] == 1 || goes_before(d, order[at - 1]))) {
+        order[at] = order[at - 1];
+        --at;
+      }
+    }
+    sorted &= at == d;
+    order[at] = d;
+  }
+  if (sorted) return Walk<N>(sizes, strides);
+  Dims moved = sizes;
+  std::array<Dims, N> steps = strides;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    moved[d] = sizes[order[d]];
+    for (std::size_t k = 0; k < N; ++k) steps[k][d] = strides[k][order[d]];
+  }
+  return Walk<N>(moved, steps);
+}
+
+// What loops compute with: the 16-bit floating-point types as float.
+template <typename T>
+T loaded(T value) {
+  return value;
+}
+inline float loaded(f16 value) { return static_cast<float>(value); }
+inline float loaded(bf16 value) { return static_cast<float>(value); }
+template <typename T>
+using Loaded = decltype(loaded(T()));
+
+template <typename T, typename V>
+T stored(V value) {
+  if constexpr (std::is_same_v<T, V>) {
+    return value;
+  } else if constexpr (sizeof(Loaded<T>) != sizeof(T)) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// out = f(a), element by element; `out` has the sizes of `a`.
+template <typename Out, typename In, typename F>
+void map(const Tensor& out, const Tensor& a, F f) {
+  Out* o = out.data<Out>();
+  const In* x = a.data<In>();
+  if (out.is_contiguous() && a.is_contiguous()) {
+    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i])));
+    }
+    return;
+  }
+  const auto walk =
+      walk_as_stored<2>(out.sizes(), {out.strides(), a.strides()});
+  const auto [so, sx] = walk.row_steps();
+  const std::int64_t n = walk.row_size();
+  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+    Out* orow = o + at[0];
+    const In* xrow = x + at[1];
+    if (so == 1 && sx == 1) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        orow[i] = stored<Out>(f(loaded(xrow[i])));
+      }
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      orow[i * so] = stored<Out>(f(loaded(xrow[i * sx])));
+    }
+  });
+}
+
+template <typename Out, typename T, typename F>
+void map_row(Out* o, const T* x, const T* y, std::int64_t n,
+             const std::array<std::int64_t, 3>& steps, F f) {
+  const auto [so, sx, sy] = steps;
+  if (so == 1 && sx == 1 && sy == 1) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
+    }
+  } else if (so == 1 && sx == 1 && sy == 0) {
+    const auto value = loaded(*y);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i]), value));
+    }
+  } else if (so == 1 && sx == 0 && sy == 1) {
+    const auto value = loaded(*x);
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = stored<Out>(f(value, loaded(y[i])));
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * so] = stored<Out>(f(loaded(x[i * sx]), loaded(y[i * sy])));
+    }
+  }
+}
+
+// out = f(a, b), element by element; `a` and `b` broadcast to `out`, which may
+// be one of them.
+template <typename T, typename Out = T, typename F>
+void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
+  Out* o = out.data<Out>();
+  const T* x = a.data<T>();
+  const T* y = b.data<T>();
+  if (out.is_contiguous() && a.is_contiguous() && b.is_contiguous() &&
+      a.sizes() == out.sizes() && b.sizes() == out.sizes()) {
+    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
+      o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
+    }
+    return;
+  }
+  const auto walk = walk_as_stored<3>(
+      out.sizes(), {out.strides(), broadcast_strides(a, out.sizes()),
+                    broadcast_strides(b, out.sizes())});
+  walk.for_each_row([&](const auto& at) {
+    map_row(o + at[0], x + at[1], y + at[2], walk.row_size(), walk.row_steps(),
+            f);
+  });
+}
+
+void check_defined(const Tensor& tensor, const char* operation);
+
+// InvalidArgument if one is undefined or they differ in dtype.
+void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation);
+
+// A new tensor of the shape that `a` and `b` broadcast to and of a's dtype; where
+// one of them has that shape, it lies as that one does.
+//   InvalidArgument  they do not broadcast; names `operation`
+Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation);
+
+// places += values, element by element and in order, where several places may
+// be one.
+void scatter_add(const Tensor& places, const Tensor& values);
+
+}  // namespace hvd::autograd

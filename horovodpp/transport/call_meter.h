@@ -1,0 +1,49 @@
+// A CallMeter tells other threads of the call that the thread which drives the
+// wires has under way in the library below: those calls return at once, and one
+// that does not has been caught there.
+//
+//   CallMeter::Call call(meter, "looking for mail");     // While it lives.
+//   ...
+//   if (meter.now().what != nullptr) ...                 // Another thread.
+//
+// One call at a time; now() is for any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace hvd::transport {
+
+class CallMeter {
+ public:
+  // `what` completes "MPI does not return from ...", and stays valid.
+  class Call {
+   public:
+    Call(CallMeter& meter, const char* what) : meter_(meter) {
+      meter_.number_.fetch_add(1, std::memory_order_relaxed);
+      meter_.what_.store(what, std::memory_order_release);
+    }
+    ~Call() { meter_.what_.store(nullptr, std::memory_order_release); }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    CallMeter& meter_;
+  };
+
+  // The call under way. Two with equal numbers are one.
+  struct Now {
+    const char* what = nullptr;  // nullptr: there is none.
+    std::uint64_t number = 0;
+  };
+  Now now() const {
+    const char* const what = what_.load(std::memory_order_acquire);
+    return {what, number_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<std::uint64_t> number_{0};
+  std::atomic<const char*> what_{nullptr};
+};
+
+}  // namespace hvd::transport

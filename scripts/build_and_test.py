@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Builds presets, runs their tests together, and tells where the time went.
+
+    scripts/build_and_test.py --jobs 2 dev asan tsan
+
+The output ends with ctest's own closing lines; before them stand the seconds of each
+preset and the slowest tests. The exit code is ctest's, or that of a failed build.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SLOWEST = 10
+
+#   12/345 Test #67: asan.runtime.1 ........   Passed   12.34 sec
+RESULT = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (\S+) .*\s(\d+\.\d+) sec\s*$")
+CLOSING = re.compile(r"\d+% tests passed, \d+ tests? failed out of \d+")
+
+
+def seconds_of(line):
+    """The test that a line of ctest's is the result of, and its seconds; else None."""
+    found = RESULT.match(line)
+    return (found[1], float(found[2])) if found else None
+
+
+def preset_of(test, presets):
+    """The preset that a test belongs to: names begin with it, unless it is `dev`."""
+    first = test.split(".")[0]
+    return first if first in presets else "dev"
+
+
+def summary(builds, tests):
+    """The lines that tell where the time went.
+
+    `builds`: the seconds of each preset's build, in order; `tests`: those of each test.
+    """
+    sums = dict.fromkeys(builds, 0.0)
+    for test, seconds in tests.items():
+        preset = preset_of(test, builds)
+        sums[preset] = sums.get(preset, 0.0) + seconds
+    yield "Seconds (tests of a preset: added up, though some run side by side)"
+    yield f"  {'preset':<10}{'build':>8}{'tests':>8}"
+    for preset, seconds in sums.items():
+        yield f"  {preset:<10}{builds.get(preset, 0):>8.0f}{seconds:>8.0f}"
+    yield f"The {min(SLOWEST, len(tests))} slowest tests"
+    slowest = sorted(tests.items(), key=lambda item: -item[1])[:SLOWEST]
+    for test, seconds in slowest:
+        yield f"  {seconds:>8.1f}  {test}"
+
+
+def with_summary(lines, builds):
+    """ctest's lines, with the summary before the closing ones."""
+    tests = {}
+    told = False
+    for line in lines:
+        result = seconds_of(line)
+        if result:
+            tests[result[0]] = result[1]
+        if CLOSING.match(line) and not told:
+            told = True
+            yield from (text + "\n" for text in summary(builds, tests))
+            yield "\n"
+        yield line
+
+
+def build(preset, jobs):
+    """Configures and builds a preset; its seconds."""
+    print(f"== preset {preset}", flush=True)
+    begin = time.monotonic()
+    subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING"], cwd=ROOT,
+                   stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
+                   check=True)
+    return time.monotonic() - begin
+
+
+def test(builds, jobs):
+    """Runs the tests of all builds as one run of ctest; its exit code."""
+    folder = ROOT / "build" / "all"
+    folder.mkdir(parents=True, exist_ok=True)
+    folders = " ".join(f"../{preset}" for preset in builds)
+    (folder / "CTestTestfile.cmake").write_text(f"subdirs({folders})\n")
+    command = ["ctest", "-j", str(jobs), "--output-on-failure", "--no-tests=error",
+               "--no-label-summary"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True,
+                          errors="replace") as ctest:
+        for line in with_summary(ctest.stdout, builds):
+            print(line, end="", flush=True)
+    return ctest.returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("presets", nargs="+")
+    options = parser.parse_args()
+    try:
+        builds = {preset: build(preset, options.jobs) for preset in options.presets}
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    return test(builds, options.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

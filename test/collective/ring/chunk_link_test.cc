@@ -1,0 +1,168 @@
+#include "horovodpp/collective/ring/chunk_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/collective/fleets.h"
+
+namespace hvd::collective {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ChunkLink, CarriesMoreMessagesThanItHasSlots) {
+  on_loopback(2, [](transport::Communicator& communicator) {
+    const int peer = 1 - communicator.rank();
+    Staging staging(4, 64);
+    ASSERT_TRUE(staging.map().ok());
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
+    EXPECT_EQ(link.depth(), 2);
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(link.post_receive(peer, sizeof(i)).ok());
+      const auto out = link.take();
+      ASSERT_TRUE(out.ok()) << out.status();
+      std::memcpy(*out, &i, sizeof(i));
+      ASSERT_TRUE(link.send(peer, *out, sizeof(i)).ok());
+      const auto in = link.receive();
+      ASSERT_TRUE(in.ok()) << in.status();
+      EXPECT_EQ(std::memcmp(*in, &i, sizeof(i)), 0);
+      link.release(*in);
+    }
+    EXPECT_TRUE(link.flush().ok());
+  });
+}
+
+TEST(ChunkLink, SendsOnWhatItReceivedFromTheSameSlot) {
+  on_loopback(3, [](transport::Communicator& communicator) {
+    const int rank = communicator.rank();
+    Staging staging(2, 64);
+    ASSERT_TRUE(staging.map().ok());
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(3));
+    for (char i = 0; i < 10; ++i) {
+      absl::StatusOr<std::byte*> slot = nullptr;
+      if (rank == 0) {
+        slot = link.take();
+        ASSERT_TRUE(slot.ok()) << slot.status();
+        **slot = static_cast<std::byte>(i);
+      } else {
+        ASSERT_TRUE(link.post_receive(rank - 1, 1).ok());
+        slot = link.receive();
+        ASSERT_TRUE(slot.ok()) << slot.status();
+        EXPECT_EQ(**slot, static_cast<std::byte>(i));
+      }
+      if (rank == 2) {
+        link.release(*slot);
+      } else {
+        ASSERT_TRUE(link.send(rank + 1, *slot, 1).ok());
+      }
+    }
+    EXPECT_TRUE(link.flush().ok());
+  });
+}
+
+TEST(ChunkLink, GivesUpWithTheErrorOfTheInterrupt) {
+  on_loopback(2, [](transport::Communicator& communicator) {
+    if (communicator.rank() == 1) return;
+    Staging staging(2, 64);
+    ASSERT_TRUE(staging.map().ok());
+    FailingInterrupt interrupt(10);
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
+    ASSERT_TRUE(link.post_receive(1, 8).ok());
+    const auto slot = link.receive();
+    EXPECT_EQ(slot.status().message(), "rank 7 was killed by signal 9");
+    const auto mine = link.take();
+    ASSERT_TRUE(mine.ok());
+    ASSERT_TRUE(link.send(1, *mine, 8).ok());
+    EXPECT_EQ(link.flush().code(), absl::StatusCode::kUnavailable);
+  });
+}
+
+// A communicator that takes everything and never gives memory back.
+class Sink : public transport::Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  const std::vector<Peer>& peers() const override { return peers_; }
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string&, Clock::time_point) override {
+    return std::vector<std::string>();
+  }
+  absl::Status send_mail(int, std::string) override { return {}; }
+  absl::StatusOr<std::optional<transport::Mail>> receive_mail() override {
+    return std::nullopt;
+  }
+  absl::StatusOr<bool> mail_is_flushed() override { return true; }
+  absl::StatusOr<transport::TransferId> post_send(
+      int, transport::DataTag, std::span<const std::byte>) override {
+    return next_++;
+  }
+  absl::StatusOr<transport::TransferId> post_receive(
+      int, transport::DataTag, std::span<std::byte>) override {
+    return next_++;
+  }
+  absl::StatusOr<bool> test(transport::TransferId) override { return false; }
+  bool abandon(transport::TransferId id) override { return id == kReturned; }
+  void on_peer_lost(LostCallback) override {}
+
+  static constexpr transport::TransferId kReturned = 1;
+
+ private:
+  transport::TransferId next_ = 0;
+  std::vector<Peer> peers_ = std::vector<Peer>(2);
+};
+
+TEST(ChunkLink, RetiresTheSlotsThatTheWiresDoNotGiveBack) {
+  Sink wires;
+  Staging staging(4, 64);
+  ASSERT_TRUE(staging.map().ok());
+  std::vector<std::byte*> before;
+  for (int i = 0; i < 4; ++i) before.push_back(staging.slot(i));
+  NeverInterrupt interrupt;
+  {
+    ChunkLink link(wires, staging, {{1, 1}, interrupt}, test_waiting(1));
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 0: not given back.
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 1: given back.
+    const auto slot = link.take();
+    ASSERT_TRUE(slot.ok());
+    ASSERT_EQ(*slot, before[2]);
+    ASSERT_TRUE(link.send(1, *slot, 8).ok());
+  }
+  EXPECT_EQ(staging.slot(0), nullptr);
+  EXPECT_EQ(staging.slot(1), before[1]);
+  EXPECT_EQ(staging.slot(2), nullptr);
+  EXPECT_EQ(staging.slot(3), before[3]);
+  ASSERT_TRUE(staging.map().ok());
+  *before[0] = *before[2] = std::byte{1};  // Still mapped.
+  EXPECT_NE(staging.slot(0), before[0]);
+}
+
+TEST(ChunkLink, NamesThePeerThatSentAnotherSize) {
+  on_loopback(2, [](transport::Communicator& communicator) {
+    Staging staging(2, 64);
+    ASSERT_TRUE(staging.map().ok());
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
+    if (communicator.rank() == 0) {
+      const auto slot = link.take();
+      ASSERT_TRUE(slot.ok());
+      ASSERT_TRUE(link.send(1, *slot, 8).ok());
+      EXPECT_TRUE(link.flush().ok());
+      return;
+    }
+    ASSERT_TRUE(link.post_receive(0, 16).ok());
+    const absl::Status status = link.receive().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("receiving from rank 0"));
+  });
+}
+
+}  // namespace
+}  // namespace hvd::collective

@@ -1,0 +1,50 @@
+#include "horovodpp/collective/ring/doubling.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "test/collective/fleets.h"
+
+namespace hvd::collective {
+namespace {
+
+// Sums that depend on their order, in which all ranks have to make them.
+TEST(Doubling, GivesAllRanksTheSameBitsForAnyNumberOfThem) {
+  constexpr std::int64_t kCount = 50;
+  const ReduceKernel kernel({.dtype = DType::kF32}, 1);
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    std::vector<std::vector<float>> results(static_cast<std::size_t>(ranks));
+    std::vector<int> all;
+    for (int r = 0; r < ranks; ++r) all.push_back(r);
+    for (const int depth : {1, 4}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        const int rank = communicator.rank();
+        Staging staging(2 * depth, kCount * sizeof(float));
+        ASSERT_TRUE(staging.map().ok());
+        NeverInterrupt interrupt;
+        ChunkLink link(communicator, staging, {{.epoch = 1}, interrupt},
+                       test_waiting(ranks));
+        std::vector<float> mine;
+        for (int i = 0; i < kCount; ++i) {
+          mine.push_back(1.0f / static_cast<float>(3 + i + 7 * rank));
+        }
+        ASSERT_TRUE(merge_by_doubling({.ranks = all, .rank = rank},
+                                      reinterpret_cast<std::byte*>(mine.data()),
+                                      kCount, kernel, link)
+                        .ok());
+        ASSERT_TRUE(link.flush().ok());
+        results[static_cast<std::size_t>(rank)] = mine;
+      });
+      for (const std::vector<float>& result : results) {
+        EXPECT_EQ(result, results[0]) << ranks;
+      }
+      double expected = 0;
+      for (const int r : all) expected += 1.0 / (3 + 7 * r);
+      EXPECT_NEAR(results[0][0], expected, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hvd::collective

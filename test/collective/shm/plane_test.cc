@@ -1,0 +1,263 @@
+#include "horovodpp/collective/shm/plane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/collective/conformance_suite.h"
+#include "test/collective/set_suite.h"
+
+namespace hvd::collective {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
+INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
+
+using Kind = Placement::Kind;
+using InArenas = ArenasOfThreads<Kind::kArena, false>;
+using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
+using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                               PartlyInArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                               InReadOnlyArenas);
+
+// Fails once the node's break word is raised.
+class BreakInterrupt : public transport::Interrupt {
+ public:
+  explicit BreakInterrupt(transport::BreakWord& word) : word_(word) {}
+  absl::Status check() override {
+    if (!word_.raised()) return absl::OkStatus();
+    return absl::AbortedError(word_.why());
+  }
+
+ private:
+  transport::BreakWord& word_;
+};
+
+// Calls body(segment) on each of `ranks` threads.
+void on_segments(int ranks, std::size_t bytes,
+                 const std::function<void(transport::NodeSegment&)>& body) {
+  on_loopback(ranks, [&](transport::Communicator& communicator) {
+    const auto topology =
+        Topology::from_peers(communicator.rank(), communicator.peers());
+    auto segment =
+        transport::NodeSegment::open(communicator, *topology, bytes, soon());
+    ASSERT_TRUE(segment.ok()) << segment.status();
+    body(**segment);
+  });
+}
+
+TEST(ShmPlane, ServesAsManyRanksAsANodeMayHave) {
+  on_loopback(64, [](transport::Communicator& communicator) {
+    run_on_shm(communicator, 64, [](Member& member) {
+      for (const std::int64_t count : {1, 5, 700}) {
+        if (!allreduce_conforms(member, {{.dtype = DType::kI32}, {count}})) {
+          return;
+        }
+      }
+      EXPECT_TRUE(broadcast_conforms(member, 100, 63, true));
+      EXPECT_TRUE(alltoall_conforms(member, [](int from, int to) {
+        return static_cast<std::size_t>(from + to) % 70;
+      }));
+      EXPECT_TRUE(reducescatter_conforms(member, {.dtype = DType::kF64},
+                                         {std::vector<std::int64_t>(64, 5),
+                                          std::vector<std::int64_t>(64, 1)}));
+    });
+  });
+}
+
+TEST(ShmPlane, WakesRanksThatSleepAtOnce) {
+  const transport::WaitPolicy sleepy = {.spin = std::chrono::nanoseconds(0),
+                                        .yields = 0};
+  on_loopback(3, [&](transport::Communicator& communicator) {
+    const auto body = [](Member& member) {
+      for (int i = 0; i < 50; ++i) {
+        if (!allreduce_conforms(member, {{.dtype = DType::kF32}, {2}})) return;
+        if (!allreduce_conforms(member, {{.dtype = DType::kF32}, {500}})) {
+          return;
+        }
+      }
+    };
+    run_on_shm(communicator, 3, body, kSmallShm, &sleepy);
+  });
+}
+
+TEST(ShmPlane, MovesDefaultChunks) {
+  on_loopback(3, [](transport::Communicator& communicator) {
+    const auto body = [](Member& member) {
+      EXPECT_TRUE(allreduce_conforms(
+          member, {{.dtype = DType::kF32}, cut(300'000, true)}));
+      EXPECT_TRUE(allreduce_conforms(
+          member, {{.dtype = DType::kF16}, cut(2'000, true), true}));
+      EXPECT_TRUE(allgather_conforms(member, {0, 600'000, 5}, false));
+    };
+    run_on_shm(communicator, 3, body, {});
+  });
+}
+
+TEST(ShmPlane, GivesTheSameBitsWhicheverWayItGoes) {
+  // One sum with everything small, one with everything in chunks.
+  std::array<Bytes, 2> results;
+  for (const bool small : {false, true}) {
+    on_loopback(3, [&](transport::Communicator& communicator) {
+      const auto body = [&](Member& member) {
+        std::mt19937 random(static_cast<unsigned>(member.rank));
+        std::normal_distribution<float> normal;
+        Tensors tensors(DType::kF32, {1000});
+        for (std::int64_t i = 0; i < 1000; ++i) {
+          put(DType::kF32, tensors.inputs[0].data(), i, normal(random));
+        }
+        const Reduction reduction = {
+            .op = ReduceOp::kAverage, .prescale = 0.1, .postscale = 1.7};
+        ASSERT_TRUE(
+            member.plane
+                .allreduce(tensors.pieces(true), reduction, member.next())
+                .ok());
+        if (member.rank == 1) results[small ? 1 : 0] = tensors.inputs[0];
+      };
+      run_on_shm(communicator, 3, body,
+                 {.chunk_bytes = std::size_t{8} << 10,
+                  .small_bytes = small ? std::size_t{8} << 10 : 0});
+    });
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
+  on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
+              [](transport::NodeSegment& segment) {
+                const int rank = segment.local_rank();
+                ShmBoard board(segment, segment.payload(), test_waiting(3),
+                               kSmallShm);
+                ShmPlane plane(board);
+                NeverInterrupt interrupt;
+                float value = 1;
+                const Piece piece = {&value, &value, 1};
+                ASSERT_TRUE(plane.barrier({{2, 1}, interrupt}).ok());
+                // Rank 2 is ahead; to it the others look late, until they break.
+                BreakInterrupt broken(segment.break_word());
+                const std::uint32_t sequence = rank == 2 ? 9 : 2;
+                const absl::Status status =
+                    plane.allreduce({&piece, 1}, {}, {{2, sequence}, broken});
+                EXPECT_THAT(std::string(status.message()),
+                            AllOf(HasSubstr("(epoch 2, sequence 2)"),
+                                  HasSubstr("(epoch 2, sequence 9)")));
+                segment.break_word().raise(2, std::string(status.message()));
+                segment.ring_others();
+                EXPECT_EQ(value, 1);
+                EXPECT_EQ(plane.barrier({{2, 10}, interrupt}), status);
+                ShmPlane other(board, {rank, rank == 2 ? 0 : 2});
+                EXPECT_FALSE(other.barrier({{2, 11}, interrupt}).ok());
+              });
+}
+
+TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
+  on_segments(
+      2, ShmBoard::bytes_needed(2, kSmallShm),
+      [](transport::NodeSegment& segment) {
+        ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
+        ShmPlane plane(board);
+        NeverInterrupt interrupt;
+        Tensors tensors(DType::kF32, {segment.local_rank() == 0 ? 4 : 4000});
+        const absl::Status status =
+            plane.allreduce(tensors.pieces(true), {}, {{1, 1}, interrupt});
+        EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+        EXPECT_THAT(std::string(status.message()),
+                    AllOf(HasSubstr("an allreduce of 16 bytes"),
+                          HasSubstr("an allreduce of 16000 bytes")));
+      });
+}
+
+TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
+  on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
+              [](transport::NodeSegment& segment) {
+                // Sleeps until it is rung for.
+                const transport::WaitPolicy sleepy = {
+                    .spin = std::chrono::nanoseconds(0), .yields = 0};
+                BreakInterrupt interrupt(segment.break_word());
+                ShmBoard board(segment, segment.payload(), sleepy, kSmallShm);
+                if (segment.local_rank() == 0) {
+                  // Takes part in the first step, and is gone then.
+                  const std::vector<int> all = {0, 1, 2};
+                  ASSERT_TRUE(board.begin(all, {{1, 1}, 'r', 16000}).ok());
+                  board.arrive();
+                  ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+                  segment.break_word().raise(1, "rank 0 has left");
+                  segment.ring_others();
+                  return;
+                }
+                ShmPlane plane(board);
+                Tensors tensors(DType::kF32, {4000});
+                const std::vector<Bytes> before = tensors.inputs;
+                const absl::Status status = plane.allreduce(
+                    tensors.pieces(false), {}, {{1, 1}, interrupt});
+                EXPECT_EQ(status, absl::AbortedError("rank 0 has left"));
+                EXPECT_EQ(tensors.inputs, before);
+              });
+}
+
+TEST(ShmPlane, RefusesARegionThatIsTooSmallOrOutOfLine) {
+  const std::size_t needed = ShmBoard::bytes_needed(2, kSmallShm);
+  on_segments(2, needed + 64, [&](transport::NodeSegment& segment) {
+    NeverInterrupt interrupt;
+    const auto memory = segment.payload();
+    const auto outcome = [&](std::span<std::byte> region) {
+      ShmBoard board(segment, region, test_waiting(2), kSmallShm);
+      return ShmPlane(board).barrier({{1, 1}, interrupt}).code();
+    };
+    EXPECT_EQ(outcome(memory.first(needed - 1)),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(outcome(memory.subspan(64)), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(outcome(memory.first(needed)), absl::StatusCode::kOk);
+  });
+}
+
+TEST(ShmPlane, RefusesMembersThatAreNotAscendingLocalRanksWithItself) {
+  on_segments(
+      2, ShmBoard::bytes_needed(2, kSmallShm),
+      [&](transport::NodeSegment& segment) {
+        const int rank = segment.local_rank();
+        NeverInterrupt interrupt;
+        ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
+        const std::vector<std::vector<int>> wrong = {
+            {}, {1 - rank}, {1, 0}, {0, 0, 1}, {0, 1, 2}, {-1, 0, 1}};
+        for (const auto& members : wrong) {
+          EXPECT_EQ(
+              ShmPlane(board, members).barrier({{1, 1}, interrupt}),
+              ShmPlane(board, members).allreduce({}, {}, {{1, 1}, interrupt}));
+          EXPECT_EQ(ShmPlane(board, members)
+                        .broadcast(nullptr, nullptr, 0, 0, {{1, 1}, interrupt})
+                        .code(),
+                    absl::StatusCode::kInvalidArgument);
+        }
+        EXPECT_TRUE(ShmPlane(board, {rank}).barrier({{1, 1}, interrupt}).ok());
+      });
+}
+
+TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
+  on_loopback(2, [](transport::Communicator& communicator) {
+    const auto body = [](Member& member) {
+      EXPECT_TRUE(allreduce_conforms(member, {{.dtype = DType::kF64}, {333}}));
+    };
+    run_on_shm(communicator, 2, body, {.chunk_bytes = 1, .small_bytes = 9999});
+  });
+}
+
+TEST(ShmPlane, MovesOnlyTheMemoryOfTheCpu) {
+  on_segments(
+      1, ShmBoard::bytes_needed(1), [](transport::NodeSegment& segment) {
+        ShmBoard board(segment, segment.payload(), test_waiting(1));
+        const ShmPlane plane(board);
+        EXPECT_EQ(plane.name(), "shm");
+        EXPECT_TRUE(plane.supports(Device::cpu(), std::size_t{1} << 40));
+        EXPECT_FALSE(plane.supports(Device::cuda(0), 4));
+      });
+}
+
+}  // namespace
+}  // namespace hvd::collective

@@ -1,0 +1,49 @@
+"""What scripts/build_and_test.py makes of ctest's output."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import build_and_test  # noqa: E402
+
+OUTPUT = """\
+Test project /somewhere/build/all
+      Start  1: core
+ 1/4 Test  #1: core .............................   Passed    0.50 sec
+ 2/4 Test  #3: tsan.runtime.1 ...................***Failed   20.25 sec
+what it printed, in 3.00 sec
+ 3/4 Test  #2: asan.core ........................   Passed    1.00 sec
+ 4/4 Test  #4: house.SourcesAreLaidOut ..........***Not Run (Disabled)   0.00 sec
+
+75% tests passed, 1 tests failed out of 4
+
+Total Test time (real) =  21.80 sec
+""".splitlines(keepends=True)
+
+
+class Summary(unittest.TestCase):
+    def setUp(self):
+        self.lines = list(build_and_test.with_summary(OUTPUT, {"dev": 61.4, "asan": 7, "tsan": 8}))
+
+    def test_stands_before_the_closing_lines(self):
+        self.assertEqual(self.lines[:8], OUTPUT[:8])
+        self.assertEqual(self.lines[-3:], OUTPUT[-3:])
+
+    def test_adds_up_each_preset(self):
+        self.assertIn("  dev             61       0\n", self.lines)
+        self.assertIn("  tsan             8      20\n", self.lines)
+
+    def test_tells_the_slowest_first(self):
+        begin = self.lines.index("The 4 slowest tests\n")
+        self.assertEqual([line.split()[1] for line in self.lines[begin + 1:begin + 4]],
+                         ["tsan.runtime.1", "asan.core", "core"])
+
+
+class Lines(unittest.TestCase):
+    def test_without_closing_lines_pass_unchanged(self):
+        self.assertEqual(list(build_and_test.with_summary(OUTPUT[:5], {"dev": 1})), OUTPUT[:5])
+
+
+if __name__ == "__main__":
+    unittest.main()

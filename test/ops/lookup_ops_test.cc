@@ -1,0 +1,140 @@
+#include "horovodpp/ops/lookup_ops.h"
+
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops.h"
+#include "test/autograd/grid.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+using testing::ElementsAre;
+
+Tensor indices_of(const std::vector<std::int64_t>& values, const Dims& sizes) {
+  return from_vector<std::int64_t>(values, sizes);
+}
+
+TEST(Embedding, HasItsDerivatives) {
+  const Tensor indices = indices_of({2, 0, 2, 3}, {2, 2});
+  for (const std::optional<std::int64_t>& padding :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    check_grid(
+        [&](const Inputs& x) {
+          const Tensor y = embedding(x[0], indices, {.padding_index = padding});
+          return y * y;
+        },
+        {{4, 3}});
+  }
+  check_grid([&](const Inputs& x) { return embedding(x[0], indices) * x[1]; },
+             {{4, 9}, {2, 2, 9}});
+}
+
+TEST(Embedding, GivesPaddingNoGradient) {
+  for (std::int64_t padding : {2, -2}) {
+    Tensor w = ones({4, 2}, {.requires_grad = true});
+    const Tensor y =
+        embedding(w, indices_of({2, 0, 2, 3}, {4}), {.padding_index = padding});
+    EXPECT_EQ(y.to_vector<float>(), std::vector<float>(8, 1.0f));
+    y.sum().backward();
+    EXPECT_THAT(w.grad().to_vector<float>(),
+                ElementsAre(1, 1, 0, 0, 0, 0, 1, 1));
+  }
+}
+
+TEST(Embedding, AddsUpHalvesInFloat) {
+  Tensor w = ones({1, 1}, {.dtype = DType::kBF16, .requires_grad = true});
+  embedding(w, zeros({300}, {.dtype = DType::kI64})).sum().backward();
+  EXPECT_EQ(w.grad().to(DType::kF32).item<float>(), 300);
+}
+
+TEST(Embedding, NamesWhatDoesNotFit) {
+  EXPECT_ERROR(InvalidArgument, "embedding: index -1 is not within the 2",
+               embedding(ones({2, 3}), from_vector<std::int64_t>({-1}, {1})));
+  EXPECT_ERROR(InvalidArgument, "index 4 is not within the 4",
+               embedding(ones({4, 2}), indices_of({4}, {1})));
+  EXPECT_ERROR(InvalidArgument, "index -1 is not within",
+               embedding(ones({4, 2}), indices_of({-1}, {1})));
+  EXPECT_ERROR(InvalidArgument, "int64", embedding(ones({4, 2}), ones({1})));
+  EXPECT_ERROR(InvalidArgument, "[n, width]",
+               embedding(ones({4}), indices_of({0}, {1})));
+  EXPECT_ERROR(
+      InvalidArgument, "index 4 is not within",
+      embedding(ones({4, 2}), indices_of({0}, {1}), {.padding_index = 4}));
+}
+
+TEST(IndexSelect, TakesScalarsAsOneElement) {
+  const Tensor row =
+      index_select(constant({1, 2, 3, 4}, {2, 2}), 0, indices_of({1}, {}));
+  EXPECT_EQ(row.sizes(), Dims({1, 2}));
+  EXPECT_EQ(values(row), (std::vector<double>{3, 4}));
+
+  const Tensor x = leaf(7);
+  const Tensor y = index_select(x, -1, indices_of({0}, {1}));
+  EXPECT_EQ(y.dim(), 0);
+  y.backward();
+  EXPECT_EQ(value(x.grad()), 1);
+  EXPECT_THROW(index_select(x, 0, indices_of({0, 0}, {2})), InvalidArgument);
+  EXPECT_THROW(index_select(x, 1, indices_of({0}, {1})), InvalidArgument);
+}
+
+TEST(IndexSelect, HasItsDerivativesAlongEveryDimension) {
+  for (std::int64_t dim : {0, 1, 2}) {
+    check_grid(
+        [dim](const Inputs& x) {
+          const Tensor y = index_select(x[0], dim, indices_of({1, 0, 1}, {3}));
+          return y * y;
+        },
+        {{2, 3, 2}});
+  }
+  const Tensor x = arange(0, 6).view({2, 3});
+  EXPECT_THAT(
+      index_select(x, 1, indices_of({2, 2}, {2})).to_vector<std::int64_t>(),
+      ElementsAre(2, 2, 5, 5));
+  EXPECT_EQ(index_select(x, 0, indices_of({}, {0})).sizes(), Dims({0, 3}));
+}
+
+TEST(Gather, HasItsDerivatives) {
+  const Tensor index = indices_of({0, 1, 1, 0, 2, 2}, {3, 2});
+  check_grid(
+      [&](const Inputs& x) {
+        const Tensor y = gather(x[0], 0, index);
+        return y * y;
+      },
+      {{4, 2}});
+  const Tensor smaller = indices_of({1, 1, 0}, {1, 3});
+  check_grid([&](const Inputs& x) { return gather(x[0], -1, smaller) * x[1]; },
+             {{2, 2}, {1, 3}});
+}
+
+TEST(Gather, TakesWhatTheIndexNames) {
+  const Tensor x = from_vector<float>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT(gather(x, 1, indices_of({0, 0, 1, 0}, {2, 2})).to_vector<float>(),
+              ElementsAre(1, 1, 4, 3));
+  EXPECT_EQ(gather(full({}, 5), 0, indices_of({0}, {})).item<float>(), 5);
+  EXPECT_ERROR(InvalidArgument, "gather: index 2 is not within the 2",
+               gather(x, 1, indices_of({2}, {1, 1})));
+  EXPECT_ERROR(InvalidArgument, "does not go with",
+               gather(x, 1, indices_of({0}, {1})));
+}
+
+TEST(ScatterAdd, HasItsDerivatives) {
+  const Tensor index = indices_of({0, 1, 1, 0}, {2, 2});
+  check_grid(
+      [&](const Inputs& x) {
+        const Tensor y = scatter_add(x[0], 0, index, x[1]);
+        return y * y;
+      },
+      {{3, 2}, {2, 3}});
+}
+
+TEST(ScatterAdd, AddsToAPlaceAsOftenAsItIsNamed) {
+  const Tensor y = scatter_add(ones({3}), 0, indices_of({2, 2, 0}, {3}),
+                               from_vector<float>({1, 2, 3}, {3}));
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(4, 1, 4));
+  EXPECT_ERROR(
+      InvalidArgument, "smaller than the index",
+      scatter_add(ones({3}), 0, indices_of({2, 2, 0}, {3}), ones({2})));
+}
+
+}  // namespace
+}  // namespace hvd
