@@ -37,7 +37,7 @@ Inspected answer_of(std::uint32_t query, const RankState& state,
                     bool is_concerned);
 
 // What to tell the user:
-//   "'fc1.weight' has waited for 61 s: ranks [0, 2] have submitted it, not so
+//   "'fc1.weight' has waited for 61 s: ranks [0, 2] have submitted it, but not
 //    rank 1 (host 'a', pid 4711), whose last submission was 'loss' 58 s ago"
 // `describe` names a rank.
 std::string stall_text(const Key& key, std::uint32_t waited_ms,

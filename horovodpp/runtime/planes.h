@@ -38,7 +38,7 @@ class Planes {
     collective::PlaneSelector selector;
 
     int size() const { return static_cast<int>(members.size()); }
-    // Of a rank of the job among the members; -1 if it is none.
+    // Of a rank of the job among the members; -1 if it is not one.
     int position_of(int rank) const;
   };
 

@@ -26,7 +26,7 @@
 //
 // Errors, of every collective, through its future:
 //   InvalidArgument     the ranks disagree (all of them get this, and the job
-//                       goes on), or the arguments mean nothing, or this rank
+//                       goes on), or the arguments make no sense, or this rank
 //                       is not in the process set
 //   AlreadyExists       a tensor of this name is in flight on this rank
 //   FailedPrecondition  this rank has joined the process set, or has shut down
@@ -194,7 +194,7 @@ class Runtime {
   //   DeadlineExceeded    the survivors did not agree, or not begin, within
   //                       Config::start_timeout
   //   Aborted             ranks are silent, and may live: those that are left
-  //                       here are no majority, and stop
+  //                       are not a majority, and stop
   StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:

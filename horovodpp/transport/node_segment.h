@@ -73,7 +73,7 @@ class NodeSegment {
   // others attach. Collective over ALL ranks of the communicator (it uses
   // exchange()), each node getting its own segment. `payload_bytes` is equal on
   // the ranks of a node.
-  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   ResourceExhausted  there is too little memory (says how much was asked)
   //   FailedPrecondition the node's ranks cannot see each other's descriptors
   //   DeadlineExceeded   a rank did not arrive
   static absl::StatusOr<std::unique_ptr<NodeSegment>> open(

@@ -34,7 +34,7 @@ class SharedMemory {
   };
 
   // `bytes` zeros, on huge pages where the machine has them for who asks.
-  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   ResourceExhausted  there is too little memory (says how much was asked)
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
       std::size_t bytes);
 

@@ -221,9 +221,9 @@ TEST(StallText, SaysWhenNobodyIsMissingAnyMore) {
 
 class StallInspectorTest : public ::testing::Test {
  protected:
-  static Stalled stalled(const std::string& name, std::uint32_t seconds,
+  static Stalled stalled(const std::string& name, std::uint32_t waited_s,
                          bool is_join = false) {
-    return {{kGlobalSet, name}, 1000 * seconds, is_join};
+    return {{kGlobalSet, name}, 1000 * waited_s, is_join};
   }
   static Inspected found(std::uint32_t query, const RankState& state) {
     return {.query = query, .missing_count = 1, .missing = {state}};

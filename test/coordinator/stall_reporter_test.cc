@@ -9,12 +9,10 @@
 namespace hvd::coordinator {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Clock::TimePoint kStart{seconds(1000)};
+constexpr Clock::TimePoint kBegin{std::chrono::seconds(1000)};
 
 StallReporter::Waiting waits(const std::string& name, Clock::TimePoint since,
                              bool is_join = false) {
@@ -22,27 +20,27 @@ StallReporter::Waiting waits(const std::string& name, Clock::TimePoint since,
 }
 
 TEST(StallReporter, LooksWhenTheFirstSubmissionMayHaveWaitedTooLong) {
-  StallReporter reporter(seconds(2), seconds(0));
+  StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   EXPECT_FALSE(reporter.due().has_value());
-  reporter.submitted("a", true, kStart);
-  EXPECT_EQ(reporter.due(), kStart + seconds(2));
-  reporter.submitted("b", false, kStart + seconds(1));
-  EXPECT_EQ(reporter.due(), kStart + seconds(2));
+  reporter.submitted("a", true, kBegin);
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::seconds(2));
+  reporter.submitted("b", false, kBegin + std::chrono::seconds(1));
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::seconds(2));
   // A cycle may have to be left before.
-  StallReporter patient(seconds(60), seconds(0));
-  patient.submitted("a", true, kStart);
-  EXPECT_EQ(patient.due(), kStart + kCyclePatience);
-  StallReporter silent(seconds(0), seconds(0));
-  silent.submitted("a", true, kStart);
+  StallReporter patient(std::chrono::seconds(60), std::chrono::seconds(0));
+  patient.submitted("a", true, kBegin);
+  EXPECT_EQ(patient.due(), kBegin + kCyclePatience);
+  StallReporter silent(std::chrono::seconds(0), std::chrono::seconds(0));
+  silent.submitted("a", true, kBegin);
   EXPECT_FALSE(silent.due().has_value());
 }
 
 TEST(StallReporter, SaysWhatHasWaitedTooLongTheOldestFirst) {
-  StallReporter reporter(seconds(2), seconds(0));
-  const auto now = kStart + milliseconds(2500);
+  StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
+  const auto now = kBegin + std::chrono::milliseconds(2500);
   const auto stalled = reporter.report(
-      {waits("new", now), waits("b", kStart + milliseconds(100)),
-       waits("a", kStart, true)},
+      {waits("new", now), waits("b", kBegin + std::chrono::milliseconds(100)),
+       waits("a", kBegin, true)},
       now);
   ASSERT_THAT(stalled, SizeIs(2));
   EXPECT_EQ(stalled[0].key.name, "a");
@@ -50,40 +48,42 @@ TEST(StallReporter, SaysWhatHasWaitedTooLongTheOldestFirst) {
   EXPECT_TRUE(stalled[0].is_join);
   EXPECT_EQ(stalled[1].key.name, "b");
   EXPECT_FALSE(stalled[1].is_join);
-  EXPECT_EQ(reporter.due(), now + seconds(2));
+  EXPECT_EQ(reporter.due(), now + std::chrono::seconds(2));
 }
 
 TEST(StallReporter, OfManyNamesTellsOnlySome) {
-  StallReporter reporter(seconds(2), seconds(0));
+  StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   std::vector<StallReporter::Waiting> all;
   for (int i = 0; i < 100; ++i) {
-    all.push_back(waits(std::to_string(i), kStart));
+    all.push_back(waits(std::to_string(i), kBegin));
   }
-  EXPECT_THAT(reporter.report(all, kStart + seconds(2)), SizeIs(4));
+  EXPECT_THAT(reporter.report(all, kBegin + std::chrono::seconds(2)),
+              SizeIs(4));
 }
 
 TEST(StallReporter, LooksAgainWhenTheOldestIsDueOrTheJobIsGivenUp) {
-  StallReporter reporter(seconds(4), seconds(5));
-  const auto now = kStart + seconds(1);
-  EXPECT_THAT(reporter.report({waits("a", kStart)}, now), IsEmpty());
-  EXPECT_EQ(reporter.due(), kStart + seconds(4));
-  EXPECT_THAT(reporter.report({waits("a", kStart)}, kStart + seconds(4)),
-              SizeIs(1));
-  EXPECT_EQ(reporter.due(), kStart + seconds(5));
-  reporter.make_due_by(kStart + milliseconds(4500));
-  EXPECT_EQ(reporter.due(), kStart + milliseconds(4500));
-  reporter.make_due_by(kStart + seconds(9));
-  EXPECT_EQ(reporter.due(), kStart + milliseconds(4500));
+  StallReporter reporter(std::chrono::seconds(4), std::chrono::seconds(5));
+  const auto now = kBegin + std::chrono::seconds(1);
+  EXPECT_THAT(reporter.report({waits("a", kBegin)}, now), IsEmpty());
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::seconds(4));
+  EXPECT_THAT(
+      reporter.report({waits("a", kBegin)}, kBegin + std::chrono::seconds(4)),
+      SizeIs(1));
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::seconds(5));
+  reporter.make_due_by(kBegin + std::chrono::milliseconds(4500));
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::milliseconds(4500));
+  reporter.make_due_by(kBegin + std::chrono::seconds(9));
+  EXPECT_EQ(reporter.due(), kBegin + std::chrono::milliseconds(4500));
 }
 
 TEST(StallReporter, TellsWhatWasSubmittedLast) {
-  StallReporter reporter(seconds(2), seconds(0));
+  StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   RankState state;
-  reporter.describe_last(kStart, state);
+  reporter.describe_last(kBegin, state);
   EXPECT_EQ(state.last_name, "");
-  reporter.submitted("a", true, kStart);
-  reporter.submitted("b", false, kStart + seconds(1));
-  reporter.describe_last(kStart + seconds(3), state);
+  reporter.submitted("a", true, kBegin);
+  reporter.submitted("b", false, kBegin + std::chrono::seconds(1));
+  reporter.describe_last(kBegin + std::chrono::seconds(3), state);
   EXPECT_EQ(state.last_name, "b");
   EXPECT_EQ(state.last_ms_ago, 2000u);
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"

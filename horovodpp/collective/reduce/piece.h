@@ -17,6 +17,10 @@ struct Piece {
 };
 
 // The elements of all pieces together.
-std::int64_t total_count(std::span<const Piece> pieces);
+inline std::int64_t total_count(std::span<const Piece> pieces) {
+  std::int64_t count = 0;
+  for (const Piece& piece : pieces) count += piece.count;
+  return count;
+}
 
 }  // namespace hvd::collective
