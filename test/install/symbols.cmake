@@ -20,7 +20,7 @@ endif()
 # points to is as visible as that class.)
 set(inner ${symbols})
 list(FILTER inner INCLUDE REGEX
-  " hvd::(transport|coordinator|collective)::| (absl|spdlog|fmt|nlohmann|hwy)::")
+  "^[0-9a-f]* [A-Za-z] (.* for )?(hvd::(transport|coordinator|collective)|absl|spdlog|fmt|nlohmann|hwy)::")
 set(pointed_to "Job|SetTable|Survivors|Desk|Door")
 set(runtime ${symbols})
 list(FILTER runtime INCLUDE REGEX " hvd::runtime::")
