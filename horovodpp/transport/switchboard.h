@@ -38,6 +38,7 @@ class Switchboard {
     Kind kind = Kind::kNotice;
     std::uint32_t epoch = 0;  // Of a notice: 0.
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): of clang-tidy 14's own.
     auto operator<=>(const Channel&) const = default;
   };
 
