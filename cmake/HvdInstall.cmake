@@ -5,8 +5,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
 install(TARGETS horovodpp EXPORT horovodppTargets)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/horovodpp
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(CODE "set(ROOT \"${PROJECT_SOURCE_DIR}\")
+  set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake)
 install(EXPORT horovodppTargets NAMESPACE horovodpp:: DESTINATION ${package_dir})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/horovodppConfig.cmake.in
@@ -19,7 +20,8 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
 # A shared library brings what only it needs; whoever links the static one names
 # it. (MPI, BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
-set(pc_private_requires "spdlog, libhwy, zlib")
+set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
+absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
 if(HVD_WITH_MPI)
   list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})
@@ -30,7 +32,7 @@ endif()
 list(JOIN pc_private_libs " " pc_private_libs)
 if(NOT BUILD_SHARED_LIBS)
   string(APPEND pc_libs " ${pc_private_libs}")
-  set(pc_static_requires ", ${pc_private_requires}")
+  set(pc_static_requires "${pc_private_requires}")
 endif()
 file(RELATIVE_PATH pc_to_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -28,6 +28,8 @@ function(hvd_layer folder)
     hvd_compile_alone(${sources})
     add_library(${target} OBJECT ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(${target} PRIVATE hvd_compile_options
       absl::status absl::statusor absl::strings absl::str_format
       absl::flat_hash_map absl::flat_hash_set absl::core_headers

@@ -22,6 +22,10 @@ function(hvd_precompiled kind)
     file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
     add_executable(${target} ${source})
   endif()
+  if(kind STREQUAL "library")
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  endif()
   target_link_libraries(${target} PRIVATE hvd_compile_options absl::status absl::statusor
     absl::strings absl::flat_hash_map absl::flat_hash_set absl::core_headers
     Threads::Threads ${PRECOMPILED_USES})

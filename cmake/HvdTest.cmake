@@ -33,11 +33,19 @@ endif()
 # Programs whose own code computes so much that optimizing it pays.
 set(HVD_BUSY_TESTS collective_test collective_mpi_test coordinator_test)
 
+# Programs that know the public headers only, and use the library as users do. All others
+# link what is inside.
+set(HVD_OUTSIDE_TESTS models_test fault_program job_program exit_program)
+
 function(hvd_test_program name)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE hvd_compile_options horovodpp
-    GTest::gtest GTest::gmock)
+  if(name IN_LIST HVD_OUTSIDE_TESTS)
+    target_link_libraries(${name} PRIVATE horovodpp absl::status absl::statusor absl::strings)
+  else()
+    target_link_libraries(${name} PRIVATE hvd_internals)
+  endif()
+  target_link_libraries(${name} PRIVATE hvd_compile_options GTest::gtest GTest::gmock)
   if(name IN_LIST HVD_BUSY_TESTS)
     target_compile_options(${name} PRIVATE -O1)
     hvd_precompile(${name} busy_test)

@@ -17,8 +17,8 @@
 #include "horovodpp/autograd/engine.h"      // IWYU pragma: export
 #include "horovodpp/autograd/error.h"       // IWYU pragma: export
 #include "horovodpp/autograd/function.h"    // IWYU pragma: export
+#include "horovodpp/ops.h"                  // IWYU pragma: export
 #include "horovodpp/ops/index.h"            // IWYU pragma: export
-#include "horovodpp/ops/ops.h"              // IWYU pragma: export
 #include "horovodpp/tensor/factories.h"     // IWYU pragma: export
 #include "horovodpp/tensor/generator.h"     // IWYU pragma: export
 #include "horovodpp/tensor/tensor.h"        // IWYU pragma: export

@@ -1,25 +1,16 @@
-// All of horovodpp: one include.
+// All of horovodpp: one include. (Without tensors: collectives.h.)
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include "horovodpp/autograd.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/status.h"
-#include "horovodpp/core/tensor_view.h"
-#include "horovodpp/data/data.h"
-#include "horovodpp/nn/nn.h"
-#include "horovodpp/optim/adam.h"
-#include "horovodpp/optim/clip_grad.h"
-#include "horovodpp/optim/distributed_optimizer.h"
-#include "horovodpp/optim/lr_schedule.h"
-#include "horovodpp/optim/sgd.h"
-#include "horovodpp/replica/broadcast.h"
-#include "horovodpp/replica/gradient_reducer.h"
-#include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/global.h"
-#include "horovodpp/runtime/global_collectives.h"
-#include "horovodpp/runtime/process_set.h"
-#include "horovodpp/runtime/runtime.h"
-#include "horovodpp/version.h"
+#include "horovodpp/autograd.h"                     // IWYU pragma: export
+#include "horovodpp/checkpoint.h"                   // IWYU pragma: export
+#include "horovodpp/collectives.h"                  // IWYU pragma: export
+#include "horovodpp/data/data.h"                    // IWYU pragma: export
+#include "horovodpp/nn/nn.h"                        // IWYU pragma: export
+#include "horovodpp/optim/adam.h"                   // IWYU pragma: export
+#include "horovodpp/optim/clip_grad.h"              // IWYU pragma: export
+#include "horovodpp/optim/distributed_optimizer.h"  // IWYU pragma: export
+#include "horovodpp/optim/lr_schedule.h"            // IWYU pragma: export
+#include "horovodpp/optim/sgd.h"                    // IWYU pragma: export
+#include "horovodpp/runtime/config.h"               // IWYU pragma: export

@@ -53,8 +53,9 @@ void by_rank_0(const std::string& path, const std::function<void()>& work) {
                       {.name = "checkpoint", .op = hvd::ReduceOp::kSum}));
   if (failure != nullptr) std::rethrow_exception(failure);
   if (failures == 0) return;
-  throw hvd::Error(absl::AbortedError("rank 0 could not write '" + path +
-                                      "'; its message says why"));
+  throw hvd::Error(hvd::Status(
+      hvd::StatusCode::kAborted,
+      "rank 0 could not write '" + path + "'; its message says why"));
 }
 
 hvd::Tensor only_tensor(const StateDict& all, const std::string& name) {

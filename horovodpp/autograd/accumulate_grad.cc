@@ -6,7 +6,6 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -12,9 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -61,25 +63,36 @@ bool has_nan(const Tensor& tensor) {
 }  // namespace
 
 DetectAnomaly::DetectAnomaly(bool check_nan)
-    : outer_(thread_state.detect_anomaly),
-      outer_check_nan_(thread_state.check_nan) {
-  thread_state.detect_anomaly = true;
-  thread_state.check_nan = check_nan;
+    : outer_(graph_state.detect_anomaly),
+      outer_check_nan_(graph_state.check_nan) {
+  graph_state.detect_anomaly = true;
+  graph_state.check_nan = check_nan;
 }
 
 DetectAnomaly::~DetectAnomaly() {
-  thread_state.detect_anomaly = outer_;
-  thread_state.check_nan = outer_check_nan_;
+  graph_state.detect_anomaly = outer_;
+  graph_state.check_nan = outer_check_nan_;
+}
+
+std::vector<void*> calls_here() {
+  std::array<void*, kMaxFrames> frames;
+  const int count = backtrace(frames.data(), kMaxFrames);
+  const auto own = std::min(count, kOwnFrames);
+  return {frames.begin() + own, frames.begin() + count};
+}
+
+std::string describe_calls(const std::vector<void*>& calls) {
+  std::string text;
+  for (void* call : calls) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", describe_frame(call));
+  }
+  return text;
 }
 
 void Node::remember_calls() {
   auto trace = std::make_unique<ForwardTrace>();
-  std::array<void*, kMaxFrames> frames;
-  const int count = backtrace(frames.data(), kMaxFrames);
-  for (int i = kOwnFrames; i < count; ++i) {
-    trace->calls.push_back(frames[static_cast<std::size_t>(i)]);
-  }
-  if (const Node* running = thread_state.running_node) {
+  trace->calls = calls_here();
+  if (const Node* running = graph_state.running_node) {
     trace->during = absl::StrCat("\nduring the backward of ", running->name(),
                                  ":\n", forward_trace(*running));
   }
@@ -91,26 +104,22 @@ std::string forward_trace(const Node& node) {
   if (hooks == nullptr || hooks->trace == nullptr) {
     return "  (not known: it was recorded outside of DetectAnomaly)";
   }
-  std::string text;
-  for (void* call : hooks->trace->calls) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", describe_frame(call));
-  }
-  return text + hooks->trace->during;
+  return describe_calls(hooks->trace->calls) + hooks->trace->during;
 }
 
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results) {
-  const Node* const outer = std::exchange(thread_state.running_node, &node);
+  const Node* const outer = std::exchange(graph_state.running_node, &node);
   try {
     node.apply(gradients, results);
   } catch (...) {
-    thread_state.running_node = outer;
+    graph_state.running_node = outer;
     warn(absl::StrCat("Error detected in ", node.name(),
                       ". It was recorded here:\n", forward_trace(node)));
     throw;
   }
-  thread_state.running_node = outer;
-  if (!thread_state.check_nan) return;
+  graph_state.running_node = outer;
+  if (!graph_state.check_nan) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined() || !has_nan(results[i])) continue;
     throw AutogradError(absl::StrCat(

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class DetectAnomaly {
  public:
@@ -37,10 +39,15 @@ class DetectAnomaly {
 // that ran then.
 std::string forward_trace(const Node& node);
 
+// The calls that led here, and a line for each of them.
+std::vector<void*> calls_here();
+std::string describe_calls(const std::vector<void*>& calls);
+
 // --- For the engine ---
 // Calls node.apply(); a failure is told of with the node's trace (warn()) and
 // passed on; a NaN among the results is an AutogradError.
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 
 namespace hvd {
 namespace autograd {
@@ -46,21 +47,23 @@ Tensor cached_cast(const Tensor& x, AutocastState& state) {
 }  // namespace
 
 Tensor autocast_lower(const Tensor& x) {
-  AutocastState* state = thread_state.autocast;
+  AutocastState* state = graph_state.autocast;
   if (state == nullptr || !state->enabled || !x.defined()) return x;
   if (is_half(x.dtype())) return x.to(state->dtype);
   return x.dtype() == DType::kF32 ? cached_cast(x, *state) : x;
 }
 
 AutocastSetting current_autocast() {
-  const AutocastState* state = thread_state.autocast;
+  const AutocastState* state = graph_state.autocast;
   if (state == nullptr) return {};
-  return {.dtype = state->dtype, .enabled = state->enabled};
+  return {.dtype = state->dtype,
+          .enabled = state->enabled,
+          .cache_enabled = state->cache_enabled};
 }
 
 bool autocast_widens(const Tensor& x) {
-  return is_autocast_active() && thread_state.autocast->enabled &&
-         x.defined() && is_half(x.dtype());
+  return is_autocast_active() && graph_state.autocast->enabled && x.defined() &&
+         is_half(x.dtype());
 }
 
 Tensor autocast_wider(const Tensor& x) {
@@ -68,8 +71,8 @@ Tensor autocast_wider(const Tensor& x) {
 }
 
 bool autocast_promotes(const Tensor& a, const Tensor& b) {
-  return is_autocast_active() && thread_state.autocast->enabled &&
-         a.defined() && b.defined() && a.dtype() != b.dtype() &&
+  return is_autocast_active() && graph_state.autocast->enabled && a.defined() &&
+         b.defined() && a.dtype() != b.dtype() &&
          is_floating_point(a.dtype()) && is_floating_point(b.dtype());
 }
 
@@ -103,7 +106,7 @@ std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
 
 Autocast::Autocast(DType dtype, const AutocastOptions& options)
     : state_(std::make_unique<autograd::AutocastState>()),
-      outer_(autograd::thread_state.autocast) {
+      outer_(autograd::graph_state.autocast) {
   if (options.enabled && !autograd::is_half(dtype)) {
     throw InvalidArgument(absl::StrCat(
         "Autocast: computes in bfloat16 or float16, not in ", name_of(dtype)));
@@ -113,9 +116,9 @@ Autocast::Autocast(DType dtype, const AutocastOptions& options)
   state_->cache_enabled = options.cache_enabled;
   state_->cache = outer_ != nullptr ? outer_->cache
                                     : std::make_shared<autograd::CastCache>();
-  autograd::thread_state.autocast = state_.get();
+  autograd::graph_state.autocast = state_.get();
 }
 
-Autocast::~Autocast() { autograd::thread_state.autocast = outer_; }
+Autocast::~Autocast() { autograd::graph_state.autocast = outer_; }
 
 }  // namespace hvd

@@ -18,9 +18,11 @@
 #include <memory>
 #include <vector>
 
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 struct AutocastState;
@@ -51,11 +53,15 @@ namespace autograd {
 struct AutocastSetting {
   DType dtype = DType::kBF16;
   bool enabled = false;
+  bool cache_enabled = true;
+
+  friend bool operator==(const AutocastSetting&,
+                         const AutocastSetting&) = default;
 };
 AutocastSetting current_autocast();
 
 // --- For operations ---
-inline bool is_autocast_active() { return thread_state.autocast != nullptr; }
+inline bool is_autocast_active() { return graph_state.autocast != nullptr; }
 
 // Whether x is to be taken in float32, and that.
 bool autocast_widens(const Tensor& x);

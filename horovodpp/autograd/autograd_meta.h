@@ -8,7 +8,7 @@
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -45,5 +45,12 @@ struct AutogradMeta : Pooled {
 
 // The meta of `tensor`, made if there is none yet.
 AutogradMeta& meta_of(const Tensor& tensor);
+
+// What `tensor` is a view of; itself if graphs know of none.
+const Tensor& root_of(const Tensor& tensor);
+
+// A tensor on the memory of `tensor` that is result `output_nr` of `node`.
+Tensor with_history(const Tensor& tensor, Ref<Node> node,
+                    std::uint32_t output_nr);
 
 }  // namespace hvd::autograd

@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // `names` are written to the leaves, and the results, that they are given for.
 //   NotDifferentiableError  the tensor does not require grad
@@ -22,4 +24,5 @@ std::string to_dot(
     const Tensor& root,
     const std::vector<std::pair<std::string, Tensor>>& names = {});
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -7,11 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/surroundings.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -26,24 +30,24 @@ HookList<BackwardObserver>& observers() {
   return *list;
 }
 
-// The engine's part of the thread state, for the time of one task.
+// The engine's part of the graph's state, for the time of one task.
 class TaskScope {
  public:
   explicit TaskScope(GraphTask& task)
-      : mode_(task.options().create_graph), saved_(thread_state) {
-    thread_state.graph_task = &task;
-    thread_state.backward_depth = task.options().depth + 1;
+      : mode_(task.options().create_graph), saved_(graph_state) {
+    graph_state.graph_task = &task;
+    graph_state.backward_depth = task.options().depth + 1;
   }
   ~TaskScope() {
-    thread_state.graph_task = saved_.graph_task;
-    thread_state.backward_depth = saved_.backward_depth;
+    graph_state.graph_task = saved_.graph_task;
+    graph_state.backward_depth = saved_.backward_depth;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
  private:
   SetGradEnabled mode_;
-  ThreadState saved_;
+  GraphState saved_;
 };
 
 void run_here(GraphTask& task) {
@@ -53,20 +57,20 @@ void run_here(GraphTask& task) {
 
 void run_on_new_thread(GraphTask& task) {
   const Surroundings surroundings = Surroundings::capture();
-  std::uint64_t next_sequence = thread_state.next_sequence;
+  std::uint64_t next_sequence = graph_state.next_sequence;
   std::exception_ptr failure;
-  std::thread thread([&] {
+  const auto body = [&] {
     Surroundings::Scope scope(surroundings);
-    thread_state.next_sequence = next_sequence;
+    graph_state.next_sequence = next_sequence;
     try {
       run_here(task);
     } catch (...) {
       failure = std::current_exception();
     }
-    next_sequence = thread_state.next_sequence;
-  });
-  thread.join();
-  thread_state.next_sequence = next_sequence;
+    next_sequence = graph_state.next_sequence;
+  };
+  value_or_throw(start_thread("runs a nested backward", body)).join();
+  graph_state.next_sequence = next_sequence;
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -141,8 +145,8 @@ GraphTask::Options task_options(std::optional<bool> retain_graph,
                                 bool create_graph) {
   return {.retain_graph = retain_graph.value_or(create_graph),
           .create_graph = create_graph,
-          .depth = thread_state.backward_depth,
-          .parent = thread_state.graph_task};
+          .depth = graph_state.backward_depth,
+          .parent = graph_state.graph_task};
 }
 
 void notify_start(const BackwardPlan& plan) {
@@ -252,11 +256,11 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
 }
 
 void queue_callback(std::function<void()> callback, CallbackTime time) {
-  if (thread_state.graph_task == nullptr) {
+  if (graph_state.graph_task == nullptr) {
     throw AutogradError(
         "queue_callback: callbacks can only be queued during a backward");
   }
-  GraphTask& innermost = *thread_state.graph_task;
+  GraphTask& innermost = *graph_state.graph_task;
   (time == CallbackTime::kInnermost ? innermost : innermost.outermost())
       .queue_callback(std::move(callback));
 }

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 struct BackwardOptions {
   // Whether the graph can be run backward again. By default: create_graph.
@@ -117,4 +119,5 @@ struct BackwardObserver {
 // else's.
 HookHandle add_backward_observer(BackwardObserver observer);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

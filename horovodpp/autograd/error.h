@@ -7,25 +7,24 @@
 //     ...                                  // e.what() names the tensor
 //   }
 //
-// They derive from hvd::Error and carry a Status. A wrong shape, dtype, index …
-// is an InvalidArgument (core/invalid_argument.h).
+// They derive from hvd::Error and carry a Status, as does InvalidArgument
+// (core/invalid_argument.h), which is a wrong shape, dtype, index …
 #pragma once
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/invalid_argument.h"  // IWYU pragma: export
-#include "horovodpp/core/status.h"
 
-namespace hvd {
-
+namespace HVD_EXPORT hvd {
 namespace autograd {
 
 // The base of what can go wrong with a graph.
 class AutogradError : public Error {
  public:
   explicit AutogradError(const std::string& message)
-      : Error(absl::FailedPreconditionError(message)) {}
+      : Error(Status(StatusCode::kFailedPrecondition, message)) {}
 };
 
 // A gradient was asked of something that has none.

@@ -1,3 +1,4 @@
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/function.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function_node.h"
+#include "horovodpp/autograd/inplace.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -54,44 +56,6 @@ std::string backward_name(std::string_view signature) {
   return std::string(signature.substr(name, end - name)) + "Backward";
 }
 
-void FunctionContext::save_for_backward(std::vector<Tensor> tensors) {
-  to_save_ = std::move(tensors);
-}
-
-void FunctionContext::mark_dirty(const std::vector<Tensor>& arguments) {
-  const bool recorded =
-      grad_enabled_ && std::find(needs_grad_.begin(), needs_grad_.end(),
-                                 true) != needs_grad_.end();
-  for (const Tensor& argument : arguments) {
-    check_defined(argument, "mark_dirty");
-    if (!contains(arguments_, argument)) {
-      throw InvalidArgument(absl::StrCat(
-          "mark_dirty: a ", argument.describe(),
-          " is none of the arguments; nothing else needs to be marked"));
-    }
-    SetGradEnabled mode(grad_enabled_);
-    check_inplace(argument, recorded, "mark_dirty");
-    dirty_.push_back(argument);
-  }
-}
-
-void FunctionContext::mark_non_differentiable(std::vector<Tensor> results) {
-  non_differentiable_ = std::move(results);
-}
-
-bool FunctionContext::needs_input_grad(std::size_t index) const {
-  return index < needs_grad_.size() && needs_grad_[index];
-}
-
-std::vector<Tensor> FunctionContext::saved_tensors() {
-  if (node_ == nullptr) {
-    throw AutogradError("saved_tensors: there are none before backward");
-  }
-  std::vector<Tensor> result;
-  for (SavedTensor& saved : saved_) result.push_back(saved.unpack(*node_));
-  return result;
-}
-
 FunctionCall::FunctionCall(const FunctionTraits& traits)
     : node_(Ref<FunctionNode>::adopt(new FunctionNode(traits))) {
   node_->context.grad_enabled_ = is_grad_enabled();
@@ -102,6 +66,9 @@ FunctionCall::~FunctionCall() = default;
 void FunctionCall::add(const Tensor& argument) {
   FunctionContext& context = node_->context;
   const bool needs = argument.defined() && needs_grad(argument);
+  if (needs && !recorded_ && graph_state.operation_observer != nullptr) {
+    graph_state.operation_observer->records(*node_);
+  }
   recorded_ |= needs;
   context.needs_grad_.push_back(needs);
   context.is_tensor_.push_back(argument.defined());

@@ -28,7 +28,6 @@
 // run in several threads at once if the graph is used so.
 #pragma once
 
-#include <any>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -36,75 +35,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/function_context.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
-class FunctionCall;
 class FunctionNode;
-
-// What one call of a Function's forward tells its backward.
-class FunctionContext {
- public:
-  FunctionContext() = default;
-  FunctionContext(const FunctionContext&) = delete;
-  FunctionContext& operator=(const FunctionContext&) = delete;
-
-  // --- For forward ---
-  // Keeps tensors for backward; undefined ones too. The last call counts.
-  void save_for_backward(std::vector<Tensor> tensors);
-  // Declares the arguments that forward writes in place; say so before writing.
-  // Each must be among the results.
-  //   LeafInplaceError, ViewInplaceError, InferenceError  it must not be written
-  //   InvalidArgument  it is no argument
-  void mark_dirty(const std::vector<Tensor>& arguments);
-  // Declares results that have no gradient.
-  void mark_non_differentiable(std::vector<Tensor> results);
-  // Whether gradients that nobody computed reach backward as zeros (the
-  // default), or undefined.
-  void set_materialize_grads(bool value) { materialize_grads_ = value; }
-
-  // --- For both ---
-  // Whether argument `index` will use the gradient that backward returns for it.
-  bool needs_input_grad(std::size_t index) const;
-  // For whatever is no tensor.
-  absl::flat_hash_map<std::string, std::any> saved_data;
-
-  // --- For backward ---
-  //   GraphFreedError  they were freed
-  //   VersionError     one was modified in place since
-  //   AutogradError    forward has not returned yet
-  std::vector<Tensor> saved_tensors();
-
- private:
-  friend class FunctionCall;
-  friend class FunctionNode;
-
-  std::vector<Tensor> arguments_;  // Undefined for what is no tensor. These
-  std::vector<Tensor> to_save_;    // four during forward only.
-  std::vector<Tensor> dirty_;
-  std::vector<Tensor> non_differentiable_;
-  bool grad_enabled_ = false;  // Outside of forward.
-  bool materialize_grads_ = true;
-  std::vector<bool> needs_grad_;    // By argument,
-  std::vector<bool> is_tensor_;     // likewise.
-  std::vector<SavedTensor> saved_;  // Empty unless recorded.
-  FunctionNode* node_ = nullptr;
-};
-
-using FunctionBackward = std::vector<Tensor> (*)(FunctionContext&,
-                                                 const std::vector<Tensor>&);
-
-// What the graph must know of a Function.
-struct FunctionTraits {
-  std::string name;
-  FunctionBackward backward = nullptr;
-  bool once_differentiable = false;
-};
 
 // One call: what happens before and after forward, whatever the Function is.
 class FunctionCall {
@@ -169,4 +108,5 @@ struct Function {
   }
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -2,7 +2,7 @@
 // brings, and checks what it returns.
 #pragma once
 
-#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/function_context.h"
 #include "horovodpp/autograd/node.h"
 
 namespace hvd::autograd {

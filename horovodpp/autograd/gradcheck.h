@@ -12,9 +12,11 @@
 #include <functional>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 struct GradcheckOptions {
   double step = 1e-6;                // Of the central difference.
@@ -39,4 +41,5 @@ void gradgradcheck(const DifferentiableFunction& function,
                    const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options = {});
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {

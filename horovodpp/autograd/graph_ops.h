@@ -3,9 +3,10 @@
 // node that makes it differentiable.
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b,  a ~ b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b
@@ -18,6 +19,12 @@ Tensor sum_to(const Tensor& x, const Dims& sizes);
 // A copy that lies in memory with these strides.
 //   InvalidArgument  they are not dense: with gaps, or elements in one place
 Tensor clone_with_strides(const Tensor& x, const Dims& strides);
+
+// The elements of x's memory that lie at `offset` after x's first one and on,
+// `strides` apart: what all views are made of. (Defined in record.cc.)
+//   InvalidArgument  they are not all within that memory
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset);
 
 }  // namespace autograd
 }  // namespace hvd

@@ -7,6 +7,8 @@
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -208,7 +210,7 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
       }
     }
   }
-  if (thread_state.detect_anomaly) {
+  if (graph_state.detect_anomaly) {
     apply_watched(node, gradients, results_);
   } else {
     node.apply(gradients, results_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/record.h"
 
@@ -41,7 +42,7 @@ struct Arrived {
 
 void arrive(const std::shared_ptr<Watch>& watch, std::size_t index,
             const Tensor& gradient) {
-  GraphTask& task = *thread_state.graph_task;
+  GraphTask& task = *graph_state.graph_task;
   auto& slot = task.local(watch.get());
   if (slot == nullptr) {
     auto fresh = std::make_shared<Arrived>();

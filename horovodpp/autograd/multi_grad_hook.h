@@ -13,10 +13,12 @@
 #include <functional>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class MultiGradHandle {
  public:
@@ -41,4 +43,5 @@ MultiGradHandle register_any_grad_hook(
     const std::vector<Tensor>& tensors,
     std::function<void(const Tensor& gradient)> hook);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/node_hooks.h"
 
 namespace hvd::autograd {
 namespace {
@@ -18,8 +19,8 @@ constinit thread_local Destruction destruction{};
 
 }  // namespace
 
-Node::Node() : sequence_nr_(thread_state.next_sequence++) {
-  if (thread_state.detect_anomaly) remember_calls();
+Node::Node() : sequence_nr_(graph_state.next_sequence++) {
+  if (graph_state.detect_anomaly) remember_calls();
 }
 
 Node::~Node() { delete hooks(); }
@@ -40,9 +41,9 @@ void Node::destroy(Node* node) {
 }
 
 void Node::free_saved() {
-  const std::uint64_t before = thread_state.tensors_freed;
+  const std::uint64_t before = graph_state.tensors_freed;
   release_saved();
-  if (thread_state.tensors_freed != before) {
+  if (graph_state.tensors_freed != before) {
     freed_.store(true, std::memory_order_relaxed);
   }
 }
@@ -69,11 +70,11 @@ NodeHooks& Node::make_hooks() {
   return *existing;
 }
 
-HookHandle Node::register_pre_hook(NodeHooks::PreHook hook) {
+HookHandle Node::register_pre_hook(PreHook hook) {
   return make_hooks().pre.add(std::move(hook));
 }
 
-HookHandle Node::register_post_hook(NodeHooks::PostHook hook) {
+HookHandle Node::register_post_hook(PostHook hook) {
   return make_hooks().post.add(std::move(hook));
 }
 

@@ -26,12 +26,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/autograd/few.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Node;
 
@@ -50,34 +51,8 @@ struct InputMetadata {
   DType dtype = DType::kF32;
 };
 
-// The calls that led to an operation: see anomaly.h.
-struct ForwardTrace {
-  std::vector<void*> calls;
-  std::string during;  // Of the node that ran, if this was made in a backward.
-};
-
-// What users and retain_grad() hung onto a node.
-struct NodeHooks {
-  struct TensorHook {
-    std::uint32_t input_nr;
-    std::function<Tensor(const Tensor&)> call;
-  };
-  struct Retain {
-    std::uint32_t input_nr;
-    const TensorImpl* key;
-    WeakTensor tensor;
-  };
-  using PreHook = std::function<void(std::span<Tensor> gradients)>;
-  using PostHook = std::function<void(std::span<Tensor> results,
-                                      std::span<const Tensor> gradients)>;
-
-  HookList<TensorHook> tensor;
-  HookList<PreHook> pre;
-  HookList<PostHook> post;
-  std::unique_ptr<const ForwardTrace> trace;
-  SpinLock retains_lock;
-  std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);
-};
+struct ForwardTrace;
+struct NodeHooks;
 
 class Node : public Pooled {
  public:
@@ -114,8 +89,11 @@ class Node : public Pooled {
 
   // Calls `hook` before, resp. after each apply(); it may replace tensors in
   // the first span, but not write their memory.
-  HookHandle register_pre_hook(NodeHooks::PreHook hook);
-  HookHandle register_post_hook(NodeHooks::PostHook hook);
+  using PreHook = std::function<void(std::span<Tensor> gradients)>;
+  using PostHook = std::function<void(std::span<Tensor> results,
+                                      std::span<const Tensor> gradients)>;
+  HookHandle register_pre_hook(PreHook hook);
+  HookHandle register_post_hook(PostHook hook);
 
   // --- For operations that record themselves ---
   void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
@@ -168,8 +146,9 @@ class Node : public Pooled {
   std::atomic<std::uint64_t> claim_{0};
   Node* next_to_destroy_ = nullptr;
   std::atomic<NodeHooks*> hooks_{nullptr};
-  absl::InlinedVector<Edge, 2> edges_;
-  absl::InlinedVector<InputMetadata, 1> inputs_;
+  Few<Edge, 2> edges_;
+  Few<InputMetadata, 1> inputs_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

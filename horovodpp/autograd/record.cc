@@ -1,103 +1,102 @@
 #include "horovodpp/autograd/record.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/view_history.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {
 
-const Tensor& root_of(const Tensor& tensor) {
-  const AutogradMeta* meta = tensor.impl()->meta.get();
-  return meta != nullptr && meta->base.defined() ? meta->base : tensor;
-}
-
-// Whether, from the fastest dimension to the slowest, each steps over all that
-// those before reach. Then no two elements lie on one place.
-bool lies_apart(const Dims& sizes, const Dims& strides) {
-  if (is_contiguous(sizes, strides)) return true;
-  std::array<bool, Dims::kMax> seen{};
-  std::int64_t reached = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::size_t next = sizes.size();
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      const bool less = next == sizes.size() || strides[d] < strides[next];
-      if (!seen[d] && less) next = d;
-    }
-    seen[next] = true;
-    if (sizes[next] == 1) continue;
-    if (strides[next] <= reached) return false;
-    reached += (sizes[next] - 1) * strides[next];
+// y = moved(x, from, to):  dx = moved(dy, to, from)
+struct MovedBackward : Node {
+  const char* name() const override { return "MovedBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = moved(grads[0], to, from);
   }
-  return true;
+  Geometry from;
+  Geometry to;
+};
+
+// y = as_strided(x):  dx = as_strided_backward(dy)
+struct AsStridedBackward : Node {
+  const char* name() const override { return "AsStridedBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = as_strided_backward(grads[0], base, view);
+  }
+  Geometry base;
+  Geometry view;
+};
+
+Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
+  auto node = make_node<AsStridedBackward>(base);
+  node->base = Geometry::of(base);
+  node->view = Geometry::of(view);
+  return node;
 }
 
-// The same, element by element.
-bool some_places_are_one(const Dims& sizes, const Dims& strides) {
-  std::vector<std::int64_t> places{0};
+// Whether there is memory of x's storage for every element.
+bool lies_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+                 std::int64_t offset) {
+  std::int64_t last = 0;
+  if (sizes.size() != strides.size() ||
+      __builtin_add_overflow(x.storage_offset(), offset, &last) || last < 0 ||
+      !sizes.to_shape().checked(size_of(x.dtype())).ok()) {
+    return false;
+  }
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    const std::size_t count = places.size();
-    for (std::int64_t i = 1; i < sizes[d]; ++i) {
-      for (std::size_t k = 0; k < count; ++k) {
-        places.push_back(places[k] + i * strides[d]);
-      }
+    std::int64_t span = 0;
+    if (sizes[d] == 0) return true;
+    if (strides[d] < 0 ||
+        __builtin_mul_overflow(sizes[d] - 1, strides[d], &span) ||
+        __builtin_add_overflow(last, span, &last)) {
+      return false;
     }
   }
-  std::sort(places.begin(), places.end());
-  return std::adjacent_find(places.begin(), places.end()) != places.end();
+  const std::size_t room = x.impl()->storage->bytes() / size_of(x.dtype());
+  return static_cast<std::size_t>(last) < room;
 }
 
-// Why a view of this origin must not be written in place in grad mode; null if
-// it may be.
-const char* unwritable(ViewOrigin origin, bool needs_grad) {
-  switch (origin) {
-    case ViewOrigin::kUnrecordedOfGrad:
-      return "a view that was created in no_grad mode is being modified in "
-             "place with grad mode enabled, where its base could not know of "
-             "it";
-    case ViewOrigin::kInferenceMode:
-      return "a view that was created in inference mode is being modified in "
-             "place with grad mode enabled, where its base could not know of "
-             "it";
-    case ViewOrigin::kRecorded:
-      return nullptr;
-    default:
-      break;
-  }
-  if (!needs_grad) return nullptr;
-  if (origin == ViewOrigin::kOneOfSeveral) {
-    return "a view that is one output of a function that returns multiple "
-           "views is being modified in place";
-  }
-  if (origin == ViewOrigin::kCustomFunction) {
-    return "a view that was created inside a custom Function is being modified "
-           "in place, which would replace the gradient of that function";
-  }
-  return unwritable(ViewOrigin::kUnrecordedOfGrad, true);
+void check_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset) {
+  if (lies_within(x, sizes, strides, offset)) return;
+  throw InvalidArgument(
+      absl::StrCat("as_strided: sizes ", sizes.to_string(), " with strides ",
+                   strides.to_string(), " from element ", offset,
+                   " on are not within the memory of ", x.describe()));
 }
 
 }  // namespace
 
-AutogradMeta& meta_of(const Tensor& tensor) {
-  auto& meta = tensor.impl()->meta;
-  if (meta == nullptr) meta.reset(new AutogradMeta);
-  return *meta;
-}
+Edge current_edge(const Tensor& tensor) {
+  AutogradMeta* meta = tensor.impl()->meta.get();
+  if (meta == nullptr) return {};
+  if (!meta->base.defined()) return {meta->grad_fn, meta->output_nr};
 
-LeafHooks& AutogradMeta::make_hooks() {
-  LeafHooks* existing = hooks.load(std::memory_order_acquire);
-  if (existing == nullptr) {
-    existing = new LeafHooks;
-    hooks.store(existing, std::memory_order_release);
+  Ref<Node> replaced;  // Dies after the lock: a graph may go with it.
+  SpinLockHolder lock(meta->lock);
+  // Not that of the tensor, which an inference tensor refuses to tell.
+  const std::uint32_t version = tensor.impl()->storage->version();
+  const bool stale = !meta->grad_fn || meta->view_version != version;
+  if (stale && meta->base.requires_grad()) {
+    if (meta->retains_grad && meta->grad_fn) {
+      meta->grad_fn->forget_grad_of(tensor.impl());
+    }
+    auto node = as_strided_node(meta->base, tensor);
+    meta->output_nr = node->add_input(tensor);
+    if (meta->retains_grad) node->retain_grad_of(tensor, meta->output_nr);
+    replaced = std::move(meta->grad_fn);
+    meta->grad_fn = std::move(node);
+    meta->view_version = version;
   }
-  return *existing;
+  return {meta->grad_fn, meta->output_nr};
 }
 
 Edge gradient_edge(const Tensor& tensor) {
@@ -110,15 +109,6 @@ void set_history(const Tensor& result, Ref<Node> node) {
   AutogradMeta& meta = meta_of(result);
   meta.output_nr = node->add_input(result);
   meta.grad_fn = std::move(node);
-}
-
-Tensor with_history(const Tensor& tensor, Ref<Node> node,
-                    std::uint32_t output_nr) {
-  Tensor result = tensor.detach();
-  AutogradMeta& meta = meta_of(result);
-  meta.output_nr = output_nr;
-  meta.grad_fn = std::move(node);
-  return result;
 }
 
 Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
@@ -146,70 +136,67 @@ Tensor unchanged(const Tensor& x) {
   return make_view(x, x.sizes(), x.strides(), x.storage_offset());
 }
 
-bool shares_memory(const Tensor& a, const Tensor& b) {
-  const Storage& x = *a.impl()->storage;
-  const Storage& y = *b.impl()->storage;
-  const auto first = reinterpret_cast<std::uintptr_t>(x.data());
-  const auto second = reinterpret_cast<std::uintptr_t>(y.data());
-  return first < second + y.bytes() && second < first + x.bytes();
+bool is_dense(const Geometry& g) { return is_dense(g.sizes, g.strides); }
+
+Tensor with_layout(const Tensor& tensor, const Geometry& geometry) {
+  return clone_with_strides(tensor, is_dense(geometry)
+                                        ? geometry.strides
+                                        : contiguous_strides(geometry.sizes));
 }
 
-bool repeats_places(const Tensor& tensor) {
-  if (tensor.num_elements() == 0) return false;
-  const Dims& sizes = tensor.sizes();
-  const Dims& strides = tensor.strides();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (strides[i] == 0 && sizes[i] > 1) return true;
-  }
-  return !lies_apart(sizes, strides) && some_places_are_one(sizes, strides);
+Geometry around(const Geometry& a, const Geometry& b) {
+  const auto end = [](const Geometry& g) {
+    std::int64_t last = g.offset;
+    for (std::size_t d = 0; d < g.sizes.size(); ++d) {
+      if (g.sizes[d] == 0) return g.offset;
+      last += (g.sizes[d] - 1) * g.strides[d];
+    }
+    return last + 1;
+  };
+  const std::int64_t begin = std::min(a.offset, b.offset);
+  return {{std::max(end(a), end(b)) - begin}, {1}, begin};
 }
 
-void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
-  if (repeats_places(self)) {
-    throw InvalidArgument(absl::StrCat(
-        operation, ": several elements of the ", self.describe(),
-        " written to lie on one place in memory; write to a clone() of it"));
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Geometry all = around(from, to);
+    const Tensor memory = zeros(all.sizes, {.dtype = x.dtype()});
+    const auto at = [&](const Geometry& g) {
+      return memory.alias(g.sizes, g.strides, g.offset - all.offset);
+    };
+    scatter_add(at(from), x);
+    const bool is_all = is_dense(to) && to.sizes.product() == all.sizes[0];
+    out = is_all ? at(to) : with_layout(at(to), to);
   }
-  check_fill(self, needs_grad, operation);
+  if (needs_grad(x)) {
+    auto node = make_node<MovedBackward>(x);
+    node->from = from;
+    node->to = to;
+    set_history(out, std::move(node));
+  }
+  return out;
 }
 
-void check_fill(const Tensor& self, bool needs_grad, const char* operation) {
-  if (self.impl()->inference && !is_inference_mode_enabled()) {
-    throw InferenceError(absl::StrCat(
-        operation, ": Inplace update to inference tensor (", self.describe(),
-        ") outside InferenceMode is not allowed; write to a clone() of it"));
-  }
-  if (!is_grad_enabled()) return;
-  if (const char* reason = unwritable(self.impl()->view_origin, needs_grad)) {
-    throw ViewInplaceError(
-        absl::StrCat(operation, ": ", reason,
-                     "; write to a clone() of it, or to what it is a view of"));
-  }
-  if (!self.requires_grad()) return;
-  const Tensor& root = root_of(self);
-  if (!root.is_leaf()) return;
-  throw LeafInplaceError(absl::StrCat(
-      operation, root.is_same(self) ? ": a leaf" : ": a view of a leaf",
-      " Variable that requires grad is being used in an in-place operation; "
-      "modify it under NoGrad, or a clone() of it"));
+Tensor shared(const Tensor& gradient, const Geometry& tensor) {
+  if (is_dense(tensor)) return gradient;
+  const Tensor ones = full(tensor.sizes, 1.0, {.dtype = gradient.dtype()});
+  return div(gradient, moved(ones, tensor, tensor));
 }
 
-void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
-  self.bump_version();
-  if (!node) return;
-  const Tensor& root = root_of(self);
-  if (!root.is_same(self)) {
-    node->add_input(self);
-    node = copy_slices(root, self, std::move(node), edge);
-  }
-  AutogradMeta& meta = meta_of(root);
-  if (meta.retains_grad && meta.grad_fn) {
-    meta.grad_fn->forget_grad_of(root.impl());
-  }
-  set_history(root, std::move(node));
-  if (meta.retains_grad) {
-    meta.grad_fn->retain_grad_of(root, meta.output_nr);
-  }
+Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
+                           const Geometry& view) {
+  return shared(moved(gradient, view, base), base);
+}
+
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+                  std::int64_t offset) {
+  check_defined(x, "as_strided");
+  check_within(x, sizes, strides, offset);
+  Tensor result = make_view(x, sizes, strides, x.storage_offset() + offset);
+  if (needs_grad(x)) set_history(result, as_strided_node(x, result));
+  return result;
 }
 
 }  // namespace hvd::autograd

@@ -11,9 +11,12 @@
 //   }
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -23,8 +26,15 @@ namespace hvd::autograd {
 // Whether an operation on these inputs is to be recorded.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
+  if (graph_state.operation_observer != nullptr) [[unlikely]] {
+    (graph_state.operation_observer->reads(inputs), ...);
+  }
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
+
+// The node that made `tensor`, and which of its results this is; no node for a
+// leaf. Brings a stale view up to date.
+Edge current_edge(const Tensor& tensor);
 
 // Where the gradient of `tensor` goes; no node if it does not require grad.
 Edge gradient_edge(const Tensor& tensor);
@@ -34,15 +44,14 @@ template <typename N, typename... Tensors>
 Ref<N> make_node(const Tensors&... inputs) {
   auto node = Ref<N>::adopt(new N);
   (node->add_edge(gradient_edge(inputs)), ...);
+  if (graph_state.operation_observer != nullptr) [[unlikely]] {
+    graph_state.operation_observer->records(*node);
+  }
   return node;
 }
 
 // Makes `result`, fresh and unshared, the next result of `node`.
 void set_history(const Tensor& result, Ref<Node> node);
-
-// A tensor on the memory of `tensor` that is result `output_nr` of `node`.
-Tensor with_history(const Tensor& tensor, Ref<Node> node,
-                    std::uint32_t output_nr);
 
 // A view of `base` with this geometry (offset absolute, in elements), known to
 // graphs as such. Its grad_fn is for the caller to set.
@@ -53,29 +62,37 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
 // recorded, a view of it that does not require grad.
 Tensor unchanged(const Tensor& x);
 
-// Whether the storages of a and b, of which one may be borrowed or the data() of
-// the other, have bytes in common.
-bool shares_memory(const Tensor& a, const Tensor& b);
+// Which elements of a storage a tensor is.
+struct Geometry {
+  static Geometry of(const Tensor& tensor) {
+    return {tensor.sizes(), tensor.strides(), tensor.storage_offset()};
+  }
+  Dims sizes;
+  Dims strides;
+  std::int64_t offset = 0;
+};
 
-// What an in-place operation begins with: whether it may write to `self`.
-// `needs_grad`: whether it will be recorded.
-//   LeafInplaceError  self is, or shows, a leaf that requires grad
-//   ViewInplaceError  self is a view that was made under NoGrad, by a custom
-//                     function, or as one of several
-//   InferenceError    self was made under InferenceMode, which is over
-//   InvalidArgument   several elements of self lie on one place
-void check_inplace(const Tensor& self, bool needs_grad, const char* operation);
+// Whether every element has a place of its own and no gap lies between them.
+bool is_dense(const Geometry& geometry);
 
-// The same for an operation that writes one value everywhere: it does not matter
-// if it does so twice.
-void check_fill(const Tensor& self, bool needs_grad, const char* operation);
+// The memory from the first element of either to the last, as one row.
+Geometry around(const Geometry& a, const Geometry& b);
 
-// Whether several elements of `tensor` lie on one place.
-bool repeats_places(const Tensor& tensor);
+// `tensor`, which has the sizes of `geometry`, in its memory layout, from offset 0.
+Tensor with_layout(const Tensor& tensor, const Geometry& geometry);
 
-// And what it ends with: counts the write; if `node` is not null, it becomes
-// the history of `self` (and of what `self` is a view of). Edge `edge` of the
-// node must be that of `self` before the write.
-void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge = 0);
+// What memory holds at `to` after x was added to its zeros at `from`.
+// Differentiable.
+Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to);
+
+// The gradient of each place, shared among the elements of `tensor` that lie on
+// it. Differentiable.
+Tensor shared(const Tensor& gradient, const Geometry& tensor);
+
+// The gradient of as_strided: a tensor like `base` that is the sum, at every
+// place, of the elements of `gradient` that `view` has there, shared among the
+// elements that `base` has there. Differentiable.
+Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
+                           const Geometry& view);
 
 }  // namespace hvd::autograd

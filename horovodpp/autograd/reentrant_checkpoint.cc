@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/generator.h"
@@ -76,7 +77,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
   }
 
   static Tensors backward(FunctionContext& context, const Tensors& gradients) {
-    if (thread_state.graph_task->is_restricted()) {
+    if (graph_state.graph_task->is_restricted()) {
       throw CheckpointError(
           "a reentrant checkpoint is incompatible with .grad() or with inputs "
           "of backward(); use backward() of everything");

@@ -17,9 +17,11 @@
 #include <functional>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 using CheckpointedFunction =
     std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
@@ -41,4 +43,5 @@ std::vector<Tensor> checkpoint_reentrant(
 // pass.
 std::vector<Tensor> detach_all(const std::vector<Tensor>& tensors);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -12,9 +12,11 @@
 #pragma once
 
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class SaveOnCpu {
  public:
@@ -26,4 +28,5 @@ class SaveOnCpu {
   SavedTensorHooks::Scope scope_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -5,14 +5,42 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
 
 std::atomic<std::int64_t> saved_bytes{0};
+
+// One tensor as a pair of hooks stores it. The weak reference serves the version
+// check.
+class PackedTensor final : public SavedTensorHolder {
+ public:
+  PackedTensor(SavedTensorHooks& hooks, const Tensor& tensor)
+      : hooks_(Ref<SavedTensorHooks>::share(&hooks)),
+        original_(tensor),
+        object_(hooks.pack(tensor)) {}
+
+  Tensor restore(std::uint32_t /*place*/, Node& /*node*/) override {
+    return hooks_->unpack(object_);
+  }
+  Tensor original(std::uint32_t /*place*/) const override {
+    return original_.lock();
+  }
+  void forget(std::uint32_t /*place*/) override {}
+  void retain() override { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() override {
+    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  const Ref<SavedTensorHooks> hooks_;
+  const WeakTensor original_;
+  const std::any object_;
+  std::atomic<std::uint32_t> owners_{1};
+};
 
 bool has_grad_fn(const Tensor& tensor) {
   const AutogradMeta* meta = tensor.impl()->meta.get();
@@ -34,25 +62,34 @@ std::int64_t saved_tensor_bytes() {
 
 SavedTensorHooks::Disabled::Disabled(std::string reason)
     : reason_(std::move(reason)),
-      outer_(thread_state.saved_tensor_hooks_forbidden) {
-  thread_state.saved_tensor_hooks_forbidden = &reason_;
+      outer_(graph_state.saved_tensor_hooks_forbidden) {
+  graph_state.saved_tensor_hooks_forbidden = &reason_;
 }
 
 SavedTensorHooks::Disabled::~Disabled() {
-  thread_state.saved_tensor_hooks_forbidden = outer_;
+  graph_state.saved_tensor_hooks_forbidden = outer_;
+}
+
+SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
+    : outer_(graph_state.saved_tensor_keeper) {
+  if (graph_state.saved_tensor_hooks_forbidden != nullptr) {
+    throw HookError(*graph_state.saved_tensor_hooks_forbidden);
+  }
+  graph_state.saved_tensor_keeper = &keeper;
+}
+
+SavedTensorKeeper::Scope::~Scope() {
+  graph_state.saved_tensor_keeper = outer_;
 }
 
 SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
     : hooks_(Ref<SavedTensorHooks>::adopt(
           new SavedTensorHooks(std::move(pack), std::move(unpack)))),
-      outer_(thread_state.saved_tensor_hooks) {
-  if (thread_state.saved_tensor_hooks_forbidden != nullptr) {
-    throw HookError(*thread_state.saved_tensor_hooks_forbidden);
-  }
-  thread_state.saved_tensor_hooks = hooks_.get();
-}
+      scope_(*hooks_) {}
 
-SavedTensorHooks::Scope::~Scope() { thread_state.saved_tensor_hooks = outer_; }
+SavedTensorKeeper::Kept SavedTensorHooks::keep(const Tensor& tensor) {
+  return {Ref<PackedTensor>::adopt(new PackedTensor(*this, tensor)), 0};
+}
 
 void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
@@ -70,26 +107,29 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
   has_history_ = !is_output && has_grad_fn(tensor);
   version_ = tensor.version();
   state_ = State::kHeld;
-  if (SavedTensorHooks* hooks = thread_state.saved_tensor_hooks) {
-    pack(tensor, hooks);
-    return;
+  if (SavedTensorKeeper* keeper = graph_state.saved_tensor_keeper) {
+    hand_over(tensor, *keeper);
+    if (kept_.holder) return;
   }
   tensor_ = tensor;
   counted_bytes_ = static_cast<std::int64_t>(tensor.bytes());
   saved_bytes.fetch_add(counted_bytes_, std::memory_order_relaxed);
 }
 
-void SavedTensor::pack(const Tensor& tensor, SavedTensorHooks* hooks) {
-  NoGrad no_grad;
-  packed_ = std::make_shared<Packed>();
-  packed_->hooks = Ref<SavedTensorHooks>::share(hooks);
-  packed_->original = WeakTensor(tensor);
-  packed_->object = hooks->pack(tensor);
+void SavedTensor::hand_over(const Tensor& tensor, SavedTensorKeeper& keeper) {
+  {
+    NoGrad no_grad;
+    kept_ = keeper.keep(tensor);
+  }
   if (tensor.version() != version_) {
     throw HookError(
         "a saved-tensor pack hook is modifying its input in place; return a "
         "new tensor instead");
   }
+  if (!kept_.holder || is_output_) return;
+  Edge edge = gradient_edge(tensor);
+  output_nr_ = edge.input_nr;
+  source_ = std::move(edge.node);
 }
 
 void SavedTensor::check_version(const Tensor& tensor, Node& node) const {
@@ -122,48 +162,65 @@ void SavedTensor::check_attached(const Tensor& tensor, Node& node) const {
 
 Tensor SavedTensor::unpack(Node& node) {
   Tensor tensor;
-  std::shared_ptr<Packed> packed;
+  SavedTensorKeeper::Kept kept;
+  Ref<Node> source;
   State state;
   {
     SpinLockHolder lock(lock_);
     state = state_;
     tensor = tensor_;
-    packed = packed_;
+    kept = kept_;
+    source = source_;
   }
   if (state == State::kNothing) return Tensor();
   if (state == State::kFreed) {
     throw_graph_freed(node);
   }
-  if (packed != nullptr) {
-    if (Tensor original = packed->original.lock(); original.defined()) {
-      check_version(original, node);
-    }
-    tensor = packed->hooks->unpack(packed->object);
-  } else {
-    check_version(tensor, node);
-    check_attached(tensor, node);
-  }
+  if (kept.holder) return unpack_held(node, kept, source);
+  check_version(tensor, node);
+  check_attached(tensor, node);
   if (!is_output_ || !is_grad_enabled()) return tensor;
   return with_history(tensor, Ref<Node>::share(&node), output_nr_);
 }
 
+// What a holder returns has no history, or one of its own; what was saved had
+// this one.
+Tensor SavedTensor::unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
+                                const Ref<Node>& source) const {
+  if (const Tensor original = kept.holder->original(kept.place);
+      original.defined()) {
+    check_version(original, node);
+  }
+  Tensor tensor = kept.holder->restore(kept.place, node);
+  if (!is_grad_enabled()) return tensor;
+  if (is_output_) {
+    return with_history(tensor, Ref<Node>::share(&node), output_nr_);
+  }
+  if (!source || gradient_edge(tensor).node == source) return tensor;
+  return with_history(tensor, source, output_nr_);
+}
+
 void SavedTensor::release() {
   Tensor dropped;
-  std::shared_ptr<Packed> packed;
+  SavedTensorKeeper::Kept kept;
+  Ref<Node> source;
   std::int64_t bytes = 0;
   {
     SpinLockHolder lock(lock_);
     if (state_ != State::kHeld) return;
     state_ = State::kFreed;
-    ++thread_state.tensors_freed;
+    ++graph_state.tensors_freed;
     dropped = std::move(tensor_);
-    packed = std::move(packed_);
+    kept = std::move(kept_);
+    source = std::move(source_);
     std::swap(bytes, counted_bytes_);
   }
+  if (kept.holder) kept.holder->forget(kept.place);
   if (bytes != 0) saved_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 void SavedTensor::drop() {
+  if (kept_.holder) kept_.holder->forget(kept_.place);
   if (counted_bytes_ != 0) {
     saved_bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed);
   }

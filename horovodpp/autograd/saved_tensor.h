@@ -1,7 +1,7 @@
 // A SavedTensor is the only way in which a node keeps a tensor for its
 // backward. It remembers the version it saved and refuses to return another;
-// it knows when it was freed; it counts its bytes; and it lets hooks store the
-// tensor in another form.
+// it knows when it was freed; it counts its bytes; and it lets a keeper (hooks, a
+// checkpointed region) hold the tensor in another form, or not at all.
 //
 //   node->self.save(x);              // an input of the operation
 //   node->result.save_output(y);     // a result: without a reference cycle
@@ -12,24 +12,75 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 
+#include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
-class Node;
+// Who holds a tensor that a node saved: asked for it in backward, by the number
+// of its place. Thread-safe.
+class SavedTensorHolder {
+ public:
+  // The tensor of `place`, for `node`, which saved it.
+  virtual Tensor restore(std::uint32_t place, Node& node) = 0;
+  // What was saved there, if it still exists and must not have changed since.
+  virtual Tensor original(std::uint32_t place) const = 0;
+  // Nobody will ask for `place` again.
+  virtual void forget(std::uint32_t place) = 0;
+
+  virtual void retain() = 0;
+  virtual void release() = 0;
+
+ protected:
+  ~SavedTensorHolder() = default;
+};
+
+// Who decides, while it is in force on a thread, where the tensors that
+// operations save are held.
+class SavedTensorKeeper {
+ public:
+  struct Kept {
+    Ref<SavedTensorHolder> holder;  // Null: the node holds it itself.
+    std::uint32_t place = 0;
+  };
+  // Called once for each tensor saved; must not write to it.
+  virtual Kept keep(const Tensor& tensor) = 0;
+
+  virtual void retain() = 0;
+  virtual void release() = 0;
+
+  // Puts `keeper`, which outlives the scope, in force on this thread. The
+  // innermost scope counts.
+  //   HookError  a Disabled forbids it
+  class Scope {
+   public:
+    explicit Scope(SavedTensorKeeper& keeper);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    SavedTensorKeeper* outer_;
+  };
+
+ protected:
+  ~SavedTensorKeeper() = default;
+};
 
 // A pair of functions that stores saved tensors in another form: `pack` is
 // called once for each tensor saved, and must not write to it; `unpack` each
 // time it is needed.
-class SavedTensorHooks {
+class SavedTensorHooks final : public SavedTensorKeeper {
  public:
   using Pack = std::function<std::any(const Tensor&)>;
   using Unpack = std::function<Tensor(const std::any&)>;
@@ -38,17 +89,14 @@ class SavedTensorHooks {
       : pack(std::move(pack_hook)), unpack(std::move(unpack_hook)) {}
 
   // While it lives, tensors saved by operations on this thread go through the
-  // pair. The innermost scope counts.
+  // pair.
   class Scope {
    public:
     Scope(Pack pack, Unpack unpack);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
 
    private:
     Ref<SavedTensorHooks> hooks_;
-    SavedTensorHooks* outer_;
+    SavedTensorKeeper::Scope scope_;
   };
 
   // While it lives, entering a Scope on this thread throws HookError(reason).
@@ -64,8 +112,9 @@ class SavedTensorHooks {
     const std::string* outer_;
   };
 
-  void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
+  Kept keep(const Tensor& tensor) override;
+  void retain() override { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() override {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
@@ -100,21 +149,17 @@ class SavedTensor {
 
  private:
   enum class State : std::uint8_t { kNothing, kHeld, kFreed };
-  // How hooks keep it. The weak reference serves the version check.
-  struct Packed {
-    Ref<SavedTensorHooks> hooks;
-    std::any object;
-    WeakTensor original;
-  };
-
   void keep(const Tensor& tensor, bool is_output);
-  void pack(const Tensor& tensor, SavedTensorHooks* hooks);
+  void hand_over(const Tensor& tensor, SavedTensorKeeper& keeper);
+  Tensor unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
+                     const Ref<Node>& source) const;
   void drop();
   void check_version(const Tensor& tensor, Node& node) const;
   void check_attached(const Tensor& tensor, Node& node) const;
 
-  Tensor tensor_;
-  std::shared_ptr<Packed> packed_;
+  Tensor tensor_;                 // Unless
+  SavedTensorKeeper::Kept kept_;  // somebody else holds it; then also
+  Ref<Node> source_;              // the node its gradient goes to.
   std::int64_t counted_bytes_ = 0;
   std::uint32_t version_ = 0;
   std::uint32_t output_nr_ = 0;
@@ -131,4 +176,5 @@ class SavedTensor {
 // saved twice counts twice; one stored by a hook does not).
 std::int64_t saved_tensor_bytes();
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -2,21 +2,24 @@
 // instructions in objects too small for a mutex. Whoever finds it taken yields.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
-#include <thread>
 
-#include "absl/base/thread_annotations.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/lockable.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
-class ABSL_LOCKABLE SpinLock {
+class HVD_LOCKABLE SpinLock {
  public:
-  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+  void lock() HVD_ACQUIRES() {
     while (taken_.exchange(true, std::memory_order_acquire)) {
-      std::this_thread::yield();
+      ::sched_yield();
     }
   }
-  void unlock() ABSL_UNLOCK_FUNCTION() {
+  void unlock() HVD_RELEASES() {
     taken_.store(false, std::memory_order_release);
   }
 
@@ -24,13 +27,12 @@ class ABSL_LOCKABLE SpinLock {
   std::atomic<bool> taken_{false};
 };
 
-class ABSL_SCOPED_LOCKABLE SpinLockHolder {
+class HVD_SCOPED_LOCKABLE SpinLockHolder {
  public:
-  explicit SpinLockHolder(SpinLock& spin) ABSL_EXCLUSIVE_LOCK_FUNCTION(spin)
-      : spin_(spin) {
+  explicit SpinLockHolder(SpinLock& spin) HVD_ACQUIRES(spin) : spin_(spin) {
     spin_.lock();
   }
-  ~SpinLockHolder() ABSL_UNLOCK_FUNCTION() { spin_.unlock(); }
+  ~SpinLockHolder() HVD_RELEASES() { spin_.unlock(); }
   SpinLockHolder(const SpinLockHolder&) = delete;
   SpinLockHolder& operator=(const SpinLockHolder&) = delete;
 
@@ -38,4 +40,5 @@ class ABSL_SCOPED_LOCKABLE SpinLockHolder {
   SpinLock& spin_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

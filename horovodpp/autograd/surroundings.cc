@@ -1,3 +1,4 @@
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/surroundings.h"
 
 #include "horovodpp/autograd/saved_tensor.h"
@@ -7,22 +8,24 @@ namespace hvd::autograd {
 namespace {
 
 // All but what the engine keeps for itself on each thread.
-void put_in_force(const ThreadState& state) {
-  ThreadState next = state;
-  next.graph_task = thread_state.graph_task;
-  next.backward_depth = thread_state.backward_depth;
-  next.next_sequence = thread_state.next_sequence;
-  thread_state = next;
+void put_in_force(const ThreadState& thread, const GraphState& graph) {
+  thread_state = thread;
+  GraphState next = graph;
+  next.graph_task = graph_state.graph_task;
+  next.backward_depth = graph_state.backward_depth;
+  next.next_sequence = graph_state.next_sequence;
+  graph_state = next;
 }
 
 }  // namespace
 
 Surroundings Surroundings::capture() {
   Surroundings result;
-  result.state_ = thread_state;
-  result.state_.generator = &default_generator();
-  result.saved_tensor_hooks_ =
-      Ref<SavedTensorHooks>::share(thread_state.saved_tensor_hooks);
+  result.thread_ = thread_state;
+  result.thread_.generator = &default_generator();
+  result.graph_ = graph_state;
+  result.saved_tensor_keeper_ =
+      Ref<SavedTensorKeeper>::share(graph_state.saved_tensor_keeper);
   return result;
 }
 
@@ -30,10 +33,10 @@ Surroundings::Surroundings(const Surroundings& other) = default;
 Surroundings::~Surroundings() = default;
 
 Surroundings::Scope::Scope(const Surroundings& surroundings)
-    : saved_(thread_state) {
-  put_in_force(surroundings.state_);
+    : thread_(thread_state), graph_(graph_state) {
+  put_in_force(surroundings.thread_, surroundings.graph_);
 }
 
-Surroundings::Scope::~Scope() { put_in_force(saved_); }
+Surroundings::Scope::~Scope() { put_in_force(thread_, graph_); }
 
 }  // namespace hvd::autograd

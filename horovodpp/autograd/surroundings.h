@@ -1,8 +1,9 @@
 // A Surroundings is a snapshot of what surrounds an operation on a thread
-// (tensor/thread_state.h), to be put in force elsewhere: on another thread, or
+// (tensor/thread_state.h, graph_state.h), to be put in force elsewhere: on another thread, or
 // later.
 #pragma once
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -24,7 +25,8 @@ class Surroundings {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    ThreadState saved_;
+    ThreadState thread_;
+    GraphState graph_;
   };
 
   ~Surroundings();
@@ -33,9 +35,10 @@ class Surroundings {
 
  private:
   Surroundings() = default;
+  ThreadState thread_;
   // The part of it that a scope sets; not the engine's.
-  ThreadState state_;
-  Ref<SavedTensorHooks> saved_tensor_hooks_;
+  GraphState graph_;
+  Ref<SavedTensorKeeper> saved_tensor_keeper_;
 };
 
 }  // namespace hvd::autograd

@@ -3,8 +3,8 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/view_history.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/tensor.h"
 

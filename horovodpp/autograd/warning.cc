@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
@@ -29,15 +29,15 @@ void print(const std::string& text) {
 }  // namespace
 
 Warnings::Warnings(Handler handler)
-    : handler_(std::move(handler)), outer_(thread_state.warnings) {
-  thread_state.warnings = this;
+    : handler_(std::move(handler)), outer_(graph_state.warnings) {
+  graph_state.warnings = this;
 }
 
-Warnings::~Warnings() { thread_state.warnings = outer_; }
+Warnings::~Warnings() { graph_state.warnings = outer_; }
 
 void warn_once(const std::string& kind, const std::string& text) {
   static auto* said = new Said;
-  if (Warnings* warnings = thread_state.warnings) {
+  if (Warnings* warnings = graph_state.warnings) {
     if (warnings->said_.insert(kind).second) warnings->handler_(text);
   } else if (said->add(kind)) {
     print(text);
@@ -45,7 +45,7 @@ void warn_once(const std::string& kind, const std::string& text) {
 }
 
 void warn(const std::string& text) {
-  if (Warnings* warnings = thread_state.warnings) {
+  if (Warnings* warnings = graph_state.warnings) {
     warnings->handler_(text);
   } else {
     print(text);

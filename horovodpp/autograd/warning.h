@@ -11,7 +11,10 @@
 #include <set>
 #include <string>
 
-namespace hvd::autograd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Warnings {
  public:
@@ -36,4 +39,5 @@ void warn_once(const std::string& kind, const std::string& text);
 // Says `text`, every time.
 void warn(const std::string& text);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

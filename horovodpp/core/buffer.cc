@@ -8,7 +8,7 @@
 
 namespace hvd {
 
-absl::StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
+StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
   HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
   Buffer buffer;
   buffer.view_ = TensorView(nullptr, dtype, std::move(shape));
@@ -30,7 +30,7 @@ absl::StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
   return buffer;
 }
 
-absl::StatusOr<Buffer> Buffer::copy_of(const ConstTensorView& source) {
+StatusOr<Buffer> Buffer::copy_of(const ConstTensorView& source) {
   if (!source.device().is_cpu()) {
     return absl::UnimplementedError(absl::StrCat(
         "cannot copy from ", source.device().to_string(), " to the CPU"));

@@ -1,7 +1,7 @@
 // A Buffer owns the memory of one tensor: what a collective returns when its
 // result has no place of the caller's to go to.
 //
-//   absl::StatusOr<Buffer> rows = hvd::allgather(mine, {.name = "rows"});
+//   StatusOr<Buffer> rows = hvd::allgather(mine, {.name = "rows"});
 //   const float* first = rows->data<float>();
 //
 // Copies share the memory (a result has one content, whoever looks at it).
@@ -10,10 +10,11 @@
 #include <cstddef>
 #include <memory>
 
-#include "absl/status/statusor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 class Buffer {
  public:
@@ -25,10 +26,10 @@ class Buffer {
   // Uninitialized memory on the CPU, aligned to a cache line.
   //   InvalidArgument    the shape is malformed (see Shape::checked)
   //   ResourceExhausted  the memory is not to be had
-  static absl::StatusOr<Buffer> allocate(DType dtype, Shape shape);
+  static StatusOr<Buffer> allocate(DType dtype, Shape shape);
 
   // A copy of what `source` shows. CPU memory only (Unimplemented else).
-  static absl::StatusOr<Buffer> copy_of(const ConstTensorView& source);
+  static StatusOr<Buffer> copy_of(const ConstTensorView& source);
 
   TensorView view() const { return view_; }
   DType dtype() const { return view_.dtype(); }

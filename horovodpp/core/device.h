@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 enum class DeviceKind : std::uint8_t { kCpu = 0, kCuda = 1 };
 
@@ -20,10 +20,12 @@ struct Device {
 
   // "cpu", "cuda:1".
   std::string to_string() const {
-    return is_cpu() ? "cpu" : absl::StrCat("cuda:", index);
+    return is_cpu() ? "cpu" : "cuda:" + std::to_string(index);
   }
 
-  friend bool operator==(const Device&, const Device&) = default;
+  friend bool operator==(const Device& a, const Device& b) {
+    return a.kind == b.kind && a.index == b.index;
+  }
 };
 
 }  // namespace hvd

@@ -11,9 +11,10 @@
 #include <optional>
 #include <string>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/half.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // The numbers travel between ranks: do not renumber.
 enum class DType : std::uint8_t {
@@ -94,7 +95,8 @@ inline constexpr DType dtype_of<bool> = DType::kBool;
 
 // Bytes of one element.
 inline std::size_t size_of(DType dtype) {
-  return visit(dtype, []<typename T>(TypeTag<T>) { return sizeof(T); });
+  return visit(dtype,
+               [](auto tag) { return sizeof(typename decltype(tag)::type); });
 }
 
 inline bool is_floating_point(DType dtype) {

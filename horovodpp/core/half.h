@@ -2,15 +2,16 @@
 // Conversions round to nearest, ties to even; infinities and NaN survive.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 namespace internal {
 
 inline std::uint16_t f16_bits(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude >= 0x7f800000u) {  // Infinity or NaN.
@@ -22,9 +23,9 @@ inline std::uint16_t f16_bits(float value) {
     return static_cast<std::uint16_t>(sign | 0x7c00u);
   }
   if (magnitude < 0x38800000u) {  // Subnormal: let the float unit round.
-    const float scaled = std::bit_cast<float>(magnitude) + 0.5f;
+    const float scaled = __builtin_bit_cast(float, magnitude) + 0.5f;
     return static_cast<std::uint16_t>(
-        sign | (std::bit_cast<std::uint32_t>(scaled) - 0x3f000000u));
+        sign | (__builtin_bit_cast(std::uint32_t, scaled) - 0x3f000000u));
   }
   const std::uint32_t odd = (magnitude >> 13) & 1u;
   return static_cast<std::uint16_t>(
@@ -36,18 +37,19 @@ inline float f16_value(std::uint16_t half) {
   const std::uint32_t exponent = (half >> 10) & 0x1fu;
   const std::uint32_t mantissa = half & 0x3ffu;
   if (exponent == 0x1fu) {
-    return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+    return __builtin_bit_cast(float, sign | 0x7f800000u | (mantissa << 13));
   }
   if (exponent == 0) {
     const float value = static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+    return __builtin_bit_cast(float,
+                              sign | __builtin_bit_cast(std::uint32_t, value));
   }
-  return std::bit_cast<float>(sign | ((exponent + 112u) << 23) |
-                              (mantissa << 13));
+  return __builtin_bit_cast(
+      float, sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
 inline std::uint16_t bf16_bits(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) {  // NaN: keep it one.
     return static_cast<std::uint16_t>((bits >> 16) | 0x0040u);
   }
@@ -56,7 +58,7 @@ inline std::uint16_t bf16_bits(float value) {
 }
 
 inline float bf16_value(std::uint16_t half) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(half) << 16);
 }
 
 }  // namespace internal

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // The numbers are Horovod's, and travel between ranks.
 enum class ReduceOp : std::uint8_t {

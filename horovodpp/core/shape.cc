@@ -8,7 +8,7 @@
 
 namespace hvd {
 
-Shape::Shape(std::span<const std::int64_t> dims) : rank_(dims.size()) {
+Shape::Shape(IntSpan dims) : rank_(dims.size()) {
   if (rank_ <= kFew) {
     std::copy(dims.begin(), dims.end(), few_.begin());
   } else {
@@ -27,7 +27,7 @@ std::int64_t Shape::num_elements() const {
   return static_cast<std::int64_t>(product);
 }
 
-absl::Status Shape::checked(std::size_t element_bytes) const {
+Status Shape::checked(std::size_t element_bytes) const {
   bool empty = false;
   for (const std::int64_t dim : dims()) {
     if (dim < 0) {

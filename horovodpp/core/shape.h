@@ -6,25 +6,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/int_span.h"
+#include "horovodpp/core/outcome.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 class Shape {
  public:
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> dims)
-      : Shape(std::span(dims.begin(), dims.size())) {}
-  explicit Shape(std::span<const std::int64_t> dims);
+      : Shape(IntSpan(dims.begin(), dims.size())) {}
+  explicit Shape(IntSpan dims);
 
   std::size_t rank() const { return dims().size(); }
   std::int64_t operator[](std::size_t i) const { return dims()[i]; }
-  std::span<const std::int64_t> dims() const {
-    return rank_ <= kFew ? std::span(few_).first(rank_) : std::span(many_);
+  IntSpan dims() const {
+    return {rank_ <= kFew ? few_.data() : many_.data(), rank_};
   }
 
   // The product of the dimensions. Of a shape that checked() refuses:
@@ -33,7 +34,7 @@ class Shape {
 
   // InvalidArgument if a dimension is negative or if elements of
   // `element_bytes` bytes would not fit into 2^63 bytes.
-  absl::Status checked(std::size_t element_bytes) const;
+  Status checked(std::size_t element_bytes) const;
 
   // The shape without its first dimension; of a scalar: the scalar.
   Shape tail() const;

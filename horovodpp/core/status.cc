@@ -4,17 +4,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/printable.h"
 
 namespace hvd {
-
-Error::Error(absl::Status status)
-    : std::runtime_error(printable(std::string(status.message()))),
-      status_(status.code(), what()) {}
-
-void throw_if_error(const absl::Status& status) {
-  if (!status.ok()) throw Error(status);
-}
 
 absl::Status annotate(const absl::Status& status, const std::string& context) {
   if (status.ok()) return status;

@@ -1,39 +1,20 @@
-// How failures travel. The communication tower returns absl::Status and
-// absl::StatusOr; the autograd tower and the roof throw hvd::Error, which
-// carries the Status.
+// How failures travel inside: as absl::Status and absl::StatusOr in the
+// communication tower, which become hvd::Status and hvd::StatusOr (outcome.h) at
+// the boundary, and as hvd::Error (error.h) in the autograd tower and the roof.
 //
 //   HVD_ASSIGN_OR_RETURN(Segment segment, Segment::create(bytes));
 //   HVD_RETURN_IF_ERROR(segment.map());
-//
-//   hvd::throw_if_error(hvd::init());       // where exceptions are at home
-//   Buffer all = hvd::value_or_throw(hvd::allgather(rows));
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/outcome.h"
 
 namespace hvd {
-
-class Error : public std::runtime_error {
- public:
-  explicit Error(absl::Status status);
-  const absl::Status& status() const { return status_; }
-
- private:
-  absl::Status status_;
-};
-
-void throw_if_error(const absl::Status& status);
-
-template <typename T>
-T value_or_throw(absl::StatusOr<T> value) {
-  throw_if_error(value.status());
-  return *std::move(value);
-}
 
 // `status` with "<context>: " before its text; OK stays OK.
 absl::Status annotate(const absl::Status& status, const std::string& context);

@@ -16,9 +16,10 @@
 
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/shape.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 template <typename Void>
 class BasicTensorView {
@@ -28,9 +29,10 @@ class BasicTensorView {
       : data_(data), dtype_(dtype), device_(device), shape_(std::move(shape)) {}
 
   // A view of anything writable reads as well.
-  template <typename Other>
-  requires(std::is_const_v<Void> && !std::is_const_v<Other>)
-      BasicTensorView(const BasicTensorView<Other>& other)
+  template <typename Other,
+            typename = std::enable_if_t<std::is_const_v<Void> &&
+                                        !std::is_const_v<Other>>>
+  BasicTensorView(const BasicTensorView<Other>& other)
       : BasicTensorView(other.data(), other.dtype(), other.shape(),
                         other.device()) {}
 

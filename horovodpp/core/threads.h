@@ -10,7 +10,9 @@
 // Thread-safe. Operations that run meanwhile keep what they began with.
 #pragma once
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // `threads` below 1 are taken as 1.
 void set_num_threads(int threads);

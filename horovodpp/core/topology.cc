@@ -13,8 +13,7 @@ std::string Peer::to_string(int rank) const {
 
 Topology::Topology() : peers_(1), local_ranks_{0}, leaders_{0} {}
 
-absl::StatusOr<Topology> Topology::from_peers(int rank,
-                                              std::vector<Peer> peers) {
+StatusOr<Topology> Topology::from_peers(int rank, std::vector<Peer> peers) {
   if (rank < 0 || static_cast<std::size_t>(rank) >= peers.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rank ", rank, " has no place in a job of ", peers.size()));

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // Who a rank is, for messages.
 struct Peer {
@@ -30,7 +31,7 @@ class Topology {
 
   // The place of `rank` among `peers` (one entry per rank).
   //   InvalidArgument  `peers` is empty or has no entry `rank`
-  static absl::StatusOr<Topology> from_peers(int rank, std::vector<Peer> peers);
+  static StatusOr<Topology> from_peers(int rank, std::vector<Peer> peers);
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }

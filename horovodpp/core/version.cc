@@ -4,4 +4,9 @@ namespace hvd {
 
 const char* version() { return HVD_VERSION_STRING; }
 
+bool Headers::go_with_library() const {
+  const int kept = HVD_VERSION_MAJOR == 0 ? 100 : 10000;
+  return number_ / kept == HVD_VERSION / kept;
+}
+
 }  // namespace hvd

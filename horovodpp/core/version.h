@@ -7,7 +7,9 @@
 // headers.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"
+#include "horovodpp/core/needs_cxx17.h"
+
+#include "horovodpp/core/export.h"
 
 #define HVD_VERSION_MAJOR 0
 #define HVD_VERSION_MINOR 1
@@ -19,9 +21,22 @@
 #define HVD_VERSION \
   HVD_MAKE_VERSION(HVD_VERSION_MAJOR, HVD_VERSION_MINOR, HVD_VERSION_PATCH)
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // The library's HVD_VERSION_STRING, which may be another than the headers'.
 const char* version();
+
+// The headers that something was compiled with.
+class Headers {
+ public:
+  // Of this HVD_VERSION.
+  explicit constexpr Headers(int number) : number_(number) {}
+  constexpr int number() const { return number_; }
+  // Whether programs that were compiled with them can run with the library.
+  bool go_with_library() const;
+
+ private:
+  int number_;
+};
 
 }  // namespace hvd

@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <string>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/data/dataset.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::data {
+namespace HVD_EXPORT hvd {
+namespace data {
 
 struct ByteTextOptions {
   // Of the bytes; the last ones.
@@ -77,4 +79,5 @@ class TextWindows : public Dataset {
   std::int64_t size_ = 0;
 };
 
-}  // namespace hvd::data
+}  // namespace data
+}  // namespace hvd

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -99,7 +101,8 @@ class LoaderPass::Workers {
                static_cast<std::size_t>(options.prefetch)) {
     try {
       for (int i = 0; i < options.workers; ++i) {
-        threads_.emplace_back([this] { work(); });
+        threads_.push_back(
+            value_or_throw(start_thread("makes batches", [this] { work(); })));
       }
     } catch (...) {
       stop();

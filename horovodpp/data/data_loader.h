@@ -21,10 +21,12 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/data/dataset.h"
 #include "horovodpp/data/distributed_sampler.h"
 
-namespace hvd::data {
+namespace HVD_EXPORT hvd {
+namespace data {
 
 struct DataLoaderOptions {
   std::int64_t batch_size = 1;
@@ -96,4 +98,5 @@ class DataLoader {
   const DataLoaderOptions options_;
 };
 
-}  // namespace hvd::data
+}  // namespace data
+}  // namespace hvd

@@ -15,9 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::data {
+namespace HVD_EXPORT hvd {
+namespace data {
 
 using Item = std::vector<Tensor>;
 // Every tensor of the items, with their number as first dimension.
@@ -57,4 +59,5 @@ class TensorDataset : public Dataset {
   std::vector<Tensor> tensors_;  // By rows.
 };
 
-}  // namespace hvd::data
+}  // namespace data
+}  // namespace hvd

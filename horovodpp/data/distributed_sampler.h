@@ -16,9 +16,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::data {
+namespace HVD_EXPORT hvd {
+namespace data {
 
 struct SamplerOptions {
   int num_replicas = 1;
@@ -72,4 +74,5 @@ class DistributedSampler {
   std::int64_t position_ = 0;
 };
 
-}  // namespace hvd::data
+}  // namespace data
+}  // namespace hvd

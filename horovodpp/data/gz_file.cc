@@ -47,8 +47,10 @@ GzFile::GzFile(const std::string& path)
     }
     if (!at_member()) return;
     stream_.reset(new z_stream_s());
-    if (inflateInit2(stream_.get(), kGzipWindow) != Z_OK)
-      throw std::bad_alloc();
+    if (inflateInit2(stream_.get(), kGzipWindow) != Z_OK) {
+      throw Error(absl::ResourceExhaustedError(
+          absl::StrCat("'", path_, "': no memory to unpack it with")));
+    }
   } catch (...) {
     ::close(file_);
     throw;

@@ -10,9 +10,11 @@
 
 #include <string>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::data {
+namespace HVD_EXPORT hvd {
+namespace data {
 
 // All of `path`: uint8, int8, int16, int32, float32 or float64, as it says.
 // Memory is taken only for what the file really holds.
@@ -21,4 +23,5 @@ namespace hvd::data {
 //               (DataLoss); names it
 Tensor read_idx(const std::string& path);
 
-}  // namespace hvd::data
+}  // namespace data
+}  // namespace hvd

@@ -14,8 +14,10 @@
 #include <cstdint>
 
 #include "horovodpp/core/device.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // Bytes that tensors hold now and at most held at once, as requested (not as
 // rounded or cached).
@@ -64,4 +66,5 @@ struct Pooled {
   }
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

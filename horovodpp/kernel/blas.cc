@@ -1,7 +1,6 @@
 #include "horovodpp/kernel/blas.h"
 
 #include <cblas.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -91,18 +90,6 @@ Multiply<float> multiply_by(const Factors& factors, Matrix<const float> b) {
 
 Multiply<double> multiply_by(const Factors& factors, Matrix<const double> b) {
   return by_calls(factors, b);
-}
-
-bool set_num_threads(int threads) {
-  // Looked up at run time: any BLAS links, and each calls it differently.
-  for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads",
-                           "bli_thread_set_num_threads"}) {
-    if (void* found = ::dlsym(RTLD_DEFAULT, name)) {
-      reinterpret_cast<void (*)(int)>(found)(threads);
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace hvd::autograd::blas

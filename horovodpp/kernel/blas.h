@@ -66,9 +66,4 @@ bool gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,
 Multiply<float> multiply_with_dnnl(const Factors& factors,
                                    Matrix<const float> b);
 
-// How many threads a product may use, in this process: to be set by
-// hvd::set_num_threads(), which the next product hands on here. False if the BLAS has
-// none of the functions by which the common ones are told.
-bool set_num_threads(int threads);
-
 }  // namespace hvd::autograd::blas

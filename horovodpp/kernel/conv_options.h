@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace hvd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
 
 // A height and a width, or one number for both.
 struct Pair {

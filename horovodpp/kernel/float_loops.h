@@ -9,43 +9,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+
+#include "horovodpp/kernel/loop_id.h"
 
 namespace hvd::autograd {
-
-// What a loop computes of x, y and c is said at the functor of the same name.
-enum class LoopId : std::uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kAddScaled,
-  kSubScaled,
-  kAddScalar,
-  kMulScalar,
-  kNeg,
-  kAbs,
-  kRelu,
-  kReluBackward,
-  kSqrt,
-  kSqrtBackward,
-  kExp,
-  kExpShifted,
-  kLog,
-  kTanh,
-  kTanhBackward,
-  kSigmoid,
-  kSigmoidBackward,
-  kErf,
-  kErfBackward,
-  kGelu,
-  kGeluBackward,
-  kGeluTanh,
-  kGeluTanhBackward,
-  kSoftmaxBackward,
-  kLogSoftmaxBackward,
-  kCount,
-};
 
 // out[i] = f(x[i], y[i], c) for i below n; `out` may be x or y. `y` is not read,
 // and may be null, where the functor ignores it.

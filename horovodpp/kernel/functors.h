@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "horovodpp/kernel/float_loops.h"
+#include "horovodpp/kernel/loop_id.h"
 
 namespace hvd::autograd::functors {
 

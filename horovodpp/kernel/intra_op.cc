@@ -5,15 +5,26 @@
 #include <atomic>
 
 #include "horovodpp/core/threads.h"
-#include "horovodpp/kernel/blas.h"
 
 namespace hvd::autograd {
+
+bool set_blas_threads(int threads) {
+  // Looked up at run time: any BLAS links, and each calls it differently.
+  for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads",
+                           "bli_thread_set_num_threads"}) {
+    if (void* found = ::dlsym(RTLD_DEFAULT, name)) {
+      reinterpret_cast<void (*)(int)>(found)(threads);
+      return true;
+    }
+  }
+  return false;
+}
 
 void apply_threads_to_blas() {
   static std::atomic<int> applied{0};
   const int wanted = chosen_num_threads();
   if (wanted == 0 || applied.load(std::memory_order_relaxed) == wanted) return;
-  blas::set_num_threads(wanted);
+  set_blas_threads(wanted);
   applied.store(wanted, std::memory_order_relaxed);
 }
 

@@ -11,4 +11,8 @@ namespace hvd::autograd {
 void apply_threads_to_blas();
 void apply_threads_to_openmp();
 
+// Tells the BLAS how many threads a product may use, in this process. False if it
+// has none of the functions by which the common ones are told.
+bool set_blas_threads(int threads);
+
 }  // namespace hvd::autograd

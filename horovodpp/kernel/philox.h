@@ -5,7 +5,10 @@
 #include <array>
 #include <cstdint>
 
-namespace hvd::autograd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // Four random words for `counter` under `key`.
 std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
@@ -20,4 +23,5 @@ struct RandomState {
   friend bool operator==(const RandomState&, const RandomState&) = default;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

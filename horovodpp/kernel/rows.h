@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "horovodpp/kernel/float_loops.h"
 #include "horovodpp/kernel/functors.h"
 
 namespace hvd::autograd::rows {

@@ -3,10 +3,14 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 // max(x, 0)
 class ReLU : public Module {
@@ -54,4 +58,5 @@ class LogSoftmax : public Module {
   const std::int64_t dim_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -14,7 +14,10 @@
 #include <cstddef>
 #include <string>
 
-namespace hvd::nn {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class AtomicFile {
  public:
@@ -43,4 +46,5 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -1,8 +1,9 @@
 #include "horovodpp/nn/batch_norm.h"
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/functional/batch_norm.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/thread_state.h"
 

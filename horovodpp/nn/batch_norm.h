@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct BatchNorm2dOptions {
   double eps = 1e-5;
@@ -53,4 +55,5 @@ class BatchNorm2d : public Module {
   Tensor num_batches_tracked_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/conv2d.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct Conv2dOptions {
   Pair stride = 1;
@@ -41,4 +43,5 @@ class Conv2d : public Module {
   Tensor bias_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/functional/dropout.h"
 
 namespace hvd::nn {
 

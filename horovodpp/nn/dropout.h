@@ -2,9 +2,11 @@
 // others grow by 1 / (1 - p). In evaluation, nothing.
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class Dropout : public Module {
  public:
@@ -17,4 +19,5 @@ class Dropout : public Module {
   const double p_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

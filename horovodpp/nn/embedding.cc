@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/lookup_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/thread_state.h"
 

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lookups.h"
+#include "horovodpp/ops/lookup_ops.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct EmbeddingOptions {
   // The row that begins as 0 and gets no gradient; negative ones count from the
@@ -35,4 +37,5 @@ class Embedding : public Module {
   Tensor weight_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class Flatten : public Module {
  public:
@@ -21,4 +23,5 @@ class Flatten : public Module {
   const std::int64_t end_dim_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 // Seeds the generator of this thread: what modules draw from.
 using hvd::manual_seed;
@@ -82,4 +84,5 @@ const Tensor& kaiming_normal_(const Tensor& weight,
                               const KaimingOptions& options = {});
 
 }  // namespace init
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/functional/layer_norm.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::nn {

@@ -5,10 +5,12 @@
 //   hvd::Tensor y = norm(x);             // [n, t, 128] -> the same
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/tensor/dims.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct LayerNormOptions {
   double eps = 1e-5;
@@ -36,4 +38,5 @@ class LayerNorm : public Module {
   Tensor bias_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct LinearOptions {
   bool bias = true;
@@ -33,4 +35,5 @@ class Linear : public Module {
   Tensor bias_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -5,9 +5,13 @@
 //   criterion(model(images), labels).backward();
 #pragma once
 
-#include "horovodpp/ops/losses.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/ops/functional/cross_entropy.h"
+#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/ops/functional/losses.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class CrossEntropyLoss {
  public:
@@ -45,4 +49,5 @@ class MSELoss {
   Reduction reduction_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

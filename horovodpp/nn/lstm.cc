@@ -5,7 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/functional/dropout.h"
+#include "horovodpp/ops/functional/lstm.h"
+#include "horovodpp/ops/lookup_ops.h"
+#include "horovodpp/ops/part_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::nn {

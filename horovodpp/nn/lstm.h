@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/lstm.h"
+#include "horovodpp/ops/functional/lstm.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct LSTMOptions {
   std::int64_t num_layers = 1;
@@ -58,4 +60,5 @@ class LSTM : public Module {
   std::vector<LstmWeights> weights_;  // Of both directions, layer by layer.
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

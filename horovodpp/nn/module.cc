@@ -7,7 +7,6 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/nn/module_hooks.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {

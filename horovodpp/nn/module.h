@@ -21,12 +21,17 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+
+struct CheckpointOptions;
+
+namespace nn {
 
 class ModuleHooks;
 
@@ -64,6 +69,11 @@ class Module {
   void train(bool training = true);
   void eval() { train(false); }
   bool is_training() const { return training_; }
+
+  // Whether calls of this module are checkpointed regions, and how they are: see
+  // checkpoint.h. Null: they are none.
+  void set_checkpoint(const CheckpointOptions* options);
+  bool is_checkpointed() const;
 
   // Forgets the gradients of all parameters (or fills them with zeros).
   void zero_grad(bool set_to_none = true) const;
@@ -187,4 +197,5 @@ class Module {
 // Forgets the gradients of `tensors` (or fills them with zeros).
 void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none);
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

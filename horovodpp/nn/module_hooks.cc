@@ -1,10 +1,14 @@
 #include "horovodpp/nn/module_hooks.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function.h"
+#include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -60,7 +64,55 @@ class BackwardCall {
   Tensor grad_output_ ABSL_GUARDED_BY(mutex_);
 };
 
+// The forward() of a module, for a region to call now and again.
+class ForwardCall {
+ public:
+  ForwardCall(Module& module, const std::shared_ptr<ModuleHooks>& hooks)
+      : module_(module), hooks_(hooks), training_(module.is_training()) {}
+
+  Tensor operator()(const Tensor& input) const {
+    // As above: as long as the hooks live, so does the module.
+    if (hooks_.expired()) {
+      throw autograd::CheckpointError(
+          "a checkpointed module is gone, and backward needs it to compute "
+          "again what it did; keep it until backward has run");
+    }
+    if (module_.is_training() != training_) {
+      throw autograd::CheckpointError(absl::StrCat(
+          "a checkpointed module ran forward ",
+          training_ ? "in training" : "in evaluation",
+          " and is switched to the other since; call train() or eval() after "
+          "backward"));
+    }
+    return module_.forward(input);
+  }
+
+  // For errors: what the module calls `tensor`; empty if it has no name for it.
+  std::string name_of(const Tensor& tensor) const {
+    if (hooks_.expired()) return "";
+    for (const auto& list :
+         {module_.named_parameters(), module_.named_buffers()}) {
+      for (const auto& [name, named] : list) {
+        if (named.is_same(tensor)) return name;
+      }
+    }
+    return "";
+  }
+
+ private:
+  Module& module_;
+  const std::weak_ptr<ModuleHooks> hooks_;
+  const bool training_;
+};
+
 }  // namespace
+
+Tensor ModuleHooks::forward(const std::shared_ptr<ModuleHooks>& self,
+                            const Tensor& input) {
+  if (!self->checkpoint) return self->module_.forward(input);
+  return hvd::checkpoint(ForwardCall(self->module_, self), input,
+                         *self->checkpoint);
+}
 
 Tensor ModuleHooks::call(const std::shared_ptr<ModuleHooks>& self,
                          const Tensor& given) {
@@ -74,7 +126,7 @@ Tensor ModuleHooks::call(const std::shared_ptr<ModuleHooks>& self,
   const bool has_grad_input =
       watched && input.defined() && input.requires_grad();
   if (has_grad_input) input = ModuleBoundary::apply(input);
-  Tensor output = module.forward(input);
+  Tensor output = forward(self, input);
   self->after.for_each([&](const auto& hook) {
     const Tensor result = hook(module, input, output);
     if (result.defined()) output = result;
@@ -91,6 +143,18 @@ Tensor ModuleHooks::call(const std::shared_ptr<ModuleHooks>& self,
         [call](const Tensor& gradient) { return call->run(gradient); });
   }
   return output;
+}
+
+void Module::set_checkpoint(const CheckpointOptions* options) {
+  if (options != nullptr) {
+    make_hooks().checkpoint = *options;
+  } else if (hooks_ != nullptr) {
+    hooks_->checkpoint.reset();
+  }
+}
+
+bool Module::is_checkpointed() const {
+  return hooks_ != nullptr && hooks_->checkpoint.has_value();
 }
 
 Tensor Module::call_with_hooks(const Tensor& input) {

@@ -1,11 +1,14 @@
-// The hooks of a Module and the call that runs them. See Module for what they
-// promise.
+// What stands between the call of a Module and its forward(): hooks, and a
+// checkpointed region. See Module for what they promise.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 
+#include "horovodpp/checkpoint/options.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/hook_list.h"
 
 namespace hvd::nn {
 
@@ -23,8 +26,13 @@ class ModuleHooks {
   autograd::HookList<PreHook> before;
   autograd::HookList<Hook> after;
   autograd::HookList<Hook> backward;
+  // Whether forward(), without the hooks, is a checkpointed region, and how.
+  std::optional<CheckpointOptions> checkpoint;
 
  private:
+  static Tensor forward(const std::shared_ptr<ModuleHooks>& self,
+                        const Tensor& input);
+
   Module& module_;
 };
 

@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 template <typename M = Module>
 class ModuleList : public Module {
@@ -53,4 +55,5 @@ class ModuleList : public Module {
   std::vector<std::shared_ptr<M>> list_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/linear.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct MultiheadAttentionOptions {
   double dropout = 0.0;  // Of the weights, while training.
@@ -75,4 +77,5 @@ class MultiheadAttention : public Module {
   std::shared_ptr<Linear> out_proj_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -3,13 +3,16 @@
 
 #include <string>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct NamedTensor {
   std::string name;
   Tensor tensor;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -5,6 +5,7 @@
 
 #include "horovodpp/nn/activation.h"           // IWYU pragma: export
 #include "horovodpp/nn/batch_norm.h"           // IWYU pragma: export
+#include "horovodpp/nn/checkpoint.h"           // IWYU pragma: export
 #include "horovodpp/nn/conv2d.h"               // IWYU pragma: export
 #include "horovodpp/nn/dropout.h"              // IWYU pragma: export
 #include "horovodpp/nn/embedding.h"            // IWYU pragma: export

@@ -1,14 +1,17 @@
 // Pooling as modules, of images [n, c, h, w]; what they compute is in
-// spatial_ops.h.
+// ops/functional/max_pool.h and average_pool.h.
 //
 //   hvd::nn::MaxPool2d pool({.kernel = 2});
 //   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
 #pragma once
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/average_pool.h"
+#include "horovodpp/ops/functional/max_pool.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class MaxPool2d : public Module {
  public:
@@ -43,4 +46,5 @@ class AdaptiveAvgPool2d : public Module {
   const Pair size_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

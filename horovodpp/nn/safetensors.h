@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/named_tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 struct SafetensorsFile {
   std::vector<NamedTensor> tensors;  // In the order in which they lie there.
@@ -36,4 +38,5 @@ void save_safetensors(const std::string& path,
 //               the file and, of a tensor, its name.
 SafetensorsFile load_safetensors(const std::string& path);
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

@@ -12,9 +12,11 @@
 #include <memory>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 class Sequential : public Module {
  public:
@@ -36,4 +38,5 @@ class Sequential : public Module {
   std::vector<std::shared_ptr<Module>> modules_;
 };
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

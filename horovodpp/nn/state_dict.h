@@ -14,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/named_tensor.h"
 
-namespace hvd::nn {
+namespace HVD_EXPORT hvd {
+namespace nn {
 
 using StateDict = std::vector<NamedTensor>;
 
@@ -65,4 +67,5 @@ void assign(const std::vector<Assignment>& assignments);
 // keys, if there are any.
 void check_keys(const LoadResult& result, const LoadOptions& options);
 
-}  // namespace hvd::nn
+}  // namespace nn
+}  // namespace hvd

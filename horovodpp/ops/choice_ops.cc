@@ -1,9 +1,10 @@
+#include "horovodpp/ops/choice_ops.h"
+
 #include <functional>
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -1,8 +1,10 @@
 // Copies: into other memory, other orders of dimensions, other dtypes.
+#include "horovodpp/ops/copy_ops.h"
+
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

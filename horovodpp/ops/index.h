@@ -17,9 +17,10 @@
 #include <limits>
 #include <variant>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 // start, start + step, … below end; cut to what there is.
 struct Slice {

@@ -1,12 +1,16 @@
-#include "horovodpp/ops/index.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/index.h"
 #include "horovodpp/ops/picks.h"
+#include "horovodpp/ops/slice_ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

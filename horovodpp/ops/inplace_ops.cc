@@ -5,13 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/inplace.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

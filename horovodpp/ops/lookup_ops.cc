@@ -1,4 +1,4 @@
-#include "horovodpp/ops/lookups.h"
+#include "horovodpp/ops/lookup_ops.h"
 
 #include <cstring>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"

@@ -1,9 +1,13 @@
+#include "horovodpp/ops/math_ops.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -148,14 +152,17 @@ struct AbsBackward : SavesInput {
   }
 };
 
-// y = f(x), whose node saves x.
-template <typename N>
-Tensor saving_input(const Tensor& x, Tensor out) {
+// y = compute(), whose node saves x: first, so that a recomputation that has all
+// it wants then does not compute any more.
+template <typename N, typename Compute>
+Tensor saving_input(const Tensor& x, Compute compute) {
+  Ref<N> node;
   if (needs_grad(x)) {
-    auto node = make_node<N>(x);
+    node = make_node<N>(x);
     node->self.save(x);
-    set_history(out, std::move(node));
   }
+  Tensor out = compute();
+  if (node) set_history(out, std::move(node));
   return out;
 }
 
@@ -199,13 +206,15 @@ Tensor sqrt(const Tensor& x) {
 }
 
 Tensor sin(const Tensor& x) {
-  return saving_input<autograd::SinBackward>(
-      x, floating(x, "sin", [](auto v) { return std::sin(v); }));
+  return saving_input<autograd::SinBackward>(x, [&] {
+    return floating(x, "sin", [](auto v) { return std::sin(v); });
+  });
 }
 
 Tensor cos(const Tensor& x) {
-  return saving_input<autograd::CosBackward>(
-      x, floating(x, "cos", [](auto v) { return std::cos(v); }));
+  return saving_input<autograd::CosBackward>(x, [&] {
+    return floating(x, "cos", [](auto v) { return std::cos(v); });
+  });
 }
 
 Tensor tanh(const Tensor& x) {
@@ -220,7 +229,7 @@ Tensor sigmoid(const Tensor& x) {
 
 Tensor erf(const Tensor& x) {
   return saving_input<autograd::ErfBackward>(
-      x, elementwise<functors::Erf>(x, "erf"));
+      x, [&] { return elementwise<functors::Erf>(x, "erf"); });
 }
 
 Tensor gelu(const Tensor& x, GeluForm form) {
@@ -238,7 +247,7 @@ Tensor gelu(const Tensor& x, GeluForm form) {
 
 Tensor abs(const Tensor& x) {
   return saving_input<autograd::AbsBackward>(
-      x, elementwise<functors::Abs>(x, "abs"));
+      x, [&] { return elementwise<functors::Abs>(x, "abs"); });
 }
 
 }  // namespace hvd

@@ -1,9 +1,13 @@
+#include "horovodpp/ops/matmul_ops.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/products.h"
+#include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 
@@ -120,13 +124,15 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     sizes[sizes.size() - 1] = b.size(1);
     return autograd::resized(matmul(autograd::as_matrix(a), b), sizes);
   }
-  Tensor out = autograd::product(a, b, "matmul");
+  // Saved first: a recomputation that has all it wants then ends here.
+  autograd::Ref<autograd::MatmulBackward> node;
   if (autograd::needs_grad(a, b)) {
-    auto node = autograd::make_node<autograd::MatmulBackward>(a, b);
+    node = autograd::make_node<autograd::MatmulBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
     if (node->wants(0)) node->b.save(b);
-    autograd::set_history(out, std::move(node));
   }
+  Tensor out = autograd::product(a, b, "matmul");
+  if (node) autograd::set_history(out, std::move(node));
   return out;
 }
 
@@ -178,23 +184,24 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
     return autograd::resized(linear(autograd::as_matrix(x), weight, bias),
                              sizes);
   }
+  const bool with_bias = bias.defined();
+  const bool recorded = autograd::needs_grad(x, weight) ||
+                        (with_bias && autograd::needs_grad(bias));
+  autograd::Ref<autograd::LinearBackward> node;  // Saves first, as matmul's.
+  if (recorded) {
+    node = autograd::make_node<autograd::LinearBackward>(x, weight);
+    if (with_bias) node->add_edge(autograd::gradient_edge(bias));
+    if (node->wants(1)) node->x.save(x);
+    if (node->wants(0)) node->weight.save(weight);
+  }
   Tensor out =
       autograd::product(x,
                         weight.alias({weight.size(1), weight.size(0)},
                                      {weight.strides()[1], weight.strides()[0]},
                                      weight.storage_offset()),
                         "linear");
-  const bool with_bias = bias.defined();
   if (with_bias) autograd::add_to_rows(out, bias);
-  const bool recorded = autograd::needs_grad(x, weight) ||
-                        (with_bias && autograd::needs_grad(bias));
-  if (recorded) {
-    auto node = autograd::make_node<autograd::LinearBackward>(x, weight);
-    if (with_bias) node->add_edge(autograd::gradient_edge(bias));
-    if (node->wants(1)) node->x.save(x);
-    if (node->wants(0)) node->weight.save(weight);
-    autograd::set_history(out, std::move(node));
-  }
+  if (node) autograd::set_history(out, std::move(node));
   return out;
 }
 

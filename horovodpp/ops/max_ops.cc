@@ -1,10 +1,15 @@
+#include "horovodpp/ops/max_ops.h"
+
 #include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -218,6 +223,20 @@ MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
 
 Tensor min(const Tensor& x) {
   return autograd::extreme_of_all<autograd::Smallest>(x);
+}
+
+Tensor argmax(const Tensor& x) {
+  autograd::check_defined(x, "argmax");
+  if (x.dim() == 0 || x.size(-1) == 0) {
+    throw InvalidArgument(absl::StrCat(
+        "argmax: ", x.describe(), " has no last dimension to choose from"));
+  }
+  return argmax(x, -1);
+}
+
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
+  autograd::check_defined(x, "argmax");
+  return max(x.detach(), dim, keepdim).indices;
 }
 
 }  // namespace hvd

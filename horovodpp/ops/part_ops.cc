@@ -1,10 +1,13 @@
+#include "horovodpp/ops/part_ops.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/slice_ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -3,10 +3,13 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/inplace.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {

@@ -1,7 +1,7 @@
 #include "horovodpp/ops/products.h"
 
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

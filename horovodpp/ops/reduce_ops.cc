@@ -1,11 +1,16 @@
+#include "horovodpp/ops/reduce_ops.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/sums.h"
+#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/named_dims.h"
@@ -141,20 +146,6 @@ Tensor mean(const Tensor& x) { return mean(x, {}, false); }
 
 Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
   return autograd::reduce(x, dims, keepdim, true);
-}
-
-Tensor argmax(const Tensor& x) {
-  autograd::check_defined(x, "argmax");
-  if (x.dim() == 0 || x.size(-1) == 0) {
-    throw InvalidArgument(absl::StrCat(
-        "argmax: ", x.describe(), " has no last dimension to choose from"));
-  }
-  return argmax(x, -1);
-}
-
-Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
-  autograd::check_defined(x, "argmax");
-  return max(x.detach(), dim, keepdim).indices;
 }
 
 }  // namespace hvd

@@ -1,11 +1,10 @@
-#include "horovodpp/ops/shifts.h"
+#include "horovodpp/ops/shift_ops.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/named_dims.h"

@@ -1,3 +1,5 @@
+#include "horovodpp/ops/softmax_ops.h"
+
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -5,7 +7,10 @@
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/unary_ops.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"

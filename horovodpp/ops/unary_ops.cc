@@ -1,6 +1,8 @@
+#include "horovodpp/ops/unary_ops.h"
+
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -8,14 +10,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-// y = -x:  dx = -dy
-struct NegBackward : Node {
-  const char* name() const override { return "NegBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = neg(grads[0]);
-  }
-};
 
 // y = e^x:  dx = dy y
 struct ExpBackward : Node {
@@ -69,12 +63,6 @@ Tensor relu_backward(const Tensor& grad, const Tensor& y) {
 using autograd::make_node;
 using autograd::needs_grad;
 using autograd::set_history;
-
-Tensor neg(const Tensor& x) {
-  Tensor out = autograd::elementwise<autograd::functors::Neg>(x, "neg");
-  if (needs_grad(x)) set_history(out, make_node<autograd::NegBackward>(x));
-  return out;
-}
 
 Tensor exp(const Tensor& x) {
   if (autograd::autocast_widens(x)) return exp(autograd::autocast_wider(x));

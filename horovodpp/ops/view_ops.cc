@@ -1,11 +1,13 @@
+#include "horovodpp/ops/view_ops.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

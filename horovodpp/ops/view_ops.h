@@ -1,11 +1,29 @@
-// What operations make of their own intermediate results.
+// Views: the same memory in other sizes. They see each other's writes.
 #pragma once
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+
+// The same elements, row by row, in other sizes, of which one may be -1: a view
+// if the strides allow, else a copy.
+Tensor reshape(const Tensor& x, const autograd::Dims& sizes);
+// The same, but InvalidArgument instead of a copy.
+Tensor view(const Tensor& x, const autograd::Dims& sizes);
+Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
+// Dimension i of the result is dimension order[i] of x.
+Tensor permute(const Tensor& x, const autograd::Dims& order);
+// x repeated to larger sizes, of which a -1 is that of x, without copies.
+Tensor expand(const Tensor& x, const autograd::Dims& sizes);
+// Drops a dimension of size 1; another stays.
+Tensor squeeze(const Tensor& x, std::int64_t dim);
+Tensor unsqueeze(const Tensor& x, std::int64_t dim);  // Inserts a 1.
+
+namespace autograd {
 
 // `made`, an intermediate result that nobody else has, in other sizes: for graphs
 // a result in its own right, and no view.
@@ -13,4 +31,5 @@ Tensor resized(const Tensor& made, const Dims& sizes);
 // The same without dimension `dim`, which is 1.
 Tensor without(const Tensor& made, std::int64_t dim);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 struct AdamOptions {
   double learning_rate = 1e-3;
@@ -90,4 +92,5 @@ class AdamW : public Adam {
   explicit AdamW(const std::vector<ParameterGroup<AdamWOptions>>& groups);
 };
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

@@ -12,9 +12,11 @@
 
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 struct ClipOptions {
   double norm_type = 2.0;  // p of the p-norm; infinity: the largest element.
@@ -34,9 +36,10 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
 //   InvalidArgument  the bound is negative
 void clip_grad_value_(const std::vector<Tensor>& parameters, double bound);
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 using optim::clip_grad_norm_;
 using optim::clip_grad_value_;
 }  // namespace hvd

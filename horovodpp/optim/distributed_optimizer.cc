@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
@@ -62,6 +65,18 @@ nn::StateDict empty_state(const std::string& text) {
 
 }  // namespace
 
+// How far this step is.
+struct DistributedOptimizer::Step {
+  Step(std::size_t parameters, int passes)
+      : passes_left(parameters, passes), handed_over(parameters) {}
+
+  Mutex mutex;
+  std::vector<int> passes_left ABSL_GUARDED_BY(mutex);
+  // Keeps alive what is being reduced, whatever becomes of the grad().
+  std::vector<Tensor> handed_over ABSL_GUARDED_BY(mutex);
+  bool is_synchronized ABSL_GUARDED_BY(mutex) = false;
+};
+
 DistributedOptimizer::SkipSynchronize::SkipSynchronize(
     DistributedOptimizer& optimizer)
     : skips_(optimizer.skips_synchronize_),
@@ -81,8 +96,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .name = options.name,
                 .process_set = options.process_set}),
-      passes_left_(parameters().size(), passes_per_step_),
-      handed_over_(parameters().size()) {
+      now_(std::make_unique<Step>(parameters().size(), passes_per_step_)) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const Tensor& parameter = parameters()[i].tensor;
     if (!parameter.requires_grad()) continue;
@@ -107,8 +121,8 @@ DistributedOptimizer::~DistributedOptimizer() {
 // must have where to go.
 void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
   throw_if_error(reducer_.status());
-  MutexLock lock(mutex_);
-  if (passes_left_[index] > 0) return;
+  MutexLock lock(now_->mutex);
+  if (now_->passes_left[index] > 0) return;
   throw Error(absl::FailedPreconditionError(absl::StrCat(
       "Gradients were computed more than backward_passes_per_step times before "
       "call to step(): '",
@@ -118,9 +132,9 @@ void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
 
 void DistributedOptimizer::on_accumulated(std::size_t index) {
   {
-    MutexLock lock(mutex_);
-    is_synchronized_ = false;
-    if (--passes_left_[index] > 0) return;
+    MutexLock lock(now_->mutex);
+    now_->is_synchronized = false;
+    if (--now_->passes_left[index] > 0) return;
   }
   hand_over(index);
 }
@@ -136,8 +150,8 @@ void DistributedOptimizer::hand_over(std::size_t index) {
     parameter.set_grad(gradient);
   }
   reducer_.add(name, gradient.tensor_view());
-  MutexLock lock(mutex_);
-  handed_over_[index] = std::move(gradient);
+  MutexLock lock(now_->mutex);
+  now_->handed_over[index] = std::move(gradient);
 }
 
 void DistributedOptimizer::synchronize() {
@@ -150,9 +164,10 @@ void DistributedOptimizer::synchronize() {
   }
   std::vector<Tensor> reduced(parameters().size());
   {
-    MutexLock lock(mutex_);
-    std::fill(passes_left_.begin(), passes_left_.end(), passes_per_step_);
-    reduced.swap(handed_over_);
+    MutexLock lock(now_->mutex);
+    std::fill(now_->passes_left.begin(), now_->passes_left.end(),
+              passes_per_step_);
+    reduced.swap(now_->handed_over);
   }
   reducer_.finish();
   for (std::size_t i = 0; i < reduced.size(); ++i) {
@@ -167,21 +182,21 @@ void DistributedOptimizer::synchronize() {
     }
     reduced[i].bump_version();
   }
-  MutexLock lock(mutex_);
-  is_synchronized_ = true;
+  MutexLock lock(now_->mutex);
+  now_->is_synchronized = true;
 }
 
 void DistributedOptimizer::step() {
   bool is_synchronized = false;
   {
-    MutexLock lock(mutex_);
-    is_synchronized = std::exchange(is_synchronized_, false);
+    MutexLock lock(now_->mutex);
+    is_synchronized = std::exchange(now_->is_synchronized, false);
   }
   // Reduced gradients are not reduced again: a sum would grow with every call.
   if (!*skips_synchronize_ && !is_synchronized) {
     synchronize();
-    MutexLock lock(mutex_);
-    is_synchronized_ = false;
+    MutexLock lock(now_->mutex);
+    now_->is_synchronized = false;
   }
   wrapped_->step();
 }

@@ -38,15 +38,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/process_set.h"
-#include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/hook_handle.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+class Runtime;
+}
+
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 struct DistributedOptions {
   ReduceOp op = ReduceOp::kAverage;
@@ -134,11 +137,8 @@ class DistributedOptimizer : public Optimizer {
   std::unique_ptr<Optimizer> wrapped_;
   const int passes_per_step_;
   replica::GradientReducer reducer_;
-  Mutex mutex_;
-  std::vector<int> passes_left_ ABSL_GUARDED_BY(mutex_);
-  // Keeps alive what is being reduced, whatever becomes of the grad().
-  std::vector<Tensor> handed_over_ ABSL_GUARDED_BY(mutex_);
-  bool is_synchronized_ ABSL_GUARDED_BY(mutex_) = false;
+  struct Step;
+  const std::unique_ptr<Step> now_;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;
@@ -162,9 +162,10 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 using optim::broadcast_optimizer_state;
 using optim::broadcast_parameters;
 using optim::DistributedOptimizer;

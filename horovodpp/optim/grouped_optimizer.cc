@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -163,6 +163,13 @@ void check_group_count(std::size_t rates, std::size_t groups) {
   if (rates == groups) return;
   throw InvalidArgument(absl::StrCat(rates, " learning rates for ", groups,
                                      " groups of parameters"));
+}
+
+void check_group(std::size_t group, std::size_t groups) {
+  if (group < groups) return;
+  throw InvalidArgument(absl::StrCat("there is no group ", group,
+                                     " of parameters, only ", groups,
+                                     ", numbered from 0"));
 }
 
 UpdateTarget::UpdateTarget(const Tensor& parameter)

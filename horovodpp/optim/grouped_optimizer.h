@@ -16,9 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 template <typename Options>
 struct ParameterGroup {
@@ -69,18 +71,23 @@ class StatefulOptimizer : public Optimizer {
 
 // Throws InvalidArgument unless there are as many rates as groups.
 void check_group_count(std::size_t rates, std::size_t groups);
+// Throws InvalidArgument unless there is a group of this number.
+void check_group(std::size_t group, std::size_t groups);
 
 template <typename Options>
 class GroupedOptimizer : public StatefulOptimizer {
  public:
   std::size_t num_groups() const { return options_.size(); }
+  //   InvalidArgument  there is no such group
   const Options& options(std::size_t group = 0) const {
-    return options_.at(group);
+    check_group(group, options_.size());
+    return options_[group];
   }
-  //   InvalidArgument  they mean nothing
+  //   InvalidArgument  there is no such group, or no such options are possible
   void set_options(std::size_t group, const Options& options) {
+    check_group(group, options_.size());
     options.check();
-    options_.at(group) = options;
+    options_[group] = options;
   }
 
   std::vector<double> learning_rates() const override {
@@ -174,4 +181,5 @@ class UpdateTarget {
   const Tensor elements_;
 };
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

@@ -20,9 +20,11 @@
 #include <functional>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 // The rate at `step`, from 0, of a group whose rate was `base` at first.
 using Schedule = std::function<double(double base, std::int64_t step)>;
@@ -98,4 +100,5 @@ class LRScheduler {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

@@ -14,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 class Optimizer {
  public:
@@ -73,4 +75,5 @@ class Optimizer {
 // The parameters with their places in the list as names.
 std::vector<nn::NamedTensor> numbered(const std::vector<Tensor>& tensors);
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

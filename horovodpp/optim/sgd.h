@@ -11,9 +11,11 @@
 
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 
-namespace hvd::optim {
+namespace HVD_EXPORT hvd {
+namespace optim {
 
 struct SGDOptions {
   double learning_rate = 1e-3;
@@ -53,4 +55,5 @@ class SGD : public GroupedOptimizer<SGDOptions> {
             Tensor& momentum_buffer);
 };
 
-}  // namespace hvd::optim
+}  // namespace optim
+}  // namespace hvd

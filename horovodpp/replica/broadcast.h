@@ -1,16 +1,18 @@
 // Makes replicas equal: every rank gets the tensors of one.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/runtime.h"
 
-namespace hvd::replica {
+namespace HVD_EXPORT hvd {
+namespace replica {
 
 struct NamedView {
   std::string name;
@@ -24,7 +26,7 @@ struct NamedView {
 //               Or the first failure, for instance that this rank is not in the
 //               process set; all transfers have ended by then
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
-               int root_rank,
-               const BroadcastOptions& options = {.name = "broadcast"});
+               int root_rank, const BroadcastOptions& options = {"broadcast"});
 
-}  // namespace hvd::replica
+}  // namespace replica
+}  // namespace hvd

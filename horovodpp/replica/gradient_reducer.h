@@ -23,26 +23,23 @@
 // Thread-safe; but a finish() waits only for what was added before it.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/process_set.h"
-#include "horovodpp/runtime/runtime.h"
 
-namespace hvd::replica {
+namespace HVD_EXPORT hvd {
+class Runtime;
+}
+
+namespace HVD_EXPORT hvd {
+namespace replica {
 
 struct ReducerOptions {
   ReduceOp op = ReduceOp::kAverage;
@@ -78,7 +75,7 @@ class GradientReducer {
            std::shared_ptr<const void> keep_alive = nullptr);
 
   // OK, or FailedPrecondition: this rank has left the job.
-  absl::Status status() const;
+  Status status() const;
 
   // Whether `key` was added since the last finish().
   bool has(const std::string& key) const;
@@ -91,14 +88,9 @@ class GradientReducer {
   void finish();
 
  private:
-  absl::StatusOr<std::shared_ptr<Runtime>> job() const;
-
-  const Membership membership_;
-  const ReducerOptions options_;
-  mutable Mutex mutex_;
-  absl::flat_hash_set<std::string> keys_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::pair<std::string, Future<void>>> pending_
-      ABSL_GUARDED_BY(mutex_);
+  class State;
+  const std::unique_ptr<State> state_;
 };
 
-}  // namespace hvd::replica
+}  // namespace replica
+}  // namespace hvd

@@ -160,7 +160,7 @@ std::vector<std::string> unsupported_settings() {
 
 }  // namespace
 
-absl::StatusOr<Config> Config::from_env() {
+StatusOr<Config> Config::from_env() {
   Config config;
   config.unsupported = unsupported_settings();
   HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));

@@ -3,7 +3,7 @@
 // Config by hand.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <chrono>
 #include <cstddef>
@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/telemetry/log.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct Config {
   // HOROVOD_SIZE: the number of ranks the launcher promised; 0: not told. A job
@@ -127,7 +128,7 @@ struct Config {
   // The defaults, overridden by the environment.
   //   InvalidArgument  a variable cannot be read: names it, its text and what
   //   it takes
-  static absl::StatusOr<Config> from_env();
+  static StatusOr<Config> from_env();
 };
 
 }  // namespace hvd

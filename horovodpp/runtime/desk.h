@@ -18,6 +18,7 @@
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/set_table.h"
 
 namespace hvd::runtime {

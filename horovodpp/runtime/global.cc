@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/runtime.h"
 
 namespace hvd {
 namespace {
@@ -71,6 +73,16 @@ absl::Status no_job(bool was_initialized) {
           : "horovodpp has not been initialized; call hvd::init() first");
 }
 
+absl::Status other_headers(Headers headers) {
+  const int number = headers.number();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this program was compiled with the headers of horovodpp ",
+      number / 10000, ".", number / 100 % 100, ".", number % 100,
+      " and runs with the library of ", version(),
+      ": compile it anew with the headers of that library, or have it find "
+      "the other one (LD_LIBRARY_PATH)"));
+}
+
 // A forked child has none in its parent's job; whoever is in a broken one is in
 // one still.
 absl::Status part_in(const Runtime& runtime) {
@@ -82,12 +94,13 @@ const Topology& topology() { return current_runtime().topology(); }
 
 }  // namespace
 
-absl::Status init() {
+Status init(Headers headers) {
   HVD_ASSIGN_OR_RETURN(const Config config, Config::from_env());
-  return init(config);
+  return init(config, headers);
 }
 
-absl::Status init(const Config& config) {
+Status init(const Config& config, Headers headers) {
+  if (!headers.go_with_library()) return other_headers(headers);
   MutexLock lock(process().mutex);
   if (process().runtime != nullptr) return part_in(*process().runtime);
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
@@ -99,12 +112,12 @@ absl::Status init(const Config& config) {
   return absl::OkStatus();
 }
 
-absl::Status shutdown() {
+Status shutdown() {
   const std::shared_ptr<Runtime> runtime = take_runtime();
   return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
-absl::Status reform() {
+Status reform() {
   if (thread_runtime != nullptr) {
     return absl::FailedPreconditionError(
         "this thread has a job of its own; call Runtime::reform() on it");
@@ -126,7 +139,7 @@ bool is_initialized() {
   return runtime.ok() && part_in(**runtime).ok();
 }
 
-absl::StatusOr<std::shared_ptr<Runtime>> find_runtime() {
+StatusOr<std::shared_ptr<Runtime>> find_runtime() {
   if (thread_runtime != nullptr) {
     return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
   }

@@ -17,29 +17,35 @@
 // Thread-safe.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
+#include "horovodpp/core/version.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
+
+struct Config;
+class Runtime;
 
 // Enters the job this process was started in; with no launcher, a job of one.
 // OK, and nothing done, if it is in one already. A process that exits leaves by
 // itself: with code 0 as by shutdown(), else by telling every rank that it
 // failed. After shutdown() it may be called again.
+// `headers` are those that the program was compiled with, which it does not say
+// itself.
 //   FailedPrecondition  this process was forked off one that is in a job, in
-//                       which it has no part, and which it cannot leave
+//                       which it has no part, and which it cannot leave. Or the
+//                       headers are not those of the library (see version.h)
 //   (others)            as Runtime::start and Config::from_env
-absl::Status init();
-absl::Status init(const Config& config);
+Status init(Headers headers = Headers(HVD_VERSION));
+Status init(const Config& config, Headers headers = Headers(HVD_VERSION));
 
 // Leaves the job; see Runtime::stop. OK if there is none.
-absl::Status shutdown();
+Status shutdown();
 
 // Goes on without the ranks that are lost, after the job broke: the survivors'
 // job takes the place of this process's. Every survivor calls it; afterwards
@@ -50,7 +56,7 @@ absl::Status shutdown();
 //                       holds a ThreadRuntime, whose owner re-forms it
 //   Cancelled           shutdown() was called meanwhile
 //   (others)            as Runtime::reform
-absl::Status reform();
+Status reform();
 
 // Whether this process is in a job; false in a forked child, where rank() and so
 // on still tell its parent's place.
@@ -69,7 +75,7 @@ bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 Runtime& current_runtime();
 
 // The same, kept alive while it is held; FailedPrecondition where there is none.
-absl::StatusOr<std::shared_ptr<Runtime>> find_runtime();
+StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
 // Makes `runtime` the current one of this thread while in scope: for programs
 // whose ranks are threads.

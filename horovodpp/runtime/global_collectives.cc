@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd {
@@ -26,7 +28,7 @@ Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
   });
 }
 
-absl::Status allreduce_(TensorView tensor, AllreduceOptions options) {
+Status allreduce_(TensorView tensor, AllreduceOptions options) {
   const runtime::WaitsAtOnce at_once;
   return allreduce_async_(std::move(tensor), std::move(options)).wait();
 }
@@ -38,8 +40,7 @@ Future<Buffer> allreduce_async(ConstTensorView tensor,
   });
 }
 
-absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
-                                 AllreduceOptions options) {
+StatusOr<Buffer> allreduce(ConstTensorView tensor, AllreduceOptions options) {
   const runtime::WaitsAtOnce at_once;
   return allreduce_async(std::move(tensor), std::move(options)).wait();
 }
@@ -52,7 +53,7 @@ Future<void> grouped_allreduce_async_(TensorViews tensors,
   });
 }
 
-absl::Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options) {
+Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options) {
   const runtime::WaitsAtOnce at_once;
   return grouped_allreduce_async_(std::move(tensors), std::move(options))
       .wait();
@@ -65,8 +66,8 @@ Future<Buffers> grouped_allreduce_async(const ConstTensorViews& tensors,
   });
 }
 
-absl::StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
-                                          AllreduceOptions options) {
+StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
+                                    AllreduceOptions options) {
   const runtime::WaitsAtOnce at_once;
   return grouped_allreduce_async(tensors, std::move(options)).wait();
 }
@@ -78,8 +79,7 @@ Future<Buffer> allgather_async(ConstTensorView tensor,
   });
 }
 
-absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
-                                 AllgatherOptions options) {
+StatusOr<Buffer> allgather(ConstTensorView tensor, AllgatherOptions options) {
   const runtime::WaitsAtOnce at_once;
   return allgather_async(std::move(tensor), std::move(options)).wait();
 }
@@ -91,8 +91,8 @@ Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
   });
 }
 
-absl::StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
-                                          AllgatherOptions options) {
+StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
+                                    AllgatherOptions options) {
   const runtime::WaitsAtOnce at_once;
   return grouped_allgather_async(tensors, std::move(options)).wait();
 }
@@ -105,8 +105,7 @@ Future<void> broadcast_async_(TensorView tensor, int root_rank,
   });
 }
 
-absl::Status broadcast_(TensorView tensor, int root_rank,
-                        BroadcastOptions options) {
+Status broadcast_(TensorView tensor, int root_rank, BroadcastOptions options) {
   const runtime::WaitsAtOnce at_once;
   return broadcast_async_(std::move(tensor), root_rank, std::move(options))
       .wait();
@@ -120,8 +119,8 @@ Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
   });
 }
 
-absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
-                                 BroadcastOptions options) {
+StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
+                           BroadcastOptions options) {
   const runtime::WaitsAtOnce at_once;
   return broadcast_async(std::move(tensor), root_rank, std::move(options))
       .wait();
@@ -134,8 +133,8 @@ Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
   });
 }
 
-absl::StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
-                                        AlltoallOptions options) {
+StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
+                                  AlltoallOptions options) {
   const runtime::WaitsAtOnce at_once;
   return alltoall_async(std::move(tensor), std::move(options)).wait();
 }
@@ -147,8 +146,8 @@ Future<Buffer> reducescatter_async(ConstTensorView tensor,
   });
 }
 
-absl::StatusOr<Buffer> reducescatter(ConstTensorView tensor,
-                                     ReducescatterOptions options) {
+StatusOr<Buffer> reducescatter(ConstTensorView tensor,
+                               ReducescatterOptions options) {
   const runtime::WaitsAtOnce at_once;
   return reducescatter_async(std::move(tensor), std::move(options)).wait();
 }
@@ -160,13 +159,13 @@ Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
   });
 }
 
-absl::StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
-                                              ReducescatterOptions options) {
+StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
+                                        ReducescatterOptions options) {
   const runtime::WaitsAtOnce at_once;
   return grouped_reducescatter_async(tensors, std::move(options)).wait();
 }
 
-absl::Status barrier(const ProcessSet& set) {
+Status barrier(const ProcessSet& set) {
   const runtime::WaitsAtOnce at_once;
   return with_runtime<void>(
              [&](Runtime& runtime) { return runtime.barrier_async(set); })
@@ -178,12 +177,12 @@ Future<int> join_async(const ProcessSet& set) {
       [&](Runtime& runtime) { return runtime.join_async(set); });
 }
 
-absl::StatusOr<int> join(const ProcessSet& set) {
+StatusOr<int> join(const ProcessSet& set) {
   const runtime::WaitsAtOnce at_once;
   return join_async(set).wait();
 }
 
-absl::StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
+StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
   const runtime::WaitsAtOnce at_once;
   return with_runtime<ProcessSet>([&](Runtime& runtime) {
            return runtime.add_process_set_async(std::move(ranks));
@@ -191,7 +190,7 @@ absl::StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
       .wait();
 }
 
-absl::Status remove_process_set(const ProcessSet& set) {
+Status remove_process_set(const ProcessSet& set) {
   const runtime::WaitsAtOnce at_once;
   return with_runtime<void>([&](Runtime& runtime) {
            return runtime.remove_process_set_async(set);

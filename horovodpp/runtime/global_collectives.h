@@ -2,7 +2,7 @@
 //
 //   hvd::throw_if_error(hvd::allreduce_(grad, {.name = "fc1.weight"}));
 //   auto rows = hvd::allgather_async(mine, {.name = "rows"});
-//   absl::StatusOr<hvd::Buffer> all = hvd::synchronize(rows);
+//   hvd::StatusOr<hvd::Buffer> all = hvd::synchronize(rows);
 //
 // What they do and how they fail is told in runtime.h; without a job they fail
 // with FailedPrecondition. Those without _async wait for the outcome.
@@ -10,17 +10,21 @@
 // Thread-safe.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/outcome.h"
+#include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global.h"
-#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/process_set.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 using TensorViews = std::vector<TensorView>;
 using ConstTensorViews = std::vector<ConstTensorView>;
@@ -29,63 +33,62 @@ using Buffers = std::vector<Buffer>;
 Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options = {});
 Future<Buffer> allreduce_async(ConstTensorView tensor,
                                AllreduceOptions options = {});
-absl::Status allreduce_(TensorView tensor, AllreduceOptions options = {});
-absl::StatusOr<Buffer> allreduce(ConstTensorView tensor,
-                                 AllreduceOptions options = {});
+Status allreduce_(TensorView tensor, AllreduceOptions options = {});
+StatusOr<Buffer> allreduce(ConstTensorView tensor,
+                           AllreduceOptions options = {});
 
 Future<void> grouped_allreduce_async_(TensorViews tensors,
                                       AllreduceOptions options = {});
 Future<Buffers> grouped_allreduce_async(const ConstTensorViews& tensors,
                                         AllreduceOptions options = {});
-absl::Status grouped_allreduce_(TensorViews tensors,
-                                AllreduceOptions options = {});
-absl::StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
-                                          AllreduceOptions options = {});
+Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options = {});
+StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
+                                    AllreduceOptions options = {});
 
 Future<Buffer> allgather_async(ConstTensorView tensor,
                                AllgatherOptions options = {});
-absl::StatusOr<Buffer> allgather(ConstTensorView tensor,
-                                 AllgatherOptions options = {});
+StatusOr<Buffer> allgather(ConstTensorView tensor,
+                           AllgatherOptions options = {});
 
 Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
                                         AllgatherOptions options = {});
-absl::StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
-                                          AllgatherOptions options = {});
+StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
+                                    AllgatherOptions options = {});
 
 Future<void> broadcast_async_(TensorView tensor, int root_rank,
                               BroadcastOptions options = {});
 Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
                                BroadcastOptions options = {});
-absl::Status broadcast_(TensorView tensor, int root_rank,
-                        BroadcastOptions options = {});
-absl::StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
-                                 BroadcastOptions options = {});
+Status broadcast_(TensorView tensor, int root_rank,
+                  BroadcastOptions options = {});
+StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
+                           BroadcastOptions options = {});
 
 Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
                                       AlltoallOptions options = {});
-absl::StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
-                                        AlltoallOptions options = {});
+StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
+                                  AlltoallOptions options = {});
 
 Future<Buffer> reducescatter_async(ConstTensorView tensor,
                                    ReducescatterOptions options = {});
-absl::StatusOr<Buffer> reducescatter(ConstTensorView tensor,
-                                     ReducescatterOptions options = {});
+StatusOr<Buffer> reducescatter(ConstTensorView tensor,
+                               ReducescatterOptions options = {});
 
 Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
                                             ReducescatterOptions options = {});
-absl::StatusOr<Buffers> grouped_reducescatter(
-    const ConstTensorViews& tensors, ReducescatterOptions options = {});
+StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
+                                        ReducescatterOptions options = {});
 
 // Returns when every rank of the set has called it.
-absl::Status barrier(const ProcessSet& set = ProcessSet::global());
+Status barrier(const ProcessSet& set = ProcessSet::global());
 
 // Returns the rank that joined last, when every rank of the set has.
 Future<int> join_async(const ProcessSet& set = ProcessSet::global());
-absl::StatusOr<int> join(const ProcessSet& set = ProcessSet::global());
+StatusOr<int> join(const ProcessSet& set = ProcessSet::global());
 
 // Every rank of the job calls these two, members or not.
-absl::StatusOr<ProcessSet> add_process_set(std::vector<int> ranks);
-absl::Status remove_process_set(const ProcessSet& set);
+StatusOr<ProcessSet> add_process_set(std::vector<int> ranks);
+Status remove_process_set(const ProcessSet& set);
 
 // Of a process set: its members, ascending; how many they are; this rank's
 // place among them; whether it is one.

@@ -23,6 +23,7 @@
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/call_watch.h"
 #include "horovodpp/runtime/config.h"

@@ -13,17 +13,15 @@
 // Thread-safe. A value.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
-#include <future>
 #include <memory>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 class Runtime;
 
@@ -37,33 +35,10 @@ class Membership {
   // The Runtime, which does not end while this is held: for a moment, in which
   // nothing is waited for.
   //   FailedPrecondition  this rank has left the job; says what to do
-  absl::StatusOr<std::shared_ptr<Runtime>> enter() const;
+  StatusOr<std::shared_ptr<Runtime>> enter() const;
 
  private:
   std::weak_ptr<Runtime> runtime_;
 };
 
-namespace runtime {
-
-// The Runtime's side of its memberships.
-class Door {
- public:
-  // Is shut before it goes.
-  explicit Door(Runtime* runtime);
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
-
-  Membership membership() const;
-  // Returns once nobody is inside. Callable again.
-  void shut();
-  // Instead of shut(), in a forked child: whoever was inside is not in it.
-  void abandon();
-
- private:
-  mutable Mutex mutex_;
-  std::shared_ptr<Runtime> open_ ABSL_GUARDED_BY(mutex_);  // Owns nothing.
-  std::shared_future<void> empty_;
-};
-
-}  // namespace runtime
 }  // namespace hvd

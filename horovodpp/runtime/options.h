@@ -8,7 +8,7 @@
 // after the outcome is there; its end must not throw.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <cstdint>
 #include <memory>
@@ -16,10 +16,11 @@
 #include <vector>
 
 #include "horovodpp/core/buffer.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/runtime/process_set.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct AllreduceOptions {
   // Of a group: the group's. Empty: numbered, per operation and process set, in

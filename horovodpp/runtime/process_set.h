@@ -2,14 +2,14 @@
 // alone. One with no ranks of its own is the global one: all ranks of whatever
 // job it is used in.
 //
-//   absl::StatusOr<hvd::ProcessSet> even = hvd::add_process_set({0, 2});
+//   hvd::StatusOr<hvd::ProcessSet> even = hvd::add_process_set({0, 2});
 //   hvd::allreduce_(grad, {.name = "fc1.weight", .process_set = *even});
 //
 // A value: copies speak of the same set, and outlive it. What was removed is
 // refused wherever it is used, also after its number was given again.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <cstdint>
 #include <memory>
@@ -17,10 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "horovodpp/core/export.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 class ProcessSet {
  public:
@@ -38,17 +37,10 @@ class ProcessSet {
   bool is_global() const { return id_ == 0; }
 
   // The members, ascending; none of global(), which knows no job.
-  const std::vector<int>& ranks() const {
-    static const std::vector<int> none;
-    return ranks_ == nullptr ? none : *ranks_;
-  }
+  const std::vector<int>& ranks() const;
 
   // "process set 2 [0, 1]", "the global process set".
-  std::string to_string() const {
-    if (is_global()) return "the global process set";
-    return absl::StrCat("process set ", id_, " [", absl::StrJoin(ranks(), ", "),
-                        "]");
-  }
+  std::string to_string() const;
 
   friend bool operator==(const ProcessSet& a, const ProcessSet& b) {
     return a.id_ == b.id_ && (a.is_global() || a.ranks() == b.ranks());

@@ -2,9 +2,13 @@
 
 #include <utility>
 
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/suspects.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/desk.h"
+#include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
 #include "horovodpp/runtime/start_up.h"
@@ -35,7 +39,7 @@ Outcome<std::vector<Buffer>> take_all(Results results) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
+StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
   // Who waits in MPI_Init sees no deaths: the launcher has to.
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
@@ -43,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
   return start(config, std::move(wires));
 }
 
-absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
+StatusOr<std::unique_ptr<Runtime>> Runtime::start(
     const Config& config,
     std::unique_ptr<transport::Communicator> communicator) {
   const runtime::LauncherChannel launcher(config.launcher);
@@ -58,12 +62,12 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::start(
       std::make_shared<runtime::Survivors>(config), *std::move(job)));
 }
 
-absl::StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
+StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   std::vector<int> suspects = suspects_of(job_->status());
   std::erase(suspects, job_->topology().rank());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
                        survivors_->reform(job_, suspects));
-  door_.shut();
+  door_->shut();
   return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
 }
 
@@ -89,7 +93,7 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
                            job_->abort("threw in a callback of a future: " +
                                        what);
                          }})),
-      door_(this) {}
+      door_(std::make_unique<runtime::Door>(this)) {}
 
 // Who waits for a future may be driving the job; its end ends that.
 // A forked child leaves all as it is: its parent's threads, memory and wires are
@@ -97,26 +101,27 @@ Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
 Runtime::~Runtime() {
   job_->stop().IgnoreError();
   if (!job_->is_of_a_parent()) {
-    door_.shut();
+    door_->shut();
     return;
   }
-  door_.abandon();
+  door_->abandon();
   static_cast<void>(desk_.release());
   new std::pair(std::move(job_), std::move(survivors_));
 }
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 
-absl::Status Runtime::stop() {
+Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback, or a forked child, nothing was done.
-  if (!absl::IsFailedPrecondition(end)) door_.shut();
+  if (!absl::IsFailedPrecondition(end)) door_->shut();
   return end;
 }
 
 void Runtime::abort(const std::string& why) { job_->abort(why); }
+Membership Runtime::membership() const { return door_->membership(); }
 const Topology& Runtime::topology() const { return job_->topology(); }
-absl::Status Runtime::status() const { return job_->status(); }
+Status Runtime::status() const { return job_->status(); }
 
 Future<void> Runtime::allreduce_async_(TensorView tensor,
                                        AllreduceOptions options) {
@@ -228,13 +233,12 @@ Future<void> Runtime::remove_process_set_async(const ProcessSet& set) {
 
 std::vector<ProcessSet> Runtime::process_sets() const { return sets_.all(); }
 
-absl::StatusOr<std::vector<int>> Runtime::ranks_of(
-    const ProcessSet& set) const {
+StatusOr<std::vector<int>> Runtime::ranks_of(const ProcessSet& set) const {
   HVD_ASSIGN_OR_RETURN(const ProcessSet found, sets_.find(set));
   return found.ranks();
 }
 
-absl::StatusOr<int> Runtime::rank_in(const ProcessSet& set) const {
+StatusOr<int> Runtime::rank_in(const ProcessSet& set) const {
   HVD_ASSIGN_OR_RETURN(const runtime::SetPlace place, sets_.place_in(set));
   return place.position;
 }

@@ -6,7 +6,7 @@
 //   hvd::Future<void> done =
 //       (*runtime)->allreduce_async_(grad, {.name = "fc1.weight"});
 //   ...                                       // backward carries on meanwhile
-//   absl::Status status = done.wait();        // if OK, grad is the mean
+//   hvd::Status status = done.wait();         // if OK, grad is the mean
 //
 // Collectives are matched across ranks by name, within a process set: ranks may
 // submit in different orders, but they must submit the same names. A call
@@ -38,31 +38,33 @@
 // so a test can hold eight ranks in one process.
 #pragma once
 
-#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/buffer.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/future.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/process_set.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
+class Arena;
+struct Config;
 namespace transport {
 class Communicator;
 }
 namespace runtime {
 class Desk;
+class Door;
 class Job;
 class SetTable;
 class Survivors;
@@ -75,11 +77,11 @@ class Runtime {
   //   DeadlineExceeded    a rank did not arrive within config.start_timeout
   //   InvalidArgument     the ranks' configurations disagree
   //   FailedPrecondition  see transport::make_mpi_communicator
-  static absl::StatusOr<std::unique_ptr<Runtime>> start(const Config& config);
+  static StatusOr<std::unique_ptr<Runtime>> start(const Config& config);
 
   // The same over wires of the caller's, for instance
   // transport::LoopbackWorld's.
-  static absl::StatusOr<std::unique_ptr<Runtime>> start(
+  static StatusOr<std::unique_ptr<Runtime>> start(
       const Config& config,
       std::unique_ptr<transport::Communicator> communicator);
 
@@ -88,7 +90,7 @@ class Runtime {
   // again.
   //   Aborted             the job was broken before; says why
   //   FailedPrecondition  called by a callback of a future; nothing was done
-  absl::Status stop();
+  Status stop();
 
   // Breaks the job, on every rank, because this one cannot go on: everything in
   // flight fails with Aborted and "rank 1 (host 'a', pid 4711) <why>". Does not
@@ -102,14 +104,14 @@ class Runtime {
 
   // OK, or Aborted with the reason why the job is broken; FailedPrecondition in a
   // child that was forked off the process that started the job.
-  absl::Status status() const;
+  Status status() const;
 
   // Memory whose tensors are reduced without a copy among the ranks of a node;
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
 
   // For who may outlive this Runtime.
-  Membership membership() const { return door_.membership(); }
+  Membership membership() const;
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
@@ -175,10 +177,10 @@ class Runtime {
   std::vector<ProcessSet> process_sets() const;
   // The members, ascending.
   //   InvalidArgument  there is no such set, or none any more
-  absl::StatusOr<std::vector<int>> ranks_of(const ProcessSet& set) const;
+  StatusOr<std::vector<int>> ranks_of(const ProcessSet& set) const;
   // The place of this rank among them.
   //   InvalidArgument  it is none of them, or there is no such set
-  absl::StatusOr<int> rank_in(const ProcessSet& set) const;
+  StatusOr<int> rank_in(const ProcessSet& set) const;
 
   // Goes on without the ranks that are lost: ends this job, which is broken,
   // and returns one of its survivors, numbered anew from 0 in the old order.
@@ -191,7 +193,7 @@ class Runtime {
   //                       Config::start_timeout
   //   Aborted             ranks are silent, and may live: those that are left
   //                       here are no majority, and stop
-  absl::StatusOr<std::unique_ptr<Runtime>> reform();
+  StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
   Runtime(std::shared_ptr<runtime::Survivors> survivors,
@@ -201,7 +203,7 @@ class Runtime {
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Desk> desk_;
-  runtime::Door door_;
+  std::unique_ptr<runtime::Door> door_;
 };
 
 }  // namespace hvd

@@ -8,7 +8,10 @@
 #include <optional>
 #include <string>
 
-namespace hvd::telemetry {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace telemetry {
 
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 
@@ -38,4 +41,5 @@ class Log {
   std::unique_ptr<Sink> sink_;
 };
 
-}  // namespace hvd::telemetry
+}  // namespace telemetry
+}  // namespace hvd

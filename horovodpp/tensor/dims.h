@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/shape.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Dims {
  public:
@@ -100,4 +102,5 @@ bool broadcasts_to(const Dims& from, const Dims& to);
 std::size_t checked_dim(std::int64_t dim, std::size_t rank,
                         const char* operation);
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

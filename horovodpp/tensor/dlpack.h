@@ -9,9 +9,10 @@
 
 #include <cstdint>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct DLDevice {
   std::int32_t device_type = 1;  // 1: CPU.

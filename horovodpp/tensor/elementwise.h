@@ -5,6 +5,7 @@
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
 
+#include "horovodpp/kernel/float_loops.h"
 #include "horovodpp/kernel/functors.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"

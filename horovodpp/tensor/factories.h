@@ -14,10 +14,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 struct TensorOptions {
   DType dtype = DType::kF32;

@@ -14,9 +14,10 @@
 #include <cstdint>
 #include <span>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/philox.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 

@@ -6,7 +6,10 @@
 
 #include <utility>
 
-namespace hvd::autograd {
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 template <typename T>
 class Ref {
@@ -54,4 +57,5 @@ class Ref {
   T* object_ = nullptr;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -4,6 +4,8 @@
 
 namespace hvd::autograd {
 
+constinit std::atomic<std::uint64_t> Storage::newest_mark{0};
+
 Ref<Storage> Storage::allocate(std::size_t bytes, Allocator& allocator) {
   void* data = allocator.allocate(bytes);
   auto storage =

@@ -12,10 +12,12 @@
 #include <memory>
 
 #include "horovodpp/core/device.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class Storage : public Pooled {
  public:
@@ -45,7 +47,21 @@ class Storage : public Pooled {
   bool exposed() const { return exposed_.load(std::memory_order_relaxed); }
   void set_exposed() { exposed_.store(true, std::memory_order_relaxed); }
 
-  bool unique() const { return owners_.load(std::memory_order_acquire) == 1; }
+  // A new mark: storages made from now on are at least as young as it, those
+  // made before are older. (On other threads: by about a store's delay.)
+  static std::uint64_t next_mark() {
+    return newest_mark.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  bool is_older_than(std::uint64_t mark) const { return mark_ < mark; }
+  // Whether this is the first call with this `mark`, since one with another.
+  bool first_seen_since(std::uint64_t mark) {
+    return seen_.exchange(mark, std::memory_order_relaxed) != mark;
+  }
+
+  std::uint32_t owners() const {
+    return owners_.load(std::memory_order_acquire);
+  }
+  bool unique() const { return owners() == 1; }
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (unique() || owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -55,17 +71,25 @@ class Storage : public Pooled {
 
  private:
   Storage(void* data, std::size_t bytes, Device device)
-      : data_(data), bytes_(bytes), device_(device) {}
+      : data_(data),
+        bytes_(bytes),
+        mark_(newest_mark.load(std::memory_order_relaxed)),
+        device_(device) {}
   ~Storage();
+
+  static constinit std::atomic<std::uint64_t> newest_mark;
 
   std::atomic<std::uint32_t> owners_{1};
   std::atomic<std::uint32_t> version_{0};
   void* data_;
   std::size_t bytes_;
+  std::uint64_t mark_;
+  std::atomic<std::uint64_t> seen_{0};
   Device device_;
   std::atomic<bool> exposed_{false};
   Allocator* allocator_ = nullptr;  // Null: the memory is borrowed.
   std::unique_ptr<std::function<void(void*)>> release_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -33,13 +33,14 @@
 
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/hook_handle.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 class Index;
@@ -167,7 +168,7 @@ class Tensor {
   // unnoticed by the graph. For those who know that it does not matter.
   Tensor data() const;
 
-  // --- Operations: see ops/ops.h ---
+  // --- Operations: see horovodpp/ops.h ---
   Tensor sum() const;
   Tensor sum(const Dims& dims, bool keepdim = false) const;
   Tensor mean() const;

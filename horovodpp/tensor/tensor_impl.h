@@ -11,12 +11,14 @@
 #include <memory>
 
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/storage.h"
 #include "horovodpp/tensor/thread_state.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 struct AutogradMeta;
 struct AutogradMetaDeleter {
@@ -106,4 +108,5 @@ class TensorImpl : public Pooled {
   std::atomic<std::uint64_t> counts_{kStrong + kWeak};
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

@@ -1,5 +1,6 @@
-// What surrounds an operation on this thread: whether it is recorded, where its
-// random numbers come from, and who packs the tensors it saves. Scopes set it:
+// What surrounds an operation on this thread: whether it is recorded, and where
+// its random numbers come from. (What else the graph keeps for a thread is in
+// autograd/graph_state.h.) Scopes set it:
 //
 //   {
 //     hvd::NoGrad no_grad;
@@ -7,62 +8,24 @@
 //   }
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "horovodpp/core/export.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
 class Generator;
-class GraphTask;
-class Node;
-class Warnings;
-struct AutocastState;
-class SavedTensorHooks;
 
 // Plain data: reading it costs an instruction or two.
 struct ThreadState {
   bool grad_enabled = true;
   bool inference_mode = false;
-  Generator* generator = nullptr;                  // Null: the thread's own.
-  SavedTensorHooks* saved_tensor_hooks = nullptr;  // Kept alive by its scope.
-  // Why saved-tensor hooks must not be set; null if they may be.
-  const std::string* saved_tensor_hooks_forbidden = nullptr;
-  AutocastState* autocast = nullptr;  // Kept alive by its scope,
-  Warnings* warnings = nullptr;       // likewise.
-  bool recomputing = false;  // A checkpointed region, for its backward.
-  bool detect_anomaly = false;
-  bool check_nan = false;
-  const Node* running_node = nullptr;  // Under detect_anomaly.
-  // The engine's:
-  GraphTask* graph_task = nullptr;  // The innermost backward that runs here.
-  int backward_depth = 0;           // How many run, on this call chain.
-  std::uint64_t next_sequence = 0;  // Of the node made next.
-  std::uint64_t tensors_freed = 0;  // Saved ones, ever.
+  Generator* generator = nullptr;  // Null: the thread's own.
 };
 
 // At a fixed distance from the thread pointer, in a shared library too.
 [[gnu::tls_model(
     "initial-exec")]] extern constinit thread_local ThreadState thread_state;
-
-// Whether what runs on this thread ran before: a checkpointed region, which is
-// computed again for its backward. What has an effect has had it.
-inline bool is_recomputing() { return thread_state.recomputing; }
-
-// Says so for the life of the object. Scopes nest.
-class Recomputing {
- public:
-  Recomputing() : before_(thread_state.recomputing) {
-    thread_state.recomputing = true;
-  }
-  ~Recomputing() { thread_state.recomputing = before_; }
-  Recomputing(const Recomputing&) = delete;
-  Recomputing& operator=(const Recomputing&) = delete;
-
- private:
-  bool before_;
-};
 
 }  // namespace autograd
 

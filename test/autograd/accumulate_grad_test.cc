@@ -6,7 +6,7 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -110,7 +110,7 @@ TEST(Graph, RequiresGradSpreads) {
 
 // Item 10.
 TEST(Graph, IntegersHaveNoGradients) {
-  EXPECT_ERROR(std::invalid_argument, "floating point",
+  EXPECT_ERROR(InvalidArgument, "floating point",
                zeros({2}, {.dtype = DType::kI64}).set_requires_grad(true));
   EXPECT_FALSE(argmax(leaf({1, 2}, {2})).requires_grad());
 }
@@ -258,7 +258,7 @@ TEST(Backward, TheGradientMustFitTheRoot) {
   EXPECT_ERROR(NonScalarError,
                "grad can be implicitly created only for scalar outputs",
                (x * 2.0).backward());
-  EXPECT_ERROR(std::invalid_argument, "Mismatch in shape",
+  EXPECT_ERROR(InvalidArgument, "Mismatch in shape",
                (x * 2.0).backward(ones64({3})));
 }
 
@@ -311,7 +311,7 @@ TEST(Backward, OnlyTheGivenInputsGetGradients) {
   z.backward({}, {.inputs = std::vector{x}});
   EXPECT_EQ(value(x.grad()), 3);
   EXPECT_FALSE(y.grad().defined());
-  EXPECT_ERROR(std::invalid_argument, "cannot be empty",
+  EXPECT_ERROR(InvalidArgument, "cannot be empty",
                z.backward({}, {.inputs = std::vector<Tensor>{}}));
 }
 

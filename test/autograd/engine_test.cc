@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "test/autograd/support.h"
+#include "test/support/no_threads.h"
 
 namespace hvd {
 namespace {
@@ -188,6 +189,12 @@ TEST(Engine, AnErrorComesUpFromAnyDepth) {
     y.backward();
   };
   EXPECT_ERROR(std::out_of_range, "at the bottom", descend(200));
+}
+
+TEST(Engine, SaysThatDeepNestingNeedsAThread) {
+  const NoThreads no_threads;
+  EXPECT_ERROR(Error, "cannot start the thread that runs a nested backward",
+               nested(leaf(1), 2000, nullptr).backward());
 }
 
 // Item 123.

@@ -6,7 +6,8 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/ops/spatial_ops.h"
+#include "horovodpp/ops/functional/conv2d.h"
+#include "horovodpp/ops/functional/max_pool.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

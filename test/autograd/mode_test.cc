@@ -6,6 +6,7 @@
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "test/autograd/support.h"
@@ -212,7 +213,7 @@ TEST(Modes, ReachTheThreadsOnWhichDeepBackwardsRun) {
     EXPECT_FALSE(is_grad_enabled());
     EXPECT_EQ(&autograd::default_generator(), &generator);
     EXPECT_EQ(autograd::current_autocast().dtype, DType::kF16);
-    EXPECT_EQ(*autograd::thread_state.saved_tensor_hooks_forbidden, "not now");
+    EXPECT_EQ(*autograd::graph_state.saved_tensor_hooks_forbidden, "not now");
     autograd::warn("heard from afar");
   });
   EXPECT_THAT(heard, ElementsAre("heard from afar"));

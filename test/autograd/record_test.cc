@@ -8,7 +8,7 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"
 #include "test/autograd/support.h"

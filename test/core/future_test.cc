@@ -274,7 +274,7 @@ TEST(Future, ItsEndDoesNotWaitWhereACallbackHearsOfTheOutcome) {
 
 TEST(Future, ItsEndDoesNotWaitForWhatBorrowsNothing) {
   const Promise<int> promise([](const Ready&) { FAIL() << "was waited for"; });
-  promise.future();
+  { const Future<int> dropped = promise.future(); }
   EXPECT_FALSE(promise.future().poll());
 }
 

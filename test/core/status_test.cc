@@ -57,6 +57,17 @@ TEST(Status, AnErrorThatIsThrownCarriesTheStatus) {
   }
 }
 
+TEST(Status, AWrongArgumentIsAnError) {
+  try {
+    throw InvalidArgument("dimension \x01");
+  } catch (const std::exception& exception) {  // Is one, and not twice.
+    EXPECT_STREQ(exception.what(), "dimension \\x01");
+    const auto* error = dynamic_cast<const Error*>(&exception);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->status(), absl::InvalidArgumentError("dimension \\x01"));
+  }
+}
+
 TEST(Status, ValueOrThrowGivesTheValueOrThrows) {
   EXPECT_EQ(*value_or_throw(parse(4)), 4);
   EXPECT_THROW(value_or_throw(parse(-4)), Error);

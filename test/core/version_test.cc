@@ -22,5 +22,13 @@ TEST(Version, IsTheOneThatIsBuiltAndPackaged) {
 #error "versions are not in order"
 #endif
 
+TEST(Version, GoesWithTheHeadersOfItsMinorVersion) {
+  EXPECT_TRUE(Headers(HVD_VERSION).go_with_library());
+  EXPECT_TRUE(Headers(HVD_MAKE_VERSION(0, 1, 99)).go_with_library());
+  EXPECT_FALSE(Headers(HVD_MAKE_VERSION(0, 2, 0)).go_with_library());
+  EXPECT_FALSE(Headers(HVD_MAKE_VERSION(0, 0, 9)).go_with_library());
+  EXPECT_FALSE(Headers(HVD_MAKE_VERSION(1, 1, 0)).go_with_library());
+}
+
 }  // namespace
 }  // namespace hvd

@@ -10,6 +10,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/mutex.h"
+#include "test/support/no_threads.h"
 
 namespace hvd::data {
 namespace {
@@ -126,6 +127,19 @@ TEST_P(DataLoaderWith, SaysThatItemsOfABatchDiffer) {
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("item 1 is (float32[1])"));
+  }
+}
+
+TEST(DataLoader, SaysThatItsWorkersCannotStart) {
+  const Counting dataset(4);
+  DistributedSampler sampler(4);
+  DataLoader loader(dataset, sampler, {.batch_size = 2, .workers = 2});
+  const NoThreads no_threads;
+  try {
+    loader.iterate().next();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the thread that makes batches"));
   }
 }
 

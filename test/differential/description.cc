@@ -52,7 +52,8 @@ nlohmann::json describe(const Tensor& tensor) {
     const Tensor gradient = may_have_gradient ? tensor.grad() : Tensor();
     result.push_back(gradient.defined() ? describe_alone(gradient) : nullptr);
     return result;
-  } catch (const Error&) {  // Its history became what it must not be.
+  } catch (const autograd::
+               AutogradError&) {  // Its history became what it must not be.
     return nlohmann::json::array({"unusable"});
   }
 }

@@ -27,7 +27,8 @@ NO_OPERATIONS = {
     "channels_last_strides": "computes strides, not tensors",
     "is_channels_last": "asks about a layout, which PyTorch chooses otherwise",
     "empty_channels_last": "its elements are not initialized",
-    "as_strided_backward": "the graph's own; as_strided comes to it",
+    "resized": "for intermediate results; as reshape",
+    "without": "for intermediate results; as squeeze",
 }
 NO_METHODS = {
     "alias": "for operations; detach() is one",
@@ -42,7 +43,7 @@ RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|LstmResult|double|b
 
 def headers(root):
     folder = pathlib.Path(root) / "horovodpp"
-    text = (folder / "ops/ops.h").read_text()
+    text = (folder / "ops.h").read_text()
     exported = re.findall(r'#include "horovodpp/(.*?)" +// IWYU pragma: export', text)
     return [text] + [(folder / name).read_text() for name in exported]
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs format.sh in a small house, and looks at what it has found and written."""
 
 import os

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

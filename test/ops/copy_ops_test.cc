@@ -1,5 +1,5 @@
 // Copies between layouts.
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -1,6 +1,6 @@
-#include "horovodpp/ops/lookups.h"
+#include "horovodpp/ops/lookup_ops.h"
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

@@ -1,7 +1,7 @@
 // Products of every rank and layout.
 #include <cmath>
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

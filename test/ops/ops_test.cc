@@ -1,6 +1,6 @@
 // Values, gradients and second derivatives of every operation. Item 115:
 // gradients are compared with differences of values.
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
-#include "horovodpp/ops/shifts.h"
+#include "horovodpp/ops/shift_ops.h"
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

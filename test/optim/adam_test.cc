@@ -123,6 +123,8 @@ TEST(Adam, GroupsHaveOptionsOfTheirOwn) {
   EXPECT_THROW(optimizer.set_learning_rates({0.1}), InvalidArgument);
   EXPECT_THROW(optimizer.set_learning_rates({0.3, -1}), InvalidArgument);
   EXPECT_EQ(optimizer.options(0).learning_rate, 0.1);
+  EXPECT_THROW(optimizer.options(2), InvalidArgument);
+  EXPECT_THROW(optimizer.set_options(2, {}), InvalidArgument);
 }
 
 TEST(Adam, RefusesOptionsThatMeanNothing) {

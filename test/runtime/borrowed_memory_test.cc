@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
 #include "test/runtime/world.h"
 
 namespace hvd {
@@ -34,7 +35,8 @@ TEST(BorrowedMemory, TheEndOfAFutureWaitsUntilItIsGivenBack) {
     }
     EXPECT_EQ(x[999], 1.5f);
     // What is only read is borrowed as well.
-    job.allgather_async(TensorView::of(x.data(), {1000}), {.name = "y"});
+    static_cast<void>(
+        job.allgather_async(TensorView::of(x.data(), {1000}), {.name = "y"}));
     x = {};
     EXPECT_EQ(job.stop(), absl::OkStatus());
   });
@@ -49,7 +51,8 @@ TEST(BorrowedMemory, WhatIsHandedOverLivesAsLongAsItsOperation) {
     const std::weak_ptr<std::vector<float>> lives = owner;
     const TensorView view = TensorView::of(owner->data(), {1000});
     // Nobody waits: the other rank comes when this one has gone on.
-    job.allreduce_async_(view, {.name = "x", .keep_alive = std::move(owner)});
+    static_cast<void>(job.allreduce_async_(
+        view, {.name = "x", .keep_alive = std::move(owner)}));
     if (frees) {
       EXPECT_FALSE(lives.expired());
       freed.count_down();

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
 #include "test/runtime/world.h"
 #include "test/support/no_threads.h"
 
@@ -210,6 +211,13 @@ TEST(Global, RanksThatAreThreadsHaveAJobEach) {
     EXPECT_EQ(remove_process_set(*set), absl::OkStatus());
     EXPECT_THROW(process_set_size(*set), Error);
   });
+  EXPECT_FALSE(is_initialized());
+}
+
+TEST(Global, RefusesProgramsWithOtherHeaders) {
+  const Status status = init(Headers(HVD_MAKE_VERSION(7, 8, 9)));
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.to_string(), HasSubstr("headers of horovodpp 7.8.9"));
   EXPECT_FALSE(is_initialized());
 }
 

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "horovodpp/collective/shm/board.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/runtime_suite.h"

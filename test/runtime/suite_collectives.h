@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/reductions.h"
 #include "test/runtime/suite_support.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "horovodpp/kernel/halves.h"
-#include "horovodpp/ops/ops.h"
+#include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
 namespace hvd {

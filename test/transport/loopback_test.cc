@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mpi_communicator.h"
 #include "test/transport/boarded_world.h"

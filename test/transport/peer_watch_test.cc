@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
 #include "test/support/no_threads.h"
 #include "test/support/refused_call.h"
 #include "test/transport/child_process.h"

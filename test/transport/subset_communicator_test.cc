@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
 #include "test/transport/boarded_world.h"
 
 namespace hvd::transport {

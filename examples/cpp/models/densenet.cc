@@ -1,6 +1,6 @@
 #include "models/densenet.h"
 
-#include <horovodpp/ops/ops.h>
+#include <horovodpp/ops.h>
 
 #include <string>
 

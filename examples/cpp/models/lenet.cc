@@ -1,6 +1,6 @@
 #include "models/lenet.h"
 
-#include <horovodpp/ops/ops.h>
+#include <horovodpp/ops.h>
 
 namespace models {
 

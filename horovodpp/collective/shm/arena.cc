@@ -1,8 +1,14 @@
 #include "horovodpp/collective/shm/arena.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <set>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/shared_memory.h"
 
@@ -19,11 +25,45 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 
 }  // namespace
 
-Arena::Arena(const Options& options) : options_(options) {}
+class Arena::State {
+ public:
+  explicit State(const Options& options) : options_(options) {}
 
-Arena::~Arena() = default;
+  absl::StatusOr<void*> allocate(std::size_t bytes);
+  absl::Status deallocate(void* memory);
+  std::size_t in_use() const;
+  std::size_t peak() const;
+  std::size_t reserved() const;
+  std::optional<Place> find(const void* memory, std::size_t bytes) const;
+  std::uint32_t extents() const;
+  const transport::SharedMemory& extent(std::uint32_t extent) const {
+    return *extents_[extent];
+  }
 
-absl::StatusOr<void*> Arena::allocate(std::size_t bytes) {
+ private:
+  using Block = std::pair<std::byte*, std::size_t>;
+  using BySize = std::set<std::pair<std::size_t, std::byte*>>;
+
+  absl::Status add_extent(std::size_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void put_free(Block block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool begins_extent(const std::byte* at) const;
+
+  const Options options_;
+  // Written once each, before `count_` tells of it.
+  std::array<std::unique_ptr<transport::SharedMemory>, kMaxExtents> extents_;
+  std::atomic<std::uint32_t> count_{0};
+
+  mutable Mutex mutex_;
+  std::map<std::byte*, std::size_t> free_ ABSL_GUARDED_BY(mutex_);
+  BySize free_by_size_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::byte*, std::size_t> used_ ABSL_GUARDED_BY(mutex_);
+  std::size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::size_t peak_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::size_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+absl::StatusOr<void*> Arena::State::allocate(std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(-1) / 2) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no arena has ", bytes, " bytes"));
@@ -45,7 +85,7 @@ absl::StatusOr<void*> Arena::allocate(std::size_t bytes) {
   return static_cast<void*>(memory);
 }
 
-absl::Status Arena::add_extent(std::size_t bytes) {
+absl::Status Arena::State::add_extent(std::size_t bytes) {
   const std::uint32_t number = count_.load(std::memory_order_relaxed);
   if (number == kMaxExtents) {
     return absl::ResourceExhaustedError(
@@ -76,7 +116,7 @@ absl::Status Arena::add_extent(std::size_t bytes) {
 }
 
 // Neighbours become one, but not across the border of an extent.
-void Arena::put_free(Block block) {
+void Arena::State::put_free(Block block) {
   const auto next = free_.lower_bound(block.first);
   if (next != free_.end() && next->first == block.first + block.second &&
       !begins_extent(next->first)) {
@@ -97,7 +137,7 @@ void Arena::put_free(Block block) {
   free_by_size_.emplace(block.second, block.first);
 }
 
-absl::Status Arena::deallocate(void* memory) {
+absl::Status Arena::State::deallocate(void* memory) {
   MutexLock lock(mutex_);
   const auto found = used_.find(static_cast<std::byte*>(memory));
   if (found == used_.end()) {
@@ -112,15 +152,15 @@ absl::Status Arena::deallocate(void* memory) {
   return absl::OkStatus();
 }
 
-bool Arena::begins_extent(const std::byte* at) const {
+bool Arena::State::begins_extent(const std::byte* at) const {
   for (std::uint32_t i = 0; i < extents(); ++i) {
     if (extents_[i]->data() == at) return true;
   }
   return false;
 }
 
-std::optional<Arena::Place> Arena::find(const void* memory,
-                                        std::size_t bytes) const {
+std::optional<Arena::Place> Arena::State::find(const void* memory,
+                                               std::size_t bytes) const {
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
   const std::uint32_t count = extents();
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -135,23 +175,43 @@ std::optional<Arena::Place> Arena::find(const void* memory,
   return std::nullopt;
 }
 
-std::uint32_t Arena::extents() const {
+std::uint32_t Arena::State::extents() const {
   return count_.load(std::memory_order_acquire);
 }
 
-std::size_t Arena::in_use() const {
+std::size_t Arena::State::in_use() const {
   MutexLock lock(mutex_);
   return in_use_;
 }
 
-std::size_t Arena::peak() const {
+std::size_t Arena::State::peak() const {
   MutexLock lock(mutex_);
   return peak_;
 }
 
-std::size_t Arena::reserved() const {
+std::size_t Arena::State::reserved() const {
   MutexLock lock(mutex_);
   return reserved_;
+}
+
+Arena::Arena(const Options& options)
+    : state_(std::make_unique<State>(options)) {}
+Arena::~Arena() = default;
+
+StatusOr<void*> Arena::allocate(std::size_t bytes) {
+  return state_->allocate(bytes);
+}
+Status Arena::deallocate(void* memory) { return state_->deallocate(memory); }
+std::size_t Arena::in_use() const { return state_->in_use(); }
+std::size_t Arena::peak() const { return state_->peak(); }
+std::size_t Arena::reserved() const { return state_->reserved(); }
+std::optional<Arena::Place> Arena::find(const void* memory,
+                                        std::size_t bytes) const {
+  return state_->find(memory, bytes);
+}
+std::uint32_t Arena::extents() const { return state_->extents(); }
+const transport::SharedMemory& Arena::extent(std::uint32_t extent) const {
+  return state_->extent(extent);
 }
 
 }  // namespace hvd

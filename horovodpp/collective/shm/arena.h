@@ -19,23 +19,19 @@
 // it; what lies in it is then memory like any other. Thread-safe.
 #pragma once
 
-#include <array>
-#include <atomic>
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <new>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 
-namespace hvd {
+namespace HVD_EXPORT hvd {
 
 namespace transport {
 class SharedMemory;
@@ -64,11 +60,11 @@ class Arena {
   //   ResourceExhausted  the machine has no more shared memory, or the limit is
   //                      reached; says how much was asked for. Other memory will
   //                      do, a little more slowly.
-  absl::StatusOr<void*> allocate(std::size_t bytes);
+  StatusOr<void*> allocate(std::size_t bytes);
 
   // Takes back what allocate() returned; nothing is in flight that uses it.
   //   InvalidArgument  it is not this arena's, or was taken back before
-  absl::Status deallocate(void* memory);
+  Status deallocate(void* memory);
 
   // Bytes: handed out now, at most so far, and taken from the machine.
   std::size_t in_use() const;
@@ -86,31 +82,11 @@ class Arena {
   // Extents are numbered as they come; they neither move nor go.
   std::uint32_t extents() const;
   // 0 <= extent < extents()
-  const transport::SharedMemory& extent(std::uint32_t extent) const {
-    return *extents_[extent];
-  }
+  const transport::SharedMemory& extent(std::uint32_t extent) const;
 
  private:
-  using Block = std::pair<std::byte*, std::size_t>;
-  using BySize = std::set<std::pair<std::size_t, std::byte*>>;
-
-  absl::Status add_extent(std::size_t bytes)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void put_free(Block block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool begins_extent(const std::byte* at) const;
-
-  const Options options_;
-  // Written once each, before `count_` tells of it.
-  std::array<std::unique_ptr<transport::SharedMemory>, kMaxExtents> extents_;
-  std::atomic<std::uint32_t> count_{0};
-
-  mutable Mutex mutex_;
-  std::map<std::byte*, std::size_t> free_ ABSL_GUARDED_BY(mutex_);
-  BySize free_by_size_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::byte*, std::size_t> used_ ABSL_GUARDED_BY(mutex_);
-  std::size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::size_t peak_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::size_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
+  class State;
+  const std::unique_ptr<State> state_;
 };
 
 // Puts containers into an arena. If the arena has no memory left they get other

@@ -1,0 +1,16 @@
+# The headers that users include. They are installed with what they include, and no
+# other; each of these opens its namespace with HVD_EXPORT (core/export.h).
+set(HVD_PUBLIC_HEADERS
+  horovodpp/horovodpp.h
+  horovodpp/collectives.h
+  horovodpp/version.h
+  # More than most programs need:
+  horovodpp/autograd/anomaly.h
+  horovodpp/autograd/gradcheck.h
+  horovodpp/autograd/multi_grad_hook.h
+  horovodpp/autograd/reentrant_checkpoint.h
+  horovodpp/autograd/save_on_cpu.h
+  horovodpp/autograd/warning.h
+  horovodpp/core/threads.h
+  horovodpp/nn/atomic_file.h
+  horovodpp/tensor/dlpack.h)

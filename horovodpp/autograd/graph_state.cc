@@ -1,0 +1,7 @@
+#include "horovodpp/autograd/graph_state.h"
+
+namespace hvd::autograd {
+
+constinit thread_local GraphState graph_state{};
+
+}  // namespace hvd::autograd

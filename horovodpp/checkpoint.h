@@ -1,0 +1,12 @@
+// Checkpointing: computing again in backward what forward need not keep.
+// docs/checkpointing.md says which form is for what.
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include "horovodpp/checkpoint/checkpoint.h"     // IWYU pragma: export
+#include "horovodpp/checkpoint/effects.h"        // IWYU pragma: export
+#include "horovodpp/checkpoint/memory_budget.h"  // IWYU pragma: export
+#include "horovodpp/checkpoint/planned_chain.h"  // IWYU pragma: export
+#include "horovodpp/checkpoint/replay_group.h"   // IWYU pragma: export
+#include "horovodpp/checkpoint/sequential.h"     // IWYU pragma: export

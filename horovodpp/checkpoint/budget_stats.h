@@ -1,0 +1,16 @@
+// What became of the checkpointed functions under a memory budget.
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+
+struct MemoryBudgetStats {
+  std::int64_t regions = 0;        // Calls of checkpointed functions so far,
+  std::int64_t dropped = 0;        // those that were let go of, and
+  std::int64_t dropped_bytes = 0;  // what they held.
+};
+
+}  // namespace hvd

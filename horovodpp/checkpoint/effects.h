@@ -1,0 +1,85 @@
+// Effects: what a checkpointed function does besides computing its result, such
+// as a message to other ranks, a count, a line in a log. They must not happen
+// again when the function is recomputed.
+//
+//   hvd::Tensor forward(const hvd::Tensor& x) {
+//     double largest = hvd::run_once([&] { return agree_with_peers(x); });
+//     return x / largest;       // the same number in the recomputation
+//   }
+//
+// What a recomputation may leave out altogether asks is_recomputing().
+#pragma once
+
+#include <any>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+
+namespace autograd {
+
+// The results of the effects of one run of a region, in their order.
+class EffectLog {
+ public:
+  // Puts `log` in force on this thread: it takes down the results of effects
+  // or, if `replay`, is the source of them. Null: there is none.
+  class Scope {
+   public:
+    Scope(EffectLog* log, bool replay);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend class EffectLog;
+    EffectLog* const log_;
+    const bool replay_;
+    std::size_t next_ = 0;
+    Scope* const outer_;
+  };
+
+  // The result of the next effect: of a replay on this thread, or else null.
+  //   CheckpointError  the run that is replayed had fewer effects
+  static const std::any* replayed();
+  // Takes it down in all logs in force that are no source.
+  static void record(const std::any& result);
+
+ private:
+  std::vector<std::any> results_;
+};
+
+[[noreturn]] void throw_other_effect();
+
+}  // namespace autograd
+
+// Calls `effect` and returns its result; within a recomputation, returns what it
+// returned the first time. Where no function is checkpointed, just calls it. The
+// result is copied, and kept as long as the region. Tensors in it must not be
+// part of a graph.
+//   CheckpointError  the recomputation has other effects than forward had
+template <typename Effect>
+auto run_once(Effect&& effect) {
+  using Result = std::decay_t<std::invoke_result_t<Effect&>>;
+  if constexpr (std::is_void_v<Result>) {
+    if (autograd::EffectLog::replayed() == nullptr) {
+      std::forward<Effect>(effect)();
+    }
+    autograd::EffectLog::record(std::any());
+  } else {
+    if (const std::any* found = autograd::EffectLog::replayed()) {
+      const auto* result = std::any_cast<Result>(found);
+      if (result == nullptr) autograd::throw_other_effect();
+      autograd::EffectLog::record(*found);
+      return *result;
+    }
+    Result result = std::forward<Effect>(effect)();
+    autograd::EffectLog::record(result);
+    return result;
+  }
+}
+
+}  // namespace hvd

@@ -1,0 +1,125 @@
+#include "horovodpp/checkpoint/plan_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+bool makes_sense(const StageCost& stage) {
+  return is_time(stage.forward_seconds) && is_time(stage.backward_seconds) &&
+         stage.output_bytes >= 0 && stage.forward_transient_bytes >= 0 &&
+         stage.backward_transient_bytes >= 0 && !stage.options.empty() &&
+         std::all_of(stage.options.begin(), stage.options.end(),
+                     [](const KeepOption& option) {
+                       return option.bytes >= 0 &&
+                              is_time(option.extra_seconds);
+                     });
+}
+
+// Runs a plan on paper.
+class Account {
+ public:
+  explicit Account(const ChainCost& chain) : chain_(chain) {}
+
+  // Forward and backward through `parts`.
+  void run(const std::vector<CheckpointPlan::Part>& parts) {
+    const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
+    for (const auto& part : parts) forward(part, gradient);
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      backward(*part);
+    }
+  }
+  // The same of what is in a region, in backward. Of a region at the end only the
+  // input is wanted.
+  void replay(const std::vector<CheckpointPlan::Part>& parts) {
+    if (!parts.back().is_region()) return run(parts);
+    const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
+    for (auto part = parts.begin(); part + 1 != parts.end(); ++part) {
+      forward(*part, gradient);
+    }
+    replay(parts.back().inside);
+    for (auto part = parts.rbegin() + 1; part != parts.rend(); ++part) {
+      backward(*part);
+    }
+  }
+  PlanCost total() const { return total_; }
+
+ private:
+  void need(std::int64_t bytes) {
+    total_.peak_bytes = std::max(total_.peak_bytes, held_ + bytes);
+  }
+
+  void forward(const CheckpointPlan::Part& part, std::int64_t gradient) {
+    if (part.is_region()) {
+      for (std::size_t i = part.first; i <= part.last; ++i) {
+        need(gradient + passing_bytes(chain_, i, i > part.first));
+        total_.seconds += chain_.stages[i].forward_seconds;
+      }
+      held_ += chain_.stages[part.last].output_bytes;
+      return;
+    }
+    const StageCost& stage = chain_.stages[part.first];
+    const KeepOption& option = stage.options[part.option];
+    need(keeping_bytes(stage, option, gradient));
+    total_.seconds += stage.forward_seconds;
+    held_ += option.bytes;
+  }
+
+  void backward(const CheckpointPlan::Part& part) {
+    if (part.is_region()) {
+      held_ -= chain_.stages[part.last].output_bytes;
+      replay(part.inside);
+      return;
+    }
+    const StageCost& stage = chain_.stages[part.first];
+    const KeepOption& option = stage.options[part.option];
+    held_ -= option.bytes;
+    need(backward_bytes(stage, option));
+    total_.seconds += stage.backward_seconds + option.extra_seconds;
+  }
+
+  const ChainCost& chain_;
+  PlanCost total_;
+  std::int64_t held_ = 0;
+};
+
+}  // namespace
+
+void check_chain(const ChainCost& chain) {
+  if (chain.stages.empty()) {
+    throw InvalidArgument("a checkpoint plan of a chain without stages");
+  }
+  for (std::size_t i = 0; i < chain.stages.size(); ++i) {
+    if (makes_sense(chain.stages[i])) continue;
+    throw InvalidArgument(
+        absl::StrCat("a checkpoint plan: stage ", i,
+                     " has no option, or a number of it is negative or not "
+                     "finite"));
+  }
+  if (chain.input_bytes < 0) {
+    throw InvalidArgument("a checkpoint plan: the input has negative bytes");
+  }
+}
+
+}  // namespace autograd
+
+PlanCost cost_of(const CheckpointPlan& plan, const ChainCost& chain) {
+  autograd::check_chain(chain);
+  if (plan.stages() != chain.stages.size()) {
+    throw InvalidArgument(absl::StrCat("a plan for ", plan.stages(),
+                                       " stages and a chain of ",
+                                       chain.stages.size()));
+  }
+  autograd::Account account(chain);
+  account.run(plan.parts());
+  return account.total();
+}
+
+}  // namespace hvd

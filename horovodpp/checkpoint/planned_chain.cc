@@ -1,0 +1,85 @@
+#include "horovodpp/checkpoint/planned_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd {
+namespace {
+
+std::int64_t bytes_of(const ChainBudget& budget, const ChainCost& cost) {
+  if (budget.memory_budget.has_value() == budget.fraction.has_value()) {
+    throw InvalidArgument(
+        "a budget of a chain is either memory_budget, in bytes, or fraction");
+  }
+  if (budget.memory_budget) return *budget.memory_budget;
+  if (!(*budget.fraction > 0.0) || !std::isfinite(*budget.fraction)) {
+    throw InvalidArgument(
+        absl::StrCat("the fraction of a chain's budget is ", *budget.fraction,
+                     "; wanted is a number above 0, where 1 keeps everything"));
+  }
+  const auto all = static_cast<double>(
+      cost_of(CheckpointPlan::keep_all(cost.stages.size()), cost).peak_bytes);
+  return static_cast<std::int64_t>(
+      std::min(all, std::ceil(all * *budget.fraction)));
+}
+
+}  // namespace
+
+PlannedChain::PlannedChain(std::vector<ChainFunction> functions,
+                           const ProfileOptions& options)
+    : functions_(std::move(functions)), options_(options) {
+  if (functions_.empty()) {
+    throw InvalidArgument("PlannedChain: there are no functions");
+  }
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    if (functions_[i]) continue;
+    throw InvalidArgument(
+        absl::StrCat("PlannedChain: function ", i, " is empty"));
+  }
+}
+
+PlannedChain::Known& PlannedChain::known_for(const Tensor& input) {
+  for (Known& known : known_) {
+    if (known.sizes == input.sizes() && known.dtype == input.dtype() &&
+        known.requires_grad == input.requires_grad()) {
+      return known;
+    }
+  }
+  known_.push_back({input.sizes(),
+                    input.dtype(),
+                    input.requires_grad(),
+                    profile_chain(functions_, input, options_),
+                    {}});
+  return known_.back();
+}
+
+const ChainCost& PlannedChain::cost_for(const Tensor& input) {
+  return known_for(input).cost;
+}
+
+const CheckpointPlan& PlannedChain::plan_for(const Tensor& input,
+                                             const ChainBudget& budget) {
+  Known& known = known_for(input);
+  const std::int64_t bytes = bytes_of(budget, known.cost);
+  for (const Planned& planned : known.plans) {
+    if (planned.bytes == bytes) return planned.plan;
+  }
+  known.plans.push_back({bytes, plan_checkpoints(known.cost, bytes)});
+  return known.plans.back().plan;
+}
+
+Tensor checkpoint_sequential(PlannedChain& chain, const ChainBudget& budget,
+                             const Tensor& input,
+                             const CheckpointOptions& options) {
+  const CheckpointPlan plan =
+      is_grad_enabled() ? chain.plan_for(input, budget)
+                        : CheckpointPlan::keep_all(chain.functions().size());
+  return checkpoint_sequential(chain.functions(), plan, input, options);
+}
+
+}  // namespace hvd

@@ -1,0 +1,188 @@
+#include "horovodpp/checkpoint/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/engine.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Counts what is saved and was made since; leaves it to the nodes.
+class Tally final : public SavedTensorKeeper {
+ public:
+  Kept keep(const Tensor& tensor) override {
+    count(tensor);
+    return {};
+  }
+  void count(const Tensor& tensor) {
+    const Storage& storage = *tensor.impl()->storage;
+    if (storage.is_older_than(mark_) || !seen_.insert(&storage).second) return;
+    bytes_ += static_cast<std::int64_t>(storage.bytes());
+  }
+  std::int64_t bytes() const { return bytes_; }
+  // It lives on the stack of those who use it.
+  void retain() override {}
+  void release() override {}
+
+ private:
+  const std::uint64_t mark_ = Storage::next_mark();
+  absl::flat_hash_set<const Storage*> seen_;
+  std::int64_t bytes_ = 0;
+};
+
+// The leaves that a gradient of `root` reaches.
+std::vector<Edge> leaves_behind(const Tensor& root) {
+  std::vector<Edge> leaves;
+  absl::flat_hash_set<const Node*> seen;
+  std::vector<Ref<Node>> stack{gradient_edge(root).node};
+  while (!stack.empty()) {
+    const Ref<Node> node = std::move(stack.back());
+    stack.pop_back();
+    if (!node || !seen.insert(node.get()).second) continue;
+    if (node->is_accumulate_grad()) leaves.push_back({node, 0});
+    for (const Edge& edge : node->next_edges()) stack.push_back(edge.node);
+  }
+  return leaves;
+}
+
+std::int64_t in_use() { return cpu_allocator().stats().current_bytes; }
+std::int64_t most_in_use() { return cpu_allocator().stats().peak_bytes; }
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return tensor.defined() ? static_cast<std::int64_t>(tensor.bytes()) : 0;
+}
+
+double median(std::vector<double> values) {
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// One stage, again and again.
+class StageProfile {
+ public:
+  StageProfile(const ChainFunction& function, const Tensor& input)
+      : function_(function), input_(input) {}
+
+  void run() {
+    Tensor output = forward();
+    if (output.requires_grad()) backward(output);
+    output_ = output.detach();
+  }
+
+  StageCost cost() const {
+    StageCost result = cost_;
+    result.forward_seconds = median(forward_seconds_);
+    result.backward_seconds =
+        backward_seconds_.empty() ? 0.0 : median(backward_seconds_);
+    result.options = {{.bytes = kept_, .extra_seconds = 0.0}};
+    return result;
+  }
+  const Tensor& output() const { return output_; }
+
+ private:
+  Tensor forward() {
+    Tally tally;
+    const SavedTensorKeeper::Scope keeper(tally);
+    cpu_allocator().reset_peak();
+    const std::int64_t before = in_use();
+    const Clock::time_point begin = Clock::now();
+    Tensor output = function_(input_);
+    forward_seconds_.push_back(seconds_since(begin));
+    const std::int64_t saved = tally.bytes();
+    tally.count(output);
+    kept_ = tally.bytes();
+    // A stage that returns what it saved, or its input, makes nothing more.
+    cost_.output_bytes = bytes_of(output);
+    kept_ = std::max(kept_, std::max(saved, cost_.output_bytes));
+    cost_.forward_transient_bytes =
+        std::max<std::int64_t>(0, most_in_use() - before - kept_);
+    return output;
+  }
+
+  void backward(const Tensor& output) {
+    const Tensor gradient = ones_like(output.detach());
+    const std::vector<Edge> leaves = leaves_behind(output);
+    cpu_allocator().reset_peak();
+    const std::int64_t before = in_use();
+    const Clock::time_point begin = Clock::now();
+    const std::vector<Tensor> gradients =
+        grad_at({output}, leaves, {gradient}, {.allow_unused = true});
+    backward_seconds_.push_back(seconds_since(begin));
+    std::int64_t of_parameters = 0;
+    const Edge own = input_.requires_grad() ? gradient_edge(input_) : Edge();
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (leaves[i].node == own.node) continue;
+      of_parameters += bytes_of(gradients[i]);
+    }
+    cost_.backward_transient_bytes =
+        std::max<std::int64_t>(0, most_in_use() - before - of_parameters);
+  }
+
+  const ChainFunction& function_;
+  const Tensor input_;
+  Tensor output_;
+  StageCost cost_;
+  std::int64_t kept_ = 0;
+  std::vector<double> forward_seconds_, backward_seconds_;
+};
+
+// The generator, as it was before.
+class SameRandom {
+ public:
+  SameRandom() : state_(default_generator().state()) {}
+  ~SameRandom() { default_generator().set_state(state_); }
+  SameRandom(const SameRandom&) = delete;
+  SameRandom& operator=(const SameRandom&) = delete;
+
+ private:
+  const Generator::State state_;
+};
+
+}  // namespace
+}  // namespace autograd
+
+ChainCost profile_chain(const std::vector<ChainFunction>& functions,
+                        const Tensor& input, const ProfileOptions& options) {
+  if (functions.empty() || options.repetitions < 1) {
+    throw InvalidArgument(absl::StrCat(
+        "profile_chain: ", functions.size(), " functions, ",
+        options.repetitions, " repetitions; wanted is at least one of each"));
+  }
+  const autograd::SameRandom random;
+  const autograd::Recomputing recomputing;
+  const EnableGrad grad;
+  ChainCost result{.input_bytes = autograd::bytes_of(input), .stages = {}};
+  Tensor x = input.detach();
+  if (input.requires_grad()) x.set_requires_grad(true);
+  for (const ChainFunction& function : functions) {
+    autograd::StageProfile profile(function, x);
+    for (int i = 0; i < options.repetitions; ++i) profile.run();
+    result.stages.push_back(profile.cost());
+    x = profile.output();
+    if (is_floating_point(x.dtype())) x.set_requires_grad(true);
+  }
+  return result;
+}
+
+}  // namespace hvd

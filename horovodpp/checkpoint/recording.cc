@@ -1,0 +1,170 @@
+#include "horovodpp/checkpoint/recording.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd::autograd {
+
+std::uint64_t checksum(const Tensor& tensor) {
+  NoGrad no_grad;
+  const Tensor rows = tensor.contiguous();
+  return absl::HashOf(std::string_view(
+      static_cast<const char*>(rows.raw_data()), rows.bytes()));
+}
+
+Recording::Recording(const CheckpointOptions& options)
+    : options_(in_scope(options)),
+      mark_(Storage::next_mark()),
+      autocast_(current_autocast()),
+      random_(default_generator().state()) {
+  // A replay is for what was let go of: what it makes is needed once.
+  if (is_recomputing() || BudgetLedger::current() == nullptr) return;
+  ledger_ = BudgetLedger::current();
+  {
+    SpinLockHolder lock(lock_);
+    keeps_ = true;
+  }
+  ledger_->add(this);
+}
+
+Recording::~Recording() {
+  if (ledger_ != nullptr) ledger_->remove(this);
+}
+
+void Recording::apply(std::span<Tensor> /*gradients*/,
+                      std::span<Tensor> /*results*/) {
+  throw AutogradError("a checkpointed region has no gradient of its own");
+}
+
+void Recording::save_inputs(std::span<const Tensor> inputs) {
+  inputs_ = std::vector<SavedTensor>(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].defined()) inputs_[i].save(inputs[i]);
+  }
+}
+
+Recording::Forward::Forward(Recording& recording)
+    : recording_(recording),
+      begin_(std::chrono::steady_clock::now()),
+      outer_(graph_state.operation_observer),
+      keeper_(recording),
+      observer_(&recording),
+      effects_(&recording.effects_, false) {
+  recording.running_.store(true, std::memory_order_relaxed);
+}
+
+Recording::Forward::~Forward() {
+  recording_.running_.store(false, std::memory_order_relaxed);
+}
+
+void Recording::Forward::finish() const {
+  if (outer_ != nullptr) {
+    for (const Captured& captured : recording_.captured_) {
+      const Tensor tensor = captured.tensor.lock();
+      if (tensor.defined()) outer_->reads(tensor);
+    }
+  }
+  if (recording_.ledger_ == nullptr) return;
+  recording_.forward_seconds_.store(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
+          .count(),
+      std::memory_order_relaxed);
+  recording_.running_.store(false, std::memory_order_relaxed);
+  recording_.ledger_->make_room();
+}
+
+std::vector<bool> Recording::wanted() const {
+  SpinLockHolder lock(lock_);
+  std::vector<bool> result;
+  for (const Content& content : contents_) result.push_back(content.wanted);
+  while (!result.empty() && !result.back()) result.pop_back();
+  return result;
+}
+
+SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
+  reads(tensor);
+  Slot& slot = slots_.emplace_back();
+  slot.sizes = tensor.sizes();
+  slot.dtype = tensor.dtype();
+  slot.operation = operation_;
+  if (options_.determinism_check == DeterminismCheck::kChecksum) {
+    slot.checksum = checksum(tensor);
+  }
+  {
+    SpinLockHolder lock(lock_);
+    Content& content = contents_.emplace_back();
+    // A leaf is itself; with its history anything else would own this recording.
+    if (keeps_) content.value = tensor.is_leaf() ? tensor : tensor.detach();
+  }
+  if (ledger_ != nullptr) ledger_->make_room();
+  return {Ref<SavedTensorHolder>::share(this),
+          static_cast<std::uint32_t>(slots_.size() - 1)};
+}
+
+void Recording::reads(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_inference()) return;
+  Storage& storage = *tensor.impl()->storage;
+  if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
+  captured_.push_back({WeakTensor(tensor), tensor.impl(), tensor.version()});
+}
+
+void Recording::records(const Node& node) {
+  operation_ = node.name();
+  if (options_.debug) log_.add(operation_);
+}
+
+Tensor Recording::original(std::uint32_t place) const {
+  SpinLockHolder lock(lock_);
+  return contents_[place].value;
+}
+
+void Recording::forget(std::uint32_t place) {
+  Tensor dropped;  // Goes after the lock.
+  SpinLockHolder lock(lock_);
+  contents_[place].wanted = false;
+  dropped = std::move(contents_[place].value);
+}
+
+std::int64_t Recording::held_bytes() const {
+  SpinLockHolder lock(lock_);
+  // Several slots may show one storage, which is free if they are all it has.
+  absl::flat_hash_map<const Storage*, std::uint32_t> shows;
+  for (const Content& content : contents_) {
+    if (!content.value.defined()) continue;
+    const Storage* storage = content.value.impl()->storage.get();
+    if (!storage->is_older_than(mark_)) ++shows[storage];
+  }
+  std::int64_t bytes = 0;
+  for (const auto& [storage, count] : shows) {
+    if (storage->owners() <= count) {
+      bytes += static_cast<std::int64_t>(storage->bytes());
+    }
+  }
+  return bytes;
+}
+
+std::vector<Tensor> Recording::drop() {
+  std::vector<Tensor> dropped;
+  SpinLockHolder lock(lock_);
+  keeps_ = false;
+  for (Content& content : contents_) {
+    dropped.push_back(std::move(content.value));
+  }
+  return dropped;
+}
+
+std::vector<Tensor> Recording::unpacked_inputs() {
+  EnableGrad with_history;
+  std::vector<Tensor> inputs;
+  for (SavedTensor& input : inputs_) inputs.push_back(input.unpack(*this));
+  return inputs;
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,158 @@
+// A Recording is what one call of a checkpointed function leaves for backward. It
+// stands where the tensors would be that the operations within saved: it holds
+// them, and can let go of them at any time (drop()), or knows of each only what
+// it looked like.
+//
+// A Recording is a node that no edge leads to: it has a name and a place in the
+// order of nodes, and long chains of regions die as nodes do, without recursion.
+// One thread runs forward; what changes after that may be changed by any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/operation_observer.h"
+#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/checkpoint/budget_holder.h"
+#include "horovodpp/checkpoint/effects.h"
+#include "horovodpp/checkpoint/operation_log.h"
+#include "horovodpp/checkpoint/options.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/lockable.h"
+#include "horovodpp/tensor/generator.h"
+
+namespace HVD_EXPORT hvd {
+namespace autograd {
+
+class BudgetLedger;
+
+class Recording : public Node,
+                  public SavedTensorKeeper,
+                  public SavedTensorHolder,
+                  public OperationObserver,
+                  public BudgetHolder {
+ public:
+  // Takes the modes and the generator of this thread for its replays.
+  explicit Recording(const CheckpointOptions& options);
+
+  // Before forward: the tensors among the function's arguments.
+  void save_inputs(std::span<const Tensor> inputs);
+
+  // While it lives, what operations on this thread save belongs to the region.
+  class Forward {
+   public:
+    explicit Forward(Recording& recording);
+    ~Forward();
+    // Once the function has returned. What it read from outside the region around
+    // this one, that one has read, too.
+    void finish() const;
+    Forward(const Forward&) = delete;
+    Forward& operator=(const Forward&) = delete;
+
+   private:
+    Recording& recording_;
+    const std::chrono::steady_clock::time_point begin_;
+    OperationObserver* const outer_;
+    SavedTensorKeeper::Scope keeper_;
+    OperationObserver::Scope observer_;
+    EffectLog::Scope effects_;
+  };
+
+  // What the operations within saved.
+  struct Slot {
+    Dims sizes;
+    DType dtype = DType::kF32;
+    const char* operation = "";  // Of the node that saved it.
+    std::uint64_t checksum = 0;  // If the options ask for it.
+  };
+  // A tensor from outside that forward read, and its version then.
+  struct Captured {
+    WeakTensor tensor;
+    const TensorImpl* impl = nullptr;
+    std::uint32_t version = 0;
+  };
+
+  const CheckpointOptions& options() const { return options_; }
+  const OperationLog& log() const { return log_; }
+  // What the function calls `tensor`; empty if it has no name for it.
+  virtual std::string name_of(const Tensor& tensor) const = 0;
+  const std::vector<Slot>& slots() const { return slots_; }
+  const std::vector<Captured>& captured() const { return captured_; }
+  // Of each slot, whether a node may still ask for it; without those behind the
+  // last that is wanted.
+  std::vector<bool> wanted() const;
+
+  // --- For a memory budget ---
+  // What would be free if the region let go of what it holds: memory that is
+  // nobody else's.
+  std::int64_t held_bytes() const override;
+  bool is_running() const override { return running_; }
+  double forward_seconds() const override { return forward_seconds_; }
+  // From then on this is an ordinary checkpoint.
+  std::vector<Tensor> drop() override;
+
+  // --- Node ---
+  const char* name() const override { return "Checkpoint"; }
+  void apply(std::span<Tensor> gradients, std::span<Tensor> results) override;
+
+  // --- SavedTensorKeeper, SavedTensorHolder, OperationObserver ---
+  Kept keep(const Tensor& tensor) override;
+  Tensor original(std::uint32_t place) const override;
+  void forget(std::uint32_t place) override;
+  void reads(const Tensor& tensor) override;
+  void records(const Node& node) override;
+  void retain() override { Node::retain(); }
+  void release() override { Node::release(); }
+
+ protected:
+  ~Recording() override;
+
+  // Of the thread that made it, when it did.
+  const AutocastSetting& autocast() const { return autocast_; }
+  const Generator::State& random() const { return random_; }
+  // Older storages come from outside.
+  std::uint64_t mark() const { return mark_; }
+  EffectLog& effects() { return effects_; }
+  BudgetLedger* ledger() const { return ledger_.get(); }
+  // The tensors among the function's arguments.
+  std::vector<Tensor> unpacked_inputs();
+
+ private:
+  const CheckpointOptions options_;
+  const std::uint64_t mark_;  // What is older comes from outside.
+  const AutocastSetting autocast_;
+  const Generator::State random_;
+  std::vector<SavedTensor> inputs_;
+  std::vector<Captured> captured_;
+  const char* operation_ = "";  // Recorded last.
+  OperationLog log_;
+  EffectLog effects_;
+  std::vector<Slot> slots_;
+  // Null unless the region keeps what it computes.
+  std::shared_ptr<BudgetLedger> ledger_;
+  std::atomic<bool> running_{false};
+  std::atomic<double> forward_seconds_{0.0};
+  // What changes after forward, by slot.
+  struct Content {
+    Tensor value;  // While it is kept.
+    bool wanted = true;
+  };
+  mutable SpinLock lock_;
+  std::vector<Content> contents_ HVD_GUARDED_BY(lock_);
+  bool keeps_ HVD_GUARDED_BY(lock_) = false;
+};
+
+// A hash of the elements of `tensor`, equal for equal bits.
+std::uint64_t checksum(const Tensor& tensor);
+
+}  // namespace autograd
+}  // namespace hvd

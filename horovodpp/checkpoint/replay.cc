@@ -1,0 +1,152 @@
+#include "horovodpp/checkpoint/replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+
+namespace hvd::autograd {
+namespace {
+
+std::string describe(const Dims& sizes, DType dtype) {
+  return absl::StrCat(name_of(dtype), sizes.to_string());
+}
+
+}  // namespace
+
+Replay::Replay(const Recording& recording)
+    : recording_(&recording),
+      forward_goes_on_(recording.is_running()),
+      mark_(Storage::next_mark()),
+      wanted_(recording.wanted()),
+      values_(wanted_.size()) {}
+
+SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
+  reads(tensor);
+  const std::size_t place = saved_++;
+  const auto& slots = recording_->slots();
+  const bool early_stop = recording_->options().early_stop;
+  if (place >= slots.size() && !early_stop && !forward_goes_on_) {
+    fail(absl::StrCat(
+        "trying to save more tensors during recomputation than during the "
+        "original forward pass, which saved ",
+        slots.size(), ": ", operation_, " saves one more"));
+  }
+  if (place < slots.size()) check_same(tensor, place);
+  if (place < wanted_.size() && wanted_[place]) {
+    // A leaf is itself; with its history anything else would own the graph of
+    // the replay.
+    values_[place] = {tensor.is_leaf() ? tensor : tensor.detach(),
+                      tensor.version()};
+  }
+  if (early_stop && saved_ >= wanted_.size()) throw ReplayIsComplete();
+  return {};
+}
+
+void Replay::check_same(const Tensor& tensor, std::size_t place) const {
+  const Recording::Slot& slot = recording_->slots()[place];
+  const DeterminismCheck check = recording_->options().determinism_check;
+  if (check == DeterminismCheck::kNone) return;
+  if (tensor.sizes() != slot.sizes || tensor.dtype() != slot.dtype) {
+    fail(absl::StrCat(
+        "recomputed values have different metadata than those of the forward "
+        "pass. The first operation that differs saved tensor ",
+        place, ": in forward ", slot.operation, " saved ",
+        describe(slot.sizes, slot.dtype), ", in the recomputation ", operation_,
+        " saved ", tensor.describe()));
+  }
+  if (check != DeterminismCheck::kChecksum) return;
+  if (checksum(tensor) == slot.checksum) return;
+  fail(absl::StrCat(
+      "recomputed values differ from those of the forward pass. The first "
+      "tensor that differs is number ",
+      place, ", ", tensor.describe(), ", saved by ", slot.operation,
+      ". Random numbers that were not put back, or memory that was written in "
+      "between, may be the cause"));
+}
+
+void Replay::fail(const std::string& what) const {
+  std::string text = absl::StrCat(
+      "checkpoint: ", what, ". The function must do the same whenever it runs");
+  if (recording_->options().debug) {
+    absl::StrAppend(&text, "\nOperations of forward:\n",
+                    recording_->log().to_string(),
+                    "Operations of the recomputation:\n", log_.to_string());
+  } else {
+    absl::StrAppend(
+        &text, "; CheckpointDebug(true) tells all operations of both runs");
+  }
+  throw CheckpointError(text);
+}
+
+void Replay::check_complete() const {
+  const std::size_t expected = recording_->slots().size();
+  const bool may_differ =
+      forward_goes_on_ || recording_->options().early_stop ||
+      recording_->options().determinism_check == DeterminismCheck::kNone;
+  if (saved_ == expected || (may_differ && saved_ >= wanted_.size())) return;
+  fail(absl::StrCat(
+      "A different number of tensors was saved during the original forward "
+      "pass and the recomputation: ",
+      expected, " and ", saved_,
+      saved_ < expected
+          ? absl::StrCat("; the first that is missing was saved by ",
+                         recording_->slots()[saved_].operation)
+          : std::string()));
+}
+
+Tensor Replay::take(std::uint32_t place, const Node& node) {
+  Value value =
+      place < values_.size() ? std::exchange(values_[place], Value()) : Value();
+  if (!value.tensor.defined()) {
+    throw CheckpointError(absl::StrCat(
+        "checkpoint: a tensor that ", node.name(),
+        " saved was already unpacked once in this backward, which let go of "
+        "it; keep what saved_tensors() returned instead of calling it twice"));
+  }
+  if (value.tensor.version() != value.version) {
+    throw VersionError(absl::StrCat(
+        "checkpoint: a ", value.tensor.describe(), " that ", node.name(),
+        " needs was modified in place by the checkpointed function after it "
+        "was saved: it is at version ",
+        value.tensor.version(), "; expected version ", value.version,
+        " instead. Modify a clone() of it"));
+  }
+  return std::move(value.tensor);
+}
+
+void Replay::reads(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_inference()) return;
+  Storage& storage = *tensor.impl()->storage;
+  if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
+  const auto& captured = recording_->captured();
+  // Both runs read in the same order, but for what a replay leaves out.
+  const auto from =
+      captured.begin() + static_cast<std::ptrdiff_t>(next_captured_);
+  const auto is_it = [&](const Recording::Captured& c) {
+    return c.impl == tensor.impl();
+  };
+  auto found = std::find_if(from, captured.end(), is_it);
+  if (found == captured.end()) {
+    found = std::find_if(captured.begin(), from, is_it);
+    if (found == from) return;
+  }
+  next_captured_ = static_cast<std::size_t>(found - captured.begin()) + 1;
+  if (tensor.version() == found->version) return;
+  const std::string name = recording_->name_of(tensor);
+  fail(absl::StrCat("a captured tensor, ",
+                    name.empty() ? "" : absl::StrCat("'", name, "', "),
+                    tensor.describe(),
+                    ", was modified in place since forward read it: version ",
+                    found->version, " → ", tensor.version(),
+                    ". Modify it after backward, or give the function a "
+                    "clone() of it"));
+}
+
+void Replay::records(const Node& node) {
+  operation_ = node.name();
+  if (recording_->options().debug) log_.add(operation_);
+}
+
+}  // namespace hvd::autograd

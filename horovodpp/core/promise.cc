@@ -1,0 +1,102 @@
+#include "horovodpp/core/promise.h"
+
+#include <chrono>
+
+namespace hvd::internal {
+
+void FutureState::drop_future() {
+  if (futures_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set() ||
+      if_dropped_ == IfDropped::kNothing) {
+    return;
+  }
+  {
+    MutexLock lock(mutex_);
+    if (!callbacks_.empty()) return;
+  }
+  try {
+    announce_wait([this] { return is_set(); });
+  } catch (...) {
+    // It was help, no more; a destructor that threw would end the process.
+  }
+  await();
+}
+
+bool FutureState::poll() {
+  if (is_set()) return true;
+  {
+    MutexLock lock(mutex_);
+    if (is_set()) return true;
+    if (++polls_ < kPollsOfAWaiter) return false;
+  }
+  announce_wait(nullptr);
+  return false;
+}
+
+const void* FutureState::wait() {
+  announce_wait([this] { return is_set(); });
+  return await();
+}
+
+bool FutureState::wait_for(double seconds) {
+  using std::chrono::steady_clock;
+  announce_wait(nullptr);
+  const auto now = steady_clock::now();
+  // The sum of both may be later than there is time.
+  const std::chrono::duration<double> patience(seconds);
+  const bool for_ever = patience > (steady_clock::time_point::max() - now) / 2;
+  const auto deadline =
+      for_ever
+          ? steady_clock::time_point::max()
+          : now + std::chrono::duration_cast<steady_clock::duration>(patience);
+  MutexLock lock(mutex_);
+  while (!is_set()) {
+    if (!ready_.wait_until(mutex_, deadline)) return is_set();
+  }
+  return true;
+}
+
+void FutureState::then(Callback callback) {
+  {
+    MutexLock lock(mutex_);
+    if (!is_set()) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback->call(outcome_);
+}
+
+const void* FutureState::await() {
+  MutexLock lock(mutex_);
+  while (!is_set()) ready_.wait(mutex_);
+  return outcome_;
+}
+
+void FutureState::announce_wait(const Ready& ready) {
+  OnWait on_wait;
+  {
+    MutexLock lock(mutex_);
+    if (is_set() || (!ready && announced_)) return;
+    announced_ = true;
+    on_wait = ready ? std::exchange(on_wait_, nullptr) : on_wait_;
+  }
+  if (on_wait) on_wait(ready);
+}
+
+void add_future(FutureState& state) { state.add_future(); }
+void drop_future(FutureState& state) { state.drop_future(); }
+const void* wait(FutureState& state) { return state.wait(); }
+bool wait_for(FutureState& state, double seconds) {
+  return state.wait_for(seconds);
+}
+bool poll(FutureState& state) { return state.poll(); }
+void then(FutureState& state, std::unique_ptr<FutureCallback> callback) {
+  state.then(std::move(callback));
+}
+
+Status unconnected() {
+  return Status(StatusCode::kFailedPrecondition,
+                "this future was never connected to an operation");
+}
+
+}  // namespace hvd::internal

@@ -1,0 +1,181 @@
+// A Promise<T> is the other side of a Future<T>: whoever does the work supplies
+// the outcome, once.
+//
+//   Promise<int> promise;
+//   Future<int> answer = promise.future();
+//   std::thread([promise]() mutable { promise.set(42); }).detach();
+//   StatusOr<int> value = answer.wait();
+//
+// Copies are cheap and speak of the same result. The first set() stands, later
+// ones are ignored. A promise whose last copy dies unset fails its future with
+// Cancelled, so nobody waits for ever. It may also say that its operation uses
+// memory of whoever holds the future (IfDropped::kWait), and may want to know
+// that somebody waits for it, and use the thread:
+//
+//   Promise<int> promise([&](const Ready& ready) {
+//     while (ready && !ready()) engine.turn();
+//   });
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/outcome.h"
+
+namespace hvd {
+
+// Whether the outcome that somebody waits for is there by now; nullptr: who asks
+// has other things to do meanwhile.
+using Ready = std::function<bool()>;
+using OnWait = std::function<void(const Ready&)>;
+
+// What the end of the last future does where the outcome is not there yet and no
+// callback hears of it.
+enum class IfDropped { kNothing, kWait };
+
+namespace internal {
+
+// All of it but the outcome itself, whose type only children know.
+class FutureState {
+ public:
+  using Callback = std::unique_ptr<FutureCallback>;
+
+  FutureState(OnWait on_wait, IfDropped if_dropped)
+      : if_dropped_(if_dropped), on_wait_(std::move(on_wait)) {}
+  FutureState(const FutureState&) = delete;
+  FutureState& operator=(const FutureState&) = delete;
+
+  // The futures there are; nobody makes one where there is none any more.
+  void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_future();
+
+  bool poll();
+  // Blocks. What the outcome lies in stays valid and unchanged: it is set once.
+  const void* wait();
+  bool wait_for(double seconds);
+  void then(Callback callback);
+
+ protected:
+  ~FutureState() = default;
+
+  bool is_set() const { return is_set_.load(std::memory_order_acquire); }
+
+  // Where an outcome can be set still, `store` puts it where outcome() is.
+  template <typename Store>
+  void set_by(const Store& store) {
+    std::vector<Callback> callbacks;
+    OnWait unused;  // Destroyed when the lock is gone.
+    {
+      MutexLock lock(mutex_);
+      if (is_set()) return;
+      outcome_ = store();
+      is_set_.store(true, std::memory_order_release);
+      callbacks.swap(callbacks_);
+      unused.swap(on_wait_);
+    }
+    ready_.notify_all();
+    // Not under the lock: a callback may submit, wait, or ask this very future.
+    for (Callback& callback : callbacks) callback->call(outcome_);
+  }
+
+ private:
+  // Not under the lock: it may set this very outcome.
+  void announce_wait(const Ready& ready);
+  const void* await();
+
+  // Who asks so often in vain is waiting.
+  static constexpr int kPollsOfAWaiter = 3;
+
+  std::atomic<bool> is_set_{false};
+  std::atomic<int> futures_{0};
+  const IfDropped if_dropped_;
+  Mutex mutex_;
+  CondVar ready_;
+  const void* outcome_ = nullptr;  // Written once, before is_set_.
+  OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
+  bool announced_ ABSL_GUARDED_BY(mutex_) = false;
+  int polls_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
+};
+
+template <typename T>
+class FutureStateOf : public FutureState {
+ public:
+  using FutureState::FutureState;
+
+  void set(Outcome<T> outcome) {
+    set_by([&] { return &outcome_.emplace(std::move(outcome)); });
+  }
+
+  // The promises that can still set it, but for those that are gone: the end of
+  // the last one is the outcome of whoever waits.
+  void add_promise() { promises_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_promise() {
+    if (promises_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set()) {
+      return;
+    }
+    set(Status(StatusCode::kCancelled,
+               "the operation was dropped before it had an outcome"));
+  }
+
+ private:
+  std::atomic<int> promises_{0};
+  std::optional<Outcome<T>> outcome_;
+};
+
+}  // namespace internal
+
+template <typename T>
+class Promise {
+ public:
+  Promise() : Promise(nullptr) {}
+
+  // `on_wait` is called on the waiting thread when somebody begins to wait for an
+  // outcome that is not there yet, or has polled for it several times. It may
+  // use the thread until `ready`, if it is given that, which is once. It is gone
+  // once the outcome is there, unless it is being called.
+  explicit Promise(OnWait on_wait, IfDropped if_dropped = IfDropped::kNothing)
+      : state_(std::make_shared<internal::FutureStateOf<T>>(std::move(on_wait),
+                                                            if_dropped)) {
+    state_->add_promise();
+  }
+  Promise(const Promise& other) : state_(other.state_) {
+    if (state_) state_->add_promise();
+  }
+  Promise(Promise&& other) noexcept = default;
+  Promise& operator=(Promise other) noexcept {
+    state_.swap(other.state_);
+    return *this;
+  }
+  ~Promise() {
+    if (state_) state_->drop_promise();
+  }
+
+  Future<T> future() const { return Future<T>(state_); }
+  // Whoever waits may destroy this promise as soon as the outcome is there.
+  void set(Outcome<T> outcome) const {
+    const auto state = state_;
+    state->set(std::move(outcome));
+  }
+
+ private:
+  std::shared_ptr<internal::FutureStateOf<T>> state_;  // nullptr: moved away.
+};
+
+template <typename T>
+Future<T> Future<T>::ready(Outcome<T> outcome) {
+  Promise<T> promise;
+  promise.set(std::move(outcome));
+  return promise.future();
+}
+
+}  // namespace hvd

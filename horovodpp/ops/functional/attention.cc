@@ -1,0 +1,243 @@
+#include "horovodpp/ops/functional/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/functional/attention_heads.h"
+#include "horovodpp/ops/functional/composed.h"
+#include "horovodpp/ops/functional/dropout.h"
+#include "horovodpp/ops/matmul_ops.h"
+#include "horovodpp/ops/max_ops.h"
+#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// How the call was made, but for q, k, v and the mask.
+struct Settings {
+  bool is_causal = false;
+  double scale = 1.0;
+  std::optional<DropoutMask> dropout = std::nullopt;
+};
+
+// 1 / (1 - p) where a weight is kept, else 0.
+Tensor kept_weights(const Dims& sizes, DType dtype, const DropoutMask& mask) {
+  const DType wide = dtype == DType::kF64 ? dtype : DType::kF32;
+  const Tensor out = ones(sizes, {.dtype = wide});
+  const std::int64_t keys = sizes.back();
+  visit_floating(wide, "attention", [&]<typename T>(TypeTag<T>) {
+    T* row = out.data<T>();
+    for (std::int64_t i = 0; i * keys < out.num_elements(); ++i, row += keys) {
+      mask.apply(row, row, i * dropout_row(keys), keys);
+    }
+  });
+  return to(out, dtype);
+}
+
+// Of simpler operations. A row without keys is taken as one of zeros, and its
+// weights as 0, for a softmax of nothing is NaN.
+Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& mask, const Settings& settings) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  Tensor scores = matmul(q * settings.scale, transpose(k, -2, -1));
+  Tensor counts = mask;
+  if (settings.is_causal) {
+    const Tensor i = unsqueeze(arange(0, static_cast<double>(q.size(-2))), 1);
+    counts = ge(i, arange(0, static_cast<double>(k.size(-2))));
+  }
+  if (counts.defined()) {
+    scores = counts.dtype() == DType::kBool ? where(counts, scores, kNever)
+                                            : add(scores, counts);
+  }
+  if (scores.size(-1) == 0) return matmul(scores, v);
+  const Tensor sees = ne(max(scores.detach(), -1, true).values, kNever);
+  Tensor weights = softmax(where(sees, scores, 0.0), -1);
+  weights = where(sees, weights, 0.0);
+  if (settings.dropout) {
+    weights = weights *
+              kept_weights(weights.sizes(), weights.dtype(), *settings.dropout);
+  }
+  return matmul(weights, v);
+}
+
+// The same, where 16-bit types are computed with as float and rounded once.
+Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& mask, const Settings& settings) {
+  if (size_of(q.dtype()) != 2) {
+    return composed_in_its_dtype(q, k, v, mask, settings);
+  }
+  Autocast off(q.dtype(), {.enabled = false});
+  const auto wide = [](const Tensor& x) { return to(x, DType::kF32); };
+  const bool is_added = mask.defined() && mask.dtype() != DType::kBool;
+  const Tensor out = composed_in_its_dtype(
+      wide(q), wide(k), wide(v), is_added ? wide(mask) : mask, settings);
+  return to(out, q.dtype());
+}
+
+AttentionCall call_of(const Tensor& q, const Tensor& k, const Tensor& v,
+                      const Tensor& mask, const Settings& settings) {
+  AttentionCall call{.q = widened(q.detach()),
+                     .k = widened(k.detach()),
+                     .v = widened(v.detach()),
+                     .mask = mask,
+                     .is_causal = settings.is_causal,
+                     .scale = settings.scale,
+                     .dropout = settings.dropout};
+  if (mask.defined() && mask.dtype() != DType::kBool) {
+    call.mask = widened(mask.detach());
+  }
+  return call;
+}
+
+struct AttentionBackward : Node {
+  const char* name() const override { return "AttentionBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor query = q.unpack(*this);
+    const Tensor key = k.unpack(*this);
+    const Tensor value = v.unpack(*this);
+    const Tensor added = mask.unpack(*this);
+    if (is_grad_enabled()) {
+      const auto all = composed_backward(
+          [&](const std::vector<Tensor>& x) {
+            return std::vector{composed(x[0], x[1], x[2], added, settings)};
+          },
+          {query, key, value}, {wants(0), wants(1), wants(2)}, {grads[0]});
+      for (std::size_t i = 0; i < 3; ++i) results[i] = all[i];
+      return;
+    }
+    AttentionResult kept;
+    kept.sums = sums.unpack(*this);
+    kept.weights = weights.unpack(*this);
+    const auto gradients = attention_backward(
+        call_of(query, key, value, added, settings), kept, widened(grads[0]));
+    results[0] = to(gradients.q, query.dtype());
+    results[1] = to(gradients.k, query.dtype());
+    results[2] = to(gradients.v, query.dtype());
+  }
+  void release_saved() override {
+    for (SavedTensor* saved : {&q, &k, &v, &mask, &sums, &weights}) {
+      saved->release();
+    }
+  }
+  SavedTensor q, k, v, mask, sums, weights;
+  Settings settings;
+};
+
+void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                     const AttentionOptions& options) {
+  check_same_dtype(q, k, "attention");
+  check_same_dtype(q, v, "attention");
+  const bool fits = q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 &&
+                    q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2);
+  if (!fits || !is_floating_point(q.dtype())) {
+    throw InvalidArgument(
+        absl::StrCat("attention: q ", q.describe(), ", k ", k.describe(),
+                     " and v ", v.describe(),
+                     " do not go together; wanted are [..., queries, width], "
+                     "[..., keys, width] and [..., keys, values]"));
+  }
+  if (options.mask.defined() && options.is_causal) {
+    throw InvalidArgument(
+        "attention: a mask and is_causal; put one into the other");
+  }
+  if (options.mask.defined() && options.mask.dtype() != DType::kBool) {
+    check_same_dtype(q, options.mask, "attention: its mask");
+  }
+  if (!(options.dropout_p >= 0.0 && options.dropout_p <= 1.0)) {
+    throw InvalidArgument(absl::StrCat("attention: dropout_p is ",
+                                       options.dropout_p,
+                                       "; wanted is a probability"));
+  }
+}
+
+Dims leading(const Tensor& x) {
+  Dims sizes = x.sizes();
+  sizes.erase(sizes.size() - 1);
+  sizes.erase(sizes.size() - 1);
+  return sizes;
+}
+
+Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
+                std::int64_t columns) {
+  Dims sizes = batch;
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  return x.sizes() == sizes ? x : expand(x, sizes);
+}
+
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
+             const Tensor& mask, const Settings& settings) {
+  AttentionResult result;
+  const bool keeps = needs_grad(q, k, v);
+  {
+    NoGrad no_grad;
+    result = attention_forward(call_of(q, k, v, mask, settings), keeps);
+    result.out = to(result.out, q.dtype());
+  }
+  if (keeps) {
+    auto node = make_node<AttentionBackward>(q, k, v);
+    node->q.save(q);
+    node->k.save(k);
+    node->v.save(v);
+    if (mask.defined()) node->mask.save(mask);
+    node->sums.save(result.sums);
+    if (result.weights.defined()) node->weights.save(result.weights);
+    node->settings = settings;
+    set_history(result.out, std::move(node));
+  }
+  return result.out;
+}
+
+}  // namespace
+}  // namespace autograd
+
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                    const Tensor& value,
+                                    const AttentionOptions& given) {
+  using autograd::expanded;
+  AttentionOptions options = given;
+  options.mask = autograd::autocast_lower(given.mask);
+  Tensor q = autograd::autocast_lower(query);
+  Tensor k = autograd::autocast_lower(key);
+  Tensor v = autograd::autocast_lower(value);
+  autograd::check_attention(q, k, v, options);
+  const autograd::Dims batch = autograd::broadcast(
+      autograd::broadcast(autograd::leading(q), autograd::leading(k),
+                          "attention"),
+      autograd::leading(v), "attention");
+  q = expanded(q, batch, q.size(-2), q.size(-1));
+  k = expanded(k, batch, k.size(-2), k.size(-1));
+  v = expanded(v, batch, v.size(-2), v.size(-1));
+  Tensor mask = options.mask;
+  if (mask.defined()) mask = expanded(mask, batch, q.size(-2), k.size(-2));
+  autograd::Settings settings{.is_causal = options.is_causal};
+  settings.scale =
+      options.scale.value_or(1.0 / std::sqrt(static_cast<double>(q.size(-1))));
+  if (options.dropout_p > 0.0) {
+    const std::int64_t rows = batch.product() * q.size(-2);
+    settings.dropout.emplace(autograd::default_generator(),
+                             rows * autograd::dropout_row(k.size(-2)),
+                             options.dropout_p);
+  }
+  // Only the composition has a derivative by the mask.
+  if (mask.defined() && autograd::needs_grad(mask)) {
+    return autograd::composed(q, k, v, mask, settings);
+  }
+  return autograd::fused(q, k, v, mask, settings);
+}
+
+}  // namespace hvd

@@ -1,0 +1,262 @@
+#include "horovodpp/ops/functional/attention_heads.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "horovodpp/kernel/blas.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/functional/attention_scores.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+namespace {
+
+// Keys up to which weights are kept.
+constexpr std::int64_t kFewKeys = 128;
+
+// Scores to powers; leaves the largest score and the sum in `kept`.
+template <typename T>
+void raise(T* row, std::size_t n, T* kept) {
+  const T largest = rows::max(row, n);
+  const bool sees_none = largest == -std::numeric_limits<T>::infinity();
+  kept[0] = largest;
+  kept[1] = T(0);
+  if (sees_none) {
+    std::fill_n(row, n, T(0));
+  } else {
+    kept[1] = static_cast<T>(rows::exp_sum(row, largest, row, n));
+  }
+}
+
+// What powers are multiplied by to be weights.
+template <typename T>
+T factor(const T* kept) {
+  return kept[1] == T(0) ? T(0) : T(1) / kept[1];
+}
+
+// Scores to weights, from what was kept.
+template <typename T>
+void weigh_again(T* row, std::size_t n, const T* kept) {
+  if (kept[1] == T(0)) {
+    std::fill_n(row, n, T(0));
+  } else {
+    rows::scaled_exp(row, kept[0], factor(kept), row, n);
+  }
+}
+
+template <typename T>
+class Forward {
+ public:
+  Forward(AttentionCall& call, const AttentionResult& result)
+      : scores_(call),
+        call_(call),
+        result_(result),
+        block_(scores_.block(), call.keys()) {}
+
+  void run() {
+    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
+      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
+        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
+      }
+    }
+  }
+
+ private:
+  void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
+    const std::int64_t keys = scores_.seen(end);
+    const std::int64_t values = call_.values();
+    const std::int64_t first = head * call_.queries() + begin;
+    T* sums = result_.sums.data<T>() + 2 * first;
+    T* out = result_.out.data<T>() + first * values;
+    const blas::Matrix<T> powers{block_.data(), block_.stride()};
+    scores_.compute(head, begin, end, scores_.scaled_queries(head, begin, end),
+                    powers);
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      T* row = powers.data + i * powers.stride;
+      raise(row, static_cast<std::size_t>(keys), sums + 2 * i);
+      if (result_.weights.defined()) {
+        T* kept = result_.weights.data<T>() + (first + i) * call_.keys();
+        rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i),
+                                         kept, static_cast<std::size_t>(keys));
+      }
+      if (call_.dropout) scores_.drop(row, head, begin + i, keys);
+    }
+    blas::gemm({end - begin, values, keys},
+               blas::Matrix<const T>{powers.data, powers.stride},
+               scores_.v(head).rows_from(0), blas::Matrix<T>{out, values});
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      T* row = out + i * values;
+      rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i), row,
+                                       static_cast<std::size_t>(values));
+    }
+  }
+
+  Scores<T> scores_;
+  const AttentionCall& call_;
+  const AttentionResult& result_;
+  ScoreBlock<T> block_;
+};
+
+// The gradients of one block of queries: with P the weights and D the gradient
+// of the weights, S = P (D - sum D P) is that of the scores.
+template <typename T>
+class Backward {
+ public:
+  Backward(AttentionCall& call, const AttentionResult& saved,
+           const Tensor& grad, const AttentionGradients& result)
+      : scores_(call),
+        call_(call),
+        saved_(saved),
+        grad_(grad.data<T>()),
+        result_(result),
+        weights_(scores_.block(), call.keys()),
+        gradients_(scores_.block(), call.keys()) {
+    if (call.dropout) dropped_ = {scores_.block(), call.keys()};
+  }
+
+  void run() {
+    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
+      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
+        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
+      }
+    }
+  }
+
+ private:
+  void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
+    const std::int64_t keys = scores_.seen(end);
+    const std::int64_t count = end - begin;
+    const std::int64_t width = call_.width();
+    const std::int64_t values = call_.values();
+    const std::int64_t first = head * call_.queries() + begin;
+    const auto q = scores_.scaled_queries(head, begin, end);
+    const std::int64_t stride = gradients_.stride();
+    const blas::Matrix<const T> weights = weigh(head, begin, end, q);
+    T* d = gradients_.data();
+    const blas::Matrix<const T> grad{grad_ + first * values, values};
+    blas::gemm({count, keys, values}, grad, scores_.v(head).transposed(),
+               blas::Matrix<T>{d, stride});
+    for (std::int64_t i = 0; i < count; ++i) {
+      finish_row(head, begin + i, weights.data + i * weights.stride, i, keys);
+    }
+    // All rows of P are needed for v before S can take D's place for q and k.
+    blas::Matrix<const T> used = weights;
+    if (call_.dropout) used = {dropped_.data(), dropped_.stride()};
+    used.transposed = true;
+    add_to_keys({keys, values, count}, used, grad, begin,
+                result_.v.data<T>() + head * call_.keys() * values);
+    blas::gemm({count, width, keys}, blas::Matrix<const T>{d, stride},
+               scores_.k(head).rows_from(0),
+               blas::Matrix<T>{result_.q.data<T>() + first * width, width});
+    add_to_keys({keys, width, count}, blas::Matrix<const T>{d, stride, true}, q,
+                begin, result_.k.data<T>() + head * call_.keys() * width);
+  }
+
+  // Adds what the block that starts at query `begin` has for all keys.
+  void add_to_keys(const blas::GemmSize& size, blas::Matrix<const T> a,
+                   blas::Matrix<const T> b, std::int64_t begin, T* out) const {
+    const blas::Matrix<T> c{out, size.n};
+    if (begin > 0) return blas::gemm_add(size, a, b, c);
+    blas::gemm(size, a, b, c);
+    std::fill(out + size.m * size.n, out + call_.keys() * size.n, T(0));
+  }
+
+  // P, by rows: as it was kept, or computed again.
+  blas::Matrix<const T> weigh(std::int64_t head, std::int64_t begin,
+                              std::int64_t end, blas::Matrix<const T> q) {
+    const std::int64_t first = head * call_.queries() + begin;
+    if (saved_.weights.defined()) {
+      return {saved_.weights.data<T>() + first * call_.keys(), call_.keys()};
+    }
+    const blas::Matrix<T> weights{weights_.data(), weights_.stride()};
+    scores_.compute(head, begin, end, q, weights);
+    const T* kept = saved_.sums.data<T>() + 2 * first;
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      weigh_again(weights.data + i * weights.stride,
+                  static_cast<std::size_t>(scores_.seen(end)), kept + 2 * i);
+    }
+    return {weights.data, weights.stride};
+  }
+
+  // Drops, and makes S of D in row i of the block.
+  void finish_row(std::int64_t head, std::int64_t query, const T* weights,
+                  std::int64_t i, std::int64_t keys) {
+    const auto n = static_cast<std::size_t>(keys);
+    T* d = gradients_.data() + i * gradients_.stride();
+    if (call_.dropout) {
+      T* dropped = dropped_.data() + i * dropped_.stride();
+      std::copy_n(weights, n, dropped);
+      scores_.drop(dropped, head, query, keys);
+      scores_.drop(d, head, query, keys);
+    }
+    const auto sum = static_cast<T>(rows::dot(d, weights, n));
+    rows::apply<functors::SoftmaxBackward>(d, weights, sum, d, n);
+  }
+
+  Scores<T> scores_;
+  const AttentionCall& call_;
+  const AttentionResult& saved_;
+  const T* grad_;
+  const AttentionGradients& result_;
+  ScoreBlock<T> weights_;
+  ScoreBlock<T> gradients_;
+  ScoreBlock<T> dropped_;
+};
+
+}  // namespace
+
+std::int64_t AttentionCall::heads() const {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d + 2 < q.sizes().size(); ++d) count *= q.sizes()[d];
+  return count;
+}
+
+std::int64_t dropout_row(std::int64_t keys) { return (keys + 63) / 64 * 64; }
+
+AttentionResult attention_forward(AttentionCall call, bool keeps) {
+  Dims sizes = call.q.sizes();
+  const DType dtype = call.q.dtype();
+  const auto with_last = [&](std::int64_t size) {
+    sizes[sizes.size() - 1] = size;
+    return sizes;
+  };
+  AttentionResult result;
+  if (call.heads() * call.queries() == 0 || call.keys() == 0 ||
+      call.values() == 0) {
+    result.out = zeros(with_last(call.values()), {.dtype = dtype});
+    result.sums = zeros(with_last(2), {.dtype = dtype});
+    return result;
+  }
+  result.out = empty(with_last(call.values()), {.dtype = dtype});
+  result.sums = empty(with_last(2), {.dtype = dtype});
+  if (keeps && call.keys() <= kFewKeys) {
+    result.weights = empty(with_last(call.keys()), {.dtype = dtype});
+  }
+  visit_floating(dtype, "attention", [&]<typename T>(TypeTag<T>) {
+    Forward<T>(call, result).run();
+  });
+  return result;
+}
+
+AttentionGradients attention_backward(AttentionCall call,
+                                      const AttentionResult& saved,
+                                      const Tensor& grad) {
+  if (grad.num_elements() == 0 || call.keys() == 0) {
+    return {zeros_like(call.q), zeros_like(call.k), zeros_like(call.v)};
+  }
+  const auto room = [](const Tensor& x) {
+    return empty(x.sizes(), {.dtype = x.dtype()});
+  };
+  const AttentionGradients result{room(call.q), room(call.k), room(call.v)};
+  const Tensor rows = grad.contiguous();
+  visit_floating(call.q.dtype(), "attention", [&]<typename T>(TypeTag<T>) {
+    Backward<T>(call, saved, rows, result).run();
+  });
+  return {mul(result.q, call.scale), result.k, result.v};
+}
+
+}  // namespace hvd::autograd

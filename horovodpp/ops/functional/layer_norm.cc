@@ -1,0 +1,171 @@
+#include "horovodpp/ops/functional/layer_norm.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/kernel/norm_loops.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/functional/norm_node.h"
+#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+MatrixSize matrix_size(const Tensor& x, const Dims& shape) {
+  const std::int64_t n = shape.product();
+  return {n == 0 ? 0 : x.num_elements() / n, n};
+}
+
+// `parameter` in this dtype; undefined if it is.
+Tensor parameter_as(DType dtype, const Tensor& parameter) {
+  return parameter.defined() ? to(parameter, dtype).contiguous() : Tensor();
+}
+template <typename T>
+const T* data_or_null(const Tensor& tensor) {
+  return tensor.defined() ? tensor.data<T>() : nullptr;
+}
+
+// z = (x - mean) rstd, y = z w + b, means over the last dimensions:
+//   dx = rstd (w dy - mean w dy - z mean w dy z),  dw = sum dy z,  db = sum dy
+struct LayerNormBackward : NormNode {
+  const char* name() const override { return "LayerNormBackward"; }
+
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    if (is_grad_enabled()) {
+      apply_recorded(grads[0], results);
+    } else {
+      visit_floating(computed_in, "layer_norm", [&]<typename T>(TypeTag<T>) {
+        apply_fused<T>(grads[0], results);
+      });
+    }
+  }
+
+  template <typename T>
+  void apply_fused(const Tensor& grad, std::span<Tensor> results) {
+    const Tensor x = widened(input.unpack(*this).detach()).contiguous();
+    const Tensor g = widened(grad).contiguous();
+    const Tensor w = parameter_as(x.dtype(), weight.unpack(*this));
+    const MatrixSize size = matrix_size(x, shape);
+    const auto columns = static_cast<std::size_t>(size.columns);
+    std::vector<double> dw(wants(1) ? columns : 0);
+    std::vector<double> db(wants(2) ? columns : 0);
+    const Tensor out = wants(0) ? empty_like(x) : Tensor();
+    normalize_rows_backward(size,
+                            {.x = x.data<T>(),
+                             .g = g.data<T>(),
+                             .weight = data_or_null<T>(w),
+                             .mean = mean.unpack(*this).data<T>(),
+                             .rstd = rstd.unpack(*this).data<T>(),
+                             .x_gradient = wants(0) ? out.data<T>() : nullptr,
+                             .weight_gradient = wants(1) ? dw.data() : nullptr,
+                             .bias_gradient = wants(2) ? db.data() : nullptr});
+    if (wants(0)) results[0] = to(out, grad.dtype());
+    if (wants(1)) results[1] = to(from_vector(dw, shape), dtypes[0]);
+    if (wants(2)) results[2] = to(from_vector(db, shape), dtypes[1]);
+  }
+
+  // The same by operations that are recorded.
+  void apply_recorded(const Tensor& grad, std::span<Tensor> results) {
+    const Tensor x = to(input.unpack(*this), computed_in);
+    const Tensor g = to(grad, computed_in);
+    Dims over, others;
+    const std::int64_t first =
+        x.dim() - static_cast<std::int64_t>(shape.size());
+    for (std::int64_t d = 0; d < x.dim(); ++d) {
+      (d < first ? others : over).push_back(d);
+    }
+    const Tensor off = x - hvd::mean(x, over, true);
+    const Tensor r = pow(hvd::mean(off * off, over, true) + eps, -0.5);
+    const Tensor z = off * r;
+    const auto summed = [&](const Tensor& t) {
+      return others.empty() ? t : sum(t, others);
+    };
+    if (wants(1)) results[1] = to(summed(g * z), dtypes[0]);
+    if (wants(2)) results[2] = to(summed(g), dtypes[1]);
+    if (!wants(0)) return;
+    const Tensor w = weight.unpack(*this);
+    const Tensor wg = w.defined() ? g * to(w, computed_in) : g;
+    results[0] = to(r * (wg - hvd::mean(wg, over, true) -
+                         z * hvd::mean(wg * z, over, true)),
+                    grad.dtype());
+  }
+
+  Dims shape;
+  DType computed_in = DType::kF32;
+};
+
+void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
+                      const Tensor& bias) {
+  check_defined(x, "layer_norm");
+  if (!is_floating_point(x.dtype())) {
+    throw_bad_dtype(x.dtype(), "layer_norm", "floating point");
+  }
+  bool fits = !shape.empty() && shape.size() <= x.sizes().size();
+  const std::size_t first = fits ? x.sizes().size() - shape.size() : 0;
+  for (std::size_t d = 0; fits && d < shape.size(); ++d) {
+    fits = x.sizes()[first + d] == shape[d];
+  }
+  if (!fits) {
+    throw InvalidArgument(absl::StrCat(
+        "layer_norm: the normalized shape ", shape.to_string(),
+        " is not that of the last dimensions of input ", x.describe()));
+  }
+  const bool wide = size_of(x.dtype()) >= size_of(DType::kF32);
+  for (const Tensor& p : {weight, bias}) {
+    if (!p.defined()) continue;
+    const bool same =
+        p.dtype() == x.dtype() || (!wide && p.dtype() == DType::kF32);
+    if (same && p.sizes() == shape) continue;
+    throw InvalidArgument(absl::StrCat(
+        "layer_norm: ", p.describe(), " does not go with input ", x.describe(),
+        "; wanted is the normalized shape ", shape.to_string(),
+        ", in its dtype", wide ? "" : " or in float32"));
+  }
+}
+
+}  // namespace
+}  // namespace autograd
+
+Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
+                  const Tensor& weight, const Tensor& bias, double eps) {
+  autograd::check_layer_norm(x, shape, weight, bias);
+  Tensor out, mean, rstd;
+  {
+    NoGrad no_grad;
+    const Tensor rows = autograd::widened(x.detach()).contiguous();
+    const DType dtype = rows.dtype();
+    const Tensor w = autograd::parameter_as(dtype, weight);
+    const Tensor b = autograd::parameter_as(dtype, bias);
+    const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
+    mean = empty({size.rows}, {.dtype = dtype});
+    rstd = empty({size.rows}, {.dtype = dtype});
+    out = empty(x.sizes(), {.dtype = dtype});
+    autograd::visit_floating(dtype, "layer_norm", [&]<typename T>(TypeTag<T>) {
+      autograd::normalize_rows(
+          size, {rows.data<T>(), autograd::data_or_null<T>(w),
+                 autograd::data_or_null<T>(b), eps, out.data<T>(),
+                 mean.data<T>(), rstd.data<T>()});
+    });
+    out = to(out, x.dtype());
+  }
+  const autograd::NormOperands operands{x, weight, bias};
+  if (autograd::needs_grad(operands)) {
+    auto node = autograd::make_node<autograd::LayerNormBackward>();
+    autograd::save_norm(*node, operands, mean, rstd);
+    node->computed_in = mean.dtype();
+    node->shape = shape;
+    node->eps = eps;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace hvd

@@ -1,0 +1,17 @@
+// Normalization of each row.
+#pragma once
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace HVD_EXPORT hvd {
+
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x,
+// which are `normalized_shape`, as are those of weight and bias; these may be
+// undefined.
+Tensor layer_norm(const Tensor& x, const autograd::Dims& normalized_shape,
+                  const Tensor& weight = Tensor(),
+                  const Tensor& bias = Tensor(), double eps = 1e-5);
+
+}  // namespace hvd

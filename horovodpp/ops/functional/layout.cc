@@ -1,0 +1,47 @@
+#include "horovodpp/ops/functional/layout.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+
+Dims channels_last_strides(const Dims& sizes) {
+  Dims strides = contiguous_strides(sizes);
+  const std::int64_t channels = sizes[1];
+  strides[1] = 1;
+  std::int64_t step = channels;
+  for (std::size_t d = sizes.size(); d-- > 2;) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  strides[0] = step;
+  return strides;
+}
+
+bool is_channels_last(const Tensor& x) {
+  return x.dim() == 4 &&
+         same_layout(x.sizes(), x.strides(), channels_last_strides(x.sizes()));
+}
+
+Tensor empty_channels_last(const Dims& sizes, DType dtype) {
+  return empty_strided(sizes, channels_last_strides(sizes), dtype);
+}
+
+}  // namespace autograd
+
+Tensor channels_last(const Tensor& x) {
+  autograd::check_defined(x, "channels_last");
+  if (x.dim() != 4) {
+    throw InvalidArgument(absl::StrCat("channels_last: ", x.describe(),
+                                       " is not [n, channels, height, width]"));
+  }
+  if (autograd::is_channels_last(x)) return x;
+  return autograd::clone_with_strides(
+      x, autograd::channels_last_strides(x.sizes()));
+}
+
+}  // namespace hvd

@@ -1,0 +1,189 @@
+#include "horovodpp/ops/functional/losses.h"
+
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/ops/functional/targets.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/elementwise.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options);
+Tensor nll_backward(const Tensor& grad, const Tensor& targets,
+                    const Dims& sizes, const NllOptions& options);
+
+struct SavesTargets : Node {
+  void save(const Tensor& wanted, const NllOptions& opts) {
+    targets.save(wanted);
+    if (opts.weight.defined()) weight.save(opts.weight);
+    options = opts;
+    options.weight = Tensor();
+  }
+  NllOptions unpacked() {
+    NllOptions result = options;
+    result.weight = weight.unpack(*this);
+    return result;
+  }
+  void release_saved() override {
+    targets.release();
+    weight.release();
+  }
+  SavedTensor targets;
+  SavedTensor weight;
+  NllOptions options;
+};
+
+// y_i = -share w x[i, targets[i]], or their sum:  dx there = -share w dy, else 0
+struct NllLossBackward : SavesTargets {
+  const char* name() const override { return "NllLossBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] =
+        nll_backward(grads[0], targets.unpack(*this), sizes, unpacked());
+  }
+  Dims sizes;
+};
+
+// dx = nll_backward(dy), linear in dy:  ddy = nll_loss(ddx)
+struct NllLossBackwardBackward : SavesTargets {
+  const char* name() const override { return "NllLossBackwardBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    results[0] = nll_rows(grads[0], targets.unpack(*this), unpacked());
+  }
+};
+
+Tensor nll_backward(const Tensor& grad, const Tensor& targets,
+                    const Dims& sizes, const NllOptions& options) {
+  const Tensor wide = widened(grad.detach()).contiguous();
+  Tensor out = zeros(sizes, {.dtype = wide.dtype()});
+  const Targets read = read_targets(out, targets, options, "nll_loss");
+  const double share = read.share(options.reduction);
+  const std::size_t step = options.reduction == Reduction::kNone ? 1 : 0;
+  visit_floating(wide.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+    const T* from = wide.data<T>();
+    T* row = out.data<T>();
+    for (std::size_t i = 0; i < read.classes.size(); ++i, row += sizes[1]) {
+      if (read.ignored[i]) continue;
+      row[read.classes[i]] =
+          -static_cast<T>(share * read.weights[i]) * from[i * step];
+    }
+  });
+  {
+    NoGrad no_grad;
+    out = to(out, grad.dtype());
+  }
+  if (needs_grad(grad)) {
+    auto node = make_node<NllLossBackwardBackward>(grad);
+    node->save(targets, options);
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// x [n, classes], targets [n].
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options) {
+  check_classes(x, "nll_loss");
+  const Targets read = read_targets(x, targets, options, "nll_loss");
+  const Tensor in = widened(x.detach());
+  const bool each = options.reduction == Reduction::kNone;
+  Tensor out = empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()});
+  visit_floating(in.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
+    double total = 0;
+    const T* row = in.data<T>();
+    for (std::size_t i = 0; i < read.classes.size(); ++i) {
+      const T value = row[read.classes[i] * in.strides()[1]];
+      // What is ignored does not count, not even its NaN.
+      const double loss =
+          read.ignored[i] ? 0.0 : -read.weights[i] * static_cast<double>(value);
+      total += loss;
+      if (each) out.data<T>()[i] = static_cast<T>(loss);
+      row += in.strides()[0];
+    }
+    if (!each) {
+      *out.data<T>() = static_cast<T>(total * read.share(options.reduction));
+    }
+  });
+  {
+    NoGrad no_grad;
+    out = to(out, x.dtype());
+  }
+  if (needs_grad(x)) {
+    auto node = make_node<NllLossBackward>(x);
+    node->save(targets, options);
+    node->sizes = x.sizes();
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// y = share (x - t)^2, or their sum:  dx = 2 share (x - t) dy,  dt = -dx
+struct MseLossBackward : Node {
+  const char* name() const override { return "MseLossBackward"; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor a = x.unpack(*this);
+    const Tensor b = target.unpack(*this);
+    const Tensor slope = is_grad_enabled() ? mul(sub(a, b), 2.0 * share)
+                                           : elementwise<functors::SubScaled>(
+                                                 a, b, name(), 2.0 * share);
+    const Tensor grad = mul(slope, grads[0]);
+    if (wants(0)) results[0] = grad;
+    if (wants(1)) results[1] = neg(grad);
+  }
+  void release_saved() override {
+    x.release();
+    target.release();
+  }
+  SavedTensor x;
+  SavedTensor target;
+  double share = 1.0;
+};
+
+}  // namespace
+}  // namespace autograd
+
+Tensor nll_loss(const Tensor& input, const Tensor& targets,
+                const NllOptions& options) {
+  return autograd::loss_of_rows(autograd::autocast_wider(input), targets,
+                                "nll_loss",
+                                [&](const Tensor& x, const Tensor& t) {
+                                  return autograd::nll_rows(x, t, options);
+                                });
+}
+
+Tensor mse_loss(const Tensor& input, const Tensor& wanted,
+                Reduction reduction) {
+  const Tensor x = autograd::autocast_wider(input);
+  const Tensor target = autograd::autocast_wider(wanted);
+  double share = 1.0;
+  Tensor out;
+  {
+    NoGrad no_grad;
+    const Tensor difference =
+        autograd::elementwise<autograd::functors::Sub>(x, target, "mse_loss");
+    const auto count = static_cast<double>(difference.num_elements());
+    if (reduction == Reduction::kMean) share = 1.0 / count;
+    out = reduction == Reduction::kNone
+              ? mul(difference, difference)
+              : full({}, autograd::sum_of_squares(difference) * share,
+                     {.dtype = x.dtype()});
+  }
+  if (autograd::needs_grad(x, target)) {
+    auto node = autograd::make_node<autograd::MseLossBackward>(x, target);
+    node->x.save(x);
+    node->target.save(target);
+    node->share = share;
+    autograd::set_history(out, std::move(node));
+  }
+  return out;
+}
+
+}  // namespace hvd

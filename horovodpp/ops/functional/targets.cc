@@ -1,0 +1,89 @@
+#include "horovodpp/ops/functional/targets.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::autograd {
+namespace {
+
+std::vector<double> weights_of(const Tensor& x, const Tensor& weight,
+                               const char* operation) {
+  if (!weight.defined()) {
+    return std::vector<double>(static_cast<std::size_t>(x.size(1)), 1.0);
+  }
+  check_class_weights(weight, x.size(1), operation);
+  if (needs_grad(weight)) {
+    throw NotDifferentiableError(
+        absl::StrCat(operation,
+                     ": the weights of classes require grad, but get "
+                     "none; pass their detach()"));
+  }
+  NoGrad no_grad;
+  return to(weight, DType::kF64).to_vector<double>();
+}
+
+}  // namespace
+
+Targets read_targets(const Tensor& x, const Tensor& targets,
+                     const NllOptions& options, const char* operation) {
+  Targets result;
+  result.classes = targets.to_vector<std::int64_t>();
+  result.class_weights = weights_of(x, options.weight, operation);
+  result.weights.resize(result.classes.size());
+  result.ignored.resize(result.classes.size());
+  for (std::size_t i = 0; i < result.classes.size(); ++i) {
+    std::int64_t& target = result.classes[i];
+    result.ignored[i] = target == options.ignore_index;
+    if (result.ignored[i]) {
+      target = 0;
+      continue;
+    }
+    if (target < 0 || target >= x.size(1)) {
+      throw InvalidArgument(absl::StrCat(operation, ": target ", i, " is ",
+                                         target, ", but there are ", x.size(1),
+                                         " classes"));
+    }
+    result.weights[i] = result.class_weights[static_cast<std::size_t>(target)];
+    result.total_weight += result.weights[i];
+  }
+  return result;
+}
+
+void check_class_weights(const Tensor& weight, std::int64_t classes,
+                         const char* operation) {
+  if (weight.sizes() == Dims({classes}) && is_floating_point(weight.dtype())) {
+    return;
+  }
+  throw InvalidArgument(absl::StrCat(operation, ": weights ", weight.describe(),
+                                     " for ", classes,
+                                     " classes; wanted is one for each"));
+}
+
+void check_classes(const Tensor& x, const char* operation) {
+  if (x.size(1) != 0 || x.size(0) == 0) return;
+  throw InvalidArgument(absl::StrCat(operation, ": predictions ", x.describe(),
+                                     " are of no classes"));
+}
+
+void check_targets(const Tensor& x, const Tensor& targets,
+                   const char* operation) {
+  check_defined(x, operation);
+  check_defined(targets, operation);
+  Dims wanted = x.sizes();
+  if (x.dim() > 0) wanted.erase(x.dim() == 1 ? 0 : 1);
+  if (x.dim() > 0 && is_floating_point(x.dtype()) &&
+      targets.dtype() == DType::kI64 && targets.sizes() == wanted) {
+    return;
+  }
+  throw InvalidArgument(absl::StrCat(
+      operation, ": predictions ", x.describe(), " and targets ",
+      targets.describe(),
+      " do not go together; wanted are [n, classes] and int64[n], or with "
+      "further dimensions behind, or [classes] and int64[]"));
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,26 @@
+// Products of matrices.
+#pragma once
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace HVD_EXPORT hvd {
+
+// [..., m, k] [..., k, n] -> [..., m, n], whose other dimensions ~. A vector [k]
+// is taken as [1, k] on the left, [k, 1] on the right, and that 1 goes again.
+Tensor matmul(const Tensor& a, const Tensor& b);
+// [n, m, k] [n, k, p] -> [n, m, p]
+Tensor bmm(const Tensor& a, const Tensor& b);
+struct AddmmOptions {
+  double beta = 1.0;
+  double alpha = 1.0;
+};
+// beta x + alpha a b:  x ~ [m, n], a [m, k], b [k, n] -> [m, n]
+Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
+             const AddmmOptions& options = {});
+// x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined ->
+// [..., out]. Or, with a weight [in]: [...]; with a bias [] then if x is [in].
+Tensor linear(const Tensor& x, const Tensor& weight,
+              const Tensor& bias = Tensor());
+
+}  // namespace hvd

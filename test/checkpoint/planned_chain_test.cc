@@ -1,0 +1,132 @@
+// Item 204 of the contract.
+#include "horovodpp/checkpoint/planned_chain.h"
+
+#include "horovodpp/core/status.h"
+#include "horovodpp/kernel/allocator.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+constexpr std::int64_t kRows = 256, kColumns = 64;
+
+struct Model {
+  explicit Model(int stages) {
+    for (int i = 0; i < stages; ++i) {
+      weights.push_back(randn({kColumns, kColumns}, {.requires_grad = true}));
+      weights.back().data<float>()[0] *= 0.1f;
+      functions.push_back([this, i](const Tensor& in) {
+        ++runs;
+        return tanh(matmul(sin(in), weights[static_cast<std::size_t>(i)]));
+      });
+    }
+  }
+  std::vector<std::vector<float>> gradients(const std::function<Tensor()>& f) {
+    for (Tensor& w : weights) w.set_grad({});
+    x.set_grad({});
+    runs = 0;
+    f().sum().backward();
+    std::vector<std::vector<float>> result{x.grad().to_vector<float>()};
+    for (Tensor& w : weights) result.push_back(w.grad().to_vector<float>());
+    return result;
+  }
+
+  Tensor x = randn({kRows, kColumns}, {.requires_grad = true});
+  std::vector<Tensor> weights;
+  std::vector<ChainFunction> functions;
+  int runs = 0;
+};
+
+TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
+  Model model(10);
+  const auto plain = model.gradients(
+      [&] { return checkpoint_sequential(model.functions, 1, model.x); });
+  PlannedChain chain(model.functions);
+  int runs_before = 1000;
+  for (const double fraction : {0.4, 0.5, 0.7, 0.9, 1.0}) {
+    const ChainBudget budget{.fraction = fraction};
+    const CheckpointPlan plan = chain.plan_for(model.x, budget);
+    // The gradients of parameters are not in the budget: they are there.
+    EXPECT_EQ(model.gradients([&] {
+      return checkpoint_sequential(model.functions, 1, model.x);
+    }),
+              plain);
+    autograd::cpu_allocator().reset_peak();
+    const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
+    model.runs = 0;
+    checkpoint_sequential(chain, budget, model.x).sum().backward();
+    const std::int64_t used =
+        autograd::cpu_allocator().stats().peak_bytes - before;
+    const std::int64_t planned =
+        cost_of(plan, chain.cost_for(model.x)).peak_bytes;
+    // What adds to a gradient that is there needs one more of its size, and the
+    // sum and its gradient are one number each.
+    const std::int64_t more = kColumns * kColumns * 4 + 64;
+    EXPECT_LE(used, planned + more) << plan.to_string();
+    int expected_runs = 0;
+    for (const int n : plan.forward_runs()) expected_runs += n;
+    EXPECT_EQ(model.runs, expected_runs);
+    EXPECT_LE(model.runs, runs_before);
+    runs_before = model.runs;
+  }
+  EXPECT_EQ(runs_before, 10);
+}
+
+TEST(PlannedChain, MeasuresOncePerShape) {
+  Model model(4);
+  PlannedChain chain(model.functions, {.repetitions = 2});
+  chain.cost_for(model.x);
+  const int measured = model.runs;
+  EXPECT_EQ(measured, 8);
+  chain.plan_for(model.x, {.fraction = 1.0});
+  chain.plan_for(model.x.detach().set_requires_grad(true), {.fraction = 0.9});
+  EXPECT_EQ(model.runs, measured);
+  chain.cost_for(ones({2, kColumns}));
+  EXPECT_EQ(model.runs, 2 * measured);
+}
+
+TEST(PlannedChain, MeasuringLeavesNoTrace) {
+  Model model(3);
+  manual_seed(9);
+  const auto state = autograd::default_generator().state();
+  int heard = 0;
+  model.weights[0].register_post_accumulate_grad_hook(
+      [&](const Tensor&) { ++heard; });
+  model.functions.push_back([](const Tensor& in) { return dropout(in, 0.5); });
+  const ChainCost cost = profile_chain(model.functions, model.x);
+  EXPECT_EQ(autograd::default_generator().state(), state);
+  EXPECT_EQ(heard, 0);
+  EXPECT_FALSE(model.weights[0].grad().defined());
+  EXPECT_FALSE(model.x.grad().defined());
+  ASSERT_EQ(cost.stages.size(), 4u);
+  const std::int64_t tensor = kRows * kColumns * 4;
+  EXPECT_EQ(cost.input_bytes, tensor);
+  // Of sin its input, which is the stage before's; of matmul what sin made; of
+  // tanh its result, which is the output.
+  EXPECT_EQ(cost.stages[1].options[0].bytes, 2 * tensor);
+  EXPECT_EQ(cost.stages[1].output_bytes, tensor);
+  EXPECT_GT(cost.stages[1].forward_seconds, 0.0);
+  EXPECT_GT(cost.stages[1].backward_seconds, 0.0);
+}
+
+TEST(PlannedChain, RefusesBudgetsThatCannotBe) {
+  Model model(4);
+  PlannedChain chain(model.functions);
+  EXPECT_ERROR(InvalidArgument, "either memory_budget",
+               checkpoint_sequential(chain, {}, model.x));
+  EXPECT_ERROR(InvalidArgument, "either memory_budget",
+               checkpoint_sequential(
+                   chain, {.memory_budget = 1, .fraction = 0.5}, model.x));
+  EXPECT_ERROR(InvalidArgument, "above 0",
+               checkpoint_sequential(chain, {.fraction = -1.0}, model.x));
+  EXPECT_ERROR(Error, "the least that is needed",
+               checkpoint_sequential(chain, {.memory_budget = 1000}, model.x));
+  EXPECT_ERROR(InvalidArgument, "no functions", PlannedChain({}));
+  EXPECT_ERROR(InvalidArgument, "function 0 is empty", PlannedChain({nullptr}));
+  NoGrad no_grad;
+  EXPECT_NO_THROW(
+      checkpoint_sequential(chain, {.memory_budget = 1}, model.x).sum());
+}
+
+}  // namespace
+}  // namespace hvd

@@ -1,0 +1,158 @@
+// Section 1M of the contract: random numbers, autocast, effects. The generator is
+// the only one there is: of item 187, what devices would add is not tested.
+#include <optional>
+
+#include "horovodpp/autograd/autocast.h"
+#include "horovodpp/checkpoint/checkpoint.h"
+#include "horovodpp/checkpoint/effects.h"
+#include "test/autograd/support.h"
+
+namespace hvd {
+namespace {
+
+using autograd::CheckpointError;
+using testing::HasSubstr;
+
+struct Observed {
+  std::vector<double> gradient;
+  double after_forward = 0.0;
+  double after_backward = 0.0;
+  friend bool operator==(const Observed&, const Observed&) = default;
+};
+
+template <typename Block>
+Observed run_of(Block block) {
+  manual_seed(11);
+  Tensor x = ones64({20000}, true);
+  Tensor y = block(dropout(x, 0.5));
+  Observed result;
+  const auto draw = [] { return value(randn({}, {.dtype = DType::kF64})); };
+  const auto state = autograd::default_generator().state();
+  result.after_forward = draw();
+  autograd::default_generator().set_state(state);
+  y.sum().backward();
+  result.after_backward = draw();
+  result.gradient = values(x.grad());
+  return result;
+}
+
+Tensor drops(const Tensor& x) { return sin(dropout(exp(x), 0.5)); }
+
+// Items 184, 185.
+TEST(CheckpointState, RandomNumbersAreThoseOfForward) {
+  const Observed plain = run_of(drops);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(run_of([](const Tensor& x) { return checkpoint(drops, x); }),
+              plain);
+  }
+  EXPECT_EQ(run_of([](const Tensor& x) {
+              return checkpoint(
+                  [](const Tensor& in) {
+                    return checkpoint(drops, dropout(in, 0.3));
+                  },
+                  x);
+            }),
+            run_of([](const Tensor& x) { return drops(dropout(x, 0.3)); }));
+}
+
+// Item 186.
+TEST(CheckpointState, WithoutThemTheMasksDiffer) {
+  const Observed plain = run_of(drops);
+  const Observed other = run_of([](const Tensor& x) {
+    return checkpoint(drops, x, CheckpointOptions{.preserve_rng_state = false});
+  });
+  EXPECT_EQ(other.after_forward, plain.after_forward);
+  EXPECT_NE(other.after_backward, plain.after_backward);
+  EXPECT_NE(other.gradient, plain.gradient);
+}
+
+// Item 189.
+TEST(CheckpointState, AutocastIsThatOfForward) {
+  Tensor x = randn({8, 8}, {.requires_grad = true});
+  Tensor w = randn({8, 8}, {.requires_grad = true});
+  std::vector<DType> seen;
+  auto f = [&](const Tensor& in) {
+    Tensor y = matmul(in, w);
+    seen.push_back(y.dtype());
+    return sin(y);
+  };
+  Tensor y;
+  {
+    Autocast autocast(DType::kBF16);
+    y = checkpoint(f, x, CheckpointOptions{.early_stop = false});
+  }
+  y.sum().backward();
+  EXPECT_EQ(seen, (std::vector<DType>{DType::kBF16, DType::kBF16}));
+  seen.clear();
+  y = checkpoint(f, x, CheckpointOptions{.early_stop = false});
+  {
+    Autocast autocast(DType::kBF16);
+    y.sum().backward();
+    EXPECT_TRUE(autograd::current_autocast().enabled);
+  }
+  EXPECT_EQ(seen, (std::vector<DType>{DType::kF32, DType::kF32}));
+}
+
+// Item 190.
+TEST(CheckpointState, ACachedCastDoesNotChangeWhatIsSaved) {
+  for (const bool cached_before : {false, true}) {
+    Tensor x = randn({8, 8}, {.requires_grad = true});
+    Tensor w = randn({8, 8}, {.requires_grad = true});
+    Autocast autocast(DType::kBF16);
+    if (cached_before) matmul(x, w);
+    auto f = [&](const Tensor& in) {
+      return matmul(matmul(in, w), w).to(DType::kF32);
+    };
+    checkpoint(f, x, CheckpointOptions{.early_stop = false}).sum().backward();
+    const auto got = w.grad().to_vector<float>();
+    w.set_grad({});
+    f(x).sum().backward();
+    EXPECT_EQ(got, w.grad().to_vector<float>());
+  }
+}
+
+TEST(CheckpointEffects, HappenOnceAndReturnTheSame) {
+  Tensor x = leaf({1, 2}, {2});
+  int calls = 0, told = 0;
+  auto f = [&](const Tensor& in) {
+    const double factor = run_once([&] { return 2.0 + ++calls; });
+    run_once([&] { ++told; });
+    return sin(in * factor);
+  };
+  checkpoint(f, x).sum().backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(values(x.grad()), values(cos(x.detach() * 3.0) * 3.0));
+  calls = told = 0;
+  x.set_grad({});
+  checkpoint([&](const Tensor& in) { return checkpoint(f, exp(in)); }, x)
+      .sum()
+      .backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(told, 1);
+  run_once([&] { ++told; });
+  EXPECT_EQ(told, 2);
+}
+
+TEST(CheckpointEffects, OthersInTheRecomputationAreAnError) {
+  Tensor x = leaf({1, 2}, {2});
+  auto more = [](const Tensor& in) {
+    if (autograd::is_recomputing()) run_once([] { return 1; });
+    return sin(in);
+  };
+  EXPECT_ERROR(CheckpointError, "more effects",
+               checkpoint(more, x).sum().backward());
+  auto other = [](const Tensor& in) {
+    if (autograd::is_recomputing()) {
+      run_once([] { return 1; });
+    } else {
+      run_once([] { return 1.0; });
+    }
+    return sin(in);
+  };
+  EXPECT_ERROR(CheckpointError, "another type",
+               checkpoint(other, x).sum().backward());
+}
+
+}  // namespace
+}  // namespace hvd

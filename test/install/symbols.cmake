@@ -1,0 +1,27 @@
+# What the shared library in PREFIX shows to whoever links it: names of hvd's, and not those
+# of what it is made of.
+file(GLOB library ${PREFIX}/${LIBDIR}/libhorovodpp.so)
+execute_process(COMMAND ${NM} --dynamic --defined-only --demangle ${library}
+  OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n$" "" text "${text}")
+string(REPLACE ";" "," text "${text}")
+string(REPLACE "[" "(" text "${text}")
+string(REPLACE "]" ")" text "${text}")
+string(REPLACE "\n" ";" symbols "${text}")
+list(LENGTH symbols all)
+set(others ${symbols})
+list(FILTER others EXCLUDE REGEX "[ (]hvd::|^[0-9a-f]* [VR] (vtable|typeinfo|typeinfo name|VTT) for hvd::")
+if(others)
+  list(JOIN others "\n" others)
+  message(FATAL_ERROR "names that are no hvd's:\n${others}")
+endif()
+# Rooms that no public header opens, and what the library is made of.
+set(inner ${symbols})
+list(FILTER inner INCLUDE REGEX
+  " hvd::(transport|coordinator|collective|kernel|runtime::|blas)|absl::|spdlog::|fmt::|nlohmann::|hwy::")
+list(LENGTH inner count)
+message(STATUS "${all} names, ${count} of what is inside")
+if(count)
+  list(JOIN inner "\n" inner)
+  message(FATAL_ERROR "names of what is inside:\n${inner}")
+endif()
