@@ -72,10 +72,11 @@ if(CMAKE_UNITY_BUILD)
 endif()
 
 # hvd_compile_alone(<source>...): those among the sources that Highway includes again and
-# again, once for each instruction set, are no part of a batch.
+# again, once for each instruction set, and those of instances that users reach, are no
+# part of a batch.
 function(hvd_compile_alone)
   foreach(source ${ARGN})
-    file(STRINGS ${source} included_again REGEX "define HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+    file(STRINGS ${source} included_again REGEX "define HWY_TARGET_INCLUDE|^namespace HVD_EXPORT" LIMIT_COUNT 1)
     if(included_again)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()

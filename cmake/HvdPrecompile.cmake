@@ -33,10 +33,14 @@ function(hvd_precompiled kind)
     ${PRECOMPILED_HEADERS})
 endfunction()
 
-# hvd_precompile(<target> <kind>): lets a target use them.
+# hvd_precompile(<target> <kind>): lets a target use them; it is compiled as they are.
 function(hvd_precompile target kind)
   if(TARGET hvd_precompiled_${kind})
     target_precompile_headers(${target} REUSE_FROM hvd_precompiled_${kind})
+  endif()
+  if(kind STREQUAL "library")
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
 endfunction()
 

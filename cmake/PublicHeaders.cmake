@@ -11,6 +11,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/autograd/reentrant_checkpoint.h
   horovodpp/autograd/save_on_cpu.h
   horovodpp/autograd/warning.h
+  horovodpp/checkpoint/checkpoint.h
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
   horovodpp/tensor/dlpack.h)

@@ -42,7 +42,6 @@ class Shape {
   // "[128,10]"; "[]" for a scalar.
   std::string to_string() const;
 
-  friend bool operator==(const Shape& a, const Shape& b);
 
  private:
   // Most tensors have no more: then a shape needs no memory of its own.
@@ -52,5 +51,7 @@ class Shape {
   std::array<std::int64_t, kFew> few_ = {};
   std::vector<std::int64_t> many_;  // All of them, if there are more.
 };
+
+bool operator==(const Shape& a, const Shape& b);
 
 }  // namespace hvd

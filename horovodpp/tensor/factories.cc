@@ -176,34 +176,6 @@ Tensor randperm(std::int64_t n) {
   return tensor;
 }
 
-template <typename T>
-Tensor from_vector(const std::vector<T>& values, const Dims& sizes,
-                   bool requires_grad) {
-  if (static_cast<std::int64_t>(values.size()) != sizes.product()) {
-    throw InvalidArgument(absl::StrCat("from_vector: ", values.size(),
-                                       " values do not fill shape ",
-                                       sizes.to_string()));
-  }
-  Tensor tensor = empty(sizes, {.dtype = dtype_of<T>});
-  std::copy(values.begin(), values.end(), tensor.data<T>());
-  return with_options(std::move(tensor), {.requires_grad = requires_grad});
-}
-
-template Tensor from_vector(const std::vector<std::uint8_t>&, const Dims&,
-                            bool);
-template Tensor from_vector(const std::vector<std::int8_t>&, const Dims&, bool);
-template Tensor from_vector(const std::vector<std::int16_t>&, const Dims&,
-                            bool);
-template Tensor from_vector(const std::vector<std::int32_t>&, const Dims&,
-                            bool);
-template Tensor from_vector(const std::vector<std::int64_t>&, const Dims&,
-                            bool);
-template Tensor from_vector(const std::vector<f16>&, const Dims&, bool);
-template Tensor from_vector(const std::vector<bf16>&, const Dims&, bool);
-template Tensor from_vector(const std::vector<float>&, const Dims&, bool);
-template Tensor from_vector(const std::vector<double>&, const Dims&, bool);
-template Tensor from_vector(const std::vector<bool>&, const Dims&, bool);
-
 Tensor from_blob(void* data, const Dims& sizes, DType dtype,
                  std::function<void(void*)> release) {
   if (auto status = sizes.to_shape().checked(size_of(dtype)); !status.ok()) {

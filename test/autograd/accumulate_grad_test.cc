@@ -6,6 +6,7 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/support.h"
 

@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

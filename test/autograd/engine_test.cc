@@ -6,6 +6,7 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 #include "test/support/no_threads.h"
 

@@ -7,6 +7,7 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

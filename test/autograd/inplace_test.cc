@@ -6,6 +6,7 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/conv2d.h"
 #include "horovodpp/ops/functional/max_pool.h"
 #include "test/autograd/support.h"

@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

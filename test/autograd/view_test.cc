@@ -4,7 +4,9 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/index.h"
+#include "horovodpp/tensor/memory.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -15,6 +15,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "test/benchmark/contender.h"

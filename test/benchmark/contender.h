@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "test/benchmark/workload.h"
 
 namespace hvd::benchmark {

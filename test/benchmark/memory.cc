@@ -3,8 +3,10 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
 
 namespace hvd::benchmark {
 namespace {

@@ -13,6 +13,7 @@
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/checkpoint/replay_group.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {

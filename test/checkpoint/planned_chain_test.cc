@@ -1,6 +1,8 @@
 // Item 204 of the contract.
 #include "horovodpp/checkpoint/planned_chain.h"
 
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"

@@ -1,6 +1,7 @@
 // Section 1O of the contract.
 #include "horovodpp/checkpoint/sequential.h"
 
+#include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

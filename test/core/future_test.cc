@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/promise.h"
+
 namespace hvd {
 namespace {
 

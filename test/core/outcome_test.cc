@@ -52,15 +52,15 @@ TEST(Status, BecomesAbseilsAndIsMadeOfIt) {
   EXPECT_EQ(take(give()).code(), absl::StatusCode::kNotFound);
 }
 
-StatusOr<std::unique_ptr<int>> parse(int value) {
+StatusOr<std::unique_ptr<int>> parsed(int value) {
   if (value < 0) return absl::InvalidArgumentError("negative");
   return std::make_unique<int>(value);
 }
 
 TEST(StatusOr, HasAValueOrAReason) {
-  EXPECT_EQ(**parse(3), 3);
-  EXPECT_TRUE(parse(3).status().ok());
-  EXPECT_EQ(parse(-3).status().message(), "negative");
+  EXPECT_EQ(**parsed(3), 3);
+  EXPECT_TRUE(parsed(3).status().ok());
+  EXPECT_EQ(parsed(-3).status().message(), "negative");
   EXPECT_EQ(StatusOr<int>().status().code(), StatusCode::kUnknown);
   EXPECT_EQ(StatusOr<int>(4).value_or(5), 4);
   EXPECT_EQ(StatusOr<int>(absl::UnknownError("")).value_or(5), 5);
@@ -69,8 +69,8 @@ TEST(StatusOr, HasAValueOrAReason) {
 }
 
 TEST(StatusOr, TheValueOfAFailureIsAnErrorAndNotTheEnd) {
-  EXPECT_THROW(*parse(-3), Error);
-  EXPECT_THROW(parse(-3).value(), Error);
+  EXPECT_THROW(*parsed(-3), Error);
+  EXPECT_THROW(parsed(-3).value(), Error);
   const StatusOr<std::string> failed = absl::AbortedError("gone");
   EXPECT_THROW(failed->size(), Error);
 }
@@ -83,7 +83,7 @@ TEST(StatusOr, AStatusThatIsOkIsNoValue) {
 
 TEST(StatusOr, BecomesAbseilsAndIsMadeOfIt) {
   const auto theirs = [](int value) -> absl::StatusOr<std::unique_ptr<int>> {
-    return parse(value);
+    return parsed(value);
   };
   EXPECT_EQ(**theirs(3), 3);
   EXPECT_EQ(theirs(-3).status(), absl::InvalidArgumentError("negative"));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {

@@ -1,9 +1,13 @@
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <memory>
+
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd {
 namespace {

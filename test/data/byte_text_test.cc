@@ -7,6 +7,8 @@
 #include <set>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
 #include "test/support/no_threads.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::data {
 namespace {

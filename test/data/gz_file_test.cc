@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "test/support/temporary_folder.h"
 

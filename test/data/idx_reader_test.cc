@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "test/support/temporary_folder.h"
 

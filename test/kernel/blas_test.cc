@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/threads.h"
 
 namespace hvd::autograd::blas {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "models/gpt.h"
 #include "models/swin.h"
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors.h"
 #include "test/support/file_size_limit.h"

@@ -5,6 +5,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {

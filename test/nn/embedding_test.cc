@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn::init {
 namespace {

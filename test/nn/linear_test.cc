@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
 
 namespace hvd::nn {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/linear.h"
 
 namespace hvd::nn {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/nn.h"
 
 namespace hvd::nn {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
 namespace {

@@ -11,6 +11,8 @@
 #include <iterator>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {

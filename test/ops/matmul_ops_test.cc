@@ -1,6 +1,7 @@
 // Products of every rank and layout.
 #include <cmath>
 
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/index.h"
 #include "horovodpp/tensor/walk.h"
 #include "test/autograd/grid.h"

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

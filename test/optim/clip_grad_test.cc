@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::optim {
 namespace {

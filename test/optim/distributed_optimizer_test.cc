@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"

@@ -14,11 +14,16 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/runtime.h"
 #include "test/runtime/world.h"
 
 namespace hvd::optim {

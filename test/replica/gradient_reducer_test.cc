@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/replica/broadcast.h"
 #include "test/runtime/world.h"
 

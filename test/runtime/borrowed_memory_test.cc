@@ -139,7 +139,7 @@ TEST(Arguments, ThatMeanNothingHarmNobody) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     if (job.topology().rank() == 0) {
       const auto unknown = static_cast<ReduceOp>(77);
-      for (const absl::Status& status :
+      for (const auto& status :
            {job.allreduce_async_(odd, {.name = "x"}).wait(),
             job.allreduce_async_(fine, {.name = "x", .op = unknown}).wait(),
             job.allreduce_async_(fine, {.name = "x", .prescale_factor = nan})

@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/config.h"
 #include "test/runtime/world.h"
 #include "test/support/no_threads.h"
 
@@ -54,7 +56,7 @@ TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
   if (child == 0) {
     ::alarm(30);
     int failed = 0;
-    for (const absl::Status& status :
+    for (const auto& status :
          {init(Config()), barrier(), shutdown(), init(Config())}) {
       const bool is_refused =
           absl::IsFailedPrecondition(status) &&
@@ -83,7 +85,7 @@ TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
     pending.then(
         [&, done, here = std::this_thread::get_id()](const absl::Status&) {
           was_there_first = std::this_thread::get_id() != here;
-          done.set(was_there_first ? shutdown() : absl::OkStatus());
+          done.set(was_there_first ? shutdown() : Status());
         });
     told = done.future().wait();
   }
@@ -97,7 +99,7 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
   EXPECT_FALSE(is_initialized());
   float value = 1;
   const TensorView view = TensorView::of(&value, {1});
-  for (const absl::Status& status :
+  for (const auto& status :
        {allreduce_(view), allreduce(view).status(), allgather(view).status(),
         broadcast_(view, 0), broadcast(view, 0).status(),
         grouped_allreduce_({view}), grouped_allreduce({view}).status(),

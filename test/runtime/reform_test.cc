@@ -13,6 +13,7 @@
 
 #include "horovodpp/coordinator/ballot.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/transport/switchboard.h"
 #include "test/runtime/mortal.h"

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/transport/mpi_group.h"
 #include "test/runtime/runtime_suite.h"

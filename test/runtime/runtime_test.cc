@@ -18,6 +18,7 @@
 
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "test/runtime/runtime_suite.h"
@@ -248,7 +249,7 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
   for (const auto& [text, change] : changes) {
     Config other;
     change(other);
-    for (const absl::Status& status : start_two(Config(), other)) {
+    for (const auto& status : start_two(Config(), other)) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 has " + text));
     }
@@ -323,12 +324,12 @@ TEST(Runtime, ProcessSetsOfTheStartThatCannotBeEndItOnEveryRank) {
   odd.process_sets = {{0}, {0, 5}};
   Config twice;
   twice.process_sets = {{1}, {0}, {1}};
-  for (const absl::Status& status : start_two(odd, odd)) {
+  for (const auto& status : start_two(odd, odd)) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(suite::text_of(status), HasSubstr("entry 1 of process_sets"));
     EXPECT_THAT(suite::text_of(status), HasSubstr("names rank 5"));
   }
-  for (const absl::Status& status : start_two(twice, twice)) {
+  for (const auto& status : start_two(twice, twice)) {
     EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
     EXPECT_THAT(suite::text_of(status), HasSubstr("entry 2 of process_sets"));
   }
@@ -431,7 +432,7 @@ TEST(Runtime, AGroupAfterTheShutdownIsRefused) {
     EXPECT_EQ(job.stop(), absl::OkStatus());
     float value = 1;
     const TensorView view = TensorView::of(&value, {1});
-    for (const absl::Status& status :
+    for (const auto& status :
          {job.grouped_allreduce_async_({view, view}).wait(),
           job.grouped_allgather_async({view}).wait().status(),
           job.join_async().wait().status(), job.barrier_async().wait(),
@@ -478,7 +479,7 @@ TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
         TensorView::of(&value, {std::int64_t{1} << 62, 0});
     std::vector<std::int64_t> splits = {0, 0};
     splits[0] = std::int64_t{1} << 62;
-    for (const absl::Status& status :
+    for (const auto& status :
          {job.allreduce_async_(deep, {.name = "deep"}).wait(),
           job.allgather_async(endless, {.name = "endless"}).wait().status(),
           job.alltoall_async(endless, {.name = "all to 0", .splits = splits})

@@ -177,7 +177,7 @@ inline void groups_that_differ_fail_everywhere_and_the_job_goes_on(
   const AllreduceOptions options{.name = "g", .op = ReduceOp::kSum};
   for (int round = 0; round < 2; ++round) {
     // Another shape; one member more; a tensor instead of a group.
-    for (const absl::Status& status :
+    for (const auto& status :
          {job.grouped_allreduce_async_({two, other}, options).wait(),
           job.grouped_allreduce_async_(
                  is_odd ? std::vector<TensorView>{two}

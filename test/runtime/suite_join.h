@@ -187,7 +187,7 @@ inline void what_cannot_be_without_a_joined_rank_fails_everywhere_else(
             job.alltoall_async(rows.view(), {.name = "x"}).wait();
         EXPECT_EQ(exchanged.ok(), all_live) << exchanged.status();
         if (all_live) return;
-        for (const absl::Status& status :
+        for (const auto& status :
              {from_first.status(), exchanged.status()}) {
           EXPECT_TRUE(is_refused(status)) << status;
           EXPECT_THAT(text_of(status), ::testing::HasSubstr("joined"));

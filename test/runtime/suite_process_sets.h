@@ -60,7 +60,7 @@ inline void ranks_that_are_no_members_are_refused(Runtime& job) {
   }
   float value = 1;
   const TensorView view = TensorView::of(&value, {1});
-  for (const absl::Status& status :
+  for (const auto& status :
        {job.allreduce_async_(view, {.process_set = set}).wait(),
         job.grouped_allreduce_async_({view}, {.process_set = set}).wait(),
         job.allgather_async(view, {.process_set = set}).wait().status(),

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/transport/loopback.h"
 

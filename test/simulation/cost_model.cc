@@ -28,7 +28,7 @@ using Time = std::int64_t;
 
 Time from_us(double us) { return std::llround(us * 1e6); }
 
-struct alignas(128) Block {
+struct alignas(128) CacheBlock {
   std::byte bytes[128] = {};
 };
 
@@ -93,7 +93,7 @@ class CostedJob {
   std::vector<Request> requests_;
   // What was agreed on; ranks that are processes would have a copy each.
   absl::flat_hash_map<coordinator::Key, std::shared_ptr<const Request>> agreed_;
-  std::vector<Block> memory_;
+  std::vector<CacheBlock> memory_;
   std::vector<Rank> ranks_;
   std::deque<Letter> letters_;
   std::vector<std::uint32_t> free_letters_;
@@ -124,7 +124,7 @@ CostedJob::CostedJob(const CostOptions& options)
   const auto slots = static_cast<std::uint32_t>(options.tensors);
   const auto length = static_cast<std::uint32_t>(coordinator::kMaxAppend);
   const std::size_t blocks =
-      SharedBoard::bytes_needed(slots, length) / sizeof(Block) + 1;
+      SharedBoard::bytes_needed(slots, length) / sizeof(CacheBlock) + 1;
   memory_.resize(blocks * nodes.size());
   const std::size_t before = live_bytes();
   Coordinator::ShareCopy share;
@@ -133,7 +133,7 @@ CostedJob::CostedJob(const CostOptions& options)
   }
   for (int index = 0; index < options.ranks; ++index) {
     const int node = index / options.ranks_per_node;
-    const std::span<Block> region(
+    const std::span<CacheBlock> region(
         memory_.data() + blocks * static_cast<std::size_t>(node), blocks);
     Rank& mine = rank(index);
     mine.board = std::make_unique<SharedBoard>(
@@ -152,7 +152,7 @@ CostedJob::CostedJob(const CostOptions& options)
         *mine.board, clock_);
   }
   cost_.board_bytes_per_rank =
-      static_cast<double>(memory_.size() * sizeof(Block)) / options.ranks;
+      static_cast<double>(memory_.size() * sizeof(CacheBlock)) / options.ranks;
   cost_.state_bytes_per_rank = -static_cast<double>(before);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::autograd {
 namespace {

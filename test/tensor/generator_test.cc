@@ -1,4 +1,5 @@
 // Item 188: random numbers are a function of seed and offset.
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/generator.h"
 
 #include <algorithm>

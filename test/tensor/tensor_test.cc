@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 

@@ -2,6 +2,7 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/batch_norm.h"
 #include "horovodpp/ops/functional/layout.h"
 #include "test/autograd/near.h"

@@ -4,6 +4,7 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/kernel/convolution.h"
 #include "horovodpp/ops/functional/conv2d.h"

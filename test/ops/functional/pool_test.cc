@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "horovodpp/autograd/gradcheck.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/average_pool.h"
 #include "horovodpp/ops/functional/layout.h"
 #include "horovodpp/ops/functional/max_pool.h"
