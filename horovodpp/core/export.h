@@ -8,4 +8,4 @@
 // compiled with -fvisibility=hidden.
 #pragma once
 
-#define HVD_EXPORT __attribute__((visibility("default")))
+#define HVD_EXPORT [[gnu::visibility("default")]]

@@ -20,8 +20,9 @@ CallWatch::~CallWatch() {
 
 absl::Status CallWatch::start() {
   auto thread = start_thread("watches the calls of MPI", [this] { run(); });
-  if (thread.ok()) thread_ = *std::move(thread);
-  return thread.status();
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 bool CallWatch::look() {

@@ -33,7 +33,7 @@ std::int64_t count(const Line& line, bool ceil_mode) {
   return windows;
 }
 
-bool is_sound(const Line& line) {
+bool is_sound_line(const Line& line) {
   return autograd::is_sound(line.kernel, 1) &&
          autograd::is_sound(line.stride, 1) &&
          autograd::is_sound(line.dilation, 1) && line.padding >= 0 &&
@@ -53,7 +53,7 @@ Pair count_windows(const Tensor& x, const PoolOptions& o,
                   o.dilation.height};
   const Line columns{x.size(3), o.kernel.width, stride.width, o.padding.width,
                      o.dilation.width};
-  if (!is_sound(rows) || !is_sound(columns)) {
+  if (!is_sound_line(rows) || !is_sound_line(columns)) {
     throw InvalidArgument(absl::StrCat(
         operation,
         ": kernel, stride and dilation must be positive and less than 2^31, "

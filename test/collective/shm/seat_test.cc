@@ -14,14 +14,16 @@ namespace {
 // Calls body(seat) for the first of `members`, with slots of 256 bytes.
 void on_seat(std::span<const int> members,
              const std::function<void(const BoardSeat&)>& body) {
-  constexpr ShmOptions kOptions = {.chunk_bytes = 256, .small_bytes = 0};
+  constexpr ShmOptions kSeatOptions = {.chunk_bytes = 256, .small_bytes = 0};
   on_loopback(1, [&](transport::Communicator& communicator) {
     const auto topology =
         Topology::from_peers(communicator.rank(), communicator.peers());
     auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(1, kOptions), soon());
+        communicator, *topology, ShmBoard::bytes_needed(1, kSeatOptions),
+        soon());
     ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1), kOptions);
+    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1),
+                   kSeatOptions);
     SlotWriter writer;
     NeverInterrupt interrupt;
     body({.board = board,
