@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-namespace hvd::collective {
+namespace hvd {
 
 // Calls `test` with the kernels of each instruction set in turn.
 template <typename F>
@@ -19,4 +19,4 @@ void for_each_target(const F& test) {
   }
 }
 
-}  // namespace hvd::collective
+}  // namespace hvd
