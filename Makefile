@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A thin front over the CMake presets: `make help`.
 
 # What install_dependencies.sh had to bring itself goes before the system's.

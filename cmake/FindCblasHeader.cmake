@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds cblas.h, which FindBLAS does not look for: CblasHeader_INCLUDE_DIR.
 find_path(CblasHeader_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas cblas)
 include(FindPackageHandleStandardArgs)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds oneDNN: Dnnl_INCLUDE_DIR and Dnnl_LIBRARY. (Its own package asks for
 # OpenCL, which is not needed on a processor.)
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)

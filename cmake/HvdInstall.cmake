@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a user of the installed library finds: headers, the library, and the two
 # ways to ask for it, find_package(horovodpp CONFIG) and pkg-config.
 include(CMakePackageConfigHelpers)

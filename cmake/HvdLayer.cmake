@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # hvd_layer(<folder> MAY_INCLUDE <folder>... [BACKENDS <mechanism>...] [USES <library>...])
 #
 # A folder of horovodpp/ is a layer, or a room of one (`collective/shm`), and a target

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What nearly every source includes from the standard library, Abseil and GoogleTest is
 # parsed once per build instead of once per file. Sources still name what they use: a
 # build with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON must pass, and `bare` is one.

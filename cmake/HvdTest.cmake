@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
 # labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
 # time.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The headers that users include. They are installed with what they include, and no
 # other; each of these opens its namespace with HVD_EXPORT (core/export.h).
 set(HVD_PUBLIC_HEADERS
@@ -11,6 +12,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/autograd/reentrant_checkpoint.h
   horovodpp/autograd/save_on_cpu.h
   horovodpp/autograd/warning.h
+  horovodpp/checkpoint/checkpoint.h
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
   horovodpp/tensor/dlpack.h)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors, the operations on them, and their gradients: everything a program
 // that differentiates needs.
 //

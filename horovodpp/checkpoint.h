@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpointing: computing again in backward what forward need not keep.
 // docs/checkpointing.md says which form is for what.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program needs that computes its gradients by itself: a job, its ranks,
 // collectives and process sets, a reducer of gradients, and memory that the ranks
 // of a node share. No tensors and no autograd, which are in horovodpp.h.

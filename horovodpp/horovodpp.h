@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All of horovodpp: one include. (Without tensors: collectives.h.)
 #pragma once
 

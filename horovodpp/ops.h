@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations on tensors, each differentiable as often as one likes. The
 // comment gives the formula and the shapes; "~" means that shapes broadcast as
 // in NumPy. Operations of two tensors want equal dtypes.

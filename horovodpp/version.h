@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of horovodpp, without the rest of it.
 #pragma once
 

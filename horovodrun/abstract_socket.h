@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sockets of this host by which processes of one user find each other: abstract
 // Unix sockets for datagrams, known by a name that nobody can guess.
 #pragma once

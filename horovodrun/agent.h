@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent is what mpirun starts for each rank, on the rank's node. It
 // prepares the command's environment for that node and starts a supervisor
 // (supervisor.h), which starts the command; signals pass through both.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of horovodrun as a value.
 //
 //   auto read = parse_arguments({"-np", "2", "./train", "--lr", "0.1"}, {});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environment is a set of environment variables as a value: what the ranks get
 // is computed from one and never by changing this process' own.
 //

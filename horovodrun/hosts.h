@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ranks run: host names and how many ranks (slots) each takes, as -H and
 // --hostfile give them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job is mpirun and everything below it. Running one means to show its
 // output, pass signals on, judge how it ended, and leave no process of it
 // behind.

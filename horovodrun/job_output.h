@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a job writes, on its way to this process's own standard streams: what
 // comes out of mpirun, and what ranks of this host write to streams of their own
 // (rank_streams.h). Reports of the agents are taken out of it.

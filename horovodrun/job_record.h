@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of a job: of each rank, how it started and ended and what it
 // told in between, and of the job as a whole what happened to it. JobWatch keeps
 // it, judge() (verdict.h) reads it.

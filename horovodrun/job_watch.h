@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watch over a job: what has happened to the ranks so far, what is to be
 // done about it and when, and in the end the verdict.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A LineMerger makes one stream of what several ranks write, so that no line of
 // one gets into a line of another, however long it is and however it arrives.
 //

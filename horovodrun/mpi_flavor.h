@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which mpirun is installed: its options differ, what horovodrun promises does
 // not.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Open MPI leaves of ranks, and of daemons, that were killed.
 #pragma once
 

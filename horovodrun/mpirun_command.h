@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mpirun command for a job: what to run, and which environment variables to
 // add. mpirun does not start the user's command itself but, for each rank, an
 // agent (agent.h) that starts it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a rank's supervisor hears what the rank has to tell of its job: an
 // abstract Unix socket, whose name the rank finds in HOROVODPP_LAUNCHER.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ranks need to know about the node they share, found out on that node:
 // how many cores there are for how many ranks.
 #pragma once

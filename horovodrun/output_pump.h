@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An OutputPump writes to one of this process's own streams without ever
 // waiting for who reads it: what has no room yet is kept.
 #pragma once

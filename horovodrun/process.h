@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starting and ending processes, with argument vectors and never through a
 // shell. For programs of one thread only: a child is forked, and signals are
 // masked.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The standard output and standard error of a rank, which the launcher reads
 // itself where it runs on the same host: through mpirun longer lines come in
 // parts, and those of several ranks mixed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The remote shell is what Open MPI's mpirun starts, for each other host, in
 // place of ssh: it starts ssh (or what the user has in its place), and reports
 // the host as lost if that ends in failure, which is how the launcher learns

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Report is what an agent tells the launcher about its rank. It travels as a
 // line on the agent's standard error, which mpirun brings to the launcher from
 // any host: a control character, a word, the job's token, and the fields.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an agent's reports get out.
 #pragma once
 

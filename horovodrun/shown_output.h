@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launcher shows on one of its own standard streams: the lines of several
 // sources, each of them whole, written without ever waiting for the reader.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes out of mpirun's standard error is three things in one stream: what
 // the ranks wrote, the agents' reports, and remarks of mpirun's daemons about
 // ranks that ended without MPI_Finalize. The filters let the first pass,

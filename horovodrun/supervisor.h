@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The supervisor is the parent of one rank's command: it starts it in a process
 // group of its own, passes signals on, reports what it tells of the job and how
 // it ended, and leaves none of its processes behind, not even when its own

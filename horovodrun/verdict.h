@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Verdict on a job that is over: the exit code of horovodrun and its last
 // line. Both are those of the cause, where there is one: not of the rank that
 // was seen to end first, which may have ended because of another.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Builds presets, runs their tests together, and tells where the time went.
 
     scripts/build_and_test.py --jobs 2 dev asan tsan

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Lays out every C++ source as .clang-format says, and has it begin with the line
 # that names its licence; so does every source in Python, shell, make and CMake.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs, with apt, what building horovodpp needs and this machine lacks.
 #
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
@@ -17,7 +18,7 @@ tools=$root/build/tools
 for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
   libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev python3 dataset-fashion-mnist'
-for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy mold'
+for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy mold valgrind'
 
 say() { echo "install_dependencies: $*"; }
 fail() {

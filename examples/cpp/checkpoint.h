@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Checkpoint is all that a run has to remember, in one file: the model, the
 // optimizer, the schedule, how far the sampler is, and where the random numbers
 // of every rank are. A run that is resumed from it comes to the same weights, bit

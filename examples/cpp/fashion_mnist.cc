@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a model on Fashion-MNIST over all ranks.
 //
 //   horovodrun -np 2 build/release/examples/cpp/fashion_mnist --epochs 5

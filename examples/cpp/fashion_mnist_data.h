@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Fashion-MNIST data set (Xiao, Rasul and Vollgraf 2017): 28×28 grey images
 // of clothing in ten classes.
 //

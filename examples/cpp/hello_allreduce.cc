@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shortest job: every rank brings a number, and all get their sum.
 //
 //   horovodrun -np 4 build/release/examples/cpp/hello_allreduce

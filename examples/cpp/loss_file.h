@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loss of every step of a run, a line each, as a hexadecimal float: exact.
 #pragma once
 

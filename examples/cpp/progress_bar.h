@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line on the terminal that shows how far an epoch is:
 //   epoch 1/5 [=========>          ]  48%  31204 images/s  loss 0.5312
 #pragma once

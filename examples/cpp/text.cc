@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a language model on the bytes of a file over all ranks, and writes
 // samples of what it would have written.
 //

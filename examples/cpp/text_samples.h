@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a language model writes: bytes drawn one after the other, each with the
 // probability that the model gives it behind those before.
 #pragma once

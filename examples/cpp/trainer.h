@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Trainer takes a model through the epochs of a data set, over all ranks: what
 // the training programs share. SGD with momentum or AdamW, a learning rate that
 // warms up along a line and falls to 0 along a cosine, a progress bar, and

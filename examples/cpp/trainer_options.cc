@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer_options.h"
 
 void add_options(CLI::App& app, TrainerOptions& options) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of the training programs, on their command lines and in a Trainer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The node at the end of every path: adds what arrives to the grad() of a leaf.
 // It runs before everything else that is ready, so that a leaf's hooks hear of
 // a gradient as early as possible.

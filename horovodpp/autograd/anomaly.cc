@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/anomaly.h"
 
 #include <cxxabi.h>
@@ -78,7 +79,7 @@ std::vector<void*> calls_here() {
   std::array<void*, kMaxFrames> frames;
   const int count = backtrace(frames.data(), kMaxFrames);
   const auto own = std::min(count, kOwnFrames);
-  return {frames.begin() + own, frames.begin() + count};
+  return std::vector<void*>(frames.begin() + own, frames.begin() + count);
 }
 
 std::string describe_calls(const std::vector<void*>& calls) {

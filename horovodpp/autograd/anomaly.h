@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finding where a wrong gradient comes from: while a DetectAnomaly lives, every
 // operation recorded on this thread remembers the calls that led to it, and
 // backward looks for NaN in what each node returns.

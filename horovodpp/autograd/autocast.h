@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Autocast: while one lives, operations on this thread choose the dtype they
 // compute in. Products (matmul, linear) take float32 operands in the lower
 // dtype; what loses too much there (exp, log, pow, sums, means, log_softmax,

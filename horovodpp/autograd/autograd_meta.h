@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What autograd knows of one tensor: who made it, what gradient it has, who
 // wants to hear of it, and what it is a view of. Most tensors have none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph behind a tensor, in the language of Graphviz:
 //
 //   std::ofstream("graph.dot") << hvd::autograd::to_dot(loss, {{"w1", w1}});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a graph backward.
 //
 //   loss.backward({}, {.retain_graph = true});

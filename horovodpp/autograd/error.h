@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the autograd tower throws. Each class is one thing a program can do
 // wrong, so that a caller can catch the one it expects:
 //

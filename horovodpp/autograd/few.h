@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list that mostly has no more than N members, and then needs no memory of its
 // own. It only grows.
 #pragma once

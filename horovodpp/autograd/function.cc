@@ -1,5 +1,6 @@
-#include "horovodpp/autograd/graph_state.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/graph_state.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Function is an operation with a derivative of its own:
 //
 //   struct Cube : hvd::autograd::Function<Cube> {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a custom Function's forward and backward (function.h) have at hand.
 #pragma once
 

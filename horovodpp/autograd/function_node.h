@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The node of a custom Function: calls its backward() with what the engine
 // brings, and checks what it returns.
 #pragma once

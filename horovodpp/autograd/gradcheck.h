@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the gradients that the graph computes with differences of values:
 // the test of every backward formula.
 //

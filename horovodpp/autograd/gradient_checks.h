@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the engine does to gradients between two nodes: it makes sure that they
 // are what the receiver expects, and lets hooks see them.
 #pragma once

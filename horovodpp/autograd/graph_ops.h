@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations that the graph itself computes with, beside the methods of
 // Tensor. Declared here and defined in ops, the room above, which gives each the
 // node that makes it differentiable.

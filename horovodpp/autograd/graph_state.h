@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the graph keeps for each thread: who packs the tensors that operations
 // save, what autocast and anomaly detection want, and which backward runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GraphTask is one backward call: the nodes it reaches, how many gradients
 // each still waits for, and the gradients themselves. All of it lies in vectors
 // indexed by a dense number that a node gets when it is reached, so that

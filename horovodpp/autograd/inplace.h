@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes in place: what an operation that does so begins and ends with.
 //
 // A view and its base share memory; when one is written

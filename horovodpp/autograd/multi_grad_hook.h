@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hook on several tensors at once. It runs once per backward: of the two kinds,
 //   multi: when the gradients of all those tensors are known that the backward
 //          computes (the others are undefined),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Node is a recorded operation: what it saved of its inputs, and the formula
 // that turns the gradients of its results into gradients of its inputs. Its
 // edges point to the nodes that made the inputs.

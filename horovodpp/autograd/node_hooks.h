@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What hangs on a Node: hooks of users, the tensors that retain their gradients,
 // and where it was recorded. Most nodes have none of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who watches the operations of a thread: a checkpointed region does, which must
 // know what it reads from outside and, to explain itself, what it records.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an operation becomes part of the graph. The pattern:
 //
 //   Tensor exp(const Tensor& x) {

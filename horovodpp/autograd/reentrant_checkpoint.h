@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trading time for memory, the older way: the function runs without being
 // recorded, so that of all it computes only its inputs are kept; backward runs
 // it again, recorded, and a backward of its own through that.

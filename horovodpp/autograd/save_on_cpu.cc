@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/save_on_cpu.h"
 
 #include <any>

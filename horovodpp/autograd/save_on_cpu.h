@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While a SaveOnCpu lives, what operations on this thread save for backward
 // moves out of the device's memory into the host's, and comes back when backward
 // needs it:

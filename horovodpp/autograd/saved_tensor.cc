@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/saved_tensor.h"
 
 #include <atomic>
@@ -78,9 +79,7 @@ SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
   graph_state.saved_tensor_keeper = &keeper;
 }
 
-SavedTensorKeeper::Scope::~Scope() {
-  graph_state.saved_tensor_keeper = outer_;
-}
+SavedTensorKeeper::Scope::~Scope() { graph_state.saved_tensor_keeper = outer_; }
 
 SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
     : hooks_(Ref<SavedTensorHooks>::adopt(

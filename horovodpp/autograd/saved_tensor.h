@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SavedTensor is the only way in which a node keeps a tensor for its
 // backward. It remembers the version it saved and refuses to return another;
 // it knows when it was freed; it counts its bytes; and it lets a keeper (hooks, a

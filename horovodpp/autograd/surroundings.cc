@@ -1,5 +1,6 @@
-#include "horovodpp/autograd/graph_state.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/surroundings.h"
+#include "horovodpp/autograd/graph_state.h"
 
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/generator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Surroundings is a snapshot of what surrounds an operation on a thread
 // (tensor/thread_state.h, graph_state.h), to be put in force elsewhere: on another thread, or
 // later.

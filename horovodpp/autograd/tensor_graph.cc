@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The methods of Tensor that know of the graph.
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings: something is probably not meant as it is written, and goes on. Each
 // kind is said once; on stderr, or to whom a scope names:
 //

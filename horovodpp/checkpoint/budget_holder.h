@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpointed region under a memory budget, as the budget sees it: it keeps what
 // it computed, and can let go of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a MemoryBudget and the regions under it share: who holds memory, and who
 // lets go of it first. It lives as long as the last of them. Thread-safe.
 #pragma once
@@ -42,7 +43,8 @@ class BudgetLedger {
   Allocator& allocator_;
   const std::int64_t before_;  // In use when the budget began.
   mutable Mutex mutex_;
-  std::vector<BudgetHolder*> holders_ ABSL_GUARDED_BY(mutex_);  // As they were made.
+  std::vector<BudgetHolder*> holders_
+      ABSL_GUARDED_BY(mutex_);  // As they were made.
   MemoryBudgetStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trading time for memory: of what a checkpointed function computes, only its
 // inputs are kept for backward, which runs the function again for the rest.
 //

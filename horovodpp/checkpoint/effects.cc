@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/effects.h"
 
 #include "horovodpp/autograd/error.h"
@@ -20,7 +21,8 @@ const std::any* EffectLog::replayed() {
   const std::any* result = nullptr;
   // A region that is met in a replay of another records what that one replays;
   // and a replay in a replay knows as much as the one around it.
-  for (Scope* scope = innermost_effects; scope != nullptr; scope = scope->outer_) {
+  for (Scope* scope = innermost_effects; scope != nullptr;
+       scope = scope->outer_) {
     if (!scope->replay_) continue;
     const auto& results = scope->log_->results_;
     if (scope->next_ == results.size()) {
@@ -34,7 +36,8 @@ const std::any* EffectLog::replayed() {
 }
 
 void EffectLog::record(const std::any& result) {
-  for (Scope* scope = innermost_effects; scope != nullptr; scope = scope->outer_) {
+  for (Scope* scope = innermost_effects; scope != nullptr;
+       scope = scope->outer_) {
     if (!scope->replay_) scope->log_->results_.push_back(result);
   }
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Effects: what a checkpointed function does besides computing its result, such
 // as a message to other ranks, a count, a line in a log. They must not happen
 // again when the function is recomputed.

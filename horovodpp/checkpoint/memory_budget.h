@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpointing only as much as memory demands, for any program: while a
 // MemoryBudget lives, checkpointed functions called on this thread keep what
 // they computed. When the tensors made since it began would hold more than its

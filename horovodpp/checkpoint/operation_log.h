@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations that a run of a checkpointed function recorded, in order, for
 // the error that has to tell how two runs differ.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be said about a checkpointed region, where it is made or for a scope.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which stages of a chain to keep and which to compute again, so that backward
 // fits into a number of bytes and takes the least time.
 //

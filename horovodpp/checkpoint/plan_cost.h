@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of a plan cost, in bytes: the rules that the planner and the
 // account of a finished plan share. Everywhere, the input of the part is held by
 // somebody else, and the gradient of the last output takes up room throughout.

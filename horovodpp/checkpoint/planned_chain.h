@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chain of functions that fits its forward and backward into a number of bytes.
 //
 //   hvd::PlannedChain chain(blocks);

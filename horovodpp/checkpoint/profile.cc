@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/profile.h"
 
 #include <algorithm>
@@ -6,9 +7,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"

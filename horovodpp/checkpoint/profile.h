@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measuring a chain of functions for plan.h: what each of them keeps, needs and
 // takes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/recording.h"
 
 #include <string_view>
@@ -5,8 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/tensor/thread_state.h"
 

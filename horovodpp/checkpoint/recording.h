@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Recording is what one call of a checkpointed function leaves for backward. It
 // stands where the tensors would be that the operations within saved: it holds
 // them, and can let go of them at any time (drop()), or knows of each only what

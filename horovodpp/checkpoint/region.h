@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Region is one call of a checkpointed function: its recording, and how to run
 // it again.
 //

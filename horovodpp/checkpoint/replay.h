@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Replay watches the second run of a region's function: it collects the
 // tensors that operations save, in the places of those they saved in forward,
 // and holds each to what forward saw there.

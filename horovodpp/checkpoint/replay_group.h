@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several backward calls that share what checkpointed functions compute again.
 #pragma once
 

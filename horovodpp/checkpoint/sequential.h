@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpointing a chain of functions, each of which is given what the one before
 // returned:
 //

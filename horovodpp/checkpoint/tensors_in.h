@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finding the tensors in a value: a Tensor, containers of them nested to any
 // depth, and types of the user's, for which a function of their namespace says
 // how:

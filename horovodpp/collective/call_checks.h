@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every plane requires of the arguments of a call before it moves anything.
 // Ranks here are positions in the plane.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DataPlane moves tensors between ranks by one mechanism. All planes keep one
 // contract, held to it by one conformance suite.
 //
@@ -8,11 +9,11 @@
 // the same for all ranks, and no two of them have equal tags.
 //
 // A call blocks until this rank's results are in place; while it waits for
-// peers it asks `call.watch`, and gives up with the watch's error. After that
+// peers it asks `call.interrupt`, and gives up with the interrupt's error. After that
 // the plane is not used again: all its calls return that error.
 //
 // The exception is Cancelled: "give this call up, some member will never enter
-// it". The watches may say so to every member that has entered a call, and only
+// it". The interrupts may say so to every member that has entered a call, and only
 // if at least one member never does. An allreduce, reducescatter, allgather or
 // barrier that is given up in this way leaves its inputs and outputs as they
 // were, even if they are the same memory, and the plane usable; the next call, by
@@ -49,8 +50,8 @@ namespace hvd::collective {
 
 struct Call {
   transport::DataTag tag;
-  transport::Watch& watch;
-  // Every member is known to enter the call: the watch will not say Cancelled,
+  transport::Interrupt& interrupt;
+  // Every member is known to enter the call: the interrupt will not say Cancelled,
   // and a member may return OK before all have entered it. Equal on all members.
   bool certain = false;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HostPlane is what all planes for CPU memory have in common: it checks a
 // call's arguments, serves a single rank without moving anything, and remembers
 // the error after which it must not be used again. How bytes move is up to the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PlaneSelector owns the planes that connect one set of ranks, in order of
 // preference, and picks the one for a call.
 //

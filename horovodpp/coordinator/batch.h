@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Batch is what the coordinator says to execute next: submissions of several
 // ranks, agreed on, that are carried out as one operation.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/coordinator.h"
 
 #include <algorithm>
@@ -5,11 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/inquiry.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/coordinator/message_checks.h"
-#include "horovodpp/coordinator/negotiator.h"
-#include "horovodpp/coordinator/registrar.h"
+#include "horovodpp/coordinator/rank_protocol.h"
+#include "horovodpp/coordinator/root_scheduler.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/coordinator/subtree.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/suspects.h"
@@ -29,32 +30,36 @@ ProcessSets first_sets(const Coordinator::Options& options) {
 }  // namespace
 
 // What a leader has besides.
-struct Coordinator::Leading {
-  Leading(const Options& options, int node, const ProcessSets& sets)
+struct Coordinator::LeaderPart {
+  LeaderPart(const Options& options, int node, const ProcessSets& sets)
       : subtree(options.tree, node, sets),
-        inquiry(options.tree, node, options.remark) {}
+        stall_gatherer(options.tree, node, options.remark) {}
 
   Subtree subtree;
-  Inquiry inquiry;
+  StallGatherer stall_gatherer;
   // Of the schedule, not yet written to the board.
   std::deque<std::vector<Record>> unwritten = {};
 };
 
 // What the root has besides.
-struct Coordinator::Ruling {
-  Ruling(const Options& options, const ProcessSets& sets)
-      : registrar({.capacity = options.cache_capacity,
+struct Coordinator::RootPart {
+  RootPart(const Options& options, const ProcessSets& sets)
+      : scheduler({.capacity = options.cache_capacity,
                    .fusion = {.threshold = options.fusion_threshold,
                               .max_batch = kMaxAppend,
                               .fuse_groups = options.fuse_groups},
                    .hold_back = options.hold_back,
                    .steps_before_schedule = options.steps_before_schedule},
                   sets),
-        inquirer(options.stall_warning, options.stall_shutdown) {}
+        stall_inspector(options.stall_warning, options.stall_shutdown) {}
 
-  Registrar registrar;
-  Inquirer inquirer;
+  RootScheduler scheduler;
+  StallInspector stall_inspector;
   bool has_said_closed = false;
+
+  bool has_work() const {
+    return scheduler.has_work() || (scheduler.finished() && !has_said_closed);
+  }
 };
 
 Coordinator::Coordinator(const Options& options, NodeBoard& board,
@@ -70,26 +75,26 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
       clock_(clock),
       describe_(options.describe),
       remark_(options.remark),
-      negotiator_({.rank = options.rank,
-                   .tree = options.tree,
-                   .stall_warning = options.stall_warning,
-                   .stall_shutdown = options.stall_shutdown,
-                   .describe = options.describe},
-                  first_sets(options), board),
+      protocol_({.rank = options.rank,
+                 .tree = options.tree,
+                 .stall_warning = options.stall_warning,
+                 .stall_shutdown = options.stall_shutdown,
+                 .describe = options.describe},
+                first_sets(options), board),
       silence_(tree_, options.rank, options.stall_warning,
                options.stall_shutdown) {
   if (is_leader()) {
-    leading_ = std::make_unique<Leading>(options, node_, first_sets(options));
+    leader_ = std::make_unique<LeaderPart>(options, node_, first_sets(options));
   }
   if (is_root()) {
-    ruling_ = std::make_unique<Ruling>(options, first_sets(options));
+    root_ = std::make_unique<RootPart>(options, first_sets(options));
   }
 }
 
 Coordinator::~Coordinator() = default;
 
 void Coordinator::submit(const Request& request) {
-  negotiator_.submit(request, clock_.now());
+  protocol_.submit(request, clock_.now());
 }
 
 absl::Status Coordinator::receive(int from, const std::string& bytes) {
@@ -121,7 +126,7 @@ absl::Status Coordinator::deliver(int from, Message message) {
                                  : tree_.leader_of(tree_.parent(node_));
   if (from != above) {
     return absl::InvalidArgumentError(
-        "a message came down the tree by a way that is none");
+        "a message came down the tree from a rank that is not above this one");
   }
   return from_above(std::move(message));
 }
@@ -133,7 +138,7 @@ void Coordinator::send(int to, const Message& message) {
 absl::Status Coordinator::from_below(int from, Message message) {
   if (!is_leader()) {
     return absl::InvalidArgumentError(
-        "a message for a leader came to another rank");
+        "a message for a leader reached a rank that leads no node");
   }
   // What was complete here before is told before.
   HVD_RETURN_IF_ERROR(collect());
@@ -141,16 +146,16 @@ absl::Status Coordinator::from_below(int from, Message message) {
     return up(*stalled);
   }
   if (const auto* answer = std::get_if<Inspected>(&message)) {
-    return leading_->inquiry.receive(from, *answer);
+    return leader_->stall_gatherer.receive(from, *answer);
   }
-  HVD_RETURN_IF_ERROR(leading_->subtree.receive(from, std::move(message)));
+  HVD_RETURN_IF_ERROR(leader_->subtree.receive(from, std::move(message)));
   return pass_on();
 }
 
 // What the whole subtree has said goes to the parent.
 absl::Status Coordinator::pass_on() {
-  while (leading_->subtree.has_messages()) {
-    for (Message& message : leading_->subtree.take_messages()) {
+  while (leader_->subtree.has_messages()) {
+    for (Message& message : leader_->subtree.take_messages()) {
       HVD_RETURN_IF_ERROR(up(std::move(message)));
     }
   }
@@ -163,25 +168,26 @@ absl::Status Coordinator::up(Message message) {
     return absl::OkStatus();
   }
   if (const auto* stalled = std::get_if<Stalled>(&message)) {
-    const auto question = ruling_->inquirer.stalled(*stalled, clock_.now());
+    const auto question =
+        root_->stall_inspector.stalled(*stalled, clock_.now());
     return question ? from_above(*question) : absl::OkStatus();
   }
   if (const auto* found = std::get_if<Inspected>(&message)) {
     return report(*found);
   }
-  HVD_RETURN_IF_ERROR(ruling_->registrar.receive(std::move(message)));
+  HVD_RETURN_IF_ERROR(root_->scheduler.receive(std::move(message)));
   return announce();
 }
 
 absl::Status Coordinator::announce() {
-  for (Message& message : ruling_->registrar.take_announcements()) {
+  for (Message& message : root_->scheduler.take_announcements()) {
     HVD_RETURN_IF_ERROR(from_above(std::move(message)));
   }
   return absl::OkStatus();
 }
 
 absl::Status Coordinator::report(const Inspected& found) {
-  const auto finding = ruling_->inquirer.answered(found);
+  const auto finding = root_->stall_inspector.answered(found);
   if (!finding) return absl::OkStatus();
   std::vector<int> suspects;
   for (const RankState& state : found.missing) {
@@ -192,7 +198,7 @@ absl::Status Coordinator::report(const Inspected& found) {
                   suspects, finding->is_fatal);
 }
 
-// Whether those who would inquire are there.
+// Whether those who would ask are there.
 absl::Status Coordinator::listen(Clock::TimePoint now) {
   const auto finding = silence_.take(now);
   if (!finding) return absl::OkStatus();
@@ -237,14 +243,14 @@ absl::Status Coordinator::from_above(Message message) {
 absl::Status Coordinator::take(Message message) {
   if (auto* define = std::get_if<Define>(&message)) {
     if (shared_copy_) define->request = shared_copy_(define->request);
-    if (is_leader()) leading_->subtree.defined(*define);
-    return negotiator_.define(*define);
+    if (is_leader()) leader_->subtree.defined(*define);
+    return protocol_.define(*define);
   }
   if (const auto* reject = std::get_if<Reject>(&message)) {
-    return negotiator_.reject(*reject);
+    return protocol_.reject(*reject);
   }
   if (const auto* halt = std::get_if<Halt>(&message)) {
-    negotiator_.halt(*halt);
+    protocol_.halt(*halt);
     return absl::OkStatus();
   }
   if (const auto* question = std::get_if<Inspect>(&message)) {
@@ -255,44 +261,44 @@ absl::Status Coordinator::take(Message message) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "a message for a leader came to another rank");
+      "a message for a leader reached a rank that leads no node");
 }
 
 absl::Status Coordinator::answer(const Inspect& question) {
   const Clock::TimePoint now = clock_.now();
   silence_.heard(now);
   const Inspected mine =
-      answer_of(question.query, negotiator_.state(question.key, now),
-                negotiator_.is_member(question.key.process_set));
+      answer_of(question.query, protocol_.state(question.key, now),
+                protocol_.is_member(question.key.process_set));
   if (!is_leader()) {
     send(tree_.leader_of(node_), mine);
     return absl::OkStatus();
   }
-  leading_->inquiry.begin(question.query, now);
-  return leading_->inquiry.receive(rank_, mine);
+  leader_->stall_gatherer.begin(question.query, now);
+  return leader_->stall_gatherer.receive(rank_, mine);
 }
 
 absl::Status Coordinator::schedule(std::vector<Record> records) {
   // Definitions come by the same way, so they are here.
-  if (!negotiator_.may_be_read(records)) {
+  if (!protocol_.may_be_read(records)) {
     return absl::InvalidArgumentError(
-        "the schedule goes on with what was not defined");
+        "the schedule names an operation that was not defined");
   }
   // What marks of before the end of a cycle have completed is not counted.
   HVD_RETURN_IF_ERROR(collect());
   // Counted before any rank or child can act on it.
-  leading_->subtree.scheduled(
-      records, [this](std::uint32_t id) { return negotiator_.definition(id); });
-  leading_->unwritten.push_back(std::move(records));
+  leader_->subtree.scheduled(
+      records, [this](std::uint32_t id) { return protocol_.definition(id); });
+  leader_->unwritten.push_back(std::move(records));
   return absl::OkStatus();
 }
 
 // A leader takes note of what became complete on its node.
 absl::Status Coordinator::collect() {
   while (const auto id = board_.next_completed()) {
-    const Define* definition = negotiator_.definition(*id);
+    const Define* definition = protocol_.definition(*id);
     if (definition == nullptr) continue;  // It has been retired meanwhile.
-    HVD_RETURN_IF_ERROR(leading_->subtree.complete_here(
+    HVD_RETURN_IF_ERROR(leader_->subtree.complete_here(
         *id, definition->request->key.process_set));
   }
   return absl::OkStatus();
@@ -300,8 +306,16 @@ absl::Status Coordinator::collect() {
 
 absl::Status Coordinator::step() {
   const Clock::TimePoint now = clock_.now();
-  negotiator_.look(now);
-  for (Message& message : negotiator_.take_messages()) {
+  if (protocol_.is_due(now)) protocol_.look(now);
+  if (protocol_.has_messages()) HVD_RETURN_IF_ERROR(say(now));
+  if (silence_.is_due(now)) HVD_RETURN_IF_ERROR(listen(now));
+  if (protocol_.take_leader_is_wanted()) bells_.leader = true;
+  return leader_ == nullptr ? absl::OkStatus() : lead(now);
+}
+
+// What this rank has to say.
+absl::Status Coordinator::say(Clock::TimePoint now) {
+  for (Message& message : protocol_.take_messages()) {
     if (const auto* stalled = std::get_if<Stalled>(&message)) {
       silence_.said(*stalled, now);
     }
@@ -311,44 +325,51 @@ absl::Status Coordinator::step() {
       send(tree_.leader_of(node_), message);
     }
   }
-  HVD_RETURN_IF_ERROR(listen(now));
-  if (negotiator_.take_leader_is_wanted()) bells_.leader = true;
-  if (!is_leader()) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+// A leader's part of a step.
+absl::Status Coordinator::lead(Clock::TimePoint now) {
   HVD_RETURN_IF_ERROR(collect());
-  HVD_RETURN_IF_ERROR(pass_on());
-  for (Inspected& answers : leading_->inquiry.take(now)) {
-    HVD_RETURN_IF_ERROR(up(std::move(answers)));
+  if (leader_->subtree.has_messages()) HVD_RETURN_IF_ERROR(pass_on());
+  if (leader_->stall_gatherer.is_asking()) {
+    for (Inspected& answers : leader_->stall_gatherer.take(now)) {
+      HVD_RETURN_IF_ERROR(up(std::move(answers)));
+    }
   }
-  if (is_root()) HVD_RETURN_IF_ERROR(rule(now));
-  write_schedule();
+  if (root_ != nullptr) {
+    // Whether there is anything to schedule now is decided here, for as long as
+    // nothing more is read.
+    protocol_.take_has_read();
+    if (root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
+  }
+  if (!leader_->unwritten.empty()) write_schedule();
   return absl::OkStatus();
 }
 
 // The root goes on with the schedule.
 absl::Status Coordinator::rule(Clock::TimePoint now) {
-  negotiator_.take_has_read();
   // While this rank waits in a collective batches form; but other nodes, and
   // other process sets, are not kept waiting by it.
-  const bool ahead =
-      tree_.nodes() > 1 || negotiator_.process_sets().count() > 1;
+  const bool ahead = tree_.nodes() > 1 || protocol_.process_sets().count() > 1;
   while (true) {
     const bool is_idle =
-        leading_->unwritten.empty() && negotiator_.may_be_given_more(ahead);
-    std::vector<Record> records = ruling_->registrar.cut(now, is_idle);
+        leader_->unwritten.empty() && protocol_.may_be_given_more(ahead);
+    std::vector<Record> records = root_->scheduler.cut(now, is_idle);
     if (records.empty()) break;
     HVD_RETURN_IF_ERROR(from_above(Round{std::move(records)}));
     write_schedule();
   }
   // Last of all, so that every node has the whole schedule by then.
-  if (ruling_->registrar.finished() && !ruling_->has_said_closed) {
-    ruling_->has_said_closed = true;
+  if (root_->scheduler.finished() && !root_->has_said_closed) {
+    root_->has_said_closed = true;
     return from_above(Closed{});
   }
   return absl::OkStatus();
 }
 
 void Coordinator::write_schedule() {
-  auto& unwritten = leading_->unwritten;
+  auto& unwritten = leader_->unwritten;
   while (!unwritten.empty() && board_.append(unwritten.front())) {
     unwritten.pop_front();
     bells_.node = true;
@@ -356,24 +377,26 @@ void Coordinator::write_schedule() {
 }
 
 bool Coordinator::wants_step() const {
-  if (negotiator_.has_news()) return true;
-  if (is_leader() && leading_->subtree.has_messages()) return true;
-  return is_root() && negotiator_.has_read() && ruling_->registrar.has_queued();
+  if (protocol_.has_news()) return true;
+  if (is_leader() && leader_->subtree.has_messages()) return true;
+  return is_root() && protocol_.has_read() && root_->scheduler.has_queued();
 }
 
 std::optional<Clock::TimePoint> Coordinator::due() const {
-  std::optional<Clock::TimePoint> due = negotiator_.due();
+  std::optional<Clock::TimePoint> due = protocol_.due();
   const auto at_most = [&due](std::optional<Clock::TimePoint> other) {
     if (other && (!due || *other < *due)) due = other;
   };
   at_most(silence_.due());
-  if (is_leader()) at_most(leading_->inquiry.due());
-  if (is_root()) at_most(ruling_->registrar.held_until());
+  if (leader_ != nullptr && leader_->stall_gatherer.is_asking()) {
+    at_most(leader_->stall_gatherer.due());
+  }
+  if (is_root()) at_most(root_->scheduler.held_until());
   return due;
 }
 
 absl::StatusOr<std::optional<Batch>> Coordinator::next_batch() {
-  return negotiator_.next_batch();
+  return protocol_.next_batch();
 }
 
 std::vector<Outgoing> Coordinator::take_outgoing() {
@@ -411,9 +434,8 @@ Outgoing Coordinator::beat_mail(int to) const {
   return {to, encode(epoch_, Beat{})};
 }
 
-bool Coordinator::closed() const {
-  return closed_ && negotiator_.has_ended() &&
-         (!is_leader() || leading_->unwritten.empty());
+bool Coordinator::owes_nothing() const {
+  return protocol_.has_ended() && (!is_leader() || leader_->unwritten.empty());
 }
 
 }  // namespace hvd::coordinator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Coordinator is one rank's part in the agreement of a job on what to execute
 // next, and in which order. It is a pure state machine: submissions, mail and
 // time go in; mail, batches and failures come out. It runs unchanged in the
@@ -27,9 +28,9 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/message.h"
-#include "horovodpp/coordinator/negotiator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/rank_protocol.h"
 #include "horovodpp/coordinator/silence.h"
 #include "horovodpp/coordinator/tree.h"
 #include "horovodpp/core/clock.h"
@@ -87,10 +88,10 @@ class Coordinator {
   void submit(const Request& request);
 
   // Somebody on this rank blocks until `key` has an outcome.
-  void wait_for(const Key& key) { negotiator_.wait_for(key); }
+  void wait_for(const Key& key) { protocol_.wait_for(key); }
 
   // This rank shuts down: it submits nothing any more.
-  void leave() { negotiator_.leave(); }
+  void leave() { protocol_.leave(); }
 
   // Mail from rank `from`. An error breaks the job; a Break of a peer comes
   // back as Aborted with its text. Mail of another epoch is dropped.
@@ -107,22 +108,28 @@ class Coordinator {
   // The next batch to execute, if there is one. It is this rank's until
   // finished() or abandoned(); there is no other before.
   absl::StatusOr<std::optional<Batch>> next_batch();
-  void finished() { negotiator_.finished(); }
+  void finished() { protocol_.finished(); }
   // Whether the batch being executed has to be given up: a rank will never take
   // part in it. What it holds is then in flight as before.
-  bool should_abandon() const { return negotiator_.should_abandon(); }
+  bool should_abandon() const { return protocol_.should_abandon(); }
   // How many submissions of this rank there have to be before they can matter,
   // unless somebody waits for one: 1, or what the next batch of a cycle lacks.
   std::size_t submissions_to_next() const {
-    return negotiator_.submissions_to_next();
+    return protocol_.submissions_to_next();
   }
-  void abandoned() { negotiator_.abandoned(); }
+  void abandoned() { protocol_.abandoned(); }
 
+  // Whether there is anything to take of the first three of these.
+  bool has_output() const {
+    return !outgoing_.empty() || bells_.leader || bells_.node ||
+           !warnings_.empty();
+  }
   std::vector<Outgoing> take_outgoing();
-  std::vector<Failure> take_failures() { return negotiator_.take_failures(); }
   Bells take_bells();
   // Texts for the log of this rank: who is missing where.
   std::vector<std::string> take_warnings();
+  bool has_failures() const { return protocol_.has_failures(); }
+  std::vector<Failure> take_failures() { return protocol_.take_failures(); }
 
   // The leaders of the nodes next to this rank's in the tree: whoever hears that
   // the job is broken tells them, and leaders send them beats.
@@ -131,24 +138,25 @@ class Coordinator {
   Outgoing beat_mail(int to) const;
 
   // As they are where this rank reads the schedule.
-  const ProcessSets& process_sets() const { return negotiator_.process_sets(); }
+  const ProcessSets& process_sets() const { return protocol_.process_sets(); }
 
   // The rank whose leaving ended the schedule, once this rank has read that:
   // whatever it has in flight, or submits, is Cancelled.
-  std::optional<int> ended_by() const { return negotiator_.ended_by(); }
+  std::optional<int> ended_by() const { return protocol_.ended_by(); }
 
   // Whether something submitted here has no outcome yet.
-  bool has_in_flight() const { return negotiator_.has_in_flight(); }
+  bool has_in_flight() const { return protocol_.has_in_flight(); }
   // Every rank has left, and this one has read the schedule to its end and owes
   // nobody anything.
-  bool closed() const;
+  bool closed() const { return closed_ && owes_nothing(); }
 
  private:
-  struct Leading;
-  struct Ruling;
+  struct LeaderPart;
+  struct RootPart;
 
   bool is_root() const { return rank_ == kRoot; }
   bool is_leader() const { return rank_ == tree_.leader_of(node_); }
+  bool owes_nothing() const;
 
   absl::Status deliver(int from, Message message);
   absl::Status from_below(int from, Message message);
@@ -165,6 +173,8 @@ class Coordinator {
   std::string described(int rank) const;
   absl::Status schedule(std::vector<Record> records);
   absl::Status collect();
+  absl::Status say(Clock::TimePoint now);
+  absl::Status lead(Clock::TimePoint now);
   absl::Status rule(Clock::TimePoint now);
   void write_schedule();
   void send(int to, const Message& message);
@@ -180,10 +190,10 @@ class Coordinator {
   const Clock& clock_;
   const std::function<std::string(int)> describe_;
   const std::function<std::string(int)> remark_;
-  Negotiator negotiator_;
+  RankProtocol protocol_;
   Silence silence_;
-  std::unique_ptr<Leading> leading_;  // A leader's.
-  std::unique_ptr<Ruling> ruling_;    // The root's.
+  std::unique_ptr<LeaderPart> leader_;  // A leader's.
+  std::unique_ptr<RootPart> root_;      // The root's.
 
   std::vector<Outgoing> outgoing_;
   Bells bells_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/cycle.h"
 
 namespace hvd::coordinator {
@@ -12,16 +13,6 @@ void Cycle::add(std::uint32_t id, bool ends_batch) {
   constexpr std::uint64_t kPrime = 0x100000001b3u;
   hash_ = (hash_ ^ id) * kPrime;
   hash_ = (hash_ ^ (ends_batch ? 1u : 0u)) * kPrime;
-}
-
-void Cycle::submitted(std::uint32_t id) {
-  --batches_[batch_of_.find(id)->second].missing;
-}
-
-void Cycle::enter_head() {
-  batches_[position_].missing = batches_[position_].ids.size();
-  position_ = (position_ + 1) % batches_.size();
-  ++entered_;
 }
 
 }  // namespace hvd::coordinator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Cycle is a fixed order of batches that repeats from step to step. While it
 // is in force a rank executes the next batch of it as soon as it has itself
 // submitted all of that batch, and asks nobody: that the others do the same is
@@ -28,7 +29,9 @@ class Cycle {
 
   // This rank has submitted `id`, which is part of the cycle, for its next
   // occurrence.
-  void submitted(std::uint32_t id);
+  void submitted(std::uint32_t id) {
+    --batches_[batch_of_.find(id)->second].missing;
+  }
 
   // The next batch, and whether all of it is submitted.
   const std::vector<std::uint32_t>& head() const {
@@ -38,7 +41,11 @@ class Cycle {
   // How many of it this rank has still to submit.
   std::size_t missing() const { return batches_[position_].missing; }
   // Goes on to the batch after it.
-  void enter_head();
+  void enter_head() {
+    batches_[position_].missing = batches_[position_].ids.size();
+    position_ = position_ + 1 == batches_.size() ? 0 : position_ + 1;
+    ++entered_;
+  }
   // Batches entered so far, all rounds together.
   std::uint64_t entered() const { return entered_; }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operations travel together: a pure function from what is ready, in
 // order, to batches. The one who cuts batches runs it once for everybody, so
 // that all ranks execute the same ones.

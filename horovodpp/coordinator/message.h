@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control messages, and their form on the wire: a header of magic number,
 // format version, epoch and type, then the body.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/message_checks.h"
 
 #include <algorithm>
@@ -87,7 +88,8 @@ struct Check {
       return refuse("the global process set, which stays as it is");
     }
     if (message.slot != kNoSlot || request.key.process_set != kGlobalSet) {
-      return refuse("a change of process sets that is none of all ranks, once");
+      return refuse(
+          "a change of process sets that does not name all ranks, or not once");
     }
     for (const int member : request.ranks) HVD_RETURN_IF_ERROR(rank(member));
     return absl::OkStatus();
@@ -111,7 +113,7 @@ struct Check {
     bool begins = true;  // A batch.
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!begins && !continues(records[i - 1], records[i])) {
-        return refuse("records that are not read as one");
+        return refuse("records that do not belong together");
       }
       HVD_RETURN_IF_ERROR(rank(rank_of(records[i])));
       begins = records[i].ends_batch;

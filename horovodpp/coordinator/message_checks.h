@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a message cannot say in a given job, however well it is formed: ranks
 // that the job does not have, places that the board does not have, a schedule
 // that cannot be read. Whether it makes sense at the moment is for those who

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NodeBoard is what the ranks of one node share in order to agree without
 // messages:
 //

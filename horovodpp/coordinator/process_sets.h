@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ProcessSets of a job, as one rank knows them: which ranks belong to which
 // set. Set 0 is the whole job and is always there. The root gives the numbers.
 #pragma once
@@ -22,7 +23,7 @@ class ProcessSets {
   explicit ProcessSets(Ranks all);
 
   // OK if a set of these ranks (in any order) can be added.
-  //   InvalidArgument  no ranks, a rank twice, a rank that is none
+  //   InvalidArgument  no ranks, a rank twice, a rank that is not in the job
   //   AlreadyExists    there is one of the same ranks; says which
   absl::Status check(const std::vector<int>& ranks) const;
 
@@ -36,7 +37,7 @@ class ProcessSets {
   Ranks ranks(ProcessSetId id) const;
   int size(ProcessSetId id) const;
   bool contains(ProcessSetId id, int rank) const;
-  // The place of `rank` among the members; nullopt if it is none.
+  // The place of `rank` among the members; nullopt if it is not one.
   std::optional<int> position(ProcessSetId id, int rank) const;
 
   // Ascending.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/request.h"
 
 #include <algorithm>
@@ -195,8 +196,8 @@ std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                       " on every rank");
 }
 
-bool is_repetition(const Request& agreed, const Request& now) {
-  return !find_difference(agreed, now);
+bool differ_in_rows_at_most(const Request& a, const Request& b) {
+  return !find_difference(a, b);
 }
 
 void encode(const Request& request, WireWriter& writer) {

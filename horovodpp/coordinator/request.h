@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Request is what a rank tells its peers about something it has submitted:
 // all they need in order to agree on the operation, and nothing about where the
 // memory is.
@@ -118,10 +119,15 @@ struct Request {
 std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                                          int rank_b, const Request& b);
 
+// Whether two requests of one kind differ in nothing but, of an allgather or
+// alltoall, the first dimension, which may change from call to call.
+bool differ_in_rows_at_most(const Request& a, const Request& b);
+
 // Whether a request that was agreed on as `agreed` may be repeated as `now`
-// without asking the peers again: everything equal, but for the first dimension
-// of an allgather or alltoall, which may change from call to call.
-bool is_repetition(const Request& agreed, const Request& now);
+// without asking the peers again.
+inline bool is_repetition(const Request& agreed, const Request& now) {
+  return agreed == now || differ_in_rows_at_most(agreed, now);
+}
 
 void encode(const Request& request, WireWriter& writer);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/schedule_queue.h"
 
 #include <algorithm>
@@ -58,11 +59,6 @@ std::vector<Record> ScheduleQueue::cut_runs(std::size_t runs) {
   queue_.erase(queue_.begin(),
                queue_.begin() + static_cast<std::ptrdiff_t>(runs));
   return records;
-}
-
-std::optional<Clock::TimePoint> ScheduleQueue::held_until() const {
-  if (!waiting_since_) return std::nullopt;
-  return *waiting_since_ + hold_back_;
 }
 
 bool ScheduleQueue::drop_all_of(const Cycle& cycle) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ScheduleQueue holds what the root has decided to schedule and has not yet
 // given out: operations to run, and other records between them. It cuts the
 // operations into batches as it gives them out.
@@ -36,7 +37,10 @@ class ScheduleQueue {
   // not look beyond other records.
   std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
   // When cut() will have something it now holds back, if it does.
-  std::optional<Clock::TimePoint> held_until() const;
+  std::optional<Clock::TimePoint> held_until() const {
+    if (!waiting_since_) return std::nullopt;
+    return *waiting_since_ + hold_back_;
+  }
 
   // If all there is are runs of operations in `cycle`: drops them, true.
   bool drop_all_of(const Cycle& cycle);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/silence.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/inquiry.h"
+#include "horovodpp/coordinator/stall_inspector.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -62,11 +63,6 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
     return std::nullopt;
   }
   return std::exchange(open_, std::nullopt);
-}
-
-std::optional<Clock::TimePoint> Silence::due() const {
-  if (!open_) return std::nullopt;
-  return since_ + patience_;
 }
 
 std::string silence_text(const Silence::Finding& finding,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank makes of silence: it has said that something waits for too long, and
 // those above it in the tree, whose part it is to ask all ranks why, have asked
 // nothing. Whoever is next above is then itself what the job waits for.
@@ -39,7 +40,13 @@ class Silence {
   // Once the patience with what was said has come to its end.
   std::optional<Finding> take(Clock::TimePoint now);
   // When take() will find something.
-  std::optional<Clock::TimePoint> due() const;
+  std::optional<Clock::TimePoint> due() const {
+    if (!open_) return std::nullopt;
+    return since_ + patience_;
+  }
+  bool is_due(Clock::TimePoint now) const {
+    return open_ && now >= since_ + patience_;
+  }
 
  private:
   const Clock::Duration interval_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/step_detector.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void StepDetector::disturb() {
 }
 
 std::vector<std::uint32_t> StepDetector::repeated() const {
-  if (steps_ == 0 || last_.empty() || !current_.empty()) return {};
+  if (steps_ == 0 || !has_complete_step()) return {};
   if (hopeless_ == in_last_) return {};
   const int needed = failed_once_ == in_last_
                          ? std::min(kMostSteps, kSecondChance * needed_)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The StepDetector watches what is scheduled, operation by operation, and sees
 // when a program repeats itself: steps in which the same operations run, each
 // once, in any order. After enough of them the root fixes the order.
@@ -29,6 +30,9 @@ class StepDetector {
   // The operations of a step, in the order of the last one, if enough equal
   // ones have passed and the last is complete; else empty.
   std::vector<std::uint32_t> repeated() const;
+
+  // Without it repeated() is empty.
+  bool has_complete_step() const { return !last_.empty() && current_.empty(); }
 
   // Of what repeated() gives: it is in force from now on, or can never be.
   void begin();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Submission is what a caller asked for: the request its peers are told
 // about, and the memory and completion they are not.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/subtree.h"
 
 #include <algorithm>
@@ -98,7 +99,7 @@ absl::Status Subtree::receive(int from, Message message) {
   const std::optional<Sources> source = source_of(from);
   if (!source) {
     return absl::InvalidArgumentError(
-        "a message went up the tree by a way that is none");
+        "a message came up the tree from a rank that is not below this one");
   }
   return std::visit([&](auto& body) { return take(*source, body); }, message);
 }

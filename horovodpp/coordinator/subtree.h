@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Subtree is what a node's leader knows of the ranks below it in the tree:
 // those of its own node, and those of the subtrees of its children. It counts
 // what they say until all whom it concerns have said it, and only then passes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/survivor_vote.h"
 
 #include <algorithm>
@@ -25,12 +26,13 @@ SurvivorVote::SurvivorVote(int rank, int size)
   std::iota(basis_.begin(), basis_.end(), 0);
 }
 
-SurvivorVote::Members SurvivorVote::members_of(const Ballot& ballot) const {
+SurvivorVote::Members SurvivorVote::members_of(
+    const LostRanks& lost_ranks) const {
   Members members;
-  members.epoch =
-      kFirstEpoch + ballot.restarts + static_cast<std::uint32_t>(ballot.lost());
+  members.epoch = kFirstEpoch + lost_ranks.restarts +
+                  static_cast<std::uint32_t>(lost_ranks.count());
   for (int rank = 0; rank < size_; ++rank) {
-    if (!ballot.counts_out(rank)) members.ranks.push_back(rank);
+    if (!lost_ranks.counts_out(rank)) members.ranks.push_back(rank);
   }
   return members;
 }
@@ -38,8 +40,8 @@ SurvivorVote::Members SurvivorVote::members_of(const Ballot& ballot) const {
 // Restarts and losses only grow, so equal numbers are equal sets. Certainty
 // does not matter: who is a member is decided.
 bool SurvivorVote::still_decided() const {
-  return ballot_.restarts == decided_.restarts &&
-         ballot_.lost() == decided_.lost();
+  return lost_ranks_.restarts == decided_.restarts &&
+         lost_ranks_.count() == decided_.count();
 }
 
 bool SurvivorVote::outdated() const {
@@ -49,45 +51,46 @@ bool SurvivorVote::outdated() const {
 void SurvivorVote::begin() {
   if (phase_ == Phase::kStopped) return;
   phase_ = Phase::kVoting;
-  ballot_.restarts = std::max(ballot_.restarts, decided_.restarts + 1);
+  lost_ranks_.restarts = std::max(lost_ranks_.restarts, decided_.restarts + 1);
   tell_everybody(/*asks=*/true);
   settle(/*news=*/false);
 }
 
 void SurvivorVote::lost(int rank, Certainty certainty) {
   if (rank < 0 || rank >= size_ || rank == rank_) return;
-  settle(ballot_.add(rank, certainty));
+  settle(lost_ranks_.add(rank, certainty));
 }
 
 absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
   const std::string sender = absl::StrCat("rank ", from);
   if (from < 0 || from >= size_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a ballot of ", sender, " in a job of ", size_));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a list of lost ranks from ", sender, " in a job of ", size_));
   }
-  absl::StatusOr<BallotLetter> letter = decode_ballot(bytes, size_);
-  if (letter.ok() && letter->ballot.counts_out(from)) {
-    letter = absl::InvalidArgumentError("a ballot that counts its sender out");
+  absl::StatusOr<LostRanksMessage> letter = decode_lost_ranks(bytes, size_);
+  if (letter.ok() && letter->lost_ranks.counts_out(from)) {
+    letter = absl::InvalidArgumentError(
+        "a list of lost ranks that names its sender");
   }
   HVD_RETURN_IF_ERROR(annotate(letter.status(), sender));
-  if (from == rank_ || ballot_.knows_dead(from)) return absl::OkStatus();
+  if (from == rank_ || lost_ranks_.knows_dead(from)) return absl::OkStatus();
   if (letter->leaves) {
     lost(from, Certainty::kCertain);
     return absl::OkStatus();
   }
   // The word of a suspect does not count, but it is told where it stands.
-  if (ballot_.counts_out(from) || phase_ == Phase::kStopped) {
+  if (lost_ranks_.counts_out(from) || phase_ == Phase::kStopped) {
     if (letter->asks) tell(from, /*asks=*/false);
     return absl::OkStatus();
   }
   // There is no epoch with both. Which of us the others believe shows soon.
-  if (letter->ballot.counts_out(rank_)) {
+  if (letter->lost_ranks.counts_out(rank_)) {
     accusers_.push_back(from);
     lost(from, Certainty::kSuspected);
     return absl::OkStatus();
   }
-  told_[at(from)] = letter->ballot;
-  const bool news = ballot_.merge(letter->ballot);
+  told_[at(from)] = letter->lost_ranks;
+  const bool news = lost_ranks_.merge(letter->lost_ranks);
   settle(news);
   if (letter->asks && !news && votes()) tell(from, /*asks=*/false);
   return absl::OkStatus();
@@ -102,15 +105,15 @@ void SurvivorVote::settle(bool news) {
   if (const absl::Status status = check_majority(); !status.ok()) {
     return stop(status);
   }
-  decided_ = ballot_;
+  decided_ = lost_ranks_;
   phase_ = Phase::kAgreed;
 }
 
 std::vector<int> SurvivorVote::awaited() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank == rank_ || ballot_.counts_out(rank)) continue;
-    if (told_[at(rank)] != ballot_) ranks.push_back(rank);
+    if (rank == rank_ || lost_ranks_.counts_out(rank)) continue;
+    if (told_[at(rank)] != lost_ranks_) ranks.push_back(rank);
   }
   return ranks;
 }
@@ -127,16 +130,17 @@ absl::Status SurvivorVote::check_majority() const {
   std::vector<int> suspects;
   std::size_t left = 0;
   for (int rank : basis_) {
-    if (!ballot_.counts_out(rank)) {
+    if (!lost_ranks_.counts_out(rank)) {
       ++left;
-    } else if (!ballot_.knows_dead(rank)) {
+    } else if (!lost_ranks_.knows_dead(rank)) {
       suspects.push_back(rank);
     }
   }
   if (suspects.empty() || 2 * left > basis_.size()) return absl::OkStatus();
   std::string text = absl::StrCat(
       named(suspects), " did not answer and may be alive; the ", left, " of ",
-      basis_.size(), " ranks that are left here are no majority, so they stop");
+      basis_.size(),
+      " ranks that are left here are not a majority, so they stop");
   if (!accusers_.empty()) {
     absl::StrAppend(&text, " (", named(accusers_),
                     " would go on without this rank)");
@@ -159,7 +163,7 @@ void SurvivorVote::stop(const absl::Status& why) {
 }
 
 void SurvivorVote::tell(int to, bool asks) {
-  outgoing_.push_back({to, encode({.ballot = ballot_,
+  outgoing_.push_back({to, encode({.lost_ranks = lost_ranks_,
                                    .asks = asks,
                                    .leaves = phase_ == Phase::kStopped},
                                   size_)});
@@ -168,7 +172,7 @@ void SurvivorVote::tell(int to, bool asks) {
 // Suspects, too: one that is alive should know.
 void SurvivorVote::tell_everybody(bool asks) {
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && !ballot_.knows_dead(rank)) tell(rank, asks);
+    if (rank != rank_ && !lost_ranks_.knows_dead(rank)) tell(rank, asks);
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SurvivorVote is how one rank agrees with the others on who is left after
 // some have died, and so on the members of the next epoch. A pure state
 // machine: losses and letters in, letters and a phase out; no thread, no clock.
@@ -25,8 +26,7 @@
 // it that they are there. If one dies before, the others learn of it, here, and
 // are back in the vote with a larger set. Some may have entered already; their
 // new epoch is broken by the same death, and their next begin() joins the same
-// vote, because a ballot speaks of the ranks of the first epoch and not of an
-// epoch. The epoch's number is 1 + restarts + lost: both only grow, so no two
+// vote, because LostRanks are numbered as in the first epoch. The epoch's number is 1 + restarts + lost: both only grow, so no two
 // agreements with a rank in common share it.
 //
 // Every begin() asks for answers, so a letter that came before it may be lost.
@@ -38,7 +38,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/coordinator/ballot.h"
+#include "horovodpp/coordinator/lost_ranks.h"
 
 namespace hvd::coordinator {
 
@@ -97,7 +97,7 @@ class SurvivorVote {
   // Who of them has not been heard of since the last epoch.
   std::vector<int> silent() const;
 
-  const Ballot& ballot() const { return ballot_; }
+  const LostRanks& lost_ranks() const { return lost_ranks_; }
 
   // What to send, in this order per receiver.
   std::vector<Letter> take_outgoing();
@@ -105,7 +105,7 @@ class SurvivorVote {
   // Votes that hash alike behave alike; for tests that explore them all.
   template <typename H>
   friend H AbslHashValue(H state, const SurvivorVote& vote) {
-    return H::combine(std::move(state), vote.phase_, vote.ballot_,
+    return H::combine(std::move(state), vote.phase_, vote.lost_ranks_,
                       vote.decided_, vote.basis_, vote.basis_restarts_,
                       vote.told_);
   }
@@ -114,8 +114,8 @@ class SurvivorVote {
   bool votes() const {
     return phase_ == Phase::kVoting || phase_ == Phase::kAgreed;
   }
-  Members members_of(const Ballot& ballot) const;
-  // Whether the ballot is still the one that was decided on.
+  Members members_of(const LostRanks& lost_ranks) const;
+  // Whether what is known is still what was decided on.
   bool still_decided() const;
   void tell(int to, bool asks);
   void tell_everybody(bool asks);
@@ -126,13 +126,13 @@ class SurvivorVote {
   const int rank_;
   const int size_;
   Phase phase_ = Phase::kEntered;
-  Ballot ballot_;
-  Ballot decided_;                    // What was agreed on last, or entered.
+  LostRanks lost_ranks_;
+  LostRanks decided_;                 // What was agreed on last, or entered.
   std::vector<int> basis_;            // Members of the epoch entered last,
   std::uint32_t basis_restarts_ = 0;  // and its number of restarts.
   // By rank, its last word; who has not spoken has no restarts, which no vote
   // has.
-  std::vector<Ballot> told_;
+  std::vector<LostRanks> told_;
   std::vector<int> accusers_;  // Who believes this rank lost.
   absl::Status verdict_;
   std::vector<Letter> outgoing_;

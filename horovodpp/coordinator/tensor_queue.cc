@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/tensor_queue.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
 
@@ -18,12 +20,12 @@ absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
   }
   unsent_.push_back(std::move(submission));
   has_news_.store(true);
-  return unsent_.size() >= wake_at_;
+  return unsent_.size() >= wake_at_.load();
 }
 
-bool TensorQueue::wake_at(std::size_t unsent) {
+bool TensorQueue::set_wake_at(std::size_t unsent) {
   MutexLock lock(mutex_);
-  wake_at_ = unsent;
+  wake_at_.store(unsent);
   return unsent_.size() >= unsent;
 }
 
@@ -44,7 +46,7 @@ void TensorQueue::take_news(News& news) {
   news.waited_for.clear();
   MutexLock lock(mutex_);
   has_news_.store(false);
-  wake_at_ = 1;
+  wake_at_.store(1);
   news.unsent.swap(unsent_);
   for (Key& key : waited_for_) {
     if (is_pending(key)) news.waited_for.push_back(std::move(key));
@@ -52,23 +54,29 @@ void TensorQueue::take_news(News& news) {
   waited_for_.clear();
 }
 
-absl::StatusOr<std::vector<SubmissionPtr>> TensorQueue::take(
-    std::span<const Key* const> keys) {
-  std::vector<SubmissionPtr> taken;
-  taken.reserve(keys.size());
-  MutexLock lock(mutex_);
-  for (const Key* const key : keys) {
-    const auto found = in_flight_.find(*key);
-    if (found == in_flight_.end() || found->taken) {
-      return closed_.ok()
-                 ? absl::NotFoundError(absl::StrCat(
-                       key->to_string(), " is not in flight on this rank"))
-                 : closed_;
-    }
-    found->taken = true;
-    taken.push_back(found->submission);
+absl::StatusOr<SubmissionPtr> TensorQueue::take_one(const Key& key) {
+  const auto found = in_flight_.find(key);
+  if (found == in_flight_.end() || found->taken) {
+    return closed_.ok()
+               ? absl::NotFoundError(absl::StrCat(
+                     key.to_string(), " is not in flight on this rank"))
+               : closed_;
   }
-  return taken;
+  found->taken = true;
+  return found->submission;
+}
+
+absl::Status TensorQueue::take(const Batch& batch,
+                               std::vector<SubmissionPtr>& taken) {
+  taken.clear();
+  taken.reserve(batch.entries.size());
+  MutexLock lock(mutex_);
+  for (const Batch::Entry& entry : batch.entries) {
+    if (!entry.submitted_here) continue;
+    HVD_ASSIGN_OR_RETURN(SubmissionPtr submission, take_one(entry.agreed->key));
+    taken.push_back(std::move(submission));
+  }
+  return absl::OkStatus();
 }
 
 bool TensorQueue::holds(const Submission& submission) {
@@ -103,11 +111,15 @@ void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
 }
 
 void TensorQueue::fail(const Key& key, const absl::Status& why) {
-  const Key* const one = &key;
-  auto failed = take({&one, 1});
-  if (!failed.ok()) return;
-  release(*failed);
-  failed->front()->done(why);
+  SubmissionPtr failed;
+  {
+    MutexLock lock(mutex_);
+    absl::StatusOr<SubmissionPtr> taken = take_one(key);
+    if (!taken.ok()) return;
+    failed = *std::move(taken);
+  }
+  release({failed});
+  failed->done(why);
 }
 
 void TensorQueue::close(const absl::Status& reason) {

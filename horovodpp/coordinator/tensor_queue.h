@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TensorQueue is the boundary between the threads that submit tensors and
 // the one that drives the runtime: submissions go in by key, requests come out
 // for the coordinator, and each submission comes out once, to be executed or
@@ -7,7 +8,6 @@
 #pragma once
 
 #include <atomic>
-#include <span>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -15,6 +15,7 @@
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/mutex.h"
 
@@ -30,7 +31,10 @@ class TensorQueue {
 
   // That thread is about to sleep, and need not be woken before so many are
   // unsent; whether they are already. Holds until the next take_news().
-  bool wake_at(std::size_t unsent);
+  bool wake_at(std::size_t unsent) {
+    if (wake_at_.load() == unsent && !has_news()) return false;
+    return set_wake_at(unsent);
+  }
 
   // Somebody blocks until the submission `key` has an outcome.
   void wait_for(const Key& key);
@@ -49,10 +53,10 @@ class TensorQueue {
   // Whether there is any. Cheap.
   bool has_news() const { return has_news_.load(); }
 
-  // Takes the submissions of these keys out, to be executed. Their names stay in
-  // flight until release(). NotFound if one is not in flight.
-  absl::StatusOr<std::vector<SubmissionPtr>> take(
-      std::span<const Key* const> keys);
+  // Replaces `taken` by the submissions of those entries of `batch` that are
+  // submitted here, to be executed. Their names stay in flight until release().
+  //   NotFound  one is not in flight
+  absl::Status take(const Batch& batch, std::vector<SubmissionPtr>& taken);
 
   // Whether `submission` is in flight and has not been taken.
   bool holds(const Submission& submission);
@@ -97,6 +101,9 @@ class TensorQueue {
   };
   using InFlight = absl::flat_hash_set<Entry, KeyHash, KeyEqual>;
 
+  bool set_wake_at(std::size_t unsent);
+  absl::StatusOr<SubmissionPtr> take_one(const Key& key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool is_pending(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // seq_cst, as the doorbell demands of what is looked at before a sleep.
@@ -104,7 +111,7 @@ class TensorQueue {
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::vector<SubmissionPtr> unsent_ ABSL_GUARDED_BY(mutex_);
-  std::size_t wake_at_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::atomic<std::size_t> wake_at_{1};  // Changes under the lock.
   std::vector<Key> waited_for_ ABSL_GUARDED_BY(mutex_);
   InFlight in_flight_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Tree says who speaks with whom: each node's ranks with their leader, the
 // leaders with each other along a tree whose root is the leader of rank 0's
 // node. What is complete is counted up the tree, what is decided goes down.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes of control messages: little-endian, length-prefixed, every read
 // checked.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Buffer owns the memory of one tensor: what a collective returns when its
 // result has no place of the caller's to go to.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Monotonic time, passed in, so that tests can set it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/dtype.h"
 
 #include "absl/strings/str_cat.h"
@@ -28,11 +29,6 @@ std::string name_of(DType dtype) {
       return "bool";
   }
   return absl::StrCat("dtype ", static_cast<int>(dtype));
-}
-
-std::optional<DType> dtype_from_wire(std::uint8_t number) {
-  if (number > static_cast<std::uint8_t>(DType::kBool)) return std::nullopt;
-  return static_cast<DType>(number);
 }
 
 }  // namespace hvd

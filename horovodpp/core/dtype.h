@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types of tensors, and the one place where a DType becomes a C++
 // type.
 //
@@ -108,6 +109,9 @@ inline bool is_floating_point(DType dtype) {
 std::string name_of(DType dtype);
 
 // The DType with this number on the wire, or nullopt if there is none.
-std::optional<DType> dtype_from_wire(std::uint8_t number);
+constexpr std::optional<DType> dtype_from_wire(std::uint8_t number) {
+  if (number > static_cast<std::uint8_t>(DType::kBool)) return std::nullopt;
+  return static_cast<DType>(number);
+}
 
 }  // namespace hvd

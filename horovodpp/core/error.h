@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failures as exceptions, where they are at home: every rank's place in a job
 // returns a Status, tensors and what is built of them throw an hvd::Error.
 //

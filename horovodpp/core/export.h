@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which names a program that links the library can reach: those of a namespace
 // that is opened as
 //

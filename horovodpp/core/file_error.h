@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What errno says of a file, as a Status.
 #pragma once
 

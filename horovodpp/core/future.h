@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Future<T> is a Status or a T that another thread supplies once. Future<void>
 // carries a Status only.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two 16-bit floating-point types, as storage: arithmetic happens in float.
 // Conversions round to nearest, ties to even; infinities and NaN survive.
 #pragma once

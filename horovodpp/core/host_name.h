@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The name of the host this process runs on, as ranks and the launcher know it.
 #pragma once
 

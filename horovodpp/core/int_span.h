@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Some integers that lie in a row, somewhere else: what std::span<const
 // std::int64_t> is to C++20, which it becomes and is made of, as of any container
 // of such integers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is thrown for an argument that no call of this kind accepts: a wrong shape,
 // dtype, index …
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Clang's thread-safety analysis has to know of a lock, for headers that
 // users include. (All others use Abseil's, and core/mutex.h.)
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutex, its scoped lock and a condition variable that Clang's thread-safety
 // analysis understands and that every sanitizer sees: thin wrappers over the
 // standard ones.

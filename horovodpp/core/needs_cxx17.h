@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comes first in what users include who are not at C++20: an older C++ gets one
 // error that says so, and not one for each line that it cannot read.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an operation ended: a Status is OK or says what went wrong, a StatusOr<T>
 // is a T or a Status that is not OK.
 //

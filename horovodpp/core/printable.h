@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from elsewhere (a file, its name, a name that a caller chose), for a
 // message: every log and terminal can show it, and it can be taken as UTF-8. The
 // messages of hvd::Error have gone through it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Promise<T> is the other side of a Future<T>: whoever does the work supplies
 // the outcome, once.
 //

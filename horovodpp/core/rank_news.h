@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RankNews is what a rank tells the launcher that started it about its part in
 // the job, so that the launcher can tell causes from consequences and leaves
 // those alone who go on. As text it is a few words, with no newline.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of ranks as process sets, planes and nodes have them: ascending, each rank
 // once.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/reduce_op.h"
 
 #include "absl/strings/str_cat.h"
@@ -20,12 +21,6 @@ std::string name_of(ReduceOp op) {
       return "product";
   }
   return absl::StrCat("op ", static_cast<int>(op));
-}
-
-std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
-  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
-    return std::nullopt;
-  return static_cast<ReduceOp>(number);
 }
 
 }  // namespace hvd

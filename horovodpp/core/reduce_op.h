@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the contributions of the ranks become one value.
 #pragma once
 
@@ -23,6 +24,10 @@ enum class ReduceOp : std::uint8_t {
 std::string name_of(ReduceOp op);
 
 // The op with this number on the wire, or nullopt if there is none.
-std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number);
+constexpr std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
+  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
+    return std::nullopt;
+  return static_cast<ReduceOp>(number);
+}
 
 }  // namespace hvd

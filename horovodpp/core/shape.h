@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dimensions of a tensor, slowest first. No dimensions is a scalar of one
 // element; a dimension of 0 is legal and means no elements.
 #pragma once
@@ -41,7 +42,6 @@ class Shape {
 
   // "[128,10]"; "[]" for a scalar.
   std::string to_string() const;
-
 
  private:
   // Most tensors have no more: then a shape needs no memory of its own.

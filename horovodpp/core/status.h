@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How failures travel inside: as absl::Status and absl::StatusOr in the
 // communication tower, which become hvd::Status and hvd::StatusOr (outcome.h) at
 // the boundary, and as hvd::Error (error.h) in the autograd tower and the roof.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The suspects of a broken job: ranks that the reason takes for lost without having
 // seen them die, since they did not answer, or nothing was heard of their host any
 // more. Who re-forms the job does not wait for them. They travel with the reason,

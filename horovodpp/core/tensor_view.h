@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A TensorView is borrowed memory that says what lies in it: dtype, shape,
 // device. Elements are contiguous, last dimension fastest. A ConstTensorView
 // only reads.

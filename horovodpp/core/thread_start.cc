@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/thread_start.h"
 
 #include <pthread.h>

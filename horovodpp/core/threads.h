@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many threads an operation on tensors may use in itself: one setting for
 // the process, which governs all libraries that are computed with.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a rank stands in its job: who runs on which node.
 //
 // Words: `rank` counts all ranks, `local_rank` those of one node, `cross_rank`

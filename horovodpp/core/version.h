@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of horovodpp: of the headers, for the preprocessor, and of the
 // library that a program runs with.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text as bytes, for language models: windows of a file, and the bytes that
 // follow each of a window's bytes.
 //

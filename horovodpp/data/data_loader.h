@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DataLoader reads a data set in the order of a sampler, batch by batch, ahead
 // of who uses them: worker threads fetch and collate.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Dataset is a numbered collection of items, each a few tensors (an image and
 // its label, a text and the text that follows it).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DistributedSampler says which items of a data set a rank reads, in which
 // order, and how far it has come.
 //

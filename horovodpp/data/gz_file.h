@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that gzip may have compressed, read from its beginning. Errors name it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads IDX files, the format of MNIST and its kin, plain or gzip'd.
 //
 //   hvd::Tensor images = hvd::data::read_idx("train-images-idx3-ubyte.gz");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where tensors get their memory. Small blocks (and the small objects behind
 // tensors and graph nodes) come from a cache per thread, larger ones from a
 // cache they all share, so that a training loop that repeats itself asks the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrix products of whatever BLAS the library is linked with, and of oneDNN
 // for what no BLAS has or what oneDNN is faster at. The only file that knows of cblas.h is blas.cc.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a 2-D convolution moves its kernel over an image.
 #pragma once
 

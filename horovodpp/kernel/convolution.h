@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a 2-D convolution computes with: plain memory, images with their
 // channels last, and two ways to do it, oneDNN and matrix products of our own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How primitives are described to oneDNN 2, which wants an operation's description
 // first, and to oneDNN 3, which takes it apart.
 #pragma once

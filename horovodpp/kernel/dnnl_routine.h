@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A primitive of oneDNN with reorders of those of its arguments that lie
 // otherwise than it wants them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functors of functors.h for float32, in vectors.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops over float32 arrays that run in vectors, chosen once for the
 // machine. An elementwise operation is a functor (functors.h), which says what
 // it computes for any type; this is the same for float, many at a time.

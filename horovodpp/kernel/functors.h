@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One functor for each elementwise operation: what it computes of an element x,
 // an element y of a second tensor and a constant c, of which most ignore some;
 // and the loop that computes the same for float (float_loops.h). Those called

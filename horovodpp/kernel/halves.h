@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of the 16-bit floating-point types to float32 and back, in vectors; bit
 // for bit as core/half.h converts. Thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/kernel/intra_op.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts the number of threads (core/threads.h) in force in the libraries that
 // compute: the BLAS, and those that use OpenMP, whose number is that of the
 // calling thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of the vector loops over float32 (float_loops.h), one for each functor
 // (functors.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of one sample of an LSTM: what happens to its gates between the
 // products. For float in vectors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop behind dropout: Philox (philox.h) for many counters at once.
 #pragma once
 

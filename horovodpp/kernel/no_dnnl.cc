@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where oneDNN is missing.
 #include "horovodpp/kernel/blas.h"
 #include "horovodpp/kernel/convolution.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector loops under normalizations, for float and double. A matrix is
 // `rows` times `columns`, row by row; batch_norm is about its columns (the
 // channels), layer_norm about its rows. Sums over many rows are added up in

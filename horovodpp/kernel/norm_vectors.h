@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loops of normalizations over rows and over columns share.
 //
 // Included once per instruction set, hence the guard that Highway prescribes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/kernel/philox.h"
 
 namespace hvd::autograd {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of float32, in vectors.
 #include <algorithm>
 #include <array>

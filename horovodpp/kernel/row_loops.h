@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of vector loops behind rows.h, one for each instruction set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of double; those of float are in row_loops.cc.
 #include "horovodpp/kernel/rows.h"
 

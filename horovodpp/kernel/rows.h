@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reductions, softmax and losses do with one row of adjacent numbers: for
 // float in vectors, for double step by step.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for the time of a computation, aligned for vectors. It comes from the
 // allocator of tensors, which counts it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16 and bf16 in vectors: 16 bits in memory, float in registers, with the
 // conversions of core/half.h, bit for bit. The one home of both for all loops
 // over them (halves.h, and those of collective/reduce).

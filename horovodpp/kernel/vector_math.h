@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of float32 that the vector loops need, in Highway's terms.
 //
 // Included once per instruction set, hence the guard that Highway prescribes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rest of a row of float32 that does not fill a vector.
 //
 // Included once per instruction set, hence the guard that Highway prescribes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code for each of the dtypes that an operation computes in.
 //
 //   visit_floating(x.dtype(), "sort", [&]<typename T>(TypeTag<T>) {

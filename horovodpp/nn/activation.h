@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations as modules; formulas are in ops.h.
 #pragma once
 

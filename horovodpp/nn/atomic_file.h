@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AtomicFile is written beside the file of its name and takes its place in
 // one step, when it is whole and on the disk. Whatever ends the program before
 // that, the old file stands.

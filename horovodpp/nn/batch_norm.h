@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchNorm2d: every channel of images [n, c, h, w] brought to mean 0 and
 // variance 1, then scaled and shifted.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpointing the modules of a model, without a change to their forward().
 //
 //   for (auto& block : model.blocks->children()) hvd::nn::checkpoint(*block);

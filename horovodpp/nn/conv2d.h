@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv2d: images [n, in, h, w] cross-correlated with a kernel for each pair of
 // channels.
 //

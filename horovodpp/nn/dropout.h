@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout: while training, each element becomes 0 with probability p and the
 // others grow by 1 / (1 - p). In evaluation, nothing.
 #pragma once

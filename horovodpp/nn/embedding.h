@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Embedding: a row of a table for each index.
 //
 //   hvd::nn::Embedding table(256, 128);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flatten: dimensions start_dim to end_dim as one; by default all but the first.
 #pragma once
 

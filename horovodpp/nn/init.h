@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How parameters begin, and the seed that decides it.
 //
 //   hvd::manual_seed(1);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LayerNorm: the last dimensions of each item brought to mean 0 and variance 1,
 // then scaled and shifted.
 //

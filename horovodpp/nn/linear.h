@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear: y = x W^T + b, the fully connected layer.
 //
 //   hvd::nn::Linear fc(784, 10);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses as objects that keep their options; formulas and shapes are in
 // losses.h. They have no parameters, and are no modules: they take two tensors.
 //

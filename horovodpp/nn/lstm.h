@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LSTM: layers of long short-term memory, one on top of the other.
 //
 //   hvd::nn::LSTM lstm(64, 256, {.num_layers = 2, .batch_first = true});

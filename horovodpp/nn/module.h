@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Module is a part of a model: it holds parameters (which are learnt),
 // buffers (which are not) and other modules, and turns an input into an output.
 //

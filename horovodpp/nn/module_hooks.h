@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands between the call of a Module and its forward(): hooks, and a
 // checkpointed region. See Module for what they promise.
 #pragma once

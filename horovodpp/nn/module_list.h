@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModuleList: modules named "0", "1", …, for a module that calls them as it
 // likes; a list cannot be called itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MultiheadAttention (Vaswani et al. 2017): queries look at keys, in several
 // heads, and get the values of those they look at.
 //

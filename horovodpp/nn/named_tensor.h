@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor and what it is called in its model, its optimizer or its file.
 #pragma once
 

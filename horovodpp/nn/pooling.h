@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling as modules, of images [n, c, h, w]; what they compute is in
 // ops/functional/max_pool.h and average_pool.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in files, in the safetensors format, which other libraries read and
 // write as well.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of a safetensors file: which tensors it holds, of which type and
 // shape, and where. The file is a length (8 bytes, little-endian), so many bytes
 // of JSON, and the elements of the tensors, row by row, one tensor after the

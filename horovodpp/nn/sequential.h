@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequential: modules in a row, each fed with what the one before it returned.
 //
 //   auto model = std::make_shared<hvd::nn::Sequential>(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A StateDict is all that a model, an optimizer or a schedule has to remember,
 // as tensors with names. Several make one checkpoint, written in one step:
 //

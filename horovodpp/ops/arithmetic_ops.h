@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums, differences, products and quotients, by name and by operator. "~" means
 // that shapes broadcast as in NumPy. Operations of two tensors want equal dtypes.
 // add() and div() of two tensors are in graph_ops.h: the graph uses them itself.

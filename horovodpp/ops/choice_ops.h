@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons, and choices by them. Comparisons are bool, and not differentiable;
 // a number is taken as the floating dtype holds it. "~" as in arithmetic_ops.h.
 #pragma once

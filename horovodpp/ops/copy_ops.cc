@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies: into other memory, other orders of dimensions, other dtypes.
 #include "horovodpp/ops/copy_ops.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies: into other memory, other orders of dimensions (clone_with_strides() in
 // graph_ops.h), other dtypes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations that choose elements by tensors of int64 indices, and that add to
 // chosen places. Indices are not differentiable.
 //

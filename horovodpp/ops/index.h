@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands between the brackets of x[…]:
 //
 //   x.index({0, Slice(1, 3)})              // x[0, 1:3]        a view

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations that write to the tensor they are called on. Each first gets
 // the edges of what was there before, then writes, then becomes its history.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows and other slices chosen by a tensor of int64 indices, which are not
 // differentiable.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Largest and smallest elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts and wholes. Parts are views; being several results of one operation, they
 // must not be written in place while recorded.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of a tensor chosen by tensors of indices: what is left of x[…] once
 // numbers and slices have been made views of (index.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, and of many at once, that nobody records: what matmul,
 // attention and the recurrent layers are made of.
 #pragma once

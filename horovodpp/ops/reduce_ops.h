@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and means over all elements or some dimensions. (sum_to() is in
 // graph_ops.h: the graph fits gradients with it.)
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // softmax and its logarithm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops under sum and mean.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The methods of Tensor that are operations.
 
 #include "absl/strings/str_cat.h"

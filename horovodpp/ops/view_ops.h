@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views: the same memory in other sizes. They see each other's writes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), with the
 // formulas of PyTorch; t counts the steps of a parameter from 1:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds on gradients, between backward and step:
 //
 //   loss.backward();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DistributedOptimizer wraps an optimizer so that every rank steps along the
 // mean of all ranks' gradients. The reduction of a gradient starts during
 // backward, as soon as the gradient is final; step() waits for what is still

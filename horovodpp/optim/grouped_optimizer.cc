@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/optim/grouped_optimizer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What optimizers have in common: parameters in groups with options of their
 // own, and tensors that they remember of each parameter.
 //

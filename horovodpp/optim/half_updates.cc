@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 16-bit types: converted to float and back in blocks that stay in the
 // cache, where the loops for float do the work.
 #include <algorithm>

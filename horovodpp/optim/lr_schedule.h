@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning rates that change with the steps, as PyTorch's schedulers of the same
 // names compute them. A Schedule is a formula: the rate at a step, given the
 // rate to begin with. An LRScheduler follows one for an optimizer:

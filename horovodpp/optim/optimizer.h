@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Optimizer moves the parameters of a model along their gradients.
 //
 //   hvd::optim::SGD optimizer(model.named_parameters(),

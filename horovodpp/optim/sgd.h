@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stochastic gradient descent, with the formulas of PyTorch:
 //
 //   g = gradient + weight_decay p               (maximize: -gradient)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops under optimizers: what one step does to one parameter, in one pass
 // over its memory, in vectors. All arrays have `count` elements and lie in
 // memory alike. Products and sums are rounded one by one, so the results do not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes replicas equal: every rank gets the tensors of one.
 #pragma once
 

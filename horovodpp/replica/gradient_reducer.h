@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GradientReducer turns the gradients of one rank into the gradients of the
 // job: add each one when it is final, finish before the step.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a caller may not ask for, found before anything leaves this rank: what
 // one rank cannot mean would reach its peers as mail that makes no sense, and
 // break the job for all.
@@ -18,7 +19,7 @@ absl::Status refuse(const coordinator::Request& request,
                     const std::string& why);
 
 // The request of a submission on tensors, which is complete, and its inputs.
-//   InvalidArgument  no tensors; a dtype, op or device that there is none of; a
+//   InvalidArgument  no tensors; an unknown dtype, op or device; a
 //                    shape that cannot be; elements without memory; a scale
 //                    that is no finite number; a reduction without meaning
 //   Unimplemented    the memory is on a device that no plane reaches

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CallWatch notices that the thread which drives the job is caught in a call
 // of the library below (transport/call_meter.h) that should return at once. Open
 // MPI 4.1.4 does that to some of those who lose the connection to a host.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything about a job that can be set from outside. Config::from_env() is
 // the one place where the library reads the environment; programs may fill a
 // Config by hand.

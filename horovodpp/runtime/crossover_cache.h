@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CrossoverCache remembers between jobs what was measured of this machine's
 // shared memory: a small file for each kind of processor, number of cores and
 // number of ranks.

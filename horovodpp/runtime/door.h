@@ -1,34 +1,64 @@
-// A Door is the Runtime's side of its memberships (membership.h): who holds one
-// comes in through it as long as it is open.
+// SPDX-License-Identifier: Apache-2.0
+// A Door stands before something that others may outlive and still ask for: they
+// are let in while it is there.
+//
+//   Door<Engine> door(&engine);
+//   std::weak_ptr<Engine> key = door.key();      // Handed out.
+//   if (const auto inside = key.lock()) inside->turn();
+//   door.shut();                                 // Before `engine` goes.
 //
 // Thread-safe.
 #pragma once
 
 #include <future>
 #include <memory>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/runtime/membership.h"
 
 namespace hvd::runtime {
 
+template <typename T>
 class Door {
  public:
-  // Is shut before it goes.
-  explicit Door(Runtime* runtime);
+  // Is shut before `behind` goes. The last one out says so.
+  explicit Door(T* behind) {
+    auto last_one_out = std::make_shared<std::promise<void>>();
+    empty_ = last_one_out->get_future().share();
+    MutexLock lock(mutex_);
+    open_ = std::shared_ptr<T>(
+        behind, [last_one_out](T*) { last_one_out->set_value(); });
+  }
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  Membership membership() const;
+  // Whoever locks it is inside, unless the door is shut.
+  std::weak_ptr<T> key() const {
+    MutexLock lock(mutex_);
+    return open_;
+  }
+
   // Returns once nobody is inside. Callable again.
-  void shut();
-  // Instead of shut(), in a forked child: whoever was inside is not in it.
-  void abandon();
+  void shut() {
+    std::shared_ptr<T> closed;
+    {
+      MutexLock lock(mutex_);
+      closed.swap(open_);
+    }
+    closed.reset();
+    empty_.wait();
+  }
+
+  // Instead of shut(), in a forked child: whoever was inside is not in it, and
+  // its parent's threads may hold the lock.
+  void abandon() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    new std::shared_ptr<T>(std::move(open_));
+  }
 
  private:
   mutable Mutex mutex_;
-  std::shared_ptr<Runtime> open_ ABSL_GUARDED_BY(mutex_);  // Owns nothing.
+  std::shared_ptr<T> open_ ABSL_GUARDED_BY(mutex_);  // Owns nothing.
   std::shared_future<void> empty_;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/executor.h"
 
 #include <algorithm>
@@ -6,9 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/exchanges.h"
+#include "horovodpp/runtime/non_reducing.h"
 #include "horovodpp/runtime/plane_calls.h"
-#include "horovodpp/runtime/reductions.h"
 
 namespace hvd::runtime {
 
@@ -16,24 +16,9 @@ using coordinator::Batch;
 using coordinator::RequestKind;
 using coordinator::SubmissionPtr;
 
-absl::Status Executor::run(const Batch& batch,
-                           std::vector<SubmissionPtr>& submissions,
-                           const std::function<void()>& executed) {
-  HVD_ASSIGN_OR_RETURN(std::vector<BatchPart> parts,
-                       parts_of(batch, submissions));
-  HVD_RETURN_IF_ERROR(execute(batch, parts));
-  executed();
-  std::size_t next = 0;
-  for (BatchPart& part : parts) {
-    if (part.mine == nullptr) continue;
-    if (part.outcome.ok()) part.outcome->number = batch.result;
-    submissions[next++]->done(std::move(part.outcome));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Executor::execute(const Batch& batch,
-                               std::vector<BatchPart>& parts) {
+                               const std::vector<SubmissionPtr>& submissions) {
+  HVD_RETURN_IF_ERROR(set_parts(batch, submissions));
   const coordinator::Request& request = batch.request();
   switch (request.kind) {
     case RequestKind::kAddProcessSet:
@@ -47,27 +32,53 @@ absl::Status Executor::execute(const Batch& batch,
       // That it is being executed says that every rank has arrived.
       return absl::OkStatus();
     default:
-      return communicate(batch, parts);
+      return communicate(batch);
   }
 }
 
-absl::Status Executor::communicate(const Batch& batch,
-                                   std::vector<BatchPart>& parts) {
+void Executor::complete(const Batch& batch,
+                        const std::vector<SubmissionPtr>& submissions) {
+  std::size_t next = 0;
+  for (BatchPart& part : parts_) {
+    if (part.mine == nullptr) continue;
+    if (part.outcome.ok()) part.outcome->number = batch.result;
+    submissions[next++]->done(std::move(part.outcome));
+  }
+  parts_.clear();
+}
+
+absl::Status Executor::set_parts(
+    const Batch& batch, const std::vector<SubmissionPtr>& submissions) {
+  parts_.clear();
+  std::size_t next = 0;
+  for (const Batch::Entry& entry : batch.entries) {
+    parts_.push_back({.agreed = *entry.agreed});
+    if (!entry.submitted_here) continue;
+    if (next < submissions.size()) parts_.back().mine = submissions[next].get();
+    ++next;
+  }
+  if (next == submissions.size() && !parts_.empty()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),
+                                          " entries does not fit ",
+                                          submissions.size(), " submissions"));
+}
+
+absl::Status Executor::communicate(const Batch& batch) {
   const coordinator::Request& request = batch.request();
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(request.key.process_set));
-  PlaneCalls calls(*set, batch, watch_);
+  PlaneCalls calls(*set, batch, interrupt_);
   switch (request.kind) {
     case RequestKind::kAllreduce:
-      return execute_allreduce(calls, batch.participants, parts);
+      return execute_allreduce(calls, batch.participants, parts_, scratch_);
     case RequestKind::kReducescatter:
-      return execute_reducescatter(calls, batch.participants, parts);
+      return execute_reducescatter(calls, batch.participants, parts_, scratch_);
     case RequestKind::kAllgather:
-      return execute_allgather(calls, parts);
+      return execute_allgather(calls, parts_);
     case RequestKind::kBroadcast:
-      return execute_broadcast(calls, parts);
+      return execute_broadcast(calls, parts_);
     case RequestKind::kAlltoall:
-      return execute_alltoall(calls, parts);
+      return execute_alltoall(calls, parts_);
     default:
       return absl::InternalError(
           absl::StrCat("a batch is to be executed as ", name_of(request.kind)));

@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Executor carries a batch out: a few calls of a plane, or a change of
 // process sets, then the outcome to whoever waits. Driven by one thread at a
 // time.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/submission.h"
-#include "horovodpp/runtime/batch_parts.h"
+#include "horovodpp/runtime/batch_part.h"
 #include "horovodpp/runtime/planes.h"
+#include "horovodpp/runtime/reductions.h"
 #include "horovodpp/runtime/set_table.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -18,19 +19,23 @@ namespace hvd::runtime {
 
 class Executor {
  public:
-  // All of them outlive this. Planes wait under `watch`.
-  Executor(Planes& planes, SetTable& sets, transport::Watch& watch)
-      : planes_(planes), sets_(sets), watch_(watch) {}
+  // All of them outlive this. Planes wait under `interrupt`.
+  Executor(Planes& planes, SetTable& sets, transport::Interrupt& interrupt)
+      : planes_(planes), sets_(sets), interrupt_(interrupt) {}
 
-  // Executes `batch`, says so, and completes its submissions; `submissions` are
-  // those of the entries that are submitted here, in order.
+  // Executes `batch`; `submissions` are those of the entries that are submitted
+  // here, in order.
   //   Cancelled  the batch was abandoned: nothing was completed, and inputs and
   //              outputs are as they were; it may come again
   //   (errors)   break the job: the peers have executed what this rank could
   //              not. The submissions are then failed by whoever reports it
-  absl::Status run(const coordinator::Batch& batch,
-                   std::vector<coordinator::SubmissionPtr>& submissions,
-                   const std::function<void()>& executed);
+  absl::Status execute(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
+
+  // Tells the submissions what execute(), which returned OK, made of them.
+  void complete(const coordinator::Batch& batch,
+                const std::vector<coordinator::SubmissionPtr>& submissions);
 
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.
@@ -39,14 +44,17 @@ class Executor {
   void remove_set(coordinator::ProcessSetId id);
 
  private:
-  absl::Status execute(const coordinator::Batch& batch,
-                       std::vector<BatchPart>& parts);
-  absl::Status communicate(const coordinator::Batch& batch,
-                           std::vector<BatchPart>& parts);
+  absl::Status set_parts(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
+  absl::Status communicate(const coordinator::Batch& batch);
 
   Planes& planes_;
   SetTable& sets_;
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
+  // Of the batch being executed; their memory is used again.
+  std::vector<BatchPart> parts_;
+  ReductionScratch scratch_;
 };
 
 }  // namespace hvd::runtime

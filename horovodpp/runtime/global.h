@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The job of this process, under Horovod's names:
 //
 //   #include <horovodpp/horovodpp.h>

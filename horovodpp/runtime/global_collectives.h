@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collectives of the current Runtime (see global.h), as functions:
 //
 //   hvd::throw_if_error(hvd::allreduce_(grad, {.name = "fc1.weight"}));

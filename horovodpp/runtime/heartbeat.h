@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heartbeats between ranks that see nothing of each other but messages: each
 // tells its neighbours every now and then that it is there, and takes one that
 // stays silent for too long for lost. Silence proves nothing: whoever is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/job.h"
 
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm/crossovers.h"
+#include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
@@ -70,36 +72,27 @@ transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
   return *reinterpret_cast<transport::BreakWord*>(memory.data());
 }
 
-std::chrono::steady_clock::time_point deadline_after(
-    std::chrono::nanoseconds patience) {
-  using std::chrono::steady_clock;
-  const auto now = steady_clock::now();
-  return patience > steady_clock::time_point::max() - now
-             ? steady_clock::time_point::max()
-             : now + patience;
-}
-
-// The watch of calls before there is a loop: this rank takes part in everything
+// The interrupt of calls before there is a loop: this rank takes part in everything
 // meanwhile, as in any call.
-class StartWatch : public transport::Watch {
+class StartInterrupt : public transport::Interrupt {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  StartWatch(Health& health, TimePoint deadline)
-      : health_(health), deadline_(deadline) {}
+  StartInterrupt(FailureMonitor& monitor, TimePoint deadline)
+      : monitor_(monitor), deadline_(deadline) {}
   absl::Status check() override {
-    if (std::chrono::steady_clock::now() < deadline_) return health_.check();
+    if (std::chrono::steady_clock::now() < deadline_) return monitor_.check();
     return absl::DeadlineExceededError(
         "the other ranks of this node did not come to measure its memory with "
         "this one; HOROVOD_START_TIMEOUT allows them more time");
   }
   std::optional<TimePoint> verdict_due() const override {
-    const auto due = health_.verdict_due();
+    const auto due = monitor_.verdict_due();
     if (deadline_ == TimePoint::max()) return due;
     return due ? std::min(*due, deadline_) : deadline_;
   }
 
  private:
-  Health& health_;
+  FailureMonitor& monitor_;
   const TimePoint deadline_;
 };
 
@@ -167,13 +160,13 @@ Job::Job(const Config& config, Places places,
       wires_(std::move(wires)),
       segment_(std::move(segment)),
       layout_(lay_out(config, sharing_)),
-      health_(topology_, *segment_,
-              hindrance_in(segment_->payload().subspan(
-                  layout_.board + layout_.mail, layout_.hindrance)),
-              kFirstEpoch),
+      monitor_(topology_, *segment_,
+               hindrance_in(segment_->payload().subspan(
+                   layout_.board + layout_.mail, layout_.hindrance)),
+               kFirstEpoch),
       node_mail_(*segment_,
                  segment_->payload().subspan(layout_.board, layout_.mail)),
-      mailroom_(*wires_, node_mail_, sharing_),
+      router_(*wires_, node_mail_, sharing_),
       board_(segment_->payload().first(layout_.board), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
@@ -199,19 +192,19 @@ Job::Job(const Config& config, Places places,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),
-      executor_(planes_, sets_, health_),
+      executor_(planes_, sets_, monitor_),
       progress_({.topology = sharing_,
                  .segment = *segment_,
-                 .mailroom = mailroom_,
+                 .router = router_,
                  .coordinator = coordinator_,
                  .queue = queue_,
                  .executor = executor_,
-                 .health = health_,
+                 .monitor = monitor_,
                  .log = log_,
                  .launcher = launcher_},
                 config.heartbeat_deadline) {
-  health_.set_attend([this] { return progress_.attend(); },
-                     [this] { return progress_.attend_due(); });
+  monitor_.set_attend([this] { return progress_.attend(); },
+                      [this] { return progress_.attend_due(); });
 }
 
 absl::Status Job::add_first_sets(const Config& config) {
@@ -233,8 +226,9 @@ absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
   if (calls == nullptr || sharing_.node_count() == 1) return absl::OkStatus();
   call_watch_.emplace(
       *calls,
-      CallWatch::Options{.patience = patience,
-                         .is_broken = [this] { return !health_.judge().ok(); }},
+      CallWatch::Options{
+          .patience = patience,
+          .is_broken = [this] { return !monitor_.judge().ok(); }},
       [this](const std::string& call) { end_caught(call); });
   return call_watch_->start();
 }
@@ -242,7 +236,7 @@ absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
 // What the thread executes may be written until the process ends, so nobody can be
 // told that it is over; and who waits may be that thread.
 void Job::end_caught(const std::string& call) {
-  const absl::Status known = health_.judge();
+  const absl::Status known = monitor_.judge();
   std::string why(known.message());
   if (known.ok()) {
     std::vector<std::string> neighbours;
@@ -253,7 +247,7 @@ void Job::end_caught(const std::string& call) {
                        " is broken");
   }
   launcher_.broken(absl::AbortedError(why));
-  health_.report(why);
+  monitor_.report(why);
   log_.error(absl::StrCat(why, "; MPI does not return from ", call,
                           ", so this process cannot go on, and ends"));
   ::_exit(kCaughtCode);
@@ -262,7 +256,7 @@ void Job::end_caught(const std::string& call) {
 absl::Status Job::launch(const Config& config) {
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   wires_->on_peer_lost([this](int rank, const std::string& how) {
-    health_.peer_lost(rank, how);
+    monitor_.peer_lost(rank, how);
   });
   warn(config);
   MutexLock lock(stop_mutex_);
@@ -331,7 +325,7 @@ absl::Status Job::prepare(const Config& config) {
 
 // Where ranks outnumber cores one would measure whom the system lets run.
 absl::Status Job::learn_crossovers(const Config& config) {
-  StartWatch watch(health_, deadline_after(config.start_timeout));
+  StartInterrupt interrupt(monitor_, deadline_after(config.start_timeout));
   const bool crowded =
       transport::WaitPolicy::for_node(topology_.local_size()).spin.count() == 0;
   const auto unknown =
@@ -339,13 +333,13 @@ absl::Status Job::learn_crossovers(const Config& config) {
   HVD_ASSIGN_OR_RETURN(
       const collective::ShmCrossovers shared,
       collective::share_crossovers(plane_board_, crossovers_.value_or(unknown),
-                                   kStartEpoch, watch));
+                                   kStartEpoch, interrupt));
   const bool known = shared != collective::ShmCrossovers();
   std::optional<collective::ShmCrossovers> values = shared;
   if (!known) {
     HVD_ASSIGN_OR_RETURN(
-        values, collective::measure_crossovers(plane_board_, &arenas_,
-                                               {.epoch = kStartEpoch}, watch));
+        values, collective::measure_crossovers(
+                    plane_board_, &arenas_, {.epoch = kStartEpoch}, interrupt));
     if (!values) return absl::OkStatus();
     crossovers_ = values;
   }
@@ -371,7 +365,7 @@ absl::Status Job::no_part_in_it() const {
 }
 
 absl::Status Job::status() const {
-  return is_of_a_parent() ? no_part_in_it() : health_.verdict();
+  return is_of_a_parent() ? no_part_in_it() : monitor_.verdict();
 }
 
 absl::Status Job::stop() {
@@ -394,7 +388,8 @@ absl::Status Job::stop() {
 
 void Job::abort(const std::string& why) {
   if (has_left_.load() || is_of_a_parent()) return;
-  health_.give_up(absl::StrCat(topology_.describe(topology_.rank()), " ", why));
+  monitor_.give_up(
+      absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
 void Job::submit(coordinator::SubmissionPtr submission) {
@@ -413,7 +408,7 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
-  rouse();
+  segment_->doorbell(segment_->local_rank()).ring();
 }
 
 // What has been taken is executed when callbacks run: its memory is not used any
@@ -436,6 +431,8 @@ void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
       absl::StrCat(topology_.describe(topology_.rank()), " ", what)));
 }
 
-void Job::rouse() { segment_->doorbell(segment_->local_rank()).ring(); }
+void Job::callback_threw(const std::string& what) {
+  abort(absl::StrCat("threw in a callback of a future: ", what));
+}
 
 }  // namespace hvd::runtime

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Job is the parts of one Runtime put together: wires, shared memory,
 // coordinator, plane, and the thread that drives them.
 //
@@ -28,13 +29,14 @@
 #include "horovodpp/runtime/call_watch.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/executor.h"
-#include "horovodpp/runtime/health.h"
+#include "horovodpp/runtime/failure_monitor.h"
 #include "horovodpp/runtime/launcher_channel.h"
-#include "horovodpp/runtime/mailroom.h"
+#include "horovodpp/runtime/message_router.h"
 #include "horovodpp/runtime/planes.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/progress.h"
 #include "horovodpp/runtime/set_table.h"
+#include "horovodpp/runtime/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_mail.h"
@@ -42,7 +44,7 @@
 
 namespace hvd::runtime {
 
-class Job {
+class Job : public SubmissionSink {
  public:
   // As Runtime::start.
   static absl::StatusOr<std::unique_ptr<Job>> start(
@@ -52,7 +54,7 @@ class Job {
       const Config& config, std::unique_ptr<transport::Communicator> wires,
       std::shared_ptr<Arena> arena);
 
-  ~Job();
+  ~Job() override;
 
   // As Runtime::stop.
   absl::Status stop();
@@ -70,16 +72,13 @@ class Job {
   // FailedPrecondition, stop() does nothing but say so.
   bool is_of_a_parent() const { return forks_ != forks_so_far(); }
 
-  // Queues a submission. Its `done` is called once, at once if it cannot be
-  // queued.
-  void submit(coordinator::SubmissionPtr submission);
-  // Somebody blocks until the submission has its outcome. Drives the job on this
-  // thread until `ready`, unless that is nullptr or somebody else does. If it is
-  // this thread, in a callback, the submission fails: nobody would execute it.
+  void submit(coordinator::SubmissionPtr submission) override;
+  // Drives the job on this thread until `ready`, unless that is nullptr or
+  // somebody else does. If it is this thread, in a callback, the submission
+  // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
-                const Ready& ready);
-  // Has whoever drives the job look whether what it waits for is there.
-  void rouse();
+                const Ready& ready) override;
+  void callback_threw(const std::string& what) override;
 
   SetTable& sets() { return sets_; }
   const SetTable& sets() const { return sets_; }
@@ -129,7 +128,7 @@ class Job {
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
-  const unsigned forks_ = forks_so_far();
+  const unsigned forks_ = count_forks();
   const Topology topology_;
   const Topology sharing_;
   telemetry::Log log_;
@@ -137,9 +136,9 @@ class Job {
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
   const Layout layout_;
-  Health health_;
+  FailureMonitor monitor_;
   transport::NodeMail node_mail_;
-  Mailroom mailroom_;
+  MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   coordinator::TensorQueue queue_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank has to tell the launcher that started it (core/rank_news.h) goes
 // through a LauncherChannel: to a socket of this host whose name is in
 // HOROVODPP_LAUNCHER. Where there is no launcher that listens nothing happens,

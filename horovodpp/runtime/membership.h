@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Membership is a rank's part in a job as somebody holds it who may outlive
 // the job: a reducer, an optimizer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a caller may say about a collective, filled in by name:
 //
 //   job.allreduce_async_(grad, {.name = "fc1.weight", .op = ReduceOp::kSum});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PlaneCalls of one batch: picks the plane of each call and numbers it, the
 // same on all ranks.
 //
@@ -28,8 +29,8 @@ class PlaneCalls {
  public:
   // All three outlive this.
   PlaneCalls(Planes::Set& set, const coordinator::Batch& batch,
-             transport::Watch& watch)
-      : set_(set), batch_(batch), watch_(watch) {}
+             transport::Interrupt& interrupt)
+      : set_(set), batch_(batch), interrupt_(interrupt) {}
 
   const Planes::Set& set() const { return set_; }
   std::size_t ranks() const { return set_.members.size(); }
@@ -53,7 +54,7 @@ class PlaneCalls {
         static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
     const absl::Status status =
         f(*plane, collective::Call{.tag = {batch_.epoch, sequence},
-                                   .watch = watch_,
+                                   .interrupt = interrupt_,
                                    .certain = batch_.certain || made_ > 0});
     // Whoever came back from the first call has seen every member enter it.
     if (absl::IsCancelled(status) && made_ > 0) {
@@ -77,7 +78,7 @@ class PlaneCalls {
  private:
   Planes::Set& set_;
   const coordinator::Batch& batch_;
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
 };
 

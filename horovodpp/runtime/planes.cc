@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/planes.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/shm/adasum_plane.h"
 #include "horovodpp/collective/shm/plane.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -24,26 +27,22 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
 }  // namespace
 
 int Planes::Set::position_of(int rank) const {
-  const auto place = std::lower_bound(members.begin(), members.end(), rank);
-  if (place == members.end() || *place != rank) return -1;
-  return static_cast<int>(place - members.begin());
+  return position_in(members, rank).value_or(-1);
 }
 
 absl::Status Planes::add(coordinator::ProcessSetId id,
                          const std::vector<int>& members) {
-  const auto mine = std::find(members.begin(), members.end(), rank_);
-  if (mine == members.end()) return absl::OkStatus();
+  const std::optional<int> mine = position_in(members, rank_);
+  if (!mine) return absl::OkStatus();
   HVD_ASSIGN_OR_RETURN(List planes, factory_(members));
   sets_[id] = std::make_unique<Set>(
       Set{.members = members,
-          .position = static_cast<int>(mine - members.begin()),
+          .position = *mine,
           .selector = collective::PlaneSelector(std::move(planes))});
   return absl::OkStatus();
 }
 
-absl::StatusOr<Planes::Set*> Planes::find(coordinator::ProcessSetId id) {
-  const auto found = sets_.find(id);
-  if (found != sets_.end()) return found->second.get();
+absl::Status Planes::not_found(coordinator::ProcessSetId id) const {
   return absl::InternalError(absl::StrCat(
       "rank ", rank_, " is to take part in a batch of process set ", id,
       ", which it is not in"));
@@ -54,9 +53,8 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     const std::vector<int>& local = means.sharing.local_ranks();
     std::vector<int> positions;  // Of the members on this node.
     for (const int rank : members) {
-      const auto place = std::lower_bound(local.begin(), local.end(), rank);
-      if (place != local.end() && *place == rank) {
-        positions.push_back(static_cast<int>(place - local.begin()));
+      if (const auto position = position_in(local, rank)) {
+        positions.push_back(*position);
       }
     }
     const bool goes_by_nodes =

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Planes of one rank: for each process set it is in, those that connect the
 // set's members.
 //
@@ -37,7 +38,7 @@ class Planes {
     collective::PlaneSelector selector;
 
     int size() const { return static_cast<int>(members.size()); }
-    // Of a rank of the job among the members; -1 if it is none.
+    // Of a rank of the job among the members; -1 if it is not one.
     int position_of(int rank) const;
   };
 
@@ -52,9 +53,15 @@ class Planes {
 
   // Valid until the set is removed; never nullptr.
   //   Internal  there is no such set with this rank in it
-  absl::StatusOr<Set*> find(coordinator::ProcessSetId id);
+  absl::StatusOr<Set*> find(coordinator::ProcessSetId id) {
+    const auto found = sets_.find(id);
+    if (found == sets_.end()) return not_found(id);
+    return found->second.get();
+  }
 
  private:
+  absl::Status not_found(coordinator::ProcessSetId id) const;
+
   const int rank_;
   const Factory factory_;
   std::map<coordinator::ProcessSetId, std::unique_ptr<Set>> sets_;

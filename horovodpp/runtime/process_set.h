@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ProcessSet names some ranks of a job, so that a collective can be theirs
 // alone. One with no ranks of its own is the global one: all ranks of whatever
 // job it is used in.

@@ -1,28 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/process_state.h"
 
 #include <pthread.h>
 
-#include <atomic>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/process_stat.h"
 
 namespace hvd::runtime {
-namespace {
+namespace internal {
 
 std::atomic<unsigned> forks{0};
 
-}  // namespace
+}  // namespace internal
 
 std::string process_remark(std::int64_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   if (!file) return "it has ended";
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // "pid (name) state ...", and a name may hold anything.
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return "";
-  switch (text[name_end + 2]) {
+  const std::optional<ProcessStat> stat = parse_process_stat(text);
+  if (!stat) return "";
+  switch (stat->state) {
     case 'T':
     case 't':
       return "it is stopped (SIGSTOP or a debugger)";
@@ -36,11 +37,11 @@ std::string process_remark(std::int64_t pid) {
   }
 }
 
-unsigned forks_so_far() {
-  static const int watched =
-      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
-  static_cast<void>(watched);
-  return forks.load(std::memory_order_relaxed);
+unsigned count_forks() {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { internal::forks.fetch_add(1); });
+  static_cast<void>(registered);
+  return forks_so_far();
 }
 
 }  // namespace hvd::runtime

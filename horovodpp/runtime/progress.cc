@@ -1,94 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/progress.h"
 
-#include <thread>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
 
 namespace hvd::runtime {
 namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kBeatsPerDeadline = 4;
-
 constexpr int kAttemptsToDrive = 64;
 
 }  // namespace
 
-Progress::Progress(const Parts& parts,
+Progress::Progress(const LoopParts& parts,
                    std::chrono::nanoseconds heartbeat_deadline)
-    : parts_(parts),
+    : queue_(parts.queue),
+      bell_(parts.segment.doorbell(parts.segment.local_rank())),
       waiting_(transport::WaitPolicy::for_node(parts.segment.local_size())),
-      several_nodes_(parts.topology.node_count() > 1),
-      out_of_memory_(absl::AbortedError(
-          absl::StrCat(parts.topology.describe(parts.topology.rank()),
-                       " has no memory left"))),
-      out_of_memory_text_(out_of_memory_.message()),
-      active_at_(steady_clock::now()) {
-  if (several_nodes_ && parts.segment.local_rank() == 0) {
-    beats_.emplace(
-        Heartbeats::Options{.neighbours = parts.coordinator.neighbours(),
-                            .interval = heartbeat_deadline / kBeatsPerDeadline,
-                            .deadline = heartbeat_deadline},
-        steady_clock::now());
-  }
-}
+      job_end_(parts),
+      turn_(parts, job_end_, heartbeat_deadline),
+      active_at_(steady_clock::now()) {}
 
 absl::Status Progress::run() {
   while (true) {
-    std::optional<Nap> nap;
+    std::optional<Sleep> rest;
     {
       MutexLock lock(driving_);
-      if (resting_) bell().leave(Listener::kRester);
+      if (resting_) bell_.leave(Listener::kRester);
       resting_.reset();
       if (end_) return *end_;
       driver_.store(std::this_thread::get_id());
-      resting_ = nap = go_on(Listener::kRester);
+      resting_ = rest = go_on(Listener::kRester);
       driver_.store(std::thread::id());
     }
     // Not under the lock: who waits for something drives meanwhile.
-    if (nap) bell().sleep(Listener::kRester, nap->ticket, nap->patience);
+    if (rest) sleep(Listener::kRester, *rest);
   }
 }
 
 bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   if (is_driven_here() || !try_to_drive()) return false;
   driver_.store(std::this_thread::get_id());
-  if (resting_) bell().leave(Listener::kRester);
+  if (resting_) bell_.leave(Listener::kRester);
   awaited_ = &ready;
   try {
     drive_until(key, ready);
   } catch (...) {
-    break_down_after_throw();
+    end_ = job_end_.break_down_after_throw();
   }
   awaited_ = nullptr;
   bool hand_over = true;
   try {
     hand_over = is_to_hand_over();
   } catch (...) {
-    break_down_after_throw();
+    end_ = job_end_.break_down_after_throw();
   }
   driver_.store(std::thread::id());
   driving_.unlock();
-  if (hand_over) bell().ring();
+  if (hand_over) bell_.ring();
   return true;
 }
 
 void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   bool announced = false;
   while (!ready() && !end_) {
-    const std::optional<Nap> nap = go_on(Listener::kDriver);
-    if (nap) {
+    const std::optional<Sleep> rest = go_on(Listener::kDriver);
+    if (rest) {
       // Others, too, can make it ready; they ring.
-      if (!ready()) {
-        bell().sleep(Listener::kDriver, nap->ticket, nap->patience);
-      }
-      bell().leave(Listener::kDriver);
+      if (!ready()) sleep(Listener::kDriver, *rest);
+      bell_.leave(Listener::kDriver);
     }
     if (announced || ready()) continue;
     // Not there by itself: others may have to do something about it.
-    parts_.queue.wait_for(key);
+    queue_.wait_for(key);
     announced = true;
   }
 }
@@ -96,10 +80,12 @@ void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
 bool Progress::is_to_hand_over() {
   bool hand_over = false;
   if (resting_) {
-    hand_over = parts_.queue.wake_at(submissions_to_wake_at());
-    bell().listen(Listener::kRester);
+    const std::size_t wakes_at = turn_.wakes_at();
+    if (wakes_at != wakes_at_) hand_over = queue_.wake_at(wakes_at);
+    wakes_at_ = wakes_at;
+    bell_.listen(Listener::kRester);
   }
-  if (bell().missed()) hand_over = look_again() || hand_over;
+  if (bell_.missed()) hand_over = look_again() || hand_over;
   return needs_driver() || hand_over;
 }
 
@@ -107,14 +93,10 @@ bool Progress::is_to_hand_over() {
 // done since. Whether that thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
-  absl::StatusOr<bool> moved = agree();
-  if (moved.ok() && !*moved) moved = read_schedule();
-  if (!moved.ok()) break_down(moved.status());
-  return !moved.ok() || *moved || parts_.coordinator.wants_step();
-}
-
-bool Progress::is_driven_here() const {
-  return driver_.load() == std::this_thread::get_id();
+  const absl::StatusOr<bool> more = turn_.look();
+  if (more.ok()) return *more;
+  end_ = job_end_.break_down(more.status());
+  return true;
 }
 
 // The other driver may be about to finish a turn.
@@ -126,38 +108,75 @@ bool Progress::try_to_drive() {
 }
 
 // An exception would leave the job to nobody, or end the process.
-std::optional<Progress::Nap> Progress::go_on(Listener as) {
+std::optional<Progress::Sleep> Progress::go_on(Listener as) {
   try {
     return move_on(as);
   } catch (...) {
-    break_down_after_throw();
+    end_ = job_end_.break_down_after_throw();
   }
   return std::nullopt;
 }
 
-std::optional<Progress::Nap> Progress::move_on(Listener as) {
-  if (ended()) {
-    end_ = say_goodbye();
+std::optional<Progress::Sleep> Progress::move_on(Listener as) {
+  if (turn_.has_ended()) {
+    end_ = job_end_.say_goodbye();
     return std::nullopt;
   }
-  std::optional<Nap> nap;
-  absl::StatusOr<bool> moved = turn();
-  if (moved.ok() && !*moved) moved = lie_down(as, nap);
+  std::optional<Sleep> rest;
+  absl::StatusOr<bool> moved = turn_.move_on(awaited_);
+  if (moved.ok() && !*moved) moved = try_to_sleep(as, rest);
   if (!moved.ok()) {
-    break_down(moved.status());
+    end_ = job_end_.break_down(moved.status());
     return std::nullopt;
   }
   if (*moved) active_at_ = steady_clock::now();
-  return nap;
+  return rest;
 }
 
-transport::Doorbell& Progress::bell() const {
-  return parts_.segment.doorbell(parts_.segment.local_rank());
+absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
+                                            std::optional<Sleep>& sleep) {
+  const bool is_busy = turn_.is_busy();
+  const auto now = steady_clock::now();
+  const std::size_t wakes_at = turn_.wakes_at();
+  // While this rank's program has to go on first there is nothing to spin for.
+  if (is_busy && wakes_at == 1 && now - active_at_ < waiting_.spin) {
+    return false;
+  }
+  const std::uint32_t ticket = bell_.listen(as);
+  // What came before listen() rang nobody: look once more.
+  absl::StatusOr<bool> moved = turn_.move_on(awaited_);
+  if (moved.ok() && !*moved && !turn_.has_ended()) {
+    sleep = {.ticket = ticket,
+             .began = now,
+             .limit = turn_.sleep_limit(is_busy, now)};
+    wakes_at_ = wakes_at;
+    if (queue_.wake_at(wakes_at)) {
+      // Somebody submitted under an older idea of it, and did not ring.
+      sleep.reset();
+      moved = true;
+    }
+  }
+  if (!sleep) bell_.leave(as);
+  return moved;
+}
+
+void Progress::sleep(Listener as, const Sleep& sleep) {
+  bell_.sleep(as, sleep.ticket,
+              sleep.limit.value_or(std::chrono::nanoseconds(-1)));
+}
+
+bool Progress::needs_driver() const {
+  if (end_ || turn_.is_busy() || queue_.has_news()) return true;
+  if (!resting_) return false;
+  const auto now = steady_clock::now();
+  const std::optional<Clock::Duration> limit = turn_.sleep_limit(false, now);
+  if (!limit) return false;
+  return !resting_->limit || now + *limit < resting_->began + *resting_->limit;
 }
 
 void Progress::leave() {
-  leave_requested_.store(true);
-  bell().ring();
+  turn_.leave();
+  bell_.ring();
 }
 
 }  // namespace hvd::runtime

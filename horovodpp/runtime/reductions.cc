@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/reductions.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -26,60 +26,62 @@ Reduction reduction_of(const Request& request, DType dtype, int participants) {
           .participants = request.average_of_participants ? participants : 0};
 }
 
-// The parts that can be reduced though ranks have joined; the others get their
-// error, on every rank alike.
-std::vector<BatchPart*> feasible(std::vector<BatchPart>& parts,
-                                 bool somebody_joined) {
-  std::vector<BatchPart*> good;
+// Fails what cannot be reduced because ranks have joined, on every rank alike.
+void refuse_without_identity(std::vector<BatchPart>& parts) {
   for (BatchPart& part : parts) {
-    absl::Status status;
     for (const TensorSpec& tensor : part.agreed.tensors) {
-      if (!somebody_joined || !status.ok()) break;
-      status = collective::check_identity(
+      const absl::Status status = collective::check_identity(
           reduction_of(part.agreed, tensor.dtype, 0));
-    }
-    if (status.ok()) {
-      good.push_back(&part);
-    } else {
+      if (status.ok()) continue;
       part.outcome =
           annotate(status, absl::StrCat(name_of(part.agreed.kind), " of ",
                                         part.agreed.key.to_string()));
+      break;
     }
   }
-  return good;
 }
 
-// In the order in which they first come, which is the same on all ranks.
-std::vector<DType> dtypes_of(const std::vector<BatchPart*>& parts) {
-  std::vector<DType> dtypes;
-  for (const BatchPart* part : parts) {
-    for (const TensorSpec& tensor : part->agreed.tensors) {
-      if (std::find(dtypes.begin(), dtypes.end(), tensor.dtype) ==
-          dtypes.end()) {
-        dtypes.push_back(tensor.dtype);
-      }
+// Calls `add(part, index)` for every tensor of one dtype that is reduced.
+template <typename Add>
+absl::Status for_each_of(DType dtype, std::vector<BatchPart>& parts, Add add) {
+  for (BatchPart& part : parts) {
+    if (!part.outcome.ok()) continue;
+    for (std::size_t i = 0; i < part.agreed.tensors.size(); ++i) {
+      if (part.agreed.tensors[i].dtype != dtype) continue;
+      HVD_RETURN_IF_ERROR(add(part, i));
     }
   }
-  return dtypes;
+  return absl::OkStatus();
 }
 
-// What one call reduces: pieces of one dtype, and the memory of those for which
-// this rank has none of its own.
-struct Load {
-  std::vector<Piece> pieces = {};
-  std::vector<std::int64_t> counts = {};  // Of a reducescatter.
-  std::vector<Buffer> scratch = {};
-  std::size_t bytes = 0;
-};
+// Calls `reduce(dtype)` for every dtype there is, in the order in which they first
+// come, which is the same on all ranks.
+template <typename Reduce>
+absl::Status for_each_dtype(const std::vector<BatchPart>& parts,
+                            Reduce reduce) {
+  std::uint64_t done = 0;  // A bit for each.
+  for (const BatchPart& part : parts) {
+    if (!part.outcome.ok()) continue;
+    for (const TensorSpec& tensor : part.agreed.tensors) {
+      const std::uint64_t bit = std::uint64_t{1}
+                                << static_cast<unsigned>(tensor.dtype);
+      if ((done & bit) != 0) continue;
+      done |= bit;
+      HVD_RETURN_IF_ERROR(reduce(tensor.dtype));
+    }
+  }
+  return absl::OkStatus();
+}
 
-absl::StatusOr<void*> scratch(Load& load, DType dtype, std::int64_t count) {
+absl::StatusOr<void*> add_memory(ReductionScratch& scratch, DType dtype,
+                                 std::int64_t count) {
   HVD_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(dtype, Shape({count})));
-  load.scratch.push_back(std::move(buffer));
-  return load.scratch.back().view().data();
+  scratch.memory.push_back(std::move(buffer));
+  return scratch.memory.back().view().data();
 }
 
 absl::Status add_piece(const BatchPart& part, std::size_t index,
-                       const Reduction& reduction, Load& load) {
+                       const Reduction& reduction, ReductionScratch& scratch) {
   const TensorSpec& tensor = part.agreed.tensors[index];
   Piece piece{.count = tensor.shape.num_elements()};
   if (part.mine != nullptr) {
@@ -87,29 +89,30 @@ absl::Status add_piece(const BatchPart& part, std::size_t index,
     piece.output = part.mine->outputs[index].data();
   } else {
     HVD_ASSIGN_OR_RETURN(piece.output,
-                         scratch(load, tensor.dtype, piece.count));
+                         add_memory(scratch, tensor.dtype, piece.count));
     collective::fill_identity(reduction, piece.output, piece.count);
     piece.input = piece.output;
   }
-  load.pieces.push_back(piece);
-  load.bytes += tensor.bytes();
+  scratch.pieces.push_back(piece);
+  scratch.bytes += tensor.bytes();
   return absl::OkStatus();
 }
 
 // As add_piece(), of a tensor of which this rank gets its part only: into
 // memory of the runtime's, unless the caller gave some.
 absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
-                           std::size_t index, Load& load) {
+                           std::size_t index, ReductionScratch& scratch) {
   const TensorSpec& tensor = part.agreed.tensors[index];
   Piece piece{.count = tensor.shape.num_elements()};
   const std::int64_t row = tensor.shape.tail().num_elements();
   for (std::size_t r = 0; r < calls.ranks(); ++r) {
-    load.counts.push_back(row *
-                          scattered_rows(tensor.shape[0], calls.ranks(), r));
+    scratch.counts.push_back(row *
+                             scattered_rows(tensor.shape[0], calls.ranks(), r));
   }
   if (part.mine == nullptr) {
     const Reduction reduction = reduction_of(part.agreed, tensor.dtype, 0);
-    HVD_ASSIGN_OR_RETURN(void* input, scratch(load, tensor.dtype, piece.count));
+    HVD_ASSIGN_OR_RETURN(void* input,
+                         add_memory(scratch, tensor.dtype, piece.count));
     collective::fill_identity(reduction, input, piece.count);
     piece.input = input;
   } else {
@@ -126,21 +129,8 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
         Buffer::allocate(tensor.dtype, Shape(std::move(dims))));
     piece.output = part.outcome->tensors[index].view().data();
   }
-  load.pieces.push_back(piece);
-  load.bytes += tensor.bytes();
-  return absl::OkStatus();
-}
-
-// Calls `add(part, index)` for every tensor of one dtype.
-template <typename Add>
-absl::Status for_each_of(DType dtype, const std::vector<BatchPart*>& parts,
-                         Add add) {
-  for (BatchPart* part : parts) {
-    for (std::size_t i = 0; i < part->agreed.tensors.size(); ++i) {
-      if (part->agreed.tensors[i].dtype != dtype) continue;
-      HVD_RETURN_IF_ERROR(add(*part, i));
-    }
-  }
+  scratch.pieces.push_back(piece);
+  scratch.bytes += tensor.bytes();
   return absl::OkStatus();
 }
 
@@ -152,47 +142,60 @@ std::int64_t scattered_rows(std::int64_t rows, std::size_t ranks,
   return rows / n + (static_cast<std::int64_t>(position) < rows % n ? 1 : 0);
 }
 
+void ReductionScratch::clear() {
+  pieces.clear();
+  counts.clear();
+  memory.clear();
+  bytes = 0;
+}
+
 absl::Status execute_allreduce(PlaneCalls& calls, int participants,
-                               std::vector<BatchPart>& parts) {
+                               std::vector<BatchPart>& parts,
+                               ReductionScratch& scratch) {
   const Request& request = parts.front().agreed;
-  const auto good = feasible(parts, participants < calls.set().size());
-  for (const DType dtype : dtypes_of(good)) {
+  if (participants < calls.set().size()) refuse_without_identity(parts);
+  return for_each_dtype(parts, [&](DType dtype) -> absl::Status {
     const Reduction reduction = reduction_of(request, dtype, participants);
-    Load load;
+    scratch.clear();
     HVD_RETURN_IF_ERROR(
-        for_each_of(dtype, good, [&](BatchPart& part, std::size_t i) {
-          return add_piece(part, i, reduction, load);
+        for_each_of(dtype, parts, [&](const BatchPart& part, std::size_t i) {
+          return add_piece(part, i, reduction, scratch);
         }));
-    HVD_RETURN_IF_ERROR(calls.make(
-        request.device, load.bytes,
+    const absl::Status status = calls.make(
+        request.device, scratch.bytes,
         [&](auto& plane, const auto& call) {
-          return plane.allreduce(load.pieces, reduction, call);
+          return plane.allreduce(scratch.pieces, reduction, call);
         },
-        reduction.op));
-  }
-  return absl::OkStatus();
+        reduction.op);
+    scratch.memory.clear();
+    return status;
+  });
 }
 
 absl::Status execute_reducescatter(PlaneCalls& calls, int participants,
-                                   std::vector<BatchPart>& parts) {
+                                   std::vector<BatchPart>& parts,
+                                   ReductionScratch& scratch) {
   const Request& request = parts.front().agreed;
-  const auto good = feasible(parts, participants < calls.set().size());
-  for (BatchPart* part : good) {
-    part->outcome->tensors.resize(part->agreed.tensors.size());
+  if (participants < calls.set().size()) refuse_without_identity(parts);
+  for (BatchPart& part : parts) {
+    if (!part.outcome.ok()) continue;
+    part.outcome->tensors.resize(part.agreed.tensors.size());
   }
-  for (const DType dtype : dtypes_of(good)) {
+  return for_each_dtype(parts, [&](DType dtype) -> absl::Status {
     const Reduction reduction = reduction_of(request, dtype, participants);
-    Load load;
+    scratch.clear();
     HVD_RETURN_IF_ERROR(
-        for_each_of(dtype, good, [&](BatchPart& part, std::size_t i) {
-          return add_scattered(calls, part, i, load);
+        for_each_of(dtype, parts, [&](BatchPart& part, std::size_t i) {
+          return add_scattered(calls, part, i, scratch);
         }));
-    HVD_RETURN_IF_ERROR(calls.make(
-        request.device, load.bytes, [&](auto& plane, const auto& call) {
-          return plane.reducescatter(load.pieces, load.counts, reduction, call);
-        }));
-  }
-  return absl::OkStatus();
+    const absl::Status status = calls.make(
+        request.device, scratch.bytes, [&](auto& plane, const auto& call) {
+          return plane.reducescatter(scratch.pieces, scratch.counts, reduction,
+                                     call);
+        });
+    scratch.memory.clear();
+    return status;
+  });
 }
 
 }  // namespace hvd::runtime

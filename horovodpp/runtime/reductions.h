@@ -1,22 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
 // How batches that reduce are carried out: fused, one call of a plane for each
 // dtype, with the neutral value where this rank has joined.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/runtime/batch_parts.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/runtime/batch_part.h"
 #include "horovodpp/runtime/plane_calls.h"
 
 namespace hvd::runtime {
 
+// What one call reduces: pieces of one dtype, and the memory of those for which
+// this rank has none of its own. Used again from call to call.
+struct ReductionScratch {
+  std::vector<collective::Piece> pieces = {};
+  std::vector<std::int64_t> counts = {};  // Of a reducescatter.
+  std::vector<Buffer> memory = {};
+  std::size_t bytes = 0;
+
+  void clear();
+};
+
 // Sets the parts' outcomes. `participants` are the ranks that have not joined.
 //   (errors)  as PlaneCalls::make; ResourceExhausted
 absl::Status execute_allreduce(PlaneCalls& calls, int participants,
-                               std::vector<BatchPart>& parts);
+                               std::vector<BatchPart>& parts,
+                               ReductionScratch& scratch);
 absl::Status execute_reducescatter(PlaneCalls& calls, int participants,
-                                   std::vector<BatchPart>& parts);
+                                   std::vector<BatchPart>& parts,
+                                   ReductionScratch& scratch);
 
 // Rows of a first dimension of `rows` that a reducescatter leaves with the rank
 // at `position` among `ranks`: as evenly as it goes, the first ones get more.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/runtime.h"
 
 #include <utility>
@@ -7,13 +8,13 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/desk.h"
 #include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
+#include "horovodpp/runtime/recovery.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
-#include "horovodpp/runtime/survivors.h"
+#include "horovodpp/runtime/submitter.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
@@ -59,41 +60,25 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::start(
     return job.status();
   }
   return std::unique_ptr<Runtime>(new Runtime(
-      std::make_shared<runtime::Survivors>(config), *std::move(job)));
+      std::make_shared<runtime::Recovery>(config), *std::move(job)));
 }
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   std::vector<int> suspects = suspects_of(job_->status());
   std::erase(suspects, job_->topology().rank());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
-                       survivors_->reform(job_, suspects));
+                       recovery_->reform(job_, suspects));
   door_->shut();
-  return std::unique_ptr<Runtime>(new Runtime(survivors_, std::move(job)));
+  return std::unique_ptr<Runtime>(new Runtime(recovery_, std::move(job)));
 }
 
-Runtime::Runtime(std::shared_ptr<runtime::Survivors> survivors,
+Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
                  std::shared_ptr<runtime::Job> job)
-    : survivors_(std::move(survivors)),
+    : recovery_(std::move(recovery)),
       job_(std::move(job)),
       sets_(job_->sets()),
-      desk_(std::make_unique<runtime::Desk>(
-          sets_, runtime::Desk::Counter{
-                     .submit =
-                         [this](coordinator::SubmissionPtr submission) {
-                           job_->submit(std::move(submission));
-                         },
-                     .wait_for =
-                         [this](const coordinator::SubmissionPtr& submission,
-                                const Ready& ready) {
-                           job_->wait_for(submission, ready);
-                         },
-                     .rouse = [this] { job_->rouse(); },
-                     .thrown =
-                         [this](const std::string& what) {
-                           job_->abort("threw in a callback of a future: " +
-                                       what);
-                         }})),
-      door_(std::make_unique<runtime::Door>(this)) {}
+      submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
+      door_(std::make_unique<runtime::Door<Runtime>>(this)) {}
 
 // Who waits for a future may be driving the job; its end ends that.
 // A forked child leaves all as it is: its parent's threads, memory and wires are
@@ -105,8 +90,8 @@ Runtime::~Runtime() {
     return;
   }
   door_->abandon();
-  static_cast<void>(desk_.release());
-  new std::pair(std::move(job_), std::move(survivors_));
+  static_cast<void>(submitter_.release());
+  new std::pair(std::move(job_), std::move(recovery_));
 }
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
@@ -119,13 +104,13 @@ Status Runtime::stop() {
 }
 
 void Runtime::abort(const std::string& why) { job_->abort(why); }
-Membership Runtime::membership() const { return door_->membership(); }
+Membership Runtime::membership() const { return Membership(door_->key()); }
 const Topology& Runtime::topology() const { return job_->topology(); }
 Status Runtime::status() const { return job_->status(); }
 
 Future<void> Runtime::allreduce_async_(TensorView tensor,
                                        AllreduceOptions options) {
-  return desk_->in_place(
+  return submitter_->in_place(
       runtime::allreduce_submission(sets_, {tensor}, std::move(options)),
       {tensor});
 }
@@ -134,31 +119,32 @@ Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
                                                AllreduceOptions options) {
   auto built = runtime::allreduce_submission(sets_, inputs_of(tensors),
                                              std::move(options));
-  return desk_->in_place(std::move(built), {tensors.begin(), tensors.end()});
+  return submitter_->in_place(std::move(built),
+                              {tensors.begin(), tensors.end()});
 }
 
 Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
                                         AllreduceOptions options) {
-  return desk_->into_buffer(
+  return submitter_->into_buffer(
       runtime::allreduce_submission(sets_, {tensor}, std::move(options)));
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
     const std::vector<ConstTensorView>& tensors, AllreduceOptions options) {
-  return desk_->into_buffers(runtime::allreduce_submission(
+  return submitter_->into_buffers(runtime::allreduce_submission(
       sets_, inputs_of(tensors), std::move(options)));
 }
 
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
                                         AllgatherOptions options) {
-  return desk_->submit<Buffer>(
+  return submitter_->submit<Buffer>(
       runtime::allgather_submission(sets_, {tensor}, std::move(options)),
       take_one);
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
     const std::vector<ConstTensorView>& tensors, AllgatherOptions options) {
-  return desk_->submit<std::vector<Buffer>>(
+  return submitter_->submit<std::vector<Buffer>>(
       runtime::allgather_submission(sets_, inputs_of(tensors),
                                     std::move(options)),
       take_all);
@@ -166,20 +152,20 @@ Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
                                        BroadcastOptions options) {
-  return desk_->in_place(runtime::broadcast_submission(sets_, tensor, root_rank,
-                                                       std::move(options)),
-                         {tensor});
+  return submitter_->in_place(runtime::broadcast_submission(
+                                  sets_, tensor, root_rank, std::move(options)),
+                              {tensor});
 }
 
 Future<Buffer> Runtime::broadcast_async(ConstTensorView tensor, int root_rank,
                                         BroadcastOptions options) {
-  return desk_->into_buffer(runtime::broadcast_submission(
+  return submitter_->into_buffer(runtime::broadcast_submission(
       sets_, tensor, root_rank, std::move(options)));
 }
 
 Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
                                                AlltoallOptions options) {
-  return desk_->submit<AlltoallResult>(
+  return submitter_->submit<AlltoallResult>(
       runtime::alltoall_submission(sets_, tensor, std::move(options)),
       [](Results results) -> Outcome<AlltoallResult> {
         return AlltoallResult{
@@ -190,26 +176,26 @@ Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
 
 Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
                                             ReducescatterOptions options) {
-  return desk_->submit<Buffer>(
+  return submitter_->submit<Buffer>(
       runtime::reducescatter_submission(sets_, {tensor}, std::move(options)),
       take_one);
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
     const std::vector<ConstTensorView>& tensors, ReducescatterOptions options) {
-  return desk_->submit<std::vector<Buffer>>(
+  return submitter_->submit<std::vector<Buffer>>(
       runtime::reducescatter_submission(sets_, inputs_of(tensors),
                                         std::move(options)),
       take_all);
 }
 
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
-  return desk_->in_place(
+  return submitter_->in_place(
       runtime::bare_submission(sets_, RequestKind::kBarrier, set), {});
 }
 
 Future<int> Runtime::join_async(const ProcessSet& set) {
-  return desk_->submit<int>(
+  return submitter_->submit<int>(
       runtime::bare_submission(sets_, RequestKind::kJoin, set),
       [](const Results& results) -> Outcome<int> {
         return static_cast<int>(results.number);
@@ -220,7 +206,7 @@ Future<ProcessSet> Runtime::add_process_set_async(std::vector<int> ranks) {
   auto built = runtime::add_set_submission(sets_, std::move(ranks));
   ProcessSet::Ranks members = std::make_shared<const std::vector<int>>(
       built.ok() ? (*built)->request.ranks : std::vector<int>());
-  return desk_->submit<ProcessSet>(
+  return submitter_->submit<ProcessSet>(
       std::move(built),
       [members](const Results& results) -> Outcome<ProcessSet> {
         return ProcessSet(static_cast<std::uint32_t>(results.number), members);
@@ -228,7 +214,7 @@ Future<ProcessSet> Runtime::add_process_set_async(std::vector<int> ranks) {
 }
 
 Future<void> Runtime::remove_process_set_async(const ProcessSet& set) {
-  return desk_->in_place(runtime::remove_set_submission(sets_, set), {});
+  return submitter_->in_place(runtime::remove_set_submission(sets_, set), {});
 }
 
 std::vector<ProcessSet> Runtime::process_sets() const { return sets_.all(); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Runtime is one rank's place in a job: its rank, its peers, and the
 // background thread that agrees with them on what to reduce next.
 //
@@ -25,7 +26,7 @@
 //
 // Errors, of every collective, through its future:
 //   InvalidArgument     the ranks disagree (all of them get this, and the job
-//                       goes on), or the arguments mean nothing, or this rank
+//                       goes on), or the arguments make no sense, or this rank
 //                       is not in the process set
 //   AlreadyExists       a tensor of this name is in flight on this rank
 //   FailedPrecondition  this rank has joined the process set, or has shut down
@@ -63,11 +64,12 @@ namespace transport {
 class Communicator;
 }
 namespace runtime {
-class Desk;
+template <typename T>
 class Door;
 class Job;
+class Recovery;
 class SetTable;
-class Survivors;
+class Submitter;
 }  // namespace runtime
 
 class Runtime {
@@ -192,18 +194,18 @@ class Runtime {
   //   DeadlineExceeded    the survivors did not agree, or not begin, within
   //                       Config::start_timeout
   //   Aborted             ranks are silent, and may live: those that are left
-  //                       here are no majority, and stop
+  //                       are not a majority, and stop
   StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
-  Runtime(std::shared_ptr<runtime::Survivors> survivors,
+  Runtime(std::shared_ptr<runtime::Recovery> recovery,
           std::shared_ptr<runtime::Job> job);
 
-  std::shared_ptr<runtime::Survivors> survivors_;  // Outlives its jobs.
+  std::shared_ptr<runtime::Recovery> recovery_;  // Outlives its jobs.
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
-  std::unique_ptr<runtime::Desk> desk_;
-  std::unique_ptr<runtime::Door> door_;
+  std::unique_ptr<runtime::Submitter> submitter_;
+  std::unique_ptr<runtime::Door<Runtime>> door_;
 };
 
 }  // namespace hvd

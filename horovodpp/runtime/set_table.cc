@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/set_table.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -21,8 +23,9 @@ SetTable::SetTable(int rank, int size) : rank_(rank) {
 
 void SetTable::add(ProcessSetId id, const std::vector<int>& ranks) {
   ProcessSet set(id, std::make_shared<const std::vector<int>>(ranks));
+  const int position = position_in(ranks, rank_).value_or(-1);
   MutexLock lock(mutex_);
-  entries_[id] = {.set = std::move(set)};
+  entries_[id] = {.set = std::move(set), .position = position};
 }
 
 void SetTable::remove(ProcessSetId id) {
@@ -37,44 +40,46 @@ std::vector<ProcessSet> SetTable::all() const {
   return sets;
 }
 
-absl::StatusOr<ProcessSet> SetTable::known(const ProcessSet& set) const {
+SetTable::Entry* SetTable::entry_of(const ProcessSet& set) {
   const auto found = entries_.find(set.id());
-  // A number may have been given again, to other ranks.
-  if (found == entries_.end() || !(found->second.set == set)) {
+  const bool is_it = found != entries_.end() && found->second.set == set;
+  return is_it ? &found->second : nullptr;
+}
+
+absl::Status SetTable::check(const ProcessSet& set, const Entry* entry) const {
+  if (entry == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(set.to_string(),
-                     " does not exist, or not any more; add it on every rank "
+                     " does not exist, or no longer does; add it on every rank "
                      "before it is used"));
   }
-  return found->second.set;
-}
-
-absl::StatusOr<ProcessSet> SetTable::find(const ProcessSet& set) const {
-  MutexLock lock(mutex_);
-  return known(set);
-}
-
-absl::StatusOr<SetPlace> SetTable::place_in(const ProcessSet& set) const {
-  HVD_ASSIGN_OR_RETURN(ProcessSet found, find(set));
-  const std::vector<int>& ranks = found.ranks();
-  const auto place = std::lower_bound(ranks.begin(), ranks.end(), rank_);
-  if (place == ranks.end() || *place != rank_) {
+  if (entry->position < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "rank ", rank_, " is not a member of ", found.to_string()));
+        "rank ", rank_, " is not a member of ", entry->set.to_string()));
   }
-  const int position = static_cast<int>(place - ranks.begin());
-  return SetPlace{.set = std::move(found), .position = position};
+  return absl::OkStatus();
 }
 
-absl::Status SetTable::admit(coordinator::Request& request) {
+absl::StatusOr<ProcessSet> SetTable::find(const ProcessSet& set) {
   MutexLock lock(mutex_);
-  const auto found = entries_.find(request.key.process_set);
-  if (found == entries_.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("process set ", request.key.process_set,
-                     " has been removed; add it again first"));
-  }
-  Entry& entry = found->second;
+  const Entry* const entry = entry_of(set);
+  if (entry == nullptr) return check(set, entry);
+  return entry->set;
+}
+
+absl::StatusOr<SetPlace> SetTable::place_in(const ProcessSet& set) {
+  MutexLock lock(mutex_);
+  const Entry* const entry = entry_of(set);
+  HVD_RETURN_IF_ERROR(check(set, entry));
+  return SetPlace{.set = entry->set, .position = entry->position};
+}
+
+absl::Status SetTable::admit(const ProcessSet& set,
+                             coordinator::Request& request) {
+  MutexLock lock(mutex_);
+  Entry* const found = entry_of(set);
+  HVD_RETURN_IF_ERROR(check(set, found));
+  Entry& entry = *found;
   if (entry.joined) {
     return absl::FailedPreconditionError(
         absl::StrCat("rank ", rank_, " has joined ", entry.set.to_string(),

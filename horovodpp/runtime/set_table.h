@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SetTable is what the callers of one rank know of the job's process sets:
 // which there are, where this rank stands in them, and how many calls without a
 // name it has made there.
@@ -42,15 +43,16 @@ class SetTable {
 
   // `set` with its ranks, also if it is the global one.
   //   InvalidArgument  there is no such set, or none any more
-  absl::StatusOr<ProcessSet> find(const ProcessSet& set) const;
+  absl::StatusOr<ProcessSet> find(const ProcessSet& set);
 
   //   InvalidArgument  there is no such set, or this rank is not in it
-  absl::StatusOr<SetPlace> place_in(const ProcessSet& set) const;
+  absl::StatusOr<SetPlace> place_in(const ProcessSet& set);
 
-  // The last step before a request is queued: numbers it if it has no name.
-  //   InvalidArgument     its set is gone
+  // The last step before a request of `set` is queued: numbers it if it has no
+  // name.
+  //   InvalidArgument     there is no such set, or this rank is not in it
   //   FailedPrecondition  this rank has joined the set
-  absl::Status admit(coordinator::Request& request);
+  absl::Status admit(const ProcessSet& set, coordinator::Request& request);
 
   // The join of this rank on the set `id` has its outcome. Where all ranks have
   // joined, numbers begin anew: they may have made differently many calls.
@@ -59,13 +61,16 @@ class SetTable {
  private:
   struct Entry {
     ProcessSet set;
+    int position = -1;  // Of this rank among its members; -1: it is none.
     bool joined = false;
     std::uint64_t joins = 0;  // That every rank of the set took part in.
     std::map<coordinator::RequestKind, std::uint64_t> unnamed = {};
   };
   static std::string next_name(Entry& entry, coordinator::RequestKind kind);
-  absl::StatusOr<ProcessSet> known(const ProcessSet& set) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of `set`; nullptr where there is none. A number may have been given again, to
+  // other ranks.
+  Entry* entry_of(const ProcessSet& set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status check(const ProcessSet& set, const Entry* entry) const;
 
   const int rank_;
   mutable Mutex mutex_;

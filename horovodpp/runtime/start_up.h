@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the ranks of a job find each other: they exchange who they are, agree on
 // their configuration and open the memory of their node.
 #pragma once
@@ -24,7 +25,7 @@ absl::StatusOr<Topology> sharing_topology(const transport::Communicator& wires);
 // OK if all ranks have the same values where that matters, and the process sets
 // of the start can be. If not, every rank gets the same error.
 //   InvalidArgument  names the variable, both ranks and both values; or a
-//                    process set has no ranks, one twice, or one that is none
+//                    process set has no ranks, one twice, or one that is not in it
 //   AlreadyExists    two process sets have the same ranks
 absl::Status agree_on_config(const Config& config,
                              transport::Communicator& communicator,

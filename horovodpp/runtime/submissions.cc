@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/submissions.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
 }
 
 template <typename Options>
-absl::StatusOr<SubmissionPtr> reduction(const SetTable& sets, RequestKind kind,
+absl::StatusOr<SubmissionPtr> reduction(SetTable& sets, RequestKind kind,
                                         Inputs inputs, Options& options) {
   const SubmissionPtr submission = begin(kind, std::move(inputs), options);
   Request& request = submission->request;
@@ -46,8 +47,8 @@ absl::StatusOr<SubmissionPtr> reduction(const SetTable& sets, RequestKind kind,
   request.prescale = options.prescale_factor;
   request.postscale = options.postscale_factor;
   request.average_of_participants = options.average_of_participants;
-  HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
   HVD_RETURN_IF_ERROR(check_tensors(*submission));
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, request));
   return submission;
 }
 
@@ -65,24 +66,23 @@ absl::StatusOr<std::vector<std::int64_t>> equal_splits(const Request& request,
 
 }  // namespace
 
-absl::StatusOr<SubmissionPtr> allreduce_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> allreduce_submission(SetTable& sets,
                                                    Inputs inputs,
                                                    AllreduceOptions options) {
   return reduction(sets, RequestKind::kAllreduce, std::move(inputs), options);
 }
 
 absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    const SetTable& sets, Inputs inputs, ReducescatterOptions options) {
+    SetTable& sets, Inputs inputs, ReducescatterOptions options) {
   return reduction(sets, RequestKind::kReducescatter, std::move(inputs),
                    options);
 }
 
-absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> allgather_submission(SetTable& sets,
                                                    Inputs inputs,
                                                    AllgatherOptions options) {
   const SubmissionPtr submission =
       begin(RequestKind::kAllgather, std::move(inputs), options);
-  HVD_RETURN_IF_ERROR(sets.place_in(options.process_set).status());
   HVD_RETURN_IF_ERROR(check_tensors(*submission));
   // A call for each, after one that tells the ranks' rows.
   const std::size_t count = submission->inputs.size();
@@ -92,10 +92,11 @@ absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
         absl::StrCat("a group of ", count, " tensors; at most ", kMaxCalls - 1,
                      " can be gathered at once, so split it"));
   }
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> broadcast_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
                                                    const ConstTensorView& input,
                                                    int root,
                                                    BroadcastOptions options) {
@@ -115,10 +116,11 @@ absl::StatusOr<SubmissionPtr> broadcast_submission(const SetTable& sets,
             : absl::StrCat("the root, rank ", root, ", is not a member of ",
                            place.set.to_string()));
   }
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> alltoall_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
                                                   const ConstTensorView& input,
                                                   AlltoallOptions options) {
   const SubmissionPtr submission =
@@ -130,24 +132,25 @@ absl::StatusOr<SubmissionPtr> alltoall_submission(const SetTable& sets,
   if (options.splits.empty()) {
     HVD_ASSIGN_OR_RETURN(submission->splits,
                          equal_splits(submission->request, ranks));
-    return submission;
+  } else {
+    HVD_RETURN_IF_ERROR(
+        check_splits(submission->request, options.splits, ranks));
+    submission->splits = options.splits;
   }
-  HVD_RETURN_IF_ERROR(check_splits(submission->request, options.splits, ranks));
-  submission->splits = options.splits;
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> bare_submission(const SetTable& sets,
-                                              RequestKind kind,
+absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets, RequestKind kind,
                                               const ProcessSet& set) {
-  HVD_RETURN_IF_ERROR(sets.place_in(set).status());
   auto submission = std::make_shared<coordinator::Submission>();
   submission->request.kind = kind;
   submission->request.key.process_set = set.id();
+  HVD_RETURN_IF_ERROR(sets.admit(set, submission->request));
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> add_set_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
                                                  std::vector<int> ranks) {
   HVD_ASSIGN_OR_RETURN(
       const SubmissionPtr submission,
@@ -157,7 +160,7 @@ absl::StatusOr<SubmissionPtr> add_set_submission(const SetTable& sets,
   return submission;
 }
 
-absl::StatusOr<SubmissionPtr> remove_set_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set) {
   if (set.is_global()) {
     return absl::InvalidArgumentError(

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes Submissions of what callers ask for, and refuses what cannot be, before
 // anything is queued: a group with one bad tensor is refused as a whole.
 //
-// Errors, of all of them: InvalidArgument (the arguments mean nothing, or this
+// Errors, of all of them: InvalidArgument (the arguments make no sense, or this
 // rank is not in the process set), Unimplemented (the memory is on a device
 // that no plane of this build reaches). Texts name the operation, the tensor
 // and, in a group, its index.
 //
-// The submissions have no outputs and nothing to call when they are done yet;
-// unnamed ones have no name.
+// The submissions are admitted to their process set, which numbers those without a
+// name. They have no outputs and nothing to call when they are done yet.
 #pragma once
 
 #include <vector>
@@ -25,36 +26,36 @@ using coordinator::Inputs;
 using coordinator::SubmissionPtr;
 
 // A group, where there are several `inputs`.
-absl::StatusOr<SubmissionPtr> allreduce_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> allreduce_submission(SetTable& sets,
                                                    Inputs inputs,
                                                    AllreduceOptions options);
-absl::StatusOr<SubmissionPtr> allgather_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> allgather_submission(SetTable& sets,
                                                    Inputs inputs,
                                                    AllgatherOptions options);
 absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    const SetTable& sets, Inputs inputs, ReducescatterOptions options);
+    SetTable& sets, Inputs inputs, ReducescatterOptions options);
 
 // `root` is a rank of the job.
-absl::StatusOr<SubmissionPtr> broadcast_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
                                                    const ConstTensorView& input,
                                                    int root,
                                                    BroadcastOptions options);
 
 // Its splits are filled in where none are given.
-absl::StatusOr<SubmissionPtr> alltoall_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
                                                   const ConstTensorView& input,
                                                   AlltoallOptions options);
 
 // kBarrier, kJoin: what needs no tensor.
-absl::StatusOr<SubmissionPtr> bare_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
                                               coordinator::RequestKind kind,
                                               const ProcessSet& set);
 
 // `ranks` in any order. Whether there is such a set already is decided when it
 // is added.
-absl::StatusOr<SubmissionPtr> add_set_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
                                                  std::vector<int> ranks);
-absl::StatusOr<SubmissionPtr> remove_set_submission(const SetTable& sets,
+absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set);
 
 }  // namespace hvd::runtime

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While a WaitsAtOnce lives on a thread, what that thread submits is waited for
 // by it right away, so that nobody else has to be woken for it.
 #pragma once

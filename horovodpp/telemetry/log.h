@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank has to say about itself, on stderr, in Horovod's format:
 //   [2026-01-31 12:34:56.789012: W] [3]: text
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements in another dtype, and in other places: what copies and conversions
 // are made of. Nothing here is recorded.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sizes or strides of a tensor, stored in place: a tensor has at most
 // Dims::kMax dimensions, and making one allocates nothing for them.
 #pragma once

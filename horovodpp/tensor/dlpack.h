@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in and out of other libraries without a copy, as DLPack's managed
 // tensors (https://dmlc.github.io/dlpack, version 0 of the protocol). The
 // structures are laid out as that standard says; programs that have its header

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs functors (functors.h) over tensors: float32 and the 16-bit types, which
 // are computed with as float32, by the vector loops; other dtypes element by
 // element.

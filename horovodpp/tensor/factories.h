@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that make tensors.
 //
 //   hvd::Tensor w = hvd::randn({256, 784}, {.requires_grad = true});

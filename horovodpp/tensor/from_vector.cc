@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An instance of a template is as visible as the namespace it is made in, and as its
 // first use in the file: so these have a file to themselves, also in batches.
 #include <algorithm>
@@ -25,19 +26,25 @@ Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
   return requires_grad ? tensor.set_requires_grad(true) : tensor;
 }
 
-template Tensor from_vector(const std::vector<std::uint8_t>&, const autograd::Dims&,
+template Tensor from_vector(const std::vector<std::uint8_t>&,
+                            const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<std::int8_t>&,
+                            const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<std::int16_t>&,
+                            const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<std::int32_t>&,
+                            const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<std::int64_t>&,
+                            const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<f16>&, const autograd::Dims&,
                             bool);
-template Tensor from_vector(const std::vector<std::int8_t>&, const autograd::Dims&, bool);
-template Tensor from_vector(const std::vector<std::int16_t>&, const autograd::Dims&,
+template Tensor from_vector(const std::vector<bf16>&, const autograd::Dims&,
                             bool);
-template Tensor from_vector(const std::vector<std::int32_t>&, const autograd::Dims&,
+template Tensor from_vector(const std::vector<float>&, const autograd::Dims&,
                             bool);
-template Tensor from_vector(const std::vector<std::int64_t>&, const autograd::Dims&,
+template Tensor from_vector(const std::vector<double>&, const autograd::Dims&,
                             bool);
-template Tensor from_vector(const std::vector<f16>&, const autograd::Dims&, bool);
-template Tensor from_vector(const std::vector<bf16>&, const autograd::Dims&, bool);
-template Tensor from_vector(const std::vector<float>&, const autograd::Dims&, bool);
-template Tensor from_vector(const std::vector<double>&, const autograd::Dims&, bool);
-template Tensor from_vector(const std::vector<bool>&, const autograd::Dims&, bool);
+template Tensor from_vector(const std::vector<bool>&, const autograd::Dims&,
+                            bool);
 
 }  // namespace hvd

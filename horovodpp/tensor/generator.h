@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers as a function: number i of a generator depends on its seed and
 // on i, and on nothing else, so that a replay is exact and any number of
 // threads draws the same ones. The function is Philox4x32-10 (Salmon et al.,

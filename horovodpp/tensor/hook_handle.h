@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hooks are functions that users hang onto tensors, nodes and backward passes.
 // A HookHandle takes its hook off again:
 //

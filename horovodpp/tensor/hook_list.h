@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HookList is what a HookHandle takes its hook off again: the hooks of one
 // tensor, node or module, in the order of their registration.
 #pragma once

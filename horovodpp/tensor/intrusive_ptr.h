@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ref<T> owns a share of an object that counts its owners itself: T has
 // retain() and release(). One pointer wide, so that a Tensor is too.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dimensions that a call names, in any order, negative ones from the end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Storage is the memory that a tensor and all its views share: bytes on a
 // device, who to give them back to, and a version that counts in-place writes.
 //

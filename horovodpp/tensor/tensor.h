@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Tensor is a handle on an n-dimensional array that may take part in a graph
 // of differentiable operations.
 //

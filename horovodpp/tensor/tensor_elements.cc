@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The methods of Tensor that read elements.
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"

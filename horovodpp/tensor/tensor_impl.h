@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Tensor is a handle on: a storage, how to walk it, and, once autograd
 // has something to say about the tensor, an AutogradMeta.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What surrounds an operation on this thread: whether it is recorded, and where
 // its random numbers come from. (What else the graph keeps for a thread is in
 // autograd/graph_state.h.) Scopes set it:

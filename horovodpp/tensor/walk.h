@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops under the operations. A Walk goes through several tensors of one
 // shape in step, whatever their strides, as few and as long rows as possible;
 // the loops over a row are written so that the compiler vectorizes the common

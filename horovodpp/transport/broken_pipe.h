@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIGPIPE in a job of several hosts. Open MPI writes to a connection as to a pipe: when
 // the peer has died the system ends the writer, who then never learns of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CallMeter tells other threads of the call that the thread which drives the
 // wires has under way in the library below: those calls return at once, and one
 // that does not has been caught there.

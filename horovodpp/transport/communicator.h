@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Communicator is one rank's end of the wires of a job: it moves bytes
 // between ranks and knows nothing of tensors. Everything after start-up is
 // posted and polled; no call blocks.

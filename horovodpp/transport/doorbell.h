@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Doorbell wakes the sleeping threads of one rank. It lives in memory that
 // ranks share; a rank sleeps on its own bell, anyone may ring it. Ringing costs
 // a load while nobody listens.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A LoopbackWorld is a job whose ranks are threads of one process: the
 // Communicators it hands out talk through memory. For tests, and for programs
 // that want ranks without processes.

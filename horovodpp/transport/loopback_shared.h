@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ranks of a LoopbackWorld share: mailboxes, posted transfers, the
 // rounds of exchange() and who is dead. Every method locks; none calls back.
 // Thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // exchange() by mail: every rank sends its string to rank 0, which sends all of
 // them back. Where ranks are missing, rank 0 knows which, and tells those that
 // came. A rank that sees that another one is dead calls the exchange off.

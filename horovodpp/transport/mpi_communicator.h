@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicators over MPI. The header is plain C++, so that a build without MPI
 // can stand in for it with no_mpi.cc.
 #pragma once

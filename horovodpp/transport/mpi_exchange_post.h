@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The post of an exchange between the ranks of an MPI communicator, on a tag of
 // its own.
 //

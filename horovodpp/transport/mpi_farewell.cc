@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/mpi_farewell.h"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ using std::chrono::steady_clock;
 constexpr char kAlone[] = "OMPI_MCA_async_mpi_finalize";
 
 // Others may come hours later.
-constexpr std::chrono::microseconds kShortestNap(100);
-constexpr std::chrono::microseconds kLongestNap(2000);
+constexpr std::chrono::microseconds kShortestSleep(100);
+constexpr std::chrono::microseconds kLongestSleep(2000);
 
 // A rank that is gone from the second meeting may have left it: whoever is still
 // there follows, at once unless the machine is very busy. Where MPI_Finalize does
@@ -40,7 +41,7 @@ template <typename GivesUp>
 bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (MPI_Ibarrier(farewell.comm, &request) != MPI_SUCCESS) return false;
-  auto nap = kShortestNap;
+  auto pause = kShortestSleep;
   while (true) {
     int done = 0;
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
@@ -48,8 +49,8 @@ bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
     }
     if (done != 0) return true;
     if (gives_up()) return false;
-    std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, kLongestNap);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestSleep);
   }
 }
 
@@ -62,7 +63,7 @@ void tell_of_loss(const MpiFarewell& farewell) {
   const auto end = steady_clock::now() + kFarewellLinger;
   while (!requests.empty() && steady_clock::now() < end) {
     is_told_of_loss(farewell);  // Any call moves the messages on.
-    std::this_thread::sleep_for(kShortestNap);
+    std::this_thread::sleep_for(kShortestSleep);
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last meeting of the ranks of an MPI world. MPI_Finalize waits for all
 // ranks, and for ever if one of them is gone; so it is asked not to wait, and
 // the ranks wait for each other here, where a loss ends it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Process sets from MPI communicators: whoever has split MPI_COMM_WORLD need
 // not name ranks once more. There only where the library is built with MPI.
 //

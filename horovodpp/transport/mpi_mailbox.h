@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mail over MPI: non-blocking sends and matched probes on one tag. Large
 // messages travel in fragments; messages of another generation are dropped.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How MPI's tags are divided: one bit tells data from mail, the rest of a data
 // tag holds the low bits of generation, epoch and sequence. A generation is the
 // time between two communicators of a process. MPI promises 15 bits, Open MPI

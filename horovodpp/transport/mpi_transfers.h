@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers over MPI: sends and receives straight between the callers'
 // memories.
 //

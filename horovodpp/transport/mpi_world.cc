@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/mpi_world.h"
 
 #include <unistd.h>
@@ -214,7 +215,8 @@ absl::Status MpiWorld::meet_members(
     Member& member = members_.emplace_back();
     if (bytes.size() != sizeof(member)) {
       return absl::InvalidArgumentError(
-          "a rank introduced itself in another way; do all ranks run the same "
+          "a rank introduced itself in an unknown way; do all ranks run the "
+          "same "
           "version of horovodpp?");
     }
     bytes.copy(reinterpret_cast<char*>(&member), sizeof(member));

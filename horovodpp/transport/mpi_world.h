@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MPI of this process: started or adopted once, with one communicator of
 // our own that every MpiCommunicator in turn makes its wires from. Each turn is
 // a generation. It also decides how MPI ends: what we started is finalized at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/node_mail.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ void NodeMail::send(int to, std::string bytes) {
                    ? links_[static_cast<std::size_t>(to - 1)]
                    : links_.front();
   link.unwritten.push_back(framed(bytes));
+  ++unwritten_;
   flush(link);
 }
 
@@ -64,11 +66,6 @@ bool NodeMail::flush() {
   bool all = true;
   for (Link& link : links_) all = flush(link) && all;
   return all;
-}
-
-bool NodeMail::has_unwritten() const {
-  return std::any_of(links_.begin(), links_.end(),
-                     [](const Link& link) { return !link.unwritten.empty(); });
 }
 
 bool NodeMail::flush(Link& link) {
@@ -88,6 +85,7 @@ bool NodeMail::flush(Link& link) {
     link.written_of_first += step;
     if (link.written_of_first == message.size()) {
       link.unwritten.pop_front();
+      --unwritten_;
       link.written_of_first = 0;
     }
   }

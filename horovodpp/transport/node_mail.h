@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeMail carries messages between the leader of a node and its other ranks
 // through the memory they share. Unlike mail over a Communicator it needs
 // nobody's progress: what is written is there, and its reader is rung.
@@ -47,7 +48,7 @@ class NodeMail {
 
   // Writes what found no room so far; whether nothing is left.
   bool flush();
-  bool has_unwritten() const;
+  bool has_unwritten() const { return unwritten_ > 0; }
 
  private:
   struct Ring;
@@ -66,7 +67,8 @@ class NodeMail {
 
   const NodeSegment& segment_;
   std::vector<Link> links_;
-  std::size_t next_ = 0;  // Whose turn it is to be read first.
+  std::size_t unwritten_ = 0;  // Messages, of all links.
+  std::size_t next_ = 0;       // Whose turn it is to be read first.
 };
 
 }  // namespace hvd::transport

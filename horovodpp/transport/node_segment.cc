@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/node_segment.h"
 
 #include <unistd.h>
@@ -72,8 +73,6 @@ bool BreakWord::raise(std::uint32_t epoch, const std::string& why,
   std::uint32_t none = 0;
   return chosen_.compare_exchange_strong(none, mine + 1);
 }
-
-bool BreakWord::raised() const { return chosen_.load() != 0; }
 
 std::uint32_t BreakWord::epoch() const {
   const std::uint32_t chosen = chosen_.load();
@@ -245,6 +244,8 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::open(
 NodeSegment::NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank,
                          int local_size)
     : mapping_(std::move(mapping)),
+      break_word_(&mapping_->layout().break_word),
+      doorbells_(mapping_->layout().doorbells),
       local_rank_(local_rank),
       local_size_(local_size) {}
 
@@ -252,14 +253,6 @@ NodeSegment::~NodeSegment() = default;
 
 std::span<std::byte> NodeSegment::payload() const {
   return mapping_->payload();
-}
-
-Doorbell& NodeSegment::doorbell(int local_rank) const {
-  return mapping_->layout().doorbells[local_rank];
-}
-
-BreakWord& NodeSegment::break_word() const {
-  return mapping_->layout().break_word;
 }
 
 void NodeSegment::ring_others() const {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NodeSegment is memory that the ranks of one node share, with a doorbell for
 // each of them and a break word for all. It is a memfd passed by file
 // descriptor: it has no name, so nothing is left behind however the ranks end.
@@ -39,7 +40,7 @@ class alignas(128) BreakWord {
   bool raise(std::uint32_t epoch, const std::string& why,
              const std::vector<int>& suspects = {});
 
-  bool raised() const;
+  bool raised() const { return chosen_.load() != 0; }
 
   // What raise() was given; valid once raised() is true.
   std::uint32_t epoch() const;
@@ -72,7 +73,7 @@ class NodeSegment {
   // others attach. Collective over ALL ranks of the communicator (it uses
   // exchange()), each node getting its own segment. `payload_bytes` is equal on
   // the ranks of a node.
-  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   ResourceExhausted  there is too little memory (says how much was asked)
   //   FailedPrecondition the node's ranks cannot see each other's descriptors
   //   DeadlineExceeded   a rank did not arrive
   static absl::StatusOr<std::unique_ptr<NodeSegment>> open(
@@ -89,8 +90,8 @@ class NodeSegment {
 
   // `payload_bytes` of shared memory, aligned to a page.
   std::span<std::byte> payload() const;
-  Doorbell& doorbell(int local_rank) const;
-  BreakWord& break_word() const;
+  Doorbell& doorbell(int local_rank) const { return doorbells_[local_rank]; }
+  BreakWord& break_word() const { return *break_word_; }
 
   // Rings every rank of the node but this one.
   void ring_others() const;
@@ -99,6 +100,8 @@ class NodeSegment {
   class Mapping;
   NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
   std::shared_ptr<Mapping> mapping_;
+  BreakWord* break_word_;  // In the mapping, as these are.
+  Doorbell* doorbells_;
   int local_rank_;
   int local_size_;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PeerWatch notices that other processes of this machine have ended: within
 // microseconds, by a pidfd for each of them, or where the system has none
 // (before Linux 5.3, in a sandbox) within a twentieth of a second, by looking.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SharedMemory is a mapping of memory without a name (a memfd) that other
 // processes of this machine can map too, by a ticket that says where its
 // descriptor is. The kernel frees it with its last mapping, however the
@@ -33,7 +34,7 @@ class SharedMemory {
   };
 
   // `bytes` zeros, on huge pages where the machine has them for who asks.
-  //   ResourceExhausted  the memory is not to be had (says how much was asked)
+  //   ResourceExhausted  there is too little memory (says how much was asked)
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
       std::size_t bytes);
 

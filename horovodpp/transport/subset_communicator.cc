@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/subset_communicator.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace hvd::transport {
 namespace {
 
-using Kind = Switchboard::Kind;
+using Kind = EpochRouter::Kind;
 using std::chrono::steady_clock;
 
 // What was sent to ranks that are dead by now may never leave. Mail to members
@@ -24,22 +25,22 @@ constexpr std::chrono::milliseconds kLinger(10);
 
 class SubsetCommunicator : public Communicator, private ExchangePost {
  public:
-  SubsetCommunicator(std::shared_ptr<Switchboard> board,
+  SubsetCommunicator(std::shared_ptr<EpochRouter> router,
                      const SubsetOptions& options)
-      : board_(std::move(board)),
+      : router_(std::move(router)),
         members_(options.members),
         epoch_(options.epoch),
-        watch_(options.watch),
-        rank_(*number_of(board_->wires().rank())) {
+        interrupt_(options.interrupt),
+        rank_(*number_of(router_->wires().rank())) {
     for (int member : members_) {
       peers_.push_back(
-          board_->wires().peers()[static_cast<std::size_t>(member)]);
+          router_->wires().peers()[static_cast<std::size_t>(member)]);
     }
   }
 
   ~SubsetCommunicator() override {
-    board_->on_peer_lost({});
-    for (TransferId id : posted_) board_->wires().abandon(id);
+    router_->on_peer_lost({});
+    for (TransferId id : posted_) router_->wires().abandon(id);
   }
 
   int rank() const override { return rank_; }
@@ -54,43 +55,43 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
 
   absl::Status send_mail(int to, std::string bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));
-    return board_->send(member(to), {Kind::kMail, epoch_}, std::move(bytes));
+    return router_->send(member(to), {Kind::kMail, epoch_}, std::move(bytes));
   }
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kMail));
-    if (!mail.has_value() && watch_) HVD_RETURN_IF_ERROR(watch_());
+    if (!mail.has_value() && interrupt_) HVD_RETURN_IF_ERROR(interrupt_());
     return mail;
   }
   absl::StatusOr<bool> mail_is_flushed() override {
-    return board_->wires().mail_is_flushed();
+    return router_->wires().mail_is_flushed();
   }
 
   absl::StatusOr<TransferId> post_send(
       int to, DataTag tag, std::span<const std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));
-    return noted(board_->wires().post_send(
-        member(to), Switchboard::folded(epoch_, tag), bytes));
+    return noted(router_->wires().post_send(
+        member(to), EpochRouter::folded(epoch_, tag), bytes));
   }
   absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
                                           std::span<std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(from));
-    return noted(board_->wires().post_receive(
-        member(from), Switchboard::folded(epoch_, tag), bytes));
+    return noted(router_->wires().post_receive(
+        member(from), EpochRouter::folded(epoch_, tag), bytes));
   }
   absl::StatusOr<bool> test(TransferId id) override {
-    absl::StatusOr<bool> done = board_->wires().test(id);
+    absl::StatusOr<bool> done = router_->wires().test(id);
     if (!done.ok() || *done) posted_.erase(id);
     return done;
   }
   bool abandon(TransferId id) override {
     posted_.erase(id);
-    return board_->wires().abandon(id);
+    return router_->wires().abandon(id);
   }
 
   void on_peer_lost(LostCallback callback) override {
-    if (!callback) return board_->on_peer_lost({});
-    board_->on_peer_lost([this, callback = std::move(callback)](
-                             int rank, const std::string& how) {
+    if (!callback) return router_->on_peer_lost({});
+    router_->on_peer_lost([this, callback = std::move(callback)](
+                              int rank, const std::string& how) {
       if (const auto number = number_of(rank)) callback(*number, how);
     });
   }
@@ -99,15 +100,15 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   // The mail of exchange().
   absl::Status send(int to, std::string bytes) override {
     sent_at_ = steady_clock::now();
-    return board_->send(member(to), {Kind::kExchange, epoch_},
-                        std::move(bytes));
+    return router_->send(member(to), {Kind::kExchange, epoch_},
+                         std::move(bytes));
   }
   absl::StatusOr<std::optional<Mail>> receive() override {
     // Asked first, so that what came before a death counts.
     const absl::Status alive = check_members();
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kExchange));
     if (mail.has_value()) return mail;
-    if (watch_) HVD_RETURN_IF_ERROR(watch_());
+    if (interrupt_) HVD_RETURN_IF_ERROR(interrupt_());
     HVD_RETURN_IF_ERROR(alive);
     return std::nullopt;
   }
@@ -117,8 +118,8 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   }
 
   absl::Status check_members() const {
-    if (board_->loss_count() == 0) return absl::OkStatus();
-    for (const auto& [rank, how] : board_->losses()) {
+    if (router_->loss_count() == 0) return absl::OkStatus();
+    for (const auto& [rank, how] : router_->losses()) {
       const auto number = number_of(rank);
       if (!number.has_value()) continue;
       const Peer& peer = peers_[static_cast<std::size_t>(*number)];
@@ -132,7 +133,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   absl::StatusOr<std::optional<Mail>> next(Kind kind) {
     while (true) {
       HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail,
-                           board_->receive({kind, epoch_}));
+                           router_->receive({kind, epoch_}));
       if (!mail.has_value()) return std::nullopt;
       const auto number = number_of(mail->from);
       if (!number.has_value()) continue;
@@ -157,10 +158,10 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     return id;
   }
 
-  const std::shared_ptr<Switchboard> board_;
+  const std::shared_ptr<EpochRouter> router_;
   const std::vector<int> members_;
   const std::uint32_t epoch_;
-  const std::function<absl::Status()> watch_;
+  const std::function<absl::Status()> interrupt_;
   const int rank_;
   std::vector<Peer> peers_;
   std::uint32_t round_ = 0;
@@ -171,17 +172,17 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(
-    std::shared_ptr<Switchboard> board, const SubsetOptions& options) {
+    std::shared_ptr<EpochRouter> router, const SubsetOptions& options) {
   const std::vector<int>& members = options.members;
-  if (!are_ascending_ranks(members, board->wires().size()) ||
-      !contains(members, board->wires().rank())) {
+  if (!are_ascending_ranks(members, router->wires().size()) ||
+      !contains(members, router->wires().rank())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "ranks [", absl::StrJoin(members, ", "),
-        "] are no ascending list of ranks below ", board->wires().size(),
-        " with rank ", board->wires().rank(), " in it"));
+        "] are not an ascending list of ranks below ", router->wires().size(),
+        " with rank ", router->wires().rank(), " in it"));
   }
-  HVD_RETURN_IF_ERROR(board->enter(options.epoch));
-  return std::make_unique<SubsetCommunicator>(std::move(board), options);
+  HVD_RETURN_IF_ERROR(router->enter(options.epoch));
+  return std::make_unique<SubsetCommunicator>(std::move(router), options);
 }
 
 }  // namespace hvd::transport

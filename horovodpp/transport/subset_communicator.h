@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A communicator between some of the ranks of another one, for a job that goes
 // on without the rest: its members are numbered anew, from 0 and in the old
 // order. Mail and transfers pass through; what comes from elsewhere, or belongs
@@ -11,27 +12,27 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/switchboard.h"
+#include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::transport {
 
 struct SubsetOptions {
-  // Ranks of the board's wires, ascending, this one among them; equal on all.
+  // Ranks of the router's wires, ascending, this one among them; equal on all.
   std::vector<int> members = {};
-  // Equal on all members, and above that of every earlier one on this board.
+  // Equal on all members, and above that of every earlier one on this router.
   std::uint32_t epoch = 0;
   // Asked whenever exchange() and receive_mail() find nothing; what it returns
   // other than OK is their outcome. Notices that have come by then are kept by
-  // the board.
-  std::function<absl::Status()> watch = {};
+  // the router.
+  std::function<absl::Status()> interrupt = {};
 };
 
-// Keeps the board alive. exchange() goes by mail, and fails at once if a member
+// Keeps the router alive. exchange() goes by mail, and fails at once if a member
 // is dead, with Aborted that names it. Errors of transfers may name ranks as
 // the wires number them.
 //   InvalidArgument     `members` are no such list
 //   FailedPrecondition  the epoch is not above earlier ones
 absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(
-    std::shared_ptr<Switchboard> board, const SubsetOptions& options);
+    std::shared_ptr<EpochRouter> router, const SubsetOptions& options);
 
 }  // namespace hvd::transport

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a rank waits for another: it spins a little where a core is free for
 // that, yields where ranks outnumber cores, then sleeps on its doorbell. While
-// it waits it keeps asking its Watch whether waiting still makes sense.
+// it waits it keeps asking its Interrupt whether waiting still makes sense.
 //
 //   HVD_RETURN_IF_ERROR(wait_until([&] { return flag.load() >= step; },
-//                                  watch, waiting, own_bell));
+//                                  interrupt, waiting, own_bell));
 #pragma once
 
 #include <chrono>
@@ -16,9 +17,9 @@
 namespace hvd::transport {
 
 // What can end a wait early: a raised break word, a dead peer, a deadline.
-class Watch {
+class Interrupt {
  public:
-  virtual ~Watch() = default;
+  virtual ~Interrupt() = default;
   // OK while waiting makes sense, else why not. Cheap: called in waiting loops.
   virtual absl::Status check() = 0;
   // When check() may change its answer though nobody rings, if that is so.
@@ -33,19 +34,20 @@ struct WaitPolicy {
   std::chrono::nanoseconds spin = std::chrono::microseconds(50);
   // Between spinning and sleeping: gives the core away this often.
   int yields = 0;
-  // The longest sleep before the condition and the watch are looked at again,
+  // The longest sleep before the condition and the interrupt are looked at again,
   // for waits on events that ring no bell (messages between nodes). Negative:
   // for ever.
-  std::chrono::nanoseconds nap = std::chrono::nanoseconds(-1);
+  std::chrono::nanoseconds max_sleep = std::chrono::nanoseconds(-1);
 
   // The policy for `ranks_on_node` ranks on this machine's cores.
   static WaitPolicy for_node(int ranks_on_node);
 };
 
-// Returns OK once `ready()` is true, or the watch's error. `ready` is called
+// Returns OK once `ready()` is true, or the interrupt's error. `ready` is called
 // often and by this thread only; what it reads is stored seq_cst by whoever
 // then rings `bell`, for data or for all.
-absl::Status wait_until(const std::function<bool()>& ready, Watch& watch,
-                        const WaitPolicy& policy, Doorbell& bell);
+absl::Status wait_until(const std::function<bool()>& ready,
+                        Interrupt& interrupt, const WaitPolicy& policy,
+                        Doorbell& bell);
 
 }  // namespace hvd::transport

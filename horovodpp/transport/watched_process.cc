@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/watched_process.h"
 
 #include <fcntl.h>
@@ -9,29 +10,21 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "horovodpp/core/process_stat.h"
 
 namespace hvd::transport {
 namespace {
 
-// Of "pid (name) state ...", where a name may hold anything. A zombie with more
-// threads than one is a process whose first thread has ended.
-bool says_ended(const std::string& stat) {
-  constexpr std::size_t kState = 1;  // After the name.
-  constexpr std::size_t kThreads = 18;
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return false;
-  const std::vector<std::string> fields =
-      absl::StrSplit(stat.substr(name_end), ' ');
-  if (fields.size() <= kThreads) return false;
-  const bool is_zombie = fields[kState] == "Z" || fields[kState] == "X";
-  return is_zombie && std::atoi(fields[kThreads].c_str()) <= 1;
+// A zombie with more threads than one is a process whose first thread has ended.
+bool says_ended(const std::string& text) {
+  const std::optional<ProcessStat> stat = parse_process_stat(text);
+  return stat && (stat->state == 'Z' || stat->state == 'X') &&
+         stat->threads <= 1;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hold on another process of this machine, by which its end can be seen:
 // neither a later process with its number nor one that nobody has reaped is
 // mistaken for it.

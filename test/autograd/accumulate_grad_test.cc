@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1J of the contract: how gradients are added up.
 #include "horovodpp/autograd/accumulate_grad.h"
 

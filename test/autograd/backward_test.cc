@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sections 1A and 1B of the contract: the graph, leaves, and backward().
 #include <cmath>
 

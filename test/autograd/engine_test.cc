@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sections 1H and 1I of the contract: grad(), higher derivatives, and the order
 // and threads in which nodes run.
 #include <atomic>

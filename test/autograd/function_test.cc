@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1F of the contract: functions with a derivative of their own.
 #include "horovodpp/autograd/function.h"
 

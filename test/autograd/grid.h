@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the derivatives of an operation for inputs of every layout: filled row
 // by row, transposed, with gaps, repeated.
 #pragma once

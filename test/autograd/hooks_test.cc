@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1C of the contract: hooks.
 #include <memory>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sections 1D and 1E of the contract: in-place operations, versions, views, and
 // the modes in which operations are recorded.
 #include <thread>

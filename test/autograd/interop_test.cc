@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DLPack, drawing, printing, and what is put aside on the host.
 #include <optional>
 #include <tuple>

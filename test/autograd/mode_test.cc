@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1E of the contract: inference mode, autocast, and warnings.
 #include <functional>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Items 52, 54 and 46 of the contract: hooks on several tensors, callbacks of the
 // outermost backward, and an optimizer that lives in hooks.
 #include "horovodpp/autograd/multi_grad_hook.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares tensors by their largest element.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What results of operations are to graphs: tensors of their own, unless they
 // are views.
 #include "horovodpp/autograd/record.h"

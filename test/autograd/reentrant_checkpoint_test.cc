@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sections 1K and 1M of the contract: the reentrant checkpoint, and the random
 // numbers and the autocast that it replays.
 #include "horovodpp/autograd/reentrant_checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1G of the contract: saved tensors and the hooks that pack them.
 #include "horovodpp/autograd/saved_tensor.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the autograd tests share: short ways to write tensors and to read them.
 #pragma once
 

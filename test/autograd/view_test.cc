@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views, their parts, and what may be written through them: sections 1B and 1D
 // of the contract.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the autograd tower costs beside the arithmetic, and beside libtorch where
 // that is installed:
 //

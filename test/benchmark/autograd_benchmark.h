@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is measured of an autograd, written once: whoever is compared is measured
 // by the same lines. An autograd is described by a struct:
 //

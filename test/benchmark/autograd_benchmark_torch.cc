@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <torch/torch.h>
 
 #include "test/benchmark/autograd_benchmark.h"

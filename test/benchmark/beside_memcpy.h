@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures something that reads and writes memory beside a memcpy that moves as
 // many bytes, turn by turn, so that both see the same machine.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // collectives_benchmark: how long the ranks of a job take to reduce what they
 // have, through the runtime, through plain MPI, and beside a bare copy.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs collectives_benchmark on tiny tensors: all of it is measured and told. What it
 measures is not looked at."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times training steps of the example models beside PyTorch, on one thread.
 
     compare_with_torch.py build/dev/test/benchmark/model_benchmark [--models gpt,lstm]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Contenders of a workload carry it out in different ways, so that they can
 // be measured side by side:
 //
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "test/benchmark/workload.h"
 
 namespace hvd::benchmark {

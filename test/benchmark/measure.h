@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures contenders side by side: they take turns, so that what disturbs the
 // machine for a while disturbs all of them. Before each measurement every rank
 // writes its own input, with its own core, as a training step does; then comes a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training steps of an example model on one thread, when asked to.
 //
 //   echo 10 | model_benchmark gpt

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shapes of the parameters of two models that everybody knows, and so of the
 // gradients that a step of theirs reduces. In the order of the model; backward
 // makes the gradients in about the opposite one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PieceStream: 1,000 tensors of one size, packed and unpacked.
 #include <benchmark/benchmark.h>
 

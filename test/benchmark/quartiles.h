@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The middle of some measured values, and how far half of them spread around it.
 #pragma once
 

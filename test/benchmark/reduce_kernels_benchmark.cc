@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every ReduceKernel beside memcpy:
 //
 //   reduce_kernels_benchmark --benchmark_filter='reduce/float32'

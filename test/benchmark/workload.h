@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Workload is what all ranks reduce in one measured call: some tensors, handed
 // over in some way. workloads() are those of docs/benchmarks.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1L of the contract: the non-reentrant checkpoint. What the types do not
 // allow is not tested: of item 169 and 170 a context_fn, 182 (there is one device
 // and no default dtype).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Item 204 of the contract.
 #include "horovodpp/checkpoint/planned_chain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1O of the contract.
 #include "horovodpp/checkpoint/sequential.h"
 

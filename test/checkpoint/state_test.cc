@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section 1M of the contract: random numbers, autocast, effects. The generator is
 // the only one there is: of item 187, what devices would add is not tested.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adasum the slow way, in numbers of long range, and calls of a plane held to
 // it. For tests.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every plane promises, as tests over a Fleet (see fleets.h):
 //
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, PlaneConformance, RingOfThreads);
@@ -123,9 +124,9 @@ TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
       Bytes output(8 * expected.size());
       // Not all have to notice; those who do would end the others' wait.
       ASSERT_TRUE(member.plane.barrier(member.next()).ok());
-      FailingWatch watch(member.rank == 1 ? 1'000'000'000 : 3000);
+      FailingInterrupt interrupt(member.rank == 1 ? 1'000'000'000 : 3000);
       const absl::Status status = member.plane.alltoall(
-          input, sent, output.data(), expected, {member.next().tag, watch});
+          input, sent, output.data(), expected, {member.next().tag, interrupt});
       if (member.rank == 1) {
         EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
       }
@@ -338,14 +339,14 @@ TYPED_TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AFailingWatchEndsTheCallOfAllWhoWait) {
+TYPED_TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
   TypeParam().run([](Member& member) {
     ASSERT_TRUE(member.plane.barrier(member.next()).ok());
     if (member.rank == 0) return;  // Will never come.
-    FailingWatch watch(100 * member.rank);
+    FailingInterrupt interrupt(100 * member.rank);
     Tensors tensors(DType::kF32, {3000});
     const std::vector<Bytes> before = tensors.inputs;
-    const Call call = {member.next().tag, watch};
+    const Call call = {member.next().tag, interrupt};
     const absl::Status status = member.plane.allreduce(
         tensors.pieces(false), {.dtype = DType::kF32}, call);
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
@@ -367,6 +368,6 @@ REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
                             BarrierLetsNobodyGoBeforeAllHaveCome,
                             CallsOfAllKindsFollowEachOtherAtAnyPace,
                             RefusesWhatHasNoMeaningAndGoesOn,
-                            AFailingWatchEndsTheCallOfAllWhoWait);
+                            AFailingInterruptEndsTheCallOfAllWhoWait);
 
 }  // namespace hvd::collective

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single calls of a plane, held to a reference: what the conformance suite and
 // other tests of planes are made of.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleets: ways to have a plane on each of several ranks and to run a test's
 // body there. For tests.
 //
@@ -35,7 +36,7 @@ inline Clock::time_point soon() {
 }
 
 // Ends only what hangs.
-class PatientWatch : public transport::Watch {
+class NeverInterrupt : public transport::Interrupt {
  public:
   absl::Status check() override {
     if (Clock::now() < deadline_) return absl::OkStatus();
@@ -47,11 +48,11 @@ class PatientWatch : public transport::Watch {
 };
 
 // Fails from the given check on.
-class FailingWatch : public transport::Watch {
+class FailingInterrupt : public transport::Interrupt {
  public:
-  explicit FailingWatch(int checks,
-                        absl::Status failure = absl::UnavailableError(
-                            "rank 7 was killed by signal 9"))
+  explicit FailingInterrupt(int checks,
+                            absl::Status failure = absl::UnavailableError(
+                                "rank 7 was killed by signal 9"))
       : checks_(checks), failure_(std::move(failure)) {}
   absl::Status check() override {
     return checks_-- > 0 ? absl::OkStatus() : failure_;
@@ -72,14 +73,14 @@ struct Member {
   int rank;
   int ranks;
   int ranks_here;  // Those that share this process.
-  transport::Watch& watch;
+  transport::Interrupt& interrupt;
   PlaneMaker plane_between = {};
   std::uint32_t epoch = 1;
   std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
   bool certain = false;                 // As of calls.
 
   Call next() {
-    return {{.epoch = epoch, .sequence = sequence++}, watch, certain};
+    return {{.epoch = epoch, .sequence = sequence++}, interrupt, certain};
   }
 };
 
@@ -92,11 +93,11 @@ inline void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Small chunks, so that little data makes many of them; short naps, for watches
+// Small chunks, so that little data makes many of them; short sleeps, for interrupts
 // that ring no bell.
 inline transport::WaitPolicy test_waiting(int ranks) {
   transport::WaitPolicy policy = transport::WaitPolicy::for_node(ranks);
-  policy.nap = std::chrono::microseconds(50);
+  policy.max_sleep = std::chrono::microseconds(50);
   return policy;
 }
 inline constexpr RingOptions kSmallRing = {.chunk_bytes = 256, .depth = 2};
@@ -108,12 +109,12 @@ inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
                         const Body& body) {
   const auto waiting = test_waiting(communicator.size());
   RingPlane plane(communicator, waiting, kSmallRing);
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   Member member = {plane,
                    communicator.rank(),
                    communicator.size(),
                    ranks_here,
-                   watch,
+                   interrupt,
                    [&](std::vector<int> members) {
                      return std::make_unique<RingPlane>(
                          communicator, std::move(members), waiting, kSmallRing);
@@ -134,12 +135,12 @@ inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
   ShmBoard board(**segment, (*segment)->payload(),
                  waiting != nullptr ? *waiting : test_waiting(ranks), options);
   ShmPlane plane(board);
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   Member member = {plane,
                    topology->local_rank(),
                    ranks,
                    ranks_here,
-                   watch,
+                   interrupt,
                    [&](std::vector<int> members) {
                      return std::make_unique<ShmPlane>(board,
                                                        std::move(members));
@@ -176,12 +177,12 @@ inline void run_on_arenas(transport::Communicator& communicator, int ranks_here,
   ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
                payload.first(lists), options.read_only);
   ShmPlane plane(board, &map);
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   Member member = {plane,
                    topology->local_rank(),
                    ranks,
                    ranks_here,
-                   watch,
+                   interrupt,
                    [&](std::vector<int> members) {
                      return std::make_unique<ShmPlane>(
                          board, std::move(members), &map);

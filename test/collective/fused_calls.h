@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits of one tensor, alone and in the company of others. For tests of
 // planes.
 #pragma once

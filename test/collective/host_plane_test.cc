@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/host_plane.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +46,8 @@ class NotingPlane : public HostPlane {
 struct Data {
   std::array<float, 2> in = {3, 5};
   std::array<float, 2> out = {};
-  PatientWatch watch;
-  Call call = {{1, 1}, watch};
+  NeverInterrupt interrupt;
+  Call call = {{1, 1}, interrupt};
 
   std::span<const std::byte> bytes() { return std::as_bytes(std::span(in)); }
   std::byte* output() { return reinterpret_cast<std::byte*>(out.data()); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of more than 2^31 elements. They are one 16 MiB block that is mapped
 // again and again, with pages of their own behind it, which only arithmetic in
 // 64 bits ever gets to.
@@ -84,16 +85,16 @@ TEST(LargeTensor, IsSentToAnotherRankOverWires) {
     const bool sends = communicator.rank() == 0;
     RingPlane plane(communicator, test_waiting(2),
                     {.chunk_bytes = std::size_t{1} << 20});
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     LargeTensor tensor(sends ? std::byte{9} : std::byte{0});
     const std::array<std::size_t, 2> all = {0, kSize};
     const std::array<std::size_t, 2> none = {0, 0};
     const std::array<std::size_t, 2> from_first = {kSize, 0};
     const absl::Status status =
         sends ? plane.alltoall({tensor.data(), kSize}, all, nullptr, none,
-                               {{1, 1}, watch})
+                               {{1, 1}, interrupt})
               : plane.alltoall({}, none, tensor.data(), from_first,
-                               {{1, 1}, watch});
+                               {{1, 1}, interrupt});
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_TRUE(tensor.is_all(std::byte{9}));
   });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleets whose ranks are processes under mpirun. For *_mpi_test.cc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the tensors of a test lie: on the heap, in an arena, or in both by
 // turns. A Placement decides for the thread that made it, while it lives, and
 // Bytes are laid out accordingly.

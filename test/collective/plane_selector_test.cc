@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/plane_selector.h"
 
 #include <gmock/gmock.h>

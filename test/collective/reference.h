@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a reduction should give, computed the slow way: one element at a time,
 // in double. Exact as long as all values in between are small integers or
 // halves of them.

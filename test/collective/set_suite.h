@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planes promise that share their medium, and of calls that are given up,
 // as tests over a Fleet (see fleets.h):
 //
@@ -29,11 +30,12 @@ struct DoomedCall {
   }
 };
 
-// The watch says "give it up" at the check after `patience` others.
+// The interrupt says "give it up" at the check after `patience` others.
 inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
                                       int patience) {
-  FailingWatch watch(patience, absl::CancelledError("somebody stays away"));
-  const Call call = {member.next().tag, watch};
+  FailingInterrupt interrupt(patience,
+                             absl::CancelledError("somebody stays away"));
+  const Call call = {member.next().tag, interrupt};
   const auto ranks = static_cast<std::size_t>(member.ranks);
   Tensors tensors(DType::kF32, cut(doomed.count, doomed.fused));
   for (Bytes& input : tensors.inputs) {
@@ -142,7 +144,7 @@ inline void sets_conform(Member& member, unsigned chance) {
                    static_cast<int>(place - call.members.begin()),
                    static_cast<int>(call.members.size()),
                    1,
-                   member.watch,
+                   member.interrupt,
                    {},
                    epoch,
                    member.sequence};
@@ -205,8 +207,9 @@ TYPED_TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
     const auto ranks = static_cast<std::size_t>(member.ranks);
     for (int round = 0; round < 12; ++round, ++member.epoch) {
       const int absent = round % member.ranks;
-      FailingWatch watch(round, absl::CancelledError("somebody stays away"));
-      const Call call = {member.next().tag, watch};
+      FailingInterrupt interrupt(round,
+                                 absl::CancelledError("somebody stays away"));
+      const Call call = {member.next().tag, interrupt};
       const std::vector<std::size_t> sizes(ranks, 400);
       const Bytes input = bytes_of(member.rank, ranks * 400);
       Bytes output(input.size());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Cluster is a job's coordinators without anything around them: their boards
 // lie in plain memory, their mail in queues. Tests decide who moves when, so
 // that every interleaving can be had and repeated.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mail that makes no sense: an error that names its sender, or ignored; never a
 // crash. test/fuzz looks for more of it.
 #include <gmock/gmock.h>
@@ -98,7 +99,7 @@ TEST_F(HostileMail, OrdersAreTakenFromTheParentOnly) {
     const absl::Status status = receive(from, Halt{1});
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(status.message()),
-                HasSubstr("came down the tree by a way that is none"));
+                HasSubstr("came down the tree from a rank that is not above"));
   }
   EXPECT_EQ(receive(kRoot, Halt{1}), absl::OkStatus());
 }

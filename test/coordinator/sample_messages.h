@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One message of every type, with something in every field.
 #pragma once
 

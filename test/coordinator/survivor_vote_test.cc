@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/survivor_vote.h"
 
 #include <gmock/gmock.h>
@@ -345,8 +346,8 @@ TEST(SurvivorVote, LettersThatCannotBeReadChangeNothing) {
   SurvivorVote vote(0, 3);
   vote.begin();
   vote.take_outgoing();
-  const Ballot before = vote.ballot();
-  const std::string good = encode({.ballot = {.restarts = 1}}, 3);
+  const LostRanks before = vote.lost_ranks();
+  const std::string good = encode({.lost_ranks = {.restarts = 1}}, 3);
   for (const auto& [from, bytes] : std::vector<std::pair<int, std::string>>{
            {1, ""},
            {1, "nonsense"},
@@ -354,14 +355,14 @@ TEST(SurvivorVote, LettersThatCannotBeReadChangeNothing) {
            {1, good + "x"},
            {3, good},
            {-1, good},
-           {1, encode({.ballot = {.restarts = 1, .dead = {1}}}, 3)},
-           {1, encode({.ballot = {.restarts = 1}}, 4)}}) {
+           {1, encode({.lost_ranks = {.restarts = 1, .dead = {1}}}, 3)},
+           {1, encode({.lost_ranks = {.restarts = 1}}, 4)}}) {
     const absl::Status status = vote.receive(from, bytes);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("rank " + std::to_string(from)));
   }
-  EXPECT_EQ(vote.ballot(), before);
+  EXPECT_EQ(vote.lost_ranks(), before);
   EXPECT_TRUE(vote.take_outgoing().empty());
 }
 

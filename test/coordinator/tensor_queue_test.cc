@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/tensor_queue.h"
 
 #include <gmock/gmock.h>
@@ -33,11 +34,16 @@ class TensorQueueTest : public ::testing::Test {
   }
   absl::StatusOr<std::vector<SubmissionPtr>> take(
       const std::vector<std::string>& names) {
-    std::vector<Key> keys;
-    for (const std::string& name : names) keys.push_back(key(name));
-    std::vector<const Key*> places;
-    for (const Key& key : keys) places.push_back(&key);
-    return queue_.take(places);
+    Batch batch;
+    for (const std::string& name : names) {
+      auto agreed = std::make_shared<Request>();
+      agreed->key = key(name);
+      batch.entries.push_back({.agreed = std::move(agreed)});
+    }
+    std::vector<SubmissionPtr> taken;
+    const absl::Status status = queue_.take(batch, taken);
+    if (!status.ok()) return status;
+    return taken;
   }
   std::vector<std::string> take_unsent() {
     std::vector<std::string> names;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A VoteWorld is the votes of all ranks of a job and what is under way between
 // them, with nothing else: tests decide who moves, who dies and who notices
 // when. A value, so that every future of a state can be tried.
@@ -180,7 +181,7 @@ class VoteWorld {
     for (int rank = 0; rank < size(); ++rank) {
       if (!alive(rank) || vote(rank).phase() == Phase::kStopped) continue;
       for (int other = 0; other < size(); ++other) {
-        if (!alive(other) && !vote(rank).ballot().counts_out(other)) {
+        if (!alive(other) && !vote(rank).lost_ranks().counts_out(other)) {
           events.push_back({Event::kSuspect, rank, other});
         }
       }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/rank_news.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ TEST(RankNews, BlamesTheSubjectOfTheReason) {
 TEST(RankNews, DoesNotBlameWhoOnlySawIt) {
   EXPECT_EQ(blamed_by(kPeer.to_string(3) + ": out of memory"), Culprits());
   EXPECT_EQ(blamed_by(kPeer.to_string(0) + ": the job has stalled: ranks [0] " +
-                      "have submitted it, not so " + kOther.to_string(4)),
+                      "have submitted it, but not " + kOther.to_string(4)),
             (Culprits{{4, "node 2", 12}}));
 }
 

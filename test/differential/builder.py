@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program under construction: its statements, and what is known of its tensors.
 
 Recipes (recipes_*.py) look for operands with `any`, `floating` and `like`, which

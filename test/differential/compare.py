@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds the outcomes of a program from both interpreters against each other."""
 
 import dataclasses

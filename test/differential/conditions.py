@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions on a program and a difference, for known_differences.py."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statements of a program as source, in Python for PyTorch and in C++ for horovodpp.
 
 The Python source is what reference.py runs; the C++ source is for people, who

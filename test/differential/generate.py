@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes random programs. The program of a seed depends on the seed only."""
 
 import random

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statements that make tensors, and those about gradients.
 
 #include "operations.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs programs of the differential test, one per line of standard input, and
 // writes what came of each, one line each. See README.md.
 #include <iostream>

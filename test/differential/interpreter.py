@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interpreter in C++, as a process that is given programs and answers in order."""
 
 import json

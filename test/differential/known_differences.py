@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where horovodpp and PyTorch differ and that is known, each with its reason.
 
 An entry that a long run never meets is out of date, and the run says so.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each statement does, by the name in its "do". A name that ends in "_"
 // writes to its first operand.
 #pragma once

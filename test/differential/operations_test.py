@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds the differential test to all operations: what ops.h and tensor.h declare
 has statements in both languages, and a recipe.
 

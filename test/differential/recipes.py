@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of recipes: functions that add one operation, on fitting operands, to
 a program under construction."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementwise operations, reductions and products."""
 
 from builder import FLOATING, together

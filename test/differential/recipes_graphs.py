@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes in place, gradients, hooks, and modes."""
 
 from builder import FLOATING

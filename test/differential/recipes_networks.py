@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Losses, images, norms, attention and recurrent layers."""
 
 from recipes import recipe

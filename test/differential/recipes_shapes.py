@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Views, copies in other shapes, and lookups."""
 
 import math

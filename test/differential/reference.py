@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program with PyTorch: the interpreter beside the one in C++.
 
 What it returns has the form of what that one writes; see session.h.

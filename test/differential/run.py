@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs random programs with horovodpp and with PyTorch, and compares.
 
     run.py --interpreter build/dev/test/differential/differential_interpreter \\

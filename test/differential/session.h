@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Session runs one program: its tensors, and the scopes it has entered.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Statement is one step of a program of the differential test: what to do, to
 // which tensors, with which numbers.
 //

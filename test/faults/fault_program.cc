@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank of a job that faults are done to: it trains, or rather reduces tensors
 // step by step as a trainer would, and writes down what happens to it.
 //

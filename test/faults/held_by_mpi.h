@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of MPI that does not return, as of Open MPI 4.1.4 where the connection to
 // a host breaks at a bad moment.
 #pragma once

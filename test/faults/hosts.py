@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two hosts on this machine: network namespaces, joined by a pair of wires, with a host
 name and an sshd each. Needs root; who may not is told why by reason_against()."""
 

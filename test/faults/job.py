@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One job under horovodrun: started, watched, and all that is known of it in the end."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds what happened in a job against what has to happen, and says what is wrong."""
 
 import re

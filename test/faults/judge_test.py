@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The judge: what it holds against a job, and what it does not."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kinds of fault: what is done to a job, and how it has to end."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a job leaves behind: processes that carry its mark, files in its folders.
 
 Every process of a job inherits the environment variable MARK with a value of the job's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that lose one rank after the other, and whose survivors go on each time."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does faults to jobs under horovodrun and tells what became of them.
 
   run.py --kills 1000         all kinds, and the table of docs/testing.md

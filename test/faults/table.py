@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of docs/testing.md: what was done, how often, and what became of it."""
 
 import math

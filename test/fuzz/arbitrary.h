@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages made of a fuzzer's bytes: well formed, and mostly of small numbers
 // and few names, so that they mean something to those who receive them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small job's coordinators, between whose lawful moves mail arrives that is
 // senseless, damaged, lost, repeated or no message at all: an error, or
 // ignored, but never a crash. While nothing of that kind has happened, no error

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The corpus of decode_fuzz: a file for every message that tests know of.
 //
 //   fuzz_corpus <folder>           fails if the folder lacks a type of message,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever bytes come, the decoder of control messages returns; and what it
 // takes for a message is one: encoded again it has the same bytes.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A FuzzJob is the coordinators of a small job on three nodes, which submit,
 // exchange mail and execute as they are told. An executor is played, too: a
 // batch is finished only when all its members have begun it.

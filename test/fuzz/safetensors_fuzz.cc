@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever a file holds, the reader of its header returns; and what it takes
 // for a header fits the file and, written again, reads the same.
 #include <algorithm>

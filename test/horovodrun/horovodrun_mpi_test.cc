@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The built horovodrun with the installed mpirun.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plain MPI program for the launcher's tests. Its first argument says how it
 // ends; all ranks have met in a barrier before.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/horovodrun/test_process.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program under test: started with its two output streams in pipes and with a
 // mark in its environment, by which everything that descends from it can be
 // found.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests boundary.py on small trees that break its rules."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What scripts/build_and_test.py makes of ctest's output."""
 
 import pathlib

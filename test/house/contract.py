@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds the tests to the autograd contract, and the contract to the tests.
 
     contract.py <root of the repository>

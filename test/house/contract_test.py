@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plants violations in a small contract and its tests, and holds contract.py to each."""
 
 import pathlib

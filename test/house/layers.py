@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds every #include of horovodpp/ to the layers of horovodpp/CMakeLists.txt.
 
     layers.py <root of the repository>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plants violations in a small house and holds layers.py to finding each."""
 
 import pathlib

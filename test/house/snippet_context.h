@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the snippets of the pages take from the text around them.
 #pragma once
 
@@ -12,8 +13,9 @@ struct Net : hvd::nn::Module {
   hvd::Tensor forward(const hvd::Tensor& input) override { return input; }
 };
 
-extern hvd::Tensor images, labels;
-extern hvd::Tensor input, w1, w2, w3;
+extern hvd::Tensor images, labels, x;
+extern std::vector<hvd::ChainFunction> blocks;
+extern hvd::Tensor input, w, w1, w2, w3;
 extern std::string path;
 extern std::int64_t epochs;
 extern std::shared_ptr<hvd::nn::Linear> layer;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles the C++ of README.md and docs/*.md, all of it as one source.
 
     snippets.py <root> --compiler c++ [--include FOLDER[:FOLDER...]] [--context HEADER]

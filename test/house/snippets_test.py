@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plants a mistake in a page and holds snippets.py to finding it there."""
 
 import os

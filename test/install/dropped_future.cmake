@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every future that a program forgets is a warning, in C++ that includes
 # the headers in PREFIX as those of a system, which CMake does.
 set(calls

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What collectives.h costs whoever includes it: it compiles as C++17, without a warning, and
 # neither it nor horovodpp.h reads a header of another library.
 file(WRITE ${WORK}/light.cc "#include <horovodpp/collectives.h>

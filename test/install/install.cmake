@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs the build tree BUILD into PREFIX, emptied before, then moves it: what
 # was installed must not know where.
 file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.staged)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the headers in PREFIX say to a compiler that was told to read a C++ that is too old
 # for them: that, once, and nothing of what it could not read.
 function(told_once needed given)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else's: it knows horovodpp by its installed headers
 // only.
 #include <horovodpp/horovodpp.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles SOURCE with nothing but FLAGS and what pkg-config says of the tree in PREFIX,
 # once as it is and once without run-time type information, and runs it.
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)

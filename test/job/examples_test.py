@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples, run as the README says, on a slice of the data."""
 
 import gzip
@@ -63,7 +64,7 @@ class FashionMnist(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             job = jobs.run(ranks, FASHION_MNIST, "--epochs", "1", "--limit", "7200",
                            "--batch-size", str(global_batch // ranks),
-                           "--learning-rate", "0.01",
+                           "--learning-rate", "0.005",
                            "--loss-file", file.name)
             self.assertEqual((job.returncode, job.stderr), (0, ""))
             with open(file.name) as lines:
@@ -134,7 +135,7 @@ class Text(unittest.TestCase):
                                ("lstm", ["--width", "64"])):
             job = self.run_on(b"abcdefgh" * 400, "--model", model, *options,
                               "--context", "16", "--stride", "5", "--epochs", "8",
-                              "--batch-size", "8", "--learning-rate", "0.01",
+                              "--batch-size", "8", "--learning-rate", "0.005",
                               "--sample-bytes", "24", "--temperature", "0.1")
             self.assertEqual((job.returncode, job.stderr), (0, ""))
             losses = [float(loss) for loss in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of a job that fails, which come to the end of their programs all the
 // same. The first argument says how it fails:
 //   stall    the last rank submits nothing, until the job is given up
@@ -44,9 +45,9 @@ int end(const std::string& how) {
     return 10 + rank_here;
   }
   float value = 1;
-  const absl::Status status =
+  const hvd::Status status =
       hvd::allreduce_(hvd::TensorView::of(&value, {}), {.name = "x"});
-  return absl::IsAborted(status) ? 10 + rank_here : 1;
+  return status.code() == hvd::StatusCode::kAborted ? 10 + rank_here : 1;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that fail without a death that all see: every rank comes to its end all the same.
 
 Nothing but a rank itself ends it here: the launcher sees that all ends well.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks that die: every survivor names them, and nothing is left behind."""
 
 import os

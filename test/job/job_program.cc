@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ranks of a test job do, chosen by the first argument:
 //   idle SECONDS    enter the job and sleep; print the CPU seconds used
 //   meanwhile victim RANK     all ranks reduce in a loop, RANK kills itself in
@@ -43,7 +44,7 @@ double wall_seconds() {
 }
 
 // Prints one whole line, so that the ranks' lines do not mix.
-void say(const std::string& what, const absl::Status& status) {
+void say(const std::string& what, const hvd::Status& status) {
   const std::string line = "rank " + std::to_string(hvd::rank()) + " " + what +
                            ": " + std::string(status.message()) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
@@ -68,7 +69,7 @@ int lose(const std::string& how, int victim) {
       if (how != "busy") die(how);
       std::thread([] { die("busy"); }).detach();
     }
-    const absl::Status status = hvd::allreduce_(view, {.name = "x"});
+    const hvd::Status status = hvd::allreduce_(view, {.name = "x"});
     if (status.ok()) continue;
     std::printf("error %.6f\n", wall_seconds());
     say("pending", status);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts jobs with horovodrun, as a user would, and looks at what they leave behind."""
 
 import os

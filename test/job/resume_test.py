@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training that is killed and resumed ends with the same file, bit by bit, as
 training that was left alone. RESUME_SEED chooses the moments; a run prints it."""
 

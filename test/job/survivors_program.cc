@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that loses ranks and goes on. Arguments: how, then a comma list of
 // victims.
 //   at_once    the victims kill themselves in the middle of a reduction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks that are killed, and the others, which go on without them."""
 
 import os

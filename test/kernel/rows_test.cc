@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is done with rows, of every length; and the reductions made of it.
 #include "horovodpp/kernel/rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that test/fixtures/torch_models.py makes as well, from nothing but a
 // name: what models and inputs are filled with before their results are held to
 // PyTorch's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The models compute what PyTorch's of the same weights and inputs do: logits,
 // loss, gradients, and the losses of 20 steps of SGD. The numbers are from
 // test/fixtures/make_model_fixtures.py.

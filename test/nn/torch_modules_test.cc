@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A state_dict of PyTorch's modules loads into ours, every key of it, and then
 // they compute the same. The numbers are from
 // test/fixtures/make_module_fixtures.py.

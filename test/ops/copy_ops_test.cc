@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies between layouts.
 #include "horovodpp/ops.h"
 #include "test/autograd/support.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values, gradients and second derivatives of every operation. Item 115:
 // gradients are compared with differences of values.
 #include "horovodpp/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/shift_ops.h"
 
 #include "horovodpp/core/invalid_argument.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations compute what PyTorch's do, forward and backward. The numbers are
 // from test/fixtures/make_op_fixtures.py, where the cases are written in the
 // same order. Results and gradients are compared relative to their largest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that is stopped in the middle of an epoch and resumed from its file
 // comes to the same weights, bit by bit, as one that was not.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The orders in which a program may take its job, its optimizer and its gradients
 // apart: each mistake is an error, and none of them touches what is gone.
 #include <gmock/gmock.h>

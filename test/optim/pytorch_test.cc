@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers and schedules compute what PyTorch's do: the same start, the same
 // gradients, and then the parameters after 1 and after 20 steps. The numbers
 // are from test/fixtures/make_optim_fixtures.py.

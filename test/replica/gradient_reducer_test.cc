@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/replica/gradient_reducer.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that operations borrow, and what becomes of those that nobody waits for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits of a result depend on the ranks and on the tensor alone: not on what
 // it is fused with, not on when it is submitted, not on where it lies.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/executor.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ using coordinator::Submission;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class NoWatch : public transport::Watch {
+class NeverInterrupt : public transport::Interrupt {
  public:
   absl::Status check() override { return absl::OkStatus(); }
 };
@@ -76,10 +77,11 @@ class ExecutorTest : public ::testing::Test {
   }
   absl::Status run() {
     const std::size_t completed = outcomes_.size();
-    return executor_.run(batch_, submissions_, [this, completed] {
-      EXPECT_EQ(outcomes_.size(), completed);
-      ++executed_;
-    });
+    HVD_RETURN_IF_ERROR(executor_.execute(batch_, submissions_));
+    EXPECT_EQ(outcomes_.size(), completed);
+    ++executed_;
+    executor_.complete(batch_, submissions_);
+    return absl::OkStatus();
   }
 
   // Answers an allgather of numbers with these.
@@ -91,14 +93,14 @@ class ExecutorTest : public ::testing::Test {
   }
 
   FakeCalls calls_;
-  NoWatch watch_;
+  NeverInterrupt interrupt_;
   SetTable sets_{kRank, 4};
   Planes planes_{kRank, [this](const std::vector<int>&) {
                    Planes::List list;
                    list.push_back(std::make_unique<FakePlane>(calls_));
                    return list;
                  }};
-  Executor executor_{planes_, sets_, watch_};
+  Executor executor_{planes_, sets_, interrupt_};
   Batch batch_{.epoch = 7, .sequence = 5, .certain = true, .participants = 3};
   std::vector<coordinator::SubmissionPtr> submissions_;
   std::vector<Buffer> memory_;

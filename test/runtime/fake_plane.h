@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plane that moves nothing: it notes what it is asked for, and answers as a
 // test says.
 #pragma once

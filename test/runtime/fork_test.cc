@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runtimes in processes that were forked off those that started them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

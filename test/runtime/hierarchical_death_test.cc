@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that die in the middle of a reduction between nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wires of a rank that can die: at once, or when it is about to send its
 // so-and-so-many-th message from now on.
 #pragma once

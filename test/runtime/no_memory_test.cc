@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank on which nothing can be allocated while it drives the job.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,11 +12,11 @@
 #include <tuple>
 #include <vector>
 
-#include "horovodpp/coordinator/ballot.h"
+#include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/switchboard.h"
+#include "horovodpp/transport/epoch_router.h"
 #include "test/runtime/mortal.h"
 #include "test/runtime/world.h"
 
@@ -291,10 +292,10 @@ TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
 // What rank 0 of three sends when it has lost rank 2, as it goes over the wires.
 std::string notice_of_rank_2() {
   transport::LoopbackWorld world(2);
-  transport::Switchboard sender(world.communicator(0));
+  transport::EpochRouter sender(world.communicator(0));
   const auto receiver = world.communicator(1);
   EXPECT_EQ(
-      sender.send(1, {}, coordinator::encode({.ballot = {.dead = {2}}}, 3)),
+      sender.send(1, {}, coordinator::encode({.lost_ranks = {.dead = {2}}}, 3)),
       absl::OkStatus());
   while (true) {
     auto mail = receiver->receive_mail();
@@ -386,7 +387,7 @@ TEST(ReformOfTheLiving, HalfOfTheRanksDoNotGoOnWithoutTheOthers) {
     if (job.topology().rank() == 0) {
       const absl::Status status = job.reform().status();
       EXPECT_TRUE(absl::IsAborted(status)) << status;
-      EXPECT_THAT(std::string(status.message()), HasSubstr("no majority"));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("not a majority"));
       EXPECT_EQ(job.reform().status(), status);
       tried.count_down();
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wires that do what others do. For tests that change one thing about them.
 #pragma once
 

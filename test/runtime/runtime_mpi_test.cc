@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/transport/mpi_group.h"
 #include "test/runtime/runtime_suite.h"

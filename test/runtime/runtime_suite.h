@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every Runtime keeps, whatever its wires: written once, for a job that is
 // already running. Run over threads by runtime_test.cc and over processes by
 // runtime_mpi_test.cc. Each case is run by every rank.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/submissions.h"
 
 #include <gmock/gmock.h>
@@ -30,8 +31,8 @@ class SubmissionsTest : public ::testing::Test {
     EXPECT_TRUE(absl::IsInvalidArgument(built.status())) << built.status();
     return std::string(built.status().message());
   }
-  absl::StatusOr<SubmissionPtr> alltoall(
-      Shape shape, std::vector<std::int64_t> splits) const {
+  absl::StatusOr<SubmissionPtr> alltoall(Shape shape,
+                                         std::vector<std::int64_t> splits) {
     return alltoall_submission(sets_, floats(std::move(shape)),
                                {.name = "x", .splits = std::move(splits)});
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adasum: reductions that adapt to the angle between gradients.
 #pragma once
 

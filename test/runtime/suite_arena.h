@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that lie in the ranks' arenas.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every collective, with every dtype and op, in every process set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups: several tensors that are submitted, agreed on and executed as one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Join: ranks with less data than others take part in what these still do.
 #pragma once
 
@@ -187,8 +188,7 @@ inline void what_cannot_be_without_a_joined_rank_fails_everywhere_else(
             job.alltoall_async(rows.view(), {.name = "x"}).wait();
         EXPECT_EQ(exchanged.ok(), all_live) << exchanged.status();
         if (all_live) return;
-        for (const auto& status :
-             {from_first.status(), exchanged.status()}) {
+        for (const auto& status : {from_first.status(), exchanged.status()}) {
           EXPECT_TRUE(is_refused(status)) << status;
           EXPECT_THAT(text_of(status), ::testing::HasSubstr("joined"));
         }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names: how ranks find each other's tensors, in any order, over many steps,
 // and when what they say of them changes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Process sets: added and removed on all ranks alike, used by their members
 // alone, and in nobody's way.
 #pragma once

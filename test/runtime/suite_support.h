@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the cases of the runtime's suite have in common: a Case, tensors of
 // known values, process sets of any job.
 #pragma once

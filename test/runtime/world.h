@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a function as every rank of a job, each on a thread of its own.
 #pragma once
 

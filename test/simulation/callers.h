@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Callers are the threads of one rank that submit operations and wait for
 // them, as a program says, and what they have in flight.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the agreement of many ranks costs under the LogGP model (Alexandrov,
 // Ionescu, Schauser and Scheiman, SPAA 1995): the real Coordinators run on a
 // network on which a message takes the sender o, then L and G for each byte,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Events of a simulated job, in the order of virtual time.
 #pragma once
 

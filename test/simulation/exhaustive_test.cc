@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every order of events of three ranks that submit three tensors, wait, join and
 // die; see small_job.h for what an event is.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of which the outcome is known. They are phases one after the
 // other; in each, a rank first submits what it has to and then waits, so that a
 // program by itself never deadlocks:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job in simulation: a Coordinator for each rank, run as a Runtime runs it,
 // on a network and on boards that exist in memory only, in virtual time. What
 // comes when is a matter of the program's seed alone, so that every run can be

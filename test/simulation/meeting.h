@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Meeting is one batch being executed: its ranks come together in it, as they
 // do in the operation of a data plane. It checks that all have been told to
 // execute the same.

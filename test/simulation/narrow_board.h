@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NarrowBoard is a board with little room in its schedule, so that leaders
 // have to wait for slow readers in short programs, too.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // negotiation_cost: what a steady step of 2 to 131,072 ranks costs until every
 // rank knows what to execute, under a LogGP model.
 //

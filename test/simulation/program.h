@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Program is what the callers of a job do, rank by rank and thread by thread,
 // and what the outcome of each of their submissions has to be.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Generator writes one random program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Random is a seed's stream of choices. The same on every machine, which the
 // standard distributions are not, so that a failing seed can be repeated
 // anywhere.

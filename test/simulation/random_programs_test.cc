@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs on simulated jobs. A failure names its seed and the command
 // that follows it, event by event.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random requests, and how one may differ from another.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A RunningJob is one run of a program: what job.h promises, from the inside.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Script is a program being written: actions are appended to the threads of
 // single ranks, and it is remembered what is in flight where.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // simulate: random programs on simulated jobs, as many as wanted.
 //
 //   simulate --count 1000000 --first 1        on all cores; seeds of failures

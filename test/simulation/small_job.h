@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SmallJob is three ranks of which each event can be chosen: a caller does the
 // next thing of its script, a message is delivered (the oldest of its pair), a
 // rank looks because it was rung or its batch is complete, or a rank learns of a

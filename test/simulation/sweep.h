@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Sweep runs the programs of many seeds, one after the other or on several
 // threads.
 #pragma once

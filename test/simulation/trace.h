@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts for a person who follows a simulated job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training is the part of a random program that repeats itself: steps of named
 // operations, submitted in any order, and now and then something odd.
 #pragma once

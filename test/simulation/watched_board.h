@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A WatchedBoard keeps what a rank was told by its node's board. That, and what
 // it was given, is all that the state of its Coordinator depends on.
 #pragma once

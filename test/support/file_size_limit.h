@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While it lives this process may write no file beyond `bytes`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main of test programs that run under mpirun: rank 0 reports, the others
 // add only their failures, and one rank's failure is every rank's exit code.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While it lives no thread can be started: each would need more stack than there
 // are addresses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a container's seccomp profile does to a program: a system call that is not for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instruction sets for which kernels were compiled, as far as this machine
 // has them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector loops against their functors in double, and all ways in which
 // operands lie against one another.
 #include "horovodpp/tensor/elementwise.h"

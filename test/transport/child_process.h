@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A forked child for tests of memory and signals between processes. Fork before
 // starting threads.
 #pragma once

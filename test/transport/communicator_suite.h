@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every Communicator has to do, written once: a test program includes this
 // header and instantiates CommunicatorSuite with its kinds of jobs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/loopback.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mpi_communicator.h"
-#include "test/transport/boarded_world.h"
 #include "test/transport/communicator_suite.h"
+#include "test/transport/routed_world.h"
 
 namespace hvd::transport {
 namespace {
@@ -44,14 +45,14 @@ INSTANTIATE_TEST_SUITE_P(Loopback, CommunicatorSuite,
 
 // Every job is the next epoch of one world.
 JobKind epochs(const std::string& name, int size, const Members& members) {
-  auto world = std::make_shared<BoardedWorld>(size);
+  auto world = std::make_shared<RoutedWorld>(size);
   return {.name = name,
           .run = [=](const std::function<void(Communicator&)>& body) {
             ++world->epoch;
             std::vector<std::thread> ranks;
             for (int rank : members) {
               ranks.emplace_back([&, rank] {
-                body(*subset(world->board(rank), members, world->epoch));
+                body(*subset(world->router(rank), members, world->epoch));
               });
             }
             for (std::thread& rank : ranks) rank.join();
@@ -62,12 +63,12 @@ JobKind epochs(const std::string& name, int size, const Members& members) {
 const JobKind kNested = {
     .name = "Nested",
     .run = [](const std::function<void(Communicator&)>& body) {
-      BoardedWorld world(4);
+      RoutedWorld world(4);
       std::vector<std::thread> ranks;
       for (int rank : {2, 3}) {
         ranks.emplace_back([&, rank] {
           const auto board =
-              board_over(subset(world.board(rank), {0, 2, 3}, 2));
+              router_over(subset(world.router(rank), {0, 2, 3}, 2));
           body(*subset(board, {1, 2}, 2));
         });
       }

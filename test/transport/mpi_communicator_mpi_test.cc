@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/mpi_communicator.h"
 
 #include <gtest/gtest.h>
@@ -23,18 +24,18 @@ const JobKind kMpi = {
 void run_without_rank_one(const std::function<void(Communicator&)>& body) {
   auto wires = make_mpi_communicator({});
   ASSERT_TRUE(wires.ok()) << wires.status();
-  const auto board = std::make_shared<Switchboard>(
+  const auto router = std::make_shared<EpochRouter>(
       std::shared_ptr<Communicator>(*std::move(wires)));
   std::vector<int> members;
-  const int size = board->wires().size();
+  const int size = router->wires().size();
   for (int rank = 0; rank < size; ++rank) {
     if (rank != 1 || size <= 2) members.push_back(rank);
   }
-  if (size > 2 && board->wires().rank() == 1) return;
+  if (size > 2 && router->wires().rank() == 1) return;
   // One epoch after the other over the same wires.
   for (std::uint32_t epoch : {2u, 3u, 5u}) {
     const auto subset =
-        make_subset_communicator(board, {.members = members, .epoch = epoch});
+        make_subset_communicator(router, {.members = members, .epoch = epoch});
     ASSERT_TRUE(subset.ok()) << subset.status();
     body(**subset);
   }

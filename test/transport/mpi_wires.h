@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that make mailboxes and transfers of their own, with a limit per
 // message that tests can reach.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/node_mail.h"
 
 #include <gtest/gtest.h>

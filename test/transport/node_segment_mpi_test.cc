@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,9 +16,9 @@ std::chrono::steady_clock::time_point opening_deadline() {
   return std::chrono::steady_clock::now() + std::chrono::seconds(60);
 }
 
-class BreakWatch : public Watch {
+class BreakInterrupt : public Interrupt {
  public:
-  explicit BreakWatch(const NodeSegment& segment) : segment_(segment) {}
+  explicit BreakInterrupt(const NodeSegment& segment) : segment_(segment) {}
   absl::Status check() override {
     if (!segment_.break_word().raised()) return absl::OkStatus();
     return absl::AbortedError(segment_.break_word().why());
@@ -30,7 +31,7 @@ class BreakWatch : public Watch {
 void use(NodeSegment& segment) {
   auto& arrived =
       *reinterpret_cast<std::atomic<int>*>(segment.payload().data());
-  BreakWatch watch(segment);
+  BreakInterrupt interrupt(segment);
   const WaitPolicy policy = WaitPolicy::for_node(segment.local_size());
   Doorbell& bell = segment.doorbell(segment.local_rank());
   for (int step = 1; step <= 200; ++step) {
@@ -39,7 +40,7 @@ void use(NodeSegment& segment) {
     ASSERT_TRUE(
         wait_until(
             [&] { return arrived.load() >= step * segment.local_size(); },
-            watch, policy, bell)
+            interrupt, policy, bell)
             .ok());
   }
   // The last one breaks; whoever waits hears of it.
@@ -48,7 +49,7 @@ void use(NodeSegment& segment) {
     segment.ring_others();
   }
   const absl::Status status =
-      wait_until([] { return false; }, watch, policy, bell);
+      wait_until([] { return false; }, interrupt, policy, bell);
   EXPECT_EQ(status.message(), "enough");
   EXPECT_EQ(segment.break_word().epoch(), 3u);
 }

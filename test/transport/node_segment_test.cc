@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/node_segment.h"
 
 #include <dirent.h>
@@ -59,14 +60,14 @@ std::set<std::string> names_in(const char* folder) {
   return names;
 }
 
-class NoWatch : public Watch {
+class NeverInterrupt : public Interrupt {
  public:
   absl::Status check() override { return absl::OkStatus(); }
 };
 
-class BreakWatch : public Watch {
+class BreakInterrupt : public Interrupt {
  public:
-  explicit BreakWatch(const NodeSegment& segment) : segment_(segment) {}
+  explicit BreakInterrupt(const NodeSegment& segment) : segment_(segment) {}
   absl::Status check() override {
     if (!segment_.break_word().raised()) return absl::OkStatus();
     return absl::AbortedError(segment_.break_word().why());
@@ -131,13 +132,13 @@ TEST(NodeSegment, ThreadsWakeEachOtherByTheirBells) {
         // A barrier in shared memory, a few hundred times.
         auto& arrived =
             *reinterpret_cast<std::atomic<int>*>((*segment)->payload().data());
-        NoWatch watch;
+        NeverInterrupt interrupt;
         const WaitPolicy policy = {.spin = std::chrono::nanoseconds(0)};
         for (int step = 1; step <= 300; ++step) {
           arrived.fetch_add(1);
           (*segment)->ring_others();
           EXPECT_TRUE(wait_until([&] { return arrived.load() >= 3 * step; },
-                                 watch, policy, (*segment)->doorbell(rank))
+                                 interrupt, policy, (*segment)->doorbell(rank))
                           .ok());
         }
       });
@@ -182,9 +183,9 @@ TEST(NodeSegment, ServesProcessesAndTellsThemOfABreak) {
   const auto segment = solo_segment(4096);
   ASSERT_NE(segment, nullptr);
   ChildProcess child([&] {
-    BreakWatch watch(*segment);
+    BreakInterrupt interrupt(*segment);
     const absl::Status status =
-        wait_until([] { return false; }, watch,
+        wait_until([] { return false; }, interrupt,
                    {.spin = std::chrono::nanoseconds(0)}, segment->doorbell(1));
     segment->payload()[0] = std::byte{42};
     return status.message() == "rank 7 is gone" &&

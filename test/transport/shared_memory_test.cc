@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/shared_memory.h"
 
 #include <gtest/gtest.h>

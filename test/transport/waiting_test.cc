@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/waiting.h"
 
 #include <gtest/gtest.h>
@@ -11,13 +12,13 @@
 namespace hvd::transport {
 namespace {
 
-class PatientWatch : public Watch {
+class NeverInterrupt : public Interrupt {
  public:
   absl::Status check() override { return absl::OkStatus(); }
 };
 
 // Fails once told to.
-class NervousWatch : public Watch {
+class RaisedInterrupt : public Interrupt {
  public:
   absl::Status check() override {
     return broken.load() ? absl::AbortedError("rank 3 is gone")
@@ -30,9 +31,9 @@ constexpr WaitPolicy kSleepAtOnce = {.spin = std::chrono::nanoseconds(0),
                                      .yields = 0};
 
 TEST(WaitUntil, ReturnsAtOnceWhatIsReady) {
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   Doorbell bell;
-  EXPECT_TRUE(wait_until([] { return true; }, watch, {}, bell).ok());
+  EXPECT_TRUE(wait_until([] { return true; }, interrupt, {}, bell).ok());
 }
 
 TEST(WaitUntil, EveryPolicySeesAFlagAndItsRing) {
@@ -41,7 +42,7 @@ TEST(WaitUntil, EveryPolicySeesAFlagAndItsRing) {
         WaitPolicy{.spin = std::chrono::nanoseconds(0), .yields = 1000},
         WaitPolicy{.spin = std::chrono::seconds(10)}, WaitPolicy::for_node(1),
         WaitPolicy::for_node(1000)}) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     Doorbell bell;
     std::atomic<int> step = 0;
     std::thread ringer([&] {
@@ -52,7 +53,7 @@ TEST(WaitUntil, EveryPolicySeesAFlagAndItsRing) {
     });
     for (int i = 1; i <= 200; ++i) {
       EXPECT_TRUE(
-          wait_until([&] { return step.load() >= i; }, watch, policy, bell)
+          wait_until([&] { return step.load() >= i; }, interrupt, policy, bell)
               .ok());
     }
     ringer.join();
@@ -60,40 +61,41 @@ TEST(WaitUntil, EveryPolicySeesAFlagAndItsRing) {
 }
 
 TEST(WaitUntil, ANapFindsWhatRangNoBell) {
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   Doorbell bell;
   std::atomic<bool> flag = false;
   WaitPolicy policy = kSleepAtOnce;
-  policy.nap = std::chrono::milliseconds(1);
+  policy.max_sleep = std::chrono::milliseconds(1);
   std::thread silent([&] { flag.store(true); });
   EXPECT_TRUE(
-      wait_until([&] { return flag.load(); }, watch, policy, bell).ok());
+      wait_until([&] { return flag.load(); }, interrupt, policy, bell).ok());
   silent.join();
 }
 
-TEST(WaitUntil, ReturnsTheWatchsErrorWhereverItWaits) {
+TEST(WaitUntil, ReturnsTheInterruptsErrorWhereverItWaits) {
   for (const WaitPolicy& policy :
        {kSleepAtOnce, WaitPolicy{.spin = std::chrono::hours(1)},
         WaitPolicy{.spin = std::chrono::nanoseconds(0),
         .yields = 1'000'000'000}}) {
-    NervousWatch watch;
+    RaisedInterrupt interrupt;
     Doorbell bell;
     std::thread breaker([&] {
-      watch.broken.store(true);
+      interrupt.broken.store(true);
       bell.ring();
     });
     const absl::Status status =
-        wait_until([] { return false; }, watch, policy, bell);
+        wait_until([] { return false; }, interrupt, policy, bell);
     breaker.join();
     EXPECT_TRUE(absl::IsAborted(status)) << status;
   }
 }
 
-TEST(WaitUntil, WhatIsReadyWinsOverTheWatch) {
-  NervousWatch watch;
-  watch.broken.store(true);
+TEST(WaitUntil, WhatIsReadyWinsOverTheInterrupt) {
+  RaisedInterrupt interrupt;
+  interrupt.broken.store(true);
   Doorbell bell;
-  EXPECT_TRUE(wait_until([] { return true; }, watch, kSleepAtOnce, bell).ok());
+  EXPECT_TRUE(
+      wait_until([] { return true; }, interrupt, kSleepAtOnce, bell).ok());
 }
 
 TEST(WaitPolicy, GivesTheCoreAwayWhereRanksOutnumberCores) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The example models by name, in the sizes that the training programs use.
 #pragma once
 

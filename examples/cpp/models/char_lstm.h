@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CharLSTM: a recurrent network that predicts the next byte.
 //
 //   models::CharLSTM model({.hidden = 256});

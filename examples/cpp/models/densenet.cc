@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/densenet.h"
 
 #include <horovodpp/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DenseNet-BC (Huang et al. 2017) for small images: every layer of a block sees
 // what all layers before it made; with bottlenecks, and half of the features
 // behind each block.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPT: a transformer that predicts the next byte, as GPT-2 (Radford et al. 2019)
 // has it. The last product shares its weight with the embedding.
 //

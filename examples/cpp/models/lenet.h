@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LeNet-5 (LeCun et al. 1998), with ReLU and maxima, for images of 28x28.
 #pragma once
 

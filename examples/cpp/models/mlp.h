@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A multilayer perceptron, inputs-256-128-classes, with ReLU between.
 //
 //   models::Mlp model;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResNet-18 (He et al. 2016) for small images: a stem of 3x3, and a pooling by 2
 // behind it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Swin (Liu et al. 2021): a transformer whose attention stays within windows of
 // the image, which every second block shifts by half a window.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HierarchicalGather is an allgather between nodes: each member's part goes
 // around the ring of one of the lanes that the member drives; then each member
 // shows the others of its node what came along its lanes.

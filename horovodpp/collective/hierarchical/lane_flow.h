@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes along a lane between nodes: the accumulators in which each node has
 // reduced its own contributions, and their results.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/hierarchical/lane_traffic.h"
 
 #include <algorithm>
@@ -24,25 +25,25 @@ absl::StatusOr<Advance> LaneTraffic::advance() {
   return moved ? Advance::kMoved : Advance::kStuck;
 }
 
-absl::Status TrafficWatch::check() {
-  HVD_RETURN_IF_ERROR(watch_.check());
+absl::Status TrafficInterrupt::check() {
+  HVD_RETURN_IF_ERROR(interrupt_.check());
   keep_going();
   return failure_;
 }
 
-void TrafficWatch::keep_going() {
+void TrafficInterrupt::keep_going() {
   if (is_done_ || !failure_.ok()) return;
   const absl::StatusOr<Advance> state = traffic_.advance();
   failure_ = state.status();
   is_done_ = state.ok() && *state == Advance::kDone;
 }
 
-std::optional<std::chrono::steady_clock::time_point> TrafficWatch::verdict_due()
-    const {
-  constexpr std::chrono::microseconds kNap(50);
-  const auto due = watch_.verdict_due();
+std::optional<std::chrono::steady_clock::time_point>
+TrafficInterrupt::verdict_due() const {
+  constexpr std::chrono::microseconds kSleep(50);
+  const auto due = interrupt_.verdict_due();
   if (is_done_) return due;
-  const auto look = std::chrono::steady_clock::now() + kNap;
+  const auto look = std::chrono::steady_clock::now() + kSleep;
   return due ? std::min(*due, look) : look;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The LaneTraffic of a rank carries the accumulators of a block between the nodes,
 // along the lanes that the rank drives, one after the other, and brings back
 // results. It moves on whenever it is asked to, so that it may be under way while
@@ -58,12 +59,12 @@ class LaneTraffic {
   std::optional<Trip> trip_;  // On its way.
 };
 
-// The watch of a rank that waits for something else: moves the traffic on
+// The interrupt of a rank that waits for something else: moves the traffic on
 // meanwhile.
-class TrafficWatch : public transport::Watch {
+class TrafficInterrupt : public transport::Interrupt {
  public:
-  TrafficWatch(transport::Watch& watch, LaneTraffic& traffic)
-      : watch_(watch), traffic_(traffic) {}
+  TrafficInterrupt(transport::Interrupt& interrupt, LaneTraffic& traffic)
+      : interrupt_(interrupt), traffic_(traffic) {}
   absl::Status check() override;
   // For a rank that never has to wait; check() reports what is wrong.
   void keep_going();
@@ -72,7 +73,7 @@ class TrafficWatch : public transport::Watch {
       const override;
 
  private:
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
   LaneTraffic& traffic_;
   bool is_done_ = false;
   absl::Status failure_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HierarchicalLanes say which of a plane's members are on which node, and which of
 // them move what between the nodes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/hierarchical/plane.h"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
                     .members = node_ranks_,
                     .rank = lanes_.place(),
                     .writer = writer_,
-                    .watch = call.watch},
+                    .interrupt = call.interrupt},
           .link = link};
 }
 

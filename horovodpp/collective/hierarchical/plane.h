@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HierarchicalPlane moves tensors between ranks of several nodes in three
 // stages: within each node through memory that its ranks share, between the
 // nodes over the wires, and within each node again. Every byte crosses between

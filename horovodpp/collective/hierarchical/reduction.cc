@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/hierarchical/reduction.h"
 
 #include <algorithm>
@@ -63,12 +64,12 @@ absl::Status HierarchicalReduction::go_on(LaneTraffic& traffic,
                                           const Deliver& deliver) {
   for (std::int64_t next = 1; next < blocks(); ++next) {
     const Block block = block_at(next);
-    TrafficWatch before(seat_.local.watch, traffic);
+    TrafficInterrupt before(seat_.local.interrupt, traffic);
     meanwhile_ = &before;
     HVD_RETURN_IF_ERROR(reduce_on_node(block));
     HVD_RETURN_IF_ERROR(seat_.link.drive([&] { return traffic.advance(); }));
     traffic.begin(traffic_of(block));
-    TrafficWatch now(seat_.local.watch, traffic);
+    TrafficInterrupt now(seat_.local.interrupt, traffic);
     meanwhile_ = &now;
     HVD_RETURN_IF_ERROR(spread_on_node(block_at(next - 1), deliver));
     meanwhile_ = nullptr;
@@ -156,8 +157,8 @@ absl::Status HierarchicalReduction::reduce_on_node(const Block& block) {
     reduce_part(data_of(block, part), place_in_slot(self), step);
     keep_traffic_going();
   };
-  return step_on_node(seat_.local.board, parts_in(block, length), watch(), fill,
-                      drain);
+  return step_on_node(seat_.local.board, parts_in(block, length), interrupt(),
+                      fill, drain);
 }
 
 void HierarchicalReduction::reduce_part(const LaneData& part, std::size_t at,
@@ -264,8 +265,8 @@ absl::Status HierarchicalReduction::spread_on_node(const Block& block,
     }
     keep_traffic_going();
   };
-  return step_on_node(seat_.local.board, parts_in(block, length), watch(), fill,
-                      drain);
+  return step_on_node(seat_.local.board, parts_in(block, length), interrupt(),
+                      fill, drain);
 }
 
 }  // namespace hvd::collective

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HierarchicalReduction is one reduction between several nodes. It goes block by
 // block:
 //
@@ -105,8 +106,8 @@ class HierarchicalReduction {
   std::size_t slot_elements() const;
 
   absl::Status reduce_on_node(const Block& block);
-  transport::Watch& watch() const {
-    return meanwhile_ != nullptr ? *meanwhile_ : seat_.local.watch;
+  transport::Interrupt& interrupt() const {
+    return meanwhile_ != nullptr ? *meanwhile_ : seat_.local.interrupt;
   }
   void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
   absl::Status reduce_first_between_nodes();
@@ -129,7 +130,7 @@ class HierarchicalReduction {
   const Needed& needed_;
   std::vector<PieceStream> inputs_;  // At each place's share.
   // What goes on beside the stages on the board; nullptr: nothing.
-  TrafficWatch* meanwhile_ = nullptr;
+  TrafficInterrupt* meanwhile_ = nullptr;
 };
 
 }  // namespace hvd::collective

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A HierarchicalSeat is where a member of a plane sits, on its node and between the
 // nodes, and what it moves data by.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of Adasum (Maleki et al., "Scaling Distributed Training with
 // Adaptive Summation", MLSys 2021), which makes one vector of two: where they
 // are orthogonal their sum, where they are parallel their average,

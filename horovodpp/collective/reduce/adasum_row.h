@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AdasumRow puts the tensors of a round into one row of elements of which
 // ranks can own stretches: each tensor is cut into as many parts, and the row
 // has the first parts of all tensors, then all second ones, and so on. So a dot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The identity of a reduction: what a rank contributes that has no tensor of its
 // own, so that the others' result is as if it were not there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plain loops under a ReduceKernel of integers: accumulators, operations,
 // and load, combine and store over one block of elements.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ReduceKernel is the arithmetic of one reduction: the loops that combine the
 // ranks' contributions to one tensor, chosen once for a dtype and an op.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops under a ReduceKernel, as a table of functions per element type and
 // op, and where such tables come from:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PartTable says which rank gets which elements of a reducescatter, the
 // pieces seen as one tensor: part after part, piece after piece.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Piece is one tensor's part in a fused call: where its elements come from, and
 // where results go.
 #pragma once
@@ -16,6 +17,10 @@ struct Piece {
 };
 
 // The elements of all pieces together.
-std::int64_t total_count(std::span<const Piece> pieces);
+inline std::int64_t total_count(std::span<const Piece> pieces) {
+  std::int64_t count = 0;
+  for (const Piece& piece : pieces) count += piece.count;
+  return count;
+}
 
 }  // namespace hvd::collective

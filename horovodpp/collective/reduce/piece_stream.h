@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PieceStream reads the pieces of a fused call as if they were one tensor: a
 // position that moves through their elements, and copies from the inputs at
 // that position or to the outputs.

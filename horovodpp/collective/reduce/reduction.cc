@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/reduce/reduction.h"
 
 #include "absl/strings/str_cat.h"
 
 namespace hvd::collective {
 
-absl::Status check(const Reduction& reduction) {
+absl::Status check_unusual(const Reduction& reduction) {
   if (reduction.op == ReduceOp::kAdasum &&
       !is_floating_point(reduction.dtype)) {
     return absl::InvalidArgumentError(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Reduction is the arithmetic of a call, as its caller asks for it.
 //
 //   HVD_RETURN_IF_ERROR(check({.dtype = DType::kF16, .op = ReduceOp::kAverage}));
@@ -28,7 +29,13 @@ struct Reduction {
 //   InvalidArgument  an average or a scale of bool; a negative number of
 //                    participants;
 //                    Adasum of integers or bool
-absl::Status check(const Reduction& reduction);
+absl::Status check_unusual(const Reduction& reduction);
+inline absl::Status check(const Reduction& reduction) {
+  const bool is_usual = reduction.op != ReduceOp::kAdasum &&
+                        reduction.dtype != DType::kBool &&
+                        reduction.participants >= 0;
+  return is_usual ? absl::OkStatus() : check_unusual(reduction);
+}
 
 // OK if there is also one of which each rank gets only a part of the result.
 //   InvalidArgument  as check(); Adasum, which needs whole tensors

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a rank fills its slots: by plain stores, or around the caches.
 //
 // A plain store to a line that another core has read waits until that core has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies around the caches: for memory that is not in the cache, or that is fetched
 // faster from memory than from another core's cache. See slot_writer.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point types, in vectors. f16 and bf16 are float in registers.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16 and bf16 (kernel/vector_halves.h) for vector_loops.h, which takes elements two
 // vectors at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector loops under a ReduceKernel, in Highway's terms: how elements lie in
 // memory and in registers, the operations, and the steps that are made over
 // vectors, then over single lanes for what is left.

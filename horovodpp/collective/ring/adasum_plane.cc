@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/adasum_plane.h"
 
 #include "horovodpp/collective/reduce/piece_stream.h"

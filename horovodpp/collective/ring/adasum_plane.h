@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
 // planes do not support: an allreduce with ReduceOp::kAdasum of any floating-point
 // type between any number of ranks. adasum_round.h tells how, and in which

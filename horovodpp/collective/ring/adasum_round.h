@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AdasumRound reduces some tensors by Adasum between ranks, each tensor with
 // dot products of its own, as one rank's part in it:
 //

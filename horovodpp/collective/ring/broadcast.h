@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A broadcast over the wires: by a binomial tree if it fits into a slot of the
 // link, else along a chain.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/chunk_link.h"
 
 #include <algorithm>
@@ -20,8 +21,10 @@ constexpr char kSending[] = "sending to";
 class Backoff {
  public:
   explicit Backoff(const transport::WaitPolicy& policy)
-      : spin_(policy.spin), yields_(policy.yields), nap_(policy.nap) {
-    if (nap_.count() < 0) nap_ = std::chrono::microseconds(50);
+      : spin_(policy.spin),
+        yields_(policy.yields),
+        max_sleep_(policy.max_sleep) {
+    if (max_sleep_.count() < 0) max_sleep_ = std::chrono::microseconds(50);
   }
 
   void pause() {
@@ -35,14 +38,14 @@ class Backoff {
       --yields_;
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(nap_);
+      std::this_thread::sleep_for(max_sleep_);
     }
   }
 
  private:
   std::chrono::nanoseconds spin_;
   int yields_;
-  std::chrono::nanoseconds nap_;
+  std::chrono::nanoseconds max_sleep_;
   Clock::time_point end_;
 };
 
@@ -184,7 +187,7 @@ absl::Status ChunkLink::drive(
   while (true) {
     HVD_ASSIGN_OR_RETURN(const Advance state, advance());
     if (state == Advance::kDone) return absl::OkStatus();
-    HVD_RETURN_IF_ERROR(call_.watch.check());
+    HVD_RETURN_IF_ERROR(call_.interrupt.check());
     if (state == Advance::kMoved) {
       backoff.reset();
       continue;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ChunkLink carries the chunks of one collective call between this rank and
 // its peers: it posts receives into slots of a Staging and sends from them, a
 // bounded number at a time, and waits for what is posted.
@@ -35,7 +36,7 @@ class ChunkLink {
  public:
   // `staging` is mapped, has an even number of slots and no other user. While
   // nothing comes, waits follow `waiting`; as messages ring no bell, a sleep is
-  // never longer than its nap, or than 50 us where that is negative.
+  // never longer than its sleep, or than 50 us where that is negative.
   ChunkLink(transport::Communicator& communicator, Staging& staging,
             const Call& call, const transport::WaitPolicy& waiting);
   ~ChunkLink();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends what a RingFlow has around a ring of ranks, through a ChunkLink.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends what a DirectFlow has between those who take part, through a ChunkLink.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes between the ranks of a reduction that all of them share directly,
 // apart from how it travels.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recursive doubling: how to reduce a little data between many ranks. At distance 1,
 // 2, 4 … each rank exchanges its accumulators with the one whose number differs
 // in that bit, and both merge the two in the same order. Ranks beyond the

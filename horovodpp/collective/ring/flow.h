@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes around a ring of ranks in one collective, apart from how it
 // travels.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The RingPlane moves tensors over nothing but a Communicator: the plain plane
 // that works between any ranks, and the reference for all others.
 //
@@ -50,7 +51,7 @@ class RingPlane : public HostPlane {
   // `members` are ranks of `communicator`, this one among them (else every call
   // fails with InvalidArgument), in the same order on all of them. The
   // communicator outlives the plane. While it waits it does not sleep longer
-  // than `waiting.nap`, or than 50 us where that is negative.
+  // than `waiting.max_sleep`, or than 50 us where that is negative.
   RingPlane(transport::Communicator& communicator, std::vector<int> members,
             const transport::WaitPolicy& waiting,
             const RingOptions& options = {});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Staging is the memory through which a plane sends and receives: slots of
 // equal size, aligned to a cache line, mapped when they are first needed.
 //

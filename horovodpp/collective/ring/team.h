@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A RingTeam is one rank among the members of a plane over the wires.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/adasum_plane.h"
 
 #include "horovodpp/collective/reduce/adasum_row.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ShmAdasumPlane is a ShmPlane that also reduces by Adasum: an allreduce with
 // ReduceOp::kAdasum of any floating-point type between any number of ranks of a
 // node. adasum_round.h tells how.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/adasum_round.h"
 
 #include <algorithm>

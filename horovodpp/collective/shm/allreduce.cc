@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/allreduce.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ void ChunkedAllreduce::reduce(std::uint64_t i, std::uint64_t step) {
 }
 
 absl::Status ChunkedAllreduce::take(std::uint64_t i, std::uint64_t step) {
-  HVD_RETURN_IF_ERROR(seat_.board.wait_for_results(step, seat_.watch));
+  HVD_RETURN_IF_ERROR(seat_.board.wait_for_results(step, seat_.interrupt));
   for (int peer = 0; peer < seat_.ranks(); ++peer) {
     const Range slice = slice_of(peer, i);
     if (peer == seat_.rank) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allreduces between ranks of a node through the slots of its board. All of them
 // add in the order of the members.
 //

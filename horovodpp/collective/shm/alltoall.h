@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ShmAlltoall is an alltoall between ranks of a node: each shows in chunks all
 // that it sends, and everyone picks what is for it. How many chunks that takes,
 // and whether the sizes fit together, is known only once all have shown their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Arena is memory of one rank that the other ranks of its node reach, too:
 // tensors that lie in it are reduced where they lie, without a copy.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/arena_allreduce.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ absl::Status ArenaAllreduce::reduce_for_all(const ArenaTable::Runs& runs) {
   HVD_RETURN_IF_ERROR(seat_.board.check_nobody_withdrew());
   reduce_slice(runs);
   seat_.board.finish(0);
-  const absl::Status finished = seat_.board.wait_for_results(0, seat_.watch);
+  const absl::Status finished =
+      seat_.board.wait_for_results(0, seat_.interrupt);
   if (!finished.ok()) {
     seat_.board.withdraw(0);
     return finished;
@@ -102,7 +104,7 @@ absl::Status ArenaAllreduce::fetch_slices(const ArenaTable::Runs& runs) {
   // Nobody changes its own before all have fetched it.
   const std::uint64_t step = seat_.board.steps();
   seat_.board.arrive();
-  return seat_.board.wait_for_arrivals(step, seat_.watch);
+  return seat_.board.wait_for_arrivals(step, seat_.interrupt);
 }
 
 }  // namespace hvd::collective

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ArenaAllreduce reduces what lies in the arenas of all members without a copy:
 // each member reads its slice of everybody's tensors, reduces it, and writes the
 // result into everybody's. What lies elsewhere goes through the slots.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/arena_listing.h"
 
 #include "horovodpp/collective/reduce/piece_stream.h"
@@ -22,7 +23,7 @@ absl::Status ArenaListing::exchange(std::span<const Piece> pieces,
     seat_.writer.finish();
   }
   seat_.board.arrive();
-  HVD_RETURN_IF_ERROR(seat_.board.wait_for_arrivals(0, seat_.watch));
+  HVD_RETURN_IF_ERROR(seat_.board.wait_for_arrivals(0, seat_.interrupt));
   for (int peer = 0; peer < seat_.ranks(); ++peer) {
     slots_.emplace_back(seat_.slot(peer, 0), seat_.slot_bytes());
     all_show_ = all_show_ &&

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ArenaListing is step 0 of a call whose pieces may lie in the arenas: each
 // member tells the others where its own lie.
 //

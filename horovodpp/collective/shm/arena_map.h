@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ArenaMap is where a rank finds the arenas of the other ranks of its node.
 // Every rank lists the extents of its arena in memory that they all see; the
 // others map them when they first need to.

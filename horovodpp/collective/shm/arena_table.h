@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ArenaTable is what a rank tells the others, in its slot of a step, about
 // where its pieces of a fused call lie, and which arenas it can reach. From all
 // ranks' tables each rank sees, like all others, which pieces can be reduced

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/board.h"
 
 #include <algorithm>
@@ -49,21 +50,22 @@ bool is_later(std::uint64_t a, std::uint64_t b) {
          static_cast<std::int64_t>((a - b) << kEpochBits) > 0;
 }
 
-// The watch of a rank that can no longer give the call up: ignores Cancelled.
-class Undeterred : public transport::Watch {
+// The interrupt of a rank that can no longer give the call up: ignores Cancelled.
+class Undeterred : public transport::Interrupt {
  public:
-  explicit Undeterred(transport::Watch& watch) : watch_(watch) {}
+  explicit Undeterred(transport::Interrupt& interrupt)
+      : interrupt_(interrupt) {}
   absl::Status check() override {
-    const absl::Status status = watch_.check();
+    const absl::Status status = interrupt_.check();
     return absl::IsCancelled(status) ? absl::OkStatus() : status;
   }
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override {
-    return watch_.verdict_due();
+    return interrupt_.verdict_due();
   }
 
  private:
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
 };
 
 std::string kind_name(std::uint64_t kind_and_bytes) {
@@ -248,18 +250,18 @@ absl::Status ShmBoard::check_labels() const {
 }
 
 template <typename Ready>
-absl::Status ShmBoard::wait(Ready ready, transport::Watch& watch) {
+absl::Status ShmBoard::wait(Ready ready, transport::Interrupt& interrupt) {
   if (ready()) return absl::OkStatus();
-  Undeterred undeterred(watch);
+  Undeterred undeterred(interrupt);
   const bool is_decided = label_.votes && complete_;
   return transport::wait_until(
       std::ref(ready),
-      is_decided ? static_cast<transport::Watch&>(undeterred) : watch, waiting_,
-      segment_.doorbell(rank()));
+      is_decided ? static_cast<transport::Interrupt&>(undeterred) : interrupt,
+      waiting_, segment_.doorbell(rank()));
 }
 
 absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
-                                    transport::Watch& watch) {
+                                    transport::Interrupt& interrupt) {
   auto behind = members_.begin();  // The first one not yet seen there.
   const auto all_there = [&] {
     while (behind != members_.end() &&
@@ -269,12 +271,12 @@ absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
     }
     return behind == members_.end();
   };
-  return wait(all_there, watch);
+  return wait(all_there, interrupt);
 }
 
 absl::Status ShmBoard::wait_for_arrivals(std::uint64_t step,
-                                         transport::Watch& watch) {
-  if (step > 0) return wait_for_all(&Line::arrived, step, watch);
+                                         transport::Interrupt& interrupt) {
+  if (step > 0) return wait_for_all(&Line::arrived, step, interrupt);
   auto behind = members_.begin();
   bool apart = false;
   const auto all_there = [&] {
@@ -282,12 +284,12 @@ absl::Status ShmBoard::wait_for_arrivals(std::uint64_t step,
     apart = behind != members_.end() && is_past(*behind);
     return apart || behind == members_.end();
   };
-  absl::Status entered = wait(all_there, watch);
-  if (label_.votes && !apart) entered = vote(entered, watch);
+  absl::Status entered = wait(all_there, interrupt);
+  if (label_.votes && !apart) entered = vote(entered, interrupt);
   HVD_RETURN_IF_ERROR(entered);
   complete_ = !apart;
   HVD_RETURN_IF_ERROR(check_labels());
-  return wait_for_ends(watch);
+  return wait_for_ends(interrupt);
 }
 
 bool ShmBoard::have_all_entered() {
@@ -297,7 +299,7 @@ bool ShmBoard::have_all_entered() {
 
 // The outcome of the wait for all to enter, after the vote.
 absl::Status ShmBoard::vote(const absl::Status& outcome,
-                            transport::Watch& watch) {
+                            transport::Interrupt& interrupt) {
   const std::uint64_t against = pack(label_);
   if (absl::IsCancelled(outcome)) {
     Word& mine = ended(rank()).vote;
@@ -309,7 +311,7 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
   } else {
     HVD_RETURN_IF_ERROR(outcome);
   }
-  Undeterred undeterred(watch);
+  Undeterred undeterred(interrupt);
   for (const int member : members_) {
     const Word& theirs = ended(member).vote;
     HVD_RETURN_IF_ERROR(
@@ -318,14 +320,14 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
     // one, unless it left it: then the next call's record took its place.
     const bool has_left =
         theirs.load() == (against | 1) || !has_entered(member);
-    if (has_left) return wait([] { return false; }, watch);
+    if (has_left) return wait([] { return false; }, interrupt);
   }
   return absl::OkStatus();
 }
 
 absl::Status ShmBoard::wait_for_results(std::uint64_t step,
-                                        transport::Watch& watch) {
-  return wait_for_all(&Line::finished, step, watch);
+                                        transport::Interrupt& interrupt) {
+  return wait_for_all(&Line::finished, step, interrupt);
 }
 
 absl::Status ShmBoard::check_nobody_withdrew() const {
@@ -361,7 +363,7 @@ void ShmBoard::withdraw(std::uint64_t step) {
 }
 
 // Rule 3. A member that is seen in a later call has ended the one before.
-absl::Status ShmBoard::wait_for_ends(transport::Watch& watch) {
+absl::Status ShmBoard::wait_for_ends(transport::Interrupt& interrupt) {
   auto behind = leaving_.begin();
   const auto all_gone = [&] {
     while (behind != leaving_.end()) {
@@ -374,7 +376,7 @@ absl::Status ShmBoard::wait_for_ends(transport::Watch& watch) {
     }
     return true;
   };
-  HVD_RETURN_IF_ERROR(wait(all_gone, watch));
+  HVD_RETURN_IF_ERROR(wait(all_gone, interrupt));
   leaving_.clear();
   return absl::OkStatus();
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ShmBoard is one rank's view of the memory through which the ranks of a node
 // show each other data: slots, and the counters that say what may be read. It
 // serves calls between any of them, one after the other: the ShmPlanes of a
@@ -6,7 +7,7 @@
 //   board.begin(members, label);
 //   fill(board.mine());
 //   board.arrive();                             // step 0
-//   HVD_RETURN_IF_ERROR(board.wait_for_arrivals(0, watch));
+//   HVD_RETURN_IF_ERROR(board.wait_for_arrivals(0, interrupt));
 //   use(board.slot(peer, 0));
 //   board.end();
 //
@@ -44,7 +45,7 @@
 // place, record and slot included. Members that still wait in the old call no
 // longer find its tag, or see an arrival while another one is still missing.
 //
-// If the watch may say Cancelled although all members of the board have arrived,
+// If the interrupt may say Cancelled although all members of the board have arrived,
 // some members would give the call up and others would not. So they vote. A member
 // that hears Cancelled casts a vote against the call, in a word of its own, then
 // looks for all arrivals once more, and takes the vote back if all are there. A
@@ -92,7 +93,7 @@ class ShmBoard {
     std::uint64_t bytes = 0;  // Below 2^56.
     // Two calls may have one tag: this one is the first or the second of them.
     bool second = false;
-    // The watch may say Cancelled because of ranks beyond this board: the members
+    // The interrupt may say Cancelled because of ranks beyond this board: the members
     // vote on whether all of them give the call up.
     bool votes = false;
   };
@@ -131,20 +132,22 @@ class ShmBoard {
   // Says that mine() is filled.
   void arrive();
 
-  // Waits until all members have arrived at `step`; or returns the watch's
+  // Waits until all members have arrived at `step`; or returns the interrupt's
   // error. In step 0 the two other rules' conditions are waited for as well. In
   // a call with a vote, from then on Cancelled is not listened to.
   //   Internal  a member is in another call, or calls it by another label;
   //             names both
-  absl::Status wait_for_arrivals(std::uint64_t step, transport::Watch& watch);
+  absl::Status wait_for_arrivals(std::uint64_t step,
+                                 transport::Interrupt& interrupt);
 
   // What `member` put into its slot; after wait_for_arrivals(step).
   std::byte* slot(int member, std::uint64_t step) const;
 
   // Says that this rank's result of `step` is in its slot.
   void finish(std::uint64_t step);
-  // Waits until all members have said so; or returns the watch's error.
-  absl::Status wait_for_results(std::uint64_t step, transport::Watch& watch);
+  // Waits until all members have said so; or returns the interrupt's error.
+  absl::Status wait_for_results(std::uint64_t step,
+                                transport::Interrupt& interrupt);
 
   // After wait_for_arrivals(step): OK if this rank may now write into the
   // memory of the others, until it finishes.
@@ -199,12 +202,13 @@ class ShmBoard {
   bool is_past(int member);
   absl::Status check_labels() const;
   bool have_all_entered();
-  absl::Status vote(const absl::Status& outcome, transport::Watch& watch);
-  absl::Status wait_for_ends(transport::Watch& watch);
+  absl::Status vote(const absl::Status& outcome,
+                    transport::Interrupt& interrupt);
+  absl::Status wait_for_ends(transport::Interrupt& interrupt);
   template <typename Ready>
-  absl::Status wait(Ready ready, transport::Watch& watch);
+  absl::Status wait(Ready ready, transport::Interrupt& interrupt);
   absl::Status wait_for_all(Word Line::*counter, std::uint64_t step,
-                            transport::Watch& watch);
+                            transport::Interrupt& interrupt);
 
   transport::NodeSegment& segment_;
   const std::span<std::byte> region_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/crossovers.h"
 
 #include <algorithm>
@@ -35,12 +36,12 @@ double median(std::vector<double>& values) {
 class Trial {
  public:
   Trial(ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
-        transport::Watch& watch)
+        transport::Interrupt& interrupt)
       : board_(board),
         before_(board.crossovers()),
         plane_(board, arenas),
         tag_{.epoch = options.epoch},
-        watch_(watch),
+        interrupt_(interrupt),
         deadline_(steady_clock::now() + options.patience),
         memory_(kLargeSize / sizeof(float)) {}
   ~Trial() { board_.set_crossovers(before_); }
@@ -86,14 +87,14 @@ class Trial {
 
   Call next() {
     ++tag_.sequence;
-    return {tag_, watch_};
+    return {tag_, interrupt_};
   }
 
   ShmBoard& board_;
   const ShmCrossovers before_;
   ShmPlane plane_;
   transport::DataTag tag_;
-  transport::Watch& watch_;
+  transport::Interrupt& interrupt_;
   const steady_clock::time_point deadline_;
   std::vector<float> memory_;
 };
@@ -156,11 +157,11 @@ bool fit(const ShmCrossovers& values, std::size_t slot_bytes) {
 
 absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
     ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
-    transport::Watch& watch) {
+    transport::Interrupt& interrupt) {
   ShmCrossovers found = board.crossovers();
   const std::size_t slot_bytes = board.options().chunk_bytes;
   if (slot_bytes < kSmallSizes.back()) return found;
-  Trial trial(board, arenas, options, watch);
+  Trial trial(board, arenas, options, interrupt);
   HVD_ASSIGN_OR_RETURN(bool done, measure_step(trial, slot_bytes, found));
   if (done) {
     HVD_ASSIGN_OR_RETURN(done, measure_small(trial, found));
@@ -168,14 +169,13 @@ absl::StatusOr<std::optional<ShmCrossovers>> measure_crossovers(
   return done ? std::optional(found) : std::nullopt;
 }
 
-absl::StatusOr<ShmCrossovers> share_crossovers(ShmBoard& board,
-                                               const ShmCrossovers& known,
-                                               std::uint32_t epoch,
-                                               transport::Watch& watch) {
+absl::StatusOr<ShmCrossovers> share_crossovers(
+    ShmBoard& board, const ShmCrossovers& known, std::uint32_t epoch,
+    transport::Interrupt& interrupt) {
   ShmCrossovers values = known;
   auto* const bytes = reinterpret_cast<std::byte*>(&values);
   HVD_RETURN_IF_ERROR(ShmPlane(board).broadcast(bytes, bytes, sizeof(values), 0,
-                                                {{.epoch = epoch}, watch}));
+                                                {{.epoch = epoch}, interrupt}));
   return fit(values, board.options().chunk_bytes) ? values : ShmCrossovers{};
 }
 

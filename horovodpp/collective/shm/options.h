@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be chosen about collectives through the memory of a node.
 #pragma once
 

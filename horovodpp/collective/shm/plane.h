@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ShmPlane moves tensors between ranks of one node through memory they
 // share.
 //
@@ -57,7 +58,7 @@ class ShmPlane : public HostPlane {
             .members = members_,
             .rank = rank(),
             .writer = writer_,
-            .watch = call.watch};
+            .interrupt = call.interrupt};
   }
 
  private:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/reducescatter.h"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
   }
   // Nobody changes its inputs before all have read them.
   seat.board.finish(0);
-  return seat.board.wait_for_results(0, seat.watch);
+  return seat.board.wait_for_results(0, seat.interrupt);
 }
 
 ChunkedReducescatter::ChunkedReducescatter(const BoardSeat& seat,

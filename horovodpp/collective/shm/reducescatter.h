@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reducescatters between ranks of a node, with the bits of its allreduces.
 //
 // Not thread-safe.

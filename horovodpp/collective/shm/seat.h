@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A BoardSeat is one rank's seat in a call between ranks of a node: the board, who
 // sits there, and which of them this rank is.
 //
@@ -24,7 +25,7 @@ struct BoardSeat {
   std::span<const int> members;  // As the board numbers them.
   int rank;                      // This one's position among them.
   SlotWriter& writer;
-  transport::Watch& watch;
+  transport::Interrupt& interrupt;
 
   int ranks() const { return static_cast<int>(members.size()); }
 
@@ -53,7 +54,8 @@ struct BoardSeat {
   }
   template <typename Fill, typename Drain>
   absl::Status step_through(std::uint64_t steps, Fill fill, Drain drain) const {
-    return step_on_node(board, steps, watch, std::move(fill), std::move(drain));
+    return step_on_node(board, steps, interrupt, std::move(fill),
+                        std::move(drain));
   }
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SlotReducer combines what all members of a call show in their slots, in the
 // order of the members.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls on the board of a node, and their steps.
 #pragma once
 
@@ -37,7 +38,8 @@ absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
 // everybody shows, and returns nothing or a status. fill runs one step ahead.
 template <typename Fill, typename Drain>
 absl::Status step_on_node(ShmBoard& board, std::uint64_t steps,
-                          transport::Watch& watch, Fill fill, Drain drain) {
+                          transport::Interrupt& interrupt, Fill fill,
+                          Drain drain) {
   const std::uint64_t first = board.steps();
   const auto arrive = [&](std::uint64_t i) {
     fill(i, board.mine());
@@ -45,7 +47,7 @@ absl::Status step_on_node(ShmBoard& board, std::uint64_t steps,
   };
   arrive(0);
   for (std::uint64_t i = 0; i < steps; ++i) {
-    HVD_RETURN_IF_ERROR(board.wait_for_arrivals(first + i, watch));
+    HVD_RETURN_IF_ERROR(board.wait_for_arrivals(first + i, interrupt));
     if (i + 1 < steps) arrive(i + 1);
     if constexpr (std::is_void_v<decltype(drain(i, first + i))>) {
       drain(i, first + i);

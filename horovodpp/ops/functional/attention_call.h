@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one call of attention computes with. Only for attention.cc and what it is
 // made of.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of attention, head by head and a block of queries at a time.
 // Of one type T, float or double; nothing here is recorded.
 #pragma once

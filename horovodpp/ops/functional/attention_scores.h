@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scores of attention: those of one head and a block of queries, masked.
 // Only for attention_heads.cc.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Average pooling.
 //
 // On [n, c, h, w] or [c, h, w], with PyTorch's names, defaults and values; results

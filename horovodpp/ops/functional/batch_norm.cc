@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/batch_norm.h"
 
 #include <cmath>
@@ -76,7 +77,8 @@ void check_batch_norm(const Tensor& x, const std::vector<Tensor>& parameters) {
 }
 
 void check_running(const Tensor& running) {
-  if (!running.defined() || !needs_grad(running)) return;
+  if (!running.defined() || !is_grad_enabled() || !running.requires_grad())
+    return;
   throw InvalidArgument(
       absl::StrCat("batch_norm: running statistics have no gradient, but ",
                    running.describe(), " requires one; use a detach() of it"));

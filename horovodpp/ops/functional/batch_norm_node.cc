@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/batch_norm_node.h"
 
 #include "horovodpp/autograd/graph_ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of batch_norm: how it sees its operands, and the node of its graph.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/composed.h"
 
 #include "horovodpp/autograd/engine.h"

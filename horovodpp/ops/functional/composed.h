@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backward of an operation by that of the simpler ones it is made of: what
 // fused operations fall back on where their gradient is to be differentiated
 // itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, with PyTorch's names, defaults and values. Differentiable as often
 // as one likes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cross entropy of logits. Of a row, forward keeps the largest logit m and the
 // sum of e^(logit - m), from which backward has each probability by one e^x.
 #include "horovodpp/ops/functional/cross_entropy.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loss of a classification by logits.
 //
 //   Tensor loss = hvd::cross_entropy(model(x), labels,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations that draw from the thread's default generator. What they drew is
 // a function of its state, so that they draw the same again when a checkpoint
 // replays them.

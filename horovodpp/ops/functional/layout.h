@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How images lie in memory. Images are [n, channels, height, width].
 //
 // Results on images lie in memory with their channels last, whatever the

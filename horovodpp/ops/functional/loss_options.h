@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the losses have in common: their options.
 #pragma once
 

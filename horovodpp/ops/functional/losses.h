@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of predictions against targets; cross_entropy() has a header of its own.
 #pragma once
 

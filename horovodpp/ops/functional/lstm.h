@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer of long short-term memory.
 //
 //   LstmResult y = hvd::lstm(x, {.h = h0, .c = c0}, {.w_ih = w_ih, ...});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/lstm_steps.h"
 
 #include "horovodpp/autograd/graph_ops.h"

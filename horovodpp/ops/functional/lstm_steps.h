@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of an LSTM, step after step, in float32 or float64. Nothing here
 // is recorded.
 #pragma once

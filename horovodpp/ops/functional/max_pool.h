@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max pooling.
 //
 //   y = hvd::max_pool2d(hvd::relu(y), {.kernel = {2, 2}});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the nodes of batch_norm and layer_norm have in common: they are of
 // y = (x - mean) rstd weight + bias, where weight and bias may be missing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cross entropy with targets that are no classes but a probability for each.
 #pragma once
 

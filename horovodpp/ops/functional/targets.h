@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The targets of a loss over classes: checked, weighed, and counted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows of a pooling operation along one dimension, and the checks that
 // poolings, and convolutions, have in common.
 #pragma once

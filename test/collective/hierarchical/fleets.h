@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleets of HierarchicalPlanes: ranks on pseudo-nodes of any sizes. For tests.
 #pragma once
 
@@ -67,9 +68,9 @@ inline void run_on_nodes(transport::Communicator& communicator, int ranks_here,
   std::vector<int> all(seating.size());
   for (std::size_t r = 0; r < all.size(); ++r) all[r] = static_cast<int>(r);
   const auto plane = plane_between(all);
-  PatientWatch watch;
-  Member member = {*plane, communicator.rank(), communicator.size(), ranks_here,
-                   watch,  plane_between};
+  NeverInterrupt interrupt;
+  Member member = {*plane,     communicator.rank(), communicator.size(),
+                   ranks_here, interrupt,           plane_between};
   body(member);
 }
 

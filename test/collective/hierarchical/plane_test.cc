@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/hierarchical/plane.h"
 
 #include <gmock/gmock.h>
@@ -187,9 +188,9 @@ TEST(HierarchicalPlane, RefusesToServeARankThatIsNoMember) {
 TEST(HierarchicalPlane, EndsMidCallWhenAPeerOfAnotherNodeHasLeft) {
   on_seats("AABB", [](Member& member) {
     // Rank 3 ends first, somewhere among many blocks.
-    FailingWatch watch(member.rank == 3 ? 20 : 3000);
+    FailingInterrupt interrupt(member.rank == 3 ? 20 : 3000);
     Tensors tensors(DType::kF32, {100'000});
-    const Call call = {member.next().tag, watch};
+    const Call call = {member.next().tag, interrupt};
     const absl::Status status =
         member.plane.allreduce(tensors.pieces(false), {}, call);
     EXPECT_EQ(status.message(), "rank 7 was killed by signal 9");

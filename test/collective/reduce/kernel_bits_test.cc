@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits that ReduceKernels give, on every instruction set this machine has,
 // beside a reduction of one element at a time.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a reduction should give, bit for bit: one element at a time, in the type
 // that the contract names, each step rounded. For values of any size, unlike
 // reference.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/adasum_plane.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +19,13 @@ TEST(AdasumPlaneOverMpi, FollowsTheFormula) {
   const int ranks = (*communicator)->size();
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   // Beyond the epochs of the other tests of this program.
   std::uint32_t epoch = 15'000;
   for (const AdasumOptions& options :
        {AdasumOptions{}, AdasumOptions{.ring = kSmallRing}}) {
     AdasumPlane plane(**communicator, members, test_waiting(ranks), options);
-    Member member = {plane, (*communicator)->rank(), ranks, 1, watch, {}};
+    Member member = {plane, (*communicator)->rank(), ranks, 1, interrupt, {}};
     member.epoch = epoch++;
     for (const DType dtype : kFloatingTypes) {
       for (const bool in_place : {false, true}) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/adasum_plane.h"
 
 #include <gmock/gmock.h>
@@ -28,8 +29,8 @@ void on_wires(const std::vector<int>& sizes, const Body& body,
         return all;
       }();
       AdasumPlane plane(communicator, members, test_waiting(ranks), options);
-      PatientWatch watch;
-      Member member = {plane, communicator.rank(), ranks, ranks, watch, {}};
+      NeverInterrupt interrupt;
+      Member member = {plane, communicator.rank(), ranks, ranks, interrupt, {}};
       body(member);
     });
   }
@@ -239,12 +240,12 @@ TEST(AdasumPlane, ConnectsSomeRanksInAnyOrderBesideOthers) {
         std::find(members.begin(), members.end(), communicator.rank()) -
         members.begin();
     AdasumPlane plane(communicator, members, test_waiting(5), kSmallAdasum);
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     Member member = {plane,
                      static_cast<int>(position),
                      static_cast<int>(members.size()),
                      1,
-                     watch,
+                     interrupt,
                      {}};
     member.sequence = is_odd ? 1000 : 2000;
     for (int i = 0; i < 10; ++i) {
@@ -262,11 +263,11 @@ TEST(AdasumPlane, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
       const std::int64_t count = round % 4 == 0 ? 3000 : round % 7;
       const bool in_place = round % 3 == 0;
       member.sequence = static_cast<std::uint32_t>(round);
-      FailingWatch watch(static_cast<int>(pace() % 40),
-                         absl::CancelledError("somebody stays away"));
+      FailingInterrupt interrupt(static_cast<int>(pace() % 40),
+                                 absl::CancelledError("somebody stays away"));
       Tensors tensors(DType::kF32, {count, 2000, 0, 1});
       const Tensors before = tensors;
-      const Call call = {member.next().tag, watch};
+      const Call call = {member.next().tag, interrupt};
       if (member.rank != absent) {
         ASSERT_TRUE(absl::IsCancelled(member.plane.allreduce(
             tensors.pieces(in_place), {.op = ReduceOp::kAdasum}, call)));
@@ -279,15 +280,15 @@ TEST(AdasumPlane, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
   });
 }
 
-TEST(AdasumPlane, AFailingWatchEndsTheCallAndThePlane) {
+TEST(AdasumPlane, AFailingInterruptEndsTheCallAndThePlane) {
   on_adasum({2, 3, 5}, [](Member& member) {
     if (member.rank == 0) return;  // Will never come.
-    FailingWatch watch(50 * member.rank);
+    FailingInterrupt interrupt(50 * member.rank);
     Tensors tensors(DType::kF32, {3000});
     const std::vector<Bytes> before = tensors.inputs;
     const absl::Status status =
         member.plane.allreduce(tensors.pieces(true), {.op = ReduceOp::kAdasum},
-                               {member.next().tag, watch});
+                               {member.next().tag, interrupt});
     EXPECT_EQ(status.message(), "rank 7 was killed by signal 9");
     EXPECT_EQ(tensors.inputs, before);
     EXPECT_EQ(member.plane.barrier(member.next()), status);
@@ -331,7 +332,7 @@ TEST(ShmAdasumPlane, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
                      static_cast<int>(place - call.members.begin()),
                      static_cast<int>(call.members.size()),
                      1,
-                     member.watch,
+                     member.interrupt,
                      {},
                      epoch,
                      member.sequence};
@@ -341,13 +342,13 @@ TEST(ShmAdasumPlane, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
                                   : call.conforms(part))
             << "call " << number;
       } else if (part.rank != call.absent) {
-        FailingWatch watch(number % 40,
-                           absl::CancelledError("somebody stays away"));
+        FailingInterrupt interrupt(number % 40,
+                                   absl::CancelledError("somebody stays away"));
         Tensors tensors(DType::kF32, {call.size, 1});
         const Tensors before = tensors;
         ASSERT_TRUE(absl::IsCancelled(plane->allreduce(
             tensors.pieces(number % 2 == 0), {.op = ReduceOp::kAdasum},
-            {part.next().tag, watch})));
+            {part.next().tag, interrupt})));
         ASSERT_EQ(tensors.inputs, before.inputs);
         ASSERT_EQ(tensors.outputs, before.outputs);
       }
@@ -377,7 +378,7 @@ TEST(ShmAdasumPlane, ConformsBetweenSomeOfTheRanksOfANode) {
                              member.rank - (member.rank > absent ? 1 : 0),
                              member.ranks - 1,
                              1,
-                             member.watch,
+                             member.interrupt,
                              {}};
               part.sequence = static_cast<std::uint32_t>(1000 * absent);
               for (const DType dtype : kFloatingTypes) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/chunk_link.h"
 
 #include <gmock/gmock.h>
@@ -20,8 +21,8 @@ TEST(ChunkLink, CarriesMoreMessagesThanItHasSlots) {
     const int peer = 1 - communicator.rank();
     Staging staging(4, 64);
     ASSERT_TRUE(staging.map().ok());
-    PatientWatch watch;
-    ChunkLink link(communicator, staging, {{1, 1}, watch}, test_waiting(2));
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
     EXPECT_EQ(link.depth(), 2);
     for (int i = 0; i < 20; ++i) {
       ASSERT_TRUE(link.post_receive(peer, sizeof(i)).ok());
@@ -43,8 +44,8 @@ TEST(ChunkLink, SendsOnWhatItReceivedFromTheSameSlot) {
     const int rank = communicator.rank();
     Staging staging(2, 64);
     ASSERT_TRUE(staging.map().ok());
-    PatientWatch watch;
-    ChunkLink link(communicator, staging, {{1, 1}, watch}, test_waiting(3));
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(3));
     for (char i = 0; i < 10; ++i) {
       absl::StatusOr<std::byte*> slot = nullptr;
       if (rank == 0) {
@@ -67,13 +68,13 @@ TEST(ChunkLink, SendsOnWhatItReceivedFromTheSameSlot) {
   });
 }
 
-TEST(ChunkLink, GivesUpWithTheErrorOfTheWatch) {
+TEST(ChunkLink, GivesUpWithTheErrorOfTheInterrupt) {
   on_loopback(2, [](transport::Communicator& communicator) {
     if (communicator.rank() == 1) return;
     Staging staging(2, 64);
     ASSERT_TRUE(staging.map().ok());
-    FailingWatch watch(10);
-    ChunkLink link(communicator, staging, {{1, 1}, watch}, test_waiting(2));
+    FailingInterrupt interrupt(10);
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
     ASSERT_TRUE(link.post_receive(1, 8).ok());
     const auto slot = link.receive();
     EXPECT_EQ(slot.status().message(), "rank 7 was killed by signal 9");
@@ -124,9 +125,9 @@ TEST(ChunkLink, RetiresTheSlotsThatTheWiresDoNotGiveBack) {
   ASSERT_TRUE(staging.map().ok());
   std::vector<std::byte*> before;
   for (int i = 0; i < 4; ++i) before.push_back(staging.slot(i));
-  PatientWatch watch;
+  NeverInterrupt interrupt;
   {
-    ChunkLink link(wires, staging, {{1, 1}, watch}, test_waiting(1));
+    ChunkLink link(wires, staging, {{1, 1}, interrupt}, test_waiting(1));
     ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 0: not given back.
     ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 1: given back.
     const auto slot = link.take();
@@ -147,8 +148,8 @@ TEST(ChunkLink, NamesThePeerThatSentAnotherSize) {
   on_loopback(2, [](transport::Communicator& communicator) {
     Staging staging(2, 64);
     ASSERT_TRUE(staging.map().ok());
-    PatientWatch watch;
-    ChunkLink link(communicator, staging, {{1, 1}, watch}, test_waiting(2));
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
     if (communicator.rank() == 0) {
       const auto slot = link.take();
       ASSERT_TRUE(slot.ok());

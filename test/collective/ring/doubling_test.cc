@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/doubling.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ TEST(Doubling, GivesAllRanksTheSameBitsForAnyNumberOfThem) {
         const int rank = communicator.rank();
         Staging staging(2 * depth, kCount * sizeof(float));
         ASSERT_TRUE(staging.map().ok());
-        PatientWatch watch;
-        ChunkLink link(communicator, staging, {{.epoch = 1}, watch},
+        NeverInterrupt interrupt;
+        ChunkLink link(communicator, staging, {{.epoch = 1}, interrupt},
                        test_waiting(ranks));
         std::vector<float> mine;
         for (int i = 0; i < kCount; ++i) {

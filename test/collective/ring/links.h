@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are threads, each with a ChunkLink to the others. For tests.
 #pragma once
 
@@ -21,8 +22,8 @@ inline void on_links(int ranks, const LinkedPart& body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
     Staging staging = direct_staging(ranks, 0, 64);
     ASSERT_TRUE(staging.map().ok());
-    PatientWatch watch;
-    ChunkLink link(communicator, staging, {{.epoch = 1}, watch},
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{.epoch = 1}, interrupt},
                    test_waiting(ranks));
     body({.members = all, .position = communicator.rank()}, link);
     EXPECT_TRUE(link.flush().ok());

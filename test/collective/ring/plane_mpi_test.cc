@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/collective/conformance_suite.h"
 #include "test/collective/mpi_fleets.h"
 #include "test/collective/set_suite.h"
@@ -21,7 +22,7 @@ TEST(RingPlaneOverMpi, GoesOnWithOtherMemoryAfterALargeCallWasGivenUp) {
   const int ranks = (*communicator)->size();
   if (ranks == 1) return;  // Nobody else can stay away.
   RingPlane plane(**communicator, test_waiting(ranks));
-  PatientWatch patient;
+  NeverInterrupt patient;
   Member member = {plane, (*communicator)->rank(), ranks, 1, patient, {}};
   // Beyond what other tests of this program get to.
   for (member.epoch = 14'000; member.epoch < 14'012; ++member.epoch) {

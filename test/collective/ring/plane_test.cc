@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/plane.h"
 
 #include <gmock/gmock.h>
@@ -13,8 +14,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, PlaneConformance, RingOfThreads);
 INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, SetConformance, RingOfThreads);
 
 Member member_of(DataPlane& plane, int rank, int ranks,
-                 transport::Watch& watch) {
-  return {plane, rank, ranks, ranks, watch, {}};
+                 transport::Interrupt& interrupt) {
+  return {plane, rank, ranks, ranks, interrupt, {}};
 }
 
 TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
@@ -23,8 +24,8 @@ TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         RingPlane plane(communicator, test_waiting(ranks),
                         {.chunk_bytes = 64, .depth = depth});
-        PatientWatch watch;
-        Member member = member_of(plane, communicator.rank(), ranks, watch);
+        NeverInterrupt interrupt;
+        Member member = member_of(plane, communicator.rank(), ranks, interrupt);
         for (const std::int64_t count : {1, 15, 64, 333, 1024}) {
           const AllreduceCase test = {{.dtype = DType::kF32}, {count}};
           if (!allreduce_conforms(member, test)) return;
@@ -61,9 +62,9 @@ TEST(RingPlane, ConnectsSomeRanksInAnyOrderBesideOthers) {
         std::find(members.begin(), members.end(), communicator.rank()) -
         members.begin());
     RingPlane plane(communicator, members, test_waiting(5), kSmallRing);
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     Member member =
-        member_of(plane, position, static_cast<int>(members.size()), watch);
+        member_of(plane, position, static_cast<int>(members.size()), interrupt);
     member.sequence = is_odd ? 1000 : 2000;
     for (int i = 0; i < 10; ++i) {
       ASSERT_TRUE(allreduce_conforms(member, {{.dtype = DType::kI16}, {500}}));
@@ -76,8 +77,8 @@ TEST(RingPlane, ConnectsSomeRanksInAnyOrderBesideOthers) {
 TEST(RingPlane, MovesDefaultChunks) {
   on_loopback(3, [](transport::Communicator& communicator) {
     RingPlane plane(communicator, test_waiting(3));
-    PatientWatch watch;
-    Member member = member_of(plane, communicator.rank(), 3, watch);
+    NeverInterrupt interrupt;
+    Member member = member_of(plane, communicator.rank(), 3, interrupt);
     EXPECT_TRUE(allreduce_conforms(
         member, {{.dtype = DType::kF32}, cut(300'000, true)}));
     EXPECT_TRUE(broadcast_conforms(member, 1'000'000, 2, false));
@@ -88,8 +89,8 @@ TEST(RingPlane, RefusesToServeARankThatIsNoMember) {
   on_loopback(2, [](transport::Communicator& communicator) {
     if (communicator.rank() != 0) return;
     RingPlane plane(communicator, {1}, test_waiting(1));
-    PatientWatch watch;
-    const Call call = {{1, 1}, watch};
+    NeverInterrupt interrupt;
+    const Call call = {{1, 1}, interrupt};
     EXPECT_EQ(plane.barrier(call).code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(plane.allreduce({}, {}, call).code(),
               absl::StatusCode::kInvalidArgument);
@@ -99,12 +100,12 @@ TEST(RingPlane, RefusesToServeARankThatIsNoMember) {
 TEST(RingPlane, EndsMidCallWhenAPeerHasLeft) {
   on_loopback(3, [](transport::Communicator& communicator) {
     RingPlane plane(communicator, test_waiting(3), kSmallRing);
-    FailingWatch watch(200);
+    FailingInterrupt interrupt(200);
     // Rank 0 has one round to make, the others many, and is gone then.
     const std::int64_t count = communicator.rank() == 0 ? 384 : 100'000;
     Tensors tensors(DType::kF32, {count});
     const absl::Status status = plane.allreduce(
-        tensors.pieces(false), {.dtype = DType::kF32}, {{1, 1}, watch});
+        tensors.pieces(false), {.dtype = DType::kF32}, {{1, 1}, interrupt});
     if (communicator.rank() != 0) {
       EXPECT_EQ(status.message(), "rank 7 was killed by signal 9");
     }

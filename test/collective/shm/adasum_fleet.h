@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a test's body with a ShmAdasumPlane. For tests.
 #pragma once
 
@@ -37,9 +38,9 @@ inline void run_on_shm_adasum(transport::Communicator& communicator,
   std::vector<int> all(static_cast<std::size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
   const auto plane = plane_between(all);
-  PatientWatch watch;
-  Member member = {*plane, topology->local_rank(), ranks, ranks_here,
-                   watch,  plane_between};
+  NeverInterrupt interrupt;
+  Member member = {*plane,    topology->local_rank(), ranks, ranks_here,
+                   interrupt, plane_between};
   body(member);
 }
 

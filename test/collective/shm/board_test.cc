@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/board.h"
 
 #include <gmock/gmock.h>
@@ -60,10 +61,10 @@ std::uint64_t value_of(const ShmBoard& board, int peer, std::uint64_t step) {
 TEST(ShmBoard, SlotsOfFourStepsLieApartWithinTheRegion) {
   on_boards_and_segments(
       2, [](ShmBoard& board, transport::NodeSegment& segment) {
-        PatientWatch watch;
+        NeverInterrupt interrupt;
         ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
         board.arrive();
-        ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+        ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
         std::set<std::byte*> slots;
         for (std::uint64_t step = 5; step < 9; ++step) {
           for (int rank = 0; rank < 2; ++rank)
@@ -88,13 +89,13 @@ TEST(ShmBoard, SlotsOfFourStepsLieApartWithinTheRegion) {
 
 TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     for (std::uint32_t call = 0; call < 30; ++call) {
       ASSERT_TRUE(board.begin(kThree, label_of(call)).ok());
       for (std::uint64_t step = 0; step < call % 7 + 1; ++step) {
         const std::uint64_t number = call * 1000 + step * 10;
         arrive_with(board, number + static_cast<std::uint64_t>(board.rank()));
-        ASSERT_TRUE(board.wait_for_arrivals(step, watch).ok());
+        ASSERT_TRUE(board.wait_for_arrivals(step, interrupt).ok());
         for (int peer = 0; peer < 3; ++peer) {
           ASSERT_EQ(value_of(board, peer, step),
                     number + static_cast<std::uint64_t>(peer));
@@ -103,7 +104,7 @@ TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
           std::memcpy(board.slot(1, step) + 64, &step, sizeof(step));
         }
         board.finish(step);
-        ASSERT_TRUE(board.wait_for_results(step, watch).ok());
+        ASSERT_TRUE(board.wait_for_results(step, interrupt).ok());
         EXPECT_EQ(std::memcmp(board.slot(1, step) + 64, &step, sizeof(step)),
                   0);
       }
@@ -115,7 +116,7 @@ TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
 // Rank 1 is in two sets in turn; the others see it at step numbers of its own.
 TEST(ShmBoard, ServesSetsThatOverlap) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     for (std::uint32_t call = 0; call < 300; ++call) {
       const std::vector<int> members =
           call % 3 == 0 ? std::vector<int>{1, 2} : std::vector<int>{0, 1};
@@ -125,7 +126,7 @@ TEST(ShmBoard, ServesSetsThatOverlap) {
       }
       ASSERT_TRUE(board.begin(members, label_of(call)).ok());
       arrive_with(board, call);
-      ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+      ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
       for (const int peer : members) ASSERT_EQ(value_of(board, peer, 0), call);
       board.end();
     }
@@ -134,13 +135,13 @@ TEST(ShmBoard, ServesSetsThatOverlap) {
 
 TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const std::vector<int> first = {0, 1};
     const std::vector<int> second = {1, 2};
     if (board.rank() < 2) {
       ASSERT_TRUE(board.begin(first, label_of(1)).ok());
       arrive_with(board, 11);
-      ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+      ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
     }
     if (board.rank() == 0) {
       // Rank 1 may arrive at a step of the second call, and no further.
@@ -155,7 +156,7 @@ TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
     ASSERT_TRUE(board.begin(second, label_of(2)).ok());
     for (std::uint64_t step = 0; step < 6; ++step) {
       arrive_with(board, 20 + step);
-      ASSERT_TRUE(board.wait_for_arrivals(step, watch).ok());
+      ASSERT_TRUE(board.wait_for_arrivals(step, interrupt).ok());
       EXPECT_EQ(value_of(board, 1, step), 20 + step);
     }
     board.end();
@@ -164,14 +165,14 @@ TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
 
 TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const ShmBoard::Label reduce = {{4, 7}, 'r', 4096};
     const ShmBoard::Label gather = {{4, 8}, 'g', 16};
     const bool first = board.rank() == 0;
     ASSERT_TRUE(board.begin(kTwo, first ? reduce : gather).ok());
     board.arrive();
     if (!first) return;  // For all it knows, rank 0 is late.
-    const absl::Status status = board.wait_for_arrivals(0, watch);
+    const absl::Status status = board.wait_for_arrivals(0, interrupt);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(
         std::string(status.message()),
@@ -185,12 +186,12 @@ TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
 
 TEST(ShmBoard, NamesBothCallsWhereLabelsDiffer) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const bool first = board.rank() == 0;
     ASSERT_TRUE(
         board.begin(kTwo, {{4, 7}, first ? 's' : 'a', first ? 8u : 0u}).ok());
     board.arrive();
-    const absl::Status status = board.wait_for_arrivals(0, watch);
+    const absl::Status status = board.wait_for_arrivals(0, interrupt);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("a reducescatter of 8 bytes"),
                       HasSubstr("an alltoall of 0 bytes")));
@@ -201,11 +202,11 @@ TEST(ShmBoard, AcceptsEqualLabels) {
   for (const transport::DataTag tag :
        {transport::DataTag{0, 0}, transport::DataTag{0xffffffff, 0xffffffff}}) {
     on_boards_and_segments(2, [&](ShmBoard& board, transport::NodeSegment&) {
-      PatientWatch watch;
+      NeverInterrupt interrupt;
       ASSERT_TRUE(
           board.begin(kTwo, {tag, 'b', (std::uint64_t{1} << 56) - 1}).ok());
       board.arrive();
-      EXPECT_TRUE(board.wait_for_arrivals(0, watch).ok());
+      EXPECT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
       board.end();
     });
   }
@@ -213,15 +214,15 @@ TEST(ShmBoard, AcceptsEqualLabels) {
 
 TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch patient;
+    NeverInterrupt patient;
     const absl::Status given_up = absl::CancelledError("rank 2 stays away");
     std::uint32_t epoch = 1;
     for (std::uint32_t round = 0; round < 50; ++round, ++epoch) {
       if (board.rank() != 2) {
-        FailingWatch watch(3, given_up);
+        FailingInterrupt interrupt(3, given_up);
         ASSERT_TRUE(board.begin(kThree, label_of(round, epoch)).ok());
         arrive_with(board, 666);
-        const absl::Status status = board.wait_for_arrivals(0, watch);
+        const absl::Status status = board.wait_for_arrivals(0, interrupt);
         ASSERT_EQ(board.give_up(status), given_up);
       }
       ++epoch;
@@ -240,10 +241,10 @@ TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
 
 TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
     board.arrive();
-    ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+    ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
     const absl::Status status = board.give_up(absl::CancelledError("too late"));
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_EQ(board.begin(kTwo, label_of(1, 2)), status);
@@ -255,24 +256,25 @@ TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
   on_boards_and_segments(3, [&](ShmBoard& board, transport::NodeSegment&) {
-    PatientWatch patient;
+    NeverInterrupt patient;
     std::mt19937 pace(static_cast<unsigned>(board.rank()));
     std::uint32_t epoch = 1;
     for (std::uint32_t round = 0; round < kRounds; ++round, epoch += 2) {
       for (auto pause = pace() % 6; pause > 0; --pause) {
         std::this_thread::yield();
       }
-      FailingWatch watch(static_cast<int>(pace() % 12),
-                         absl::CancelledError("somebody elsewhere stays away"));
+      FailingInterrupt interrupt(
+          static_cast<int>(pace() % 12),
+          absl::CancelledError("somebody elsewhere stays away"));
       ShmBoard::Label label = label_of(round, epoch);
       label.votes = true;
       ASSERT_TRUE(board.begin(kThree, label).ok());
       arrive_with(board, round);
-      const absl::Status status = board.wait_for_arrivals(0, watch);
+      const absl::Status status = board.wait_for_arrivals(0, interrupt);
       if (status.ok()) {
         ++gone_on[round];
         arrive_with(board, round + 1);
-        ASSERT_EQ(board.wait_for_arrivals(1, watch), absl::OkStatus());
+        ASSERT_EQ(board.wait_for_arrivals(1, interrupt), absl::OkStatus());
         board.end();
       } else {
         ASSERT_TRUE(absl::IsCancelled(status)) << status;
@@ -307,12 +309,13 @@ TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
       for (auto pause = pace() % 6; pause > 0; --pause) {
         std::this_thread::yield();
       }
-      FailingWatch watch(static_cast<int>(pace() % 12),
-                         absl::CancelledError("somebody elsewhere stays away"));
+      FailingInterrupt interrupt(
+          static_cast<int>(pace() % 12),
+          absl::CancelledError("somebody elsewhere stays away"));
       label.votes = true;
       ASSERT_TRUE(board.begin(members, label).ok());
       arrive_with(board, 1);
-      const absl::Status status = board.wait_for_arrivals(0, watch);
+      const absl::Status status = board.wait_for_arrivals(0, interrupt);
       if (status.ok()) {
         ++gone_on;
         return board.end();
@@ -320,7 +323,7 @@ TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
       ASSERT_TRUE(absl::IsCancelled(status)) << status;
       ASSERT_EQ(board.give_up(status), status);
     };
-    PatientWatch patient;
+    NeverInterrupt patient;
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::vector<int>& pair = pairs[round % pairs.size()];
       const std::uint32_t epoch = 3 * round + 1;

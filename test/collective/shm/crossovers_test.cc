@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/crossovers.h"
 
 #include <gtest/gtest.h>
@@ -33,9 +34,9 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
     std::vector<ShmCrossovers> found(static_cast<std::size_t>(ranks));
     on_boards(ranks, [&](ShmBoard& board) {
       const ShmCrossovers before = board.crossovers();
-      PatientWatch watch;
+      NeverInterrupt interrupt;
       const auto measured = measure_crossovers(
-          board, nullptr, {.patience = std::chrono::seconds(60)}, watch);
+          board, nullptr, {.patience = std::chrono::seconds(60)}, interrupt);
       ASSERT_EQ(measured.status(), absl::OkStatus());
       EXPECT_EQ(board.crossovers(), before);
       ASSERT_TRUE(measured->has_value());
@@ -52,30 +53,30 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
 
 TEST(MeasureCrossovers, FindsNothingOutIfThereIsNoTime) {
   on_boards(2, [](ShmBoard& board) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const auto measured = measure_crossovers(
-        board, nullptr, {.patience = std::chrono::nanoseconds(-1)}, watch);
+        board, nullptr, {.patience = std::chrono::nanoseconds(-1)}, interrupt);
     ASSERT_EQ(measured.status(), absl::OkStatus());
     EXPECT_EQ(*measured, std::nullopt);
   });
 }
 
-TEST(MeasureCrossovers, EndsWithTheWatchsError) {
+TEST(MeasureCrossovers, EndsWithTheInterruptsError) {
   on_boards(2, [](ShmBoard& board) {
     if (board.rank() == 1) return;  // Never comes.
-    FailingWatch watch(100);
-    const auto measured = measure_crossovers(board, nullptr, {}, watch);
+    FailingInterrupt interrupt(100);
+    const auto measured = measure_crossovers(board, nullptr, {}, interrupt);
     EXPECT_TRUE(absl::IsUnavailable(measured.status())) << measured.status();
   });
 }
 
 TEST(ShareCrossovers, GivesAllWhatRankZeroKnows) {
   on_boards(3, [](ShmBoard& board) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const ShmCrossovers known = {.small_bytes = 4096, .step_bytes = 65536};
     const ShmCrossovers other = {.small_bytes = 1, .step_bytes = 131072};
-    const auto shared =
-        share_crossovers(board, board.rank() == 0 ? known : other, 0, watch);
+    const auto shared = share_crossovers(
+        board, board.rank() == 0 ? known : other, 0, interrupt);
     ASSERT_EQ(shared.status(), absl::OkStatus());
     EXPECT_EQ(*shared, known);
   });
@@ -87,8 +88,8 @@ TEST(ShareCrossovers, DoesNotBelieveWhatDoesNotFit) {
         ShmCrossovers{0, kCrossoverSlot + 128}, ShmCrossovers{0, 0},
         ShmCrossovers{0, 65537}, ShmCrossovers{0, 128}}) {
     on_boards(2, [&](ShmBoard& board) {
-      PatientWatch watch;
-      const auto shared = share_crossovers(board, wrong, 0, watch);
+      NeverInterrupt interrupt;
+      const auto shared = share_crossovers(board, wrong, 0, interrupt);
       ASSERT_EQ(shared.status(), absl::OkStatus());
       EXPECT_EQ(*shared, ShmCrossovers{}) << wrong.step_bytes;
     });
@@ -104,7 +105,7 @@ TEST(Crossovers, ChangeNoResult) {
     on_boards(3, [&](ShmBoard& board) {
       board.set_crossovers(ways);
       ShmPlane plane(board);
-      PatientWatch watch;
+      NeverInterrupt interrupt;
       std::uint32_t sequence = 0;
       for (const std::size_t count : {std::size_t{3}, kCount / 50, kCount}) {
         std::vector<std::int32_t> values(count);
@@ -113,7 +114,7 @@ TEST(Crossovers, ChangeNoResult) {
                              static_cast<std::int64_t>(count)};
         ASSERT_EQ(
             plane.allreduce({&piece, 1}, {.dtype = DType::kI32},
-                            {{.epoch = 1, .sequence = ++sequence}, watch}),
+                            {{.epoch = 1, .sequence = ++sequence}, interrupt}),
             absl::OkStatus());
         for (std::size_t i = 0; i < count; ++i) {
           ASSERT_EQ(values[i], static_cast<std::int32_t>(3 * i + 3));

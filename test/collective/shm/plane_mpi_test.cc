@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/collective/conformance_suite.h"
 #include "test/collective/mpi_fleets.h"
 #include "test/collective/set_suite.h"

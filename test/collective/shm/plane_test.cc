@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/plane.h"
 
 #include <gmock/gmock.h>
@@ -27,9 +28,9 @@ INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
                                InReadOnlyArenas);
 
 // Fails once the node's break word is raised.
-class BreakWatch : public transport::Watch {
+class BreakInterrupt : public transport::Interrupt {
  public:
-  explicit BreakWatch(transport::BreakWord& word) : word_(word) {}
+  explicit BreakInterrupt(transport::BreakWord& word) : word_(word) {}
   absl::Status check() override {
     if (!word_.raised()) return absl::OkStatus();
     return absl::AbortedError(word_.why());
@@ -135,12 +136,12 @@ TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
                 ShmBoard board(segment, segment.payload(), test_waiting(3),
                                kSmallShm);
                 ShmPlane plane(board);
-                PatientWatch watch;
+                NeverInterrupt interrupt;
                 float value = 1;
                 const Piece piece = {&value, &value, 1};
-                ASSERT_TRUE(plane.barrier({{2, 1}, watch}).ok());
+                ASSERT_TRUE(plane.barrier({{2, 1}, interrupt}).ok());
                 // Rank 2 is ahead; to it the others look late, until they break.
-                BreakWatch broken(segment.break_word());
+                BreakInterrupt broken(segment.break_word());
                 const std::uint32_t sequence = rank == 2 ? 9 : 2;
                 const absl::Status status =
                     plane.allreduce({&piece, 1}, {}, {{2, sequence}, broken});
@@ -150,9 +151,9 @@ TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
                 segment.break_word().raise(2, std::string(status.message()));
                 segment.ring_others();
                 EXPECT_EQ(value, 1);
-                EXPECT_EQ(plane.barrier({{2, 10}, watch}), status);
+                EXPECT_EQ(plane.barrier({{2, 10}, interrupt}), status);
                 ShmPlane other(board, {rank, rank == 2 ? 0 : 2});
-                EXPECT_FALSE(other.barrier({{2, 11}, watch}).ok());
+                EXPECT_FALSE(other.barrier({{2, 11}, interrupt}).ok());
               });
 }
 
@@ -162,10 +163,10 @@ TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
       [](transport::NodeSegment& segment) {
         ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
         ShmPlane plane(board);
-        PatientWatch watch;
+        NeverInterrupt interrupt;
         Tensors tensors(DType::kF32, {segment.local_rank() == 0 ? 4 : 4000});
         const absl::Status status =
-            plane.allreduce(tensors.pieces(true), {}, {{1, 1}, watch});
+            plane.allreduce(tensors.pieces(true), {}, {{1, 1}, interrupt});
         EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
         EXPECT_THAT(std::string(status.message()),
                     AllOf(HasSubstr("an allreduce of 16 bytes"),
@@ -179,14 +180,14 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
                 // Sleeps until it is rung for.
                 const transport::WaitPolicy sleepy = {
                     .spin = std::chrono::nanoseconds(0), .yields = 0};
-                BreakWatch watch(segment.break_word());
+                BreakInterrupt interrupt(segment.break_word());
                 ShmBoard board(segment, segment.payload(), sleepy, kSmallShm);
                 if (segment.local_rank() == 0) {
                   // Takes part in the first step, and is gone then.
                   const std::vector<int> all = {0, 1, 2};
                   ASSERT_TRUE(board.begin(all, {{1, 1}, 'r', 16000}).ok());
                   board.arrive();
-                  ASSERT_TRUE(board.wait_for_arrivals(0, watch).ok());
+                  ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
                   segment.break_word().raise(1, "rank 0 has left");
                   segment.ring_others();
                   return;
@@ -194,8 +195,8 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
                 ShmPlane plane(board);
                 Tensors tensors(DType::kF32, {4000});
                 const std::vector<Bytes> before = tensors.inputs;
-                const absl::Status status =
-                    plane.allreduce(tensors.pieces(false), {}, {{1, 1}, watch});
+                const absl::Status status = plane.allreduce(
+                    tensors.pieces(false), {}, {{1, 1}, interrupt});
                 EXPECT_EQ(status, absl::AbortedError("rank 0 has left"));
                 EXPECT_EQ(tensors.inputs, before);
               });
@@ -204,11 +205,11 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
 TEST(ShmPlane, RefusesARegionThatIsTooSmallOrOutOfLine) {
   const std::size_t needed = ShmBoard::bytes_needed(2, kSmallShm);
   on_segments(2, needed + 64, [&](transport::NodeSegment& segment) {
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     const auto memory = segment.payload();
     const auto outcome = [&](std::span<std::byte> region) {
       ShmBoard board(segment, region, test_waiting(2), kSmallShm);
-      return ShmPlane(board).barrier({{1, 1}, watch}).code();
+      return ShmPlane(board).barrier({{1, 1}, interrupt}).code();
     };
     EXPECT_EQ(outcome(memory.first(needed - 1)),
               absl::StatusCode::kInvalidArgument);
@@ -222,20 +223,20 @@ TEST(ShmPlane, RefusesMembersThatAreNotAscendingLocalRanksWithItself) {
       2, ShmBoard::bytes_needed(2, kSmallShm),
       [&](transport::NodeSegment& segment) {
         const int rank = segment.local_rank();
-        PatientWatch watch;
+        NeverInterrupt interrupt;
         ShmBoard board(segment, segment.payload(), test_waiting(2), kSmallShm);
         const std::vector<std::vector<int>> wrong = {
             {}, {1 - rank}, {1, 0}, {0, 0, 1}, {0, 1, 2}, {-1, 0, 1}};
         for (const auto& members : wrong) {
           EXPECT_EQ(
-              ShmPlane(board, members).barrier({{1, 1}, watch}),
-              ShmPlane(board, members).allreduce({}, {}, {{1, 1}, watch}));
+              ShmPlane(board, members).barrier({{1, 1}, interrupt}),
+              ShmPlane(board, members).allreduce({}, {}, {{1, 1}, interrupt}));
           EXPECT_EQ(ShmPlane(board, members)
-                        .broadcast(nullptr, nullptr, 0, 0, {{1, 1}, watch})
+                        .broadcast(nullptr, nullptr, 0, 0, {{1, 1}, interrupt})
                         .code(),
                     absl::StatusCode::kInvalidArgument);
         }
-        EXPECT_TRUE(ShmPlane(board, {rank}).barrier({{1, 1}, watch}).ok());
+        EXPECT_TRUE(ShmPlane(board, {rank}).barrier({{1, 1}, interrupt}).ok());
       });
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/seat.h"
 
 #include <gtest/gtest.h>
@@ -22,12 +23,12 @@ void on_seat(std::span<const int> members,
     ASSERT_TRUE(segment.ok()) << segment.status();
     ShmBoard board(**segment, (*segment)->payload(), test_waiting(1), kOptions);
     SlotWriter writer;
-    PatientWatch watch;
+    NeverInterrupt interrupt;
     body({.board = board,
           .members = members,
           .rank = 0,
           .writer = writer,
-          .watch = watch});
+          .interrupt = interrupt});
   });
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention: the blocked computation against the one by matmul and softmax.
 #include "horovodpp/ops/functional/attention.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses. The expected values of the options are PyTorch's, from its
 // documentation's formulas written out in doubles.
 #include "horovodpp/ops/functional/losses.h"

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/coordinator/rank_protocol.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::coordinator {
+
+RankProtocol::RankProtocol(const Options& options, ProcessSets sets,
+                           NodeBoard& board)
+    : options_(options),
+      sets_(std::move(sets)),
+      board_(board),
+      stalls_(options.stall_warning, options.stall_shutdown) {}
+
+absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
+  if (rank == options_.rank) {
+    return absl::CancelledError(absl::StrCat(
+        "this rank (", rank, ") shut down before every rank had submitted ",
+        key.to_string(),
+        "; call shutdown() once everything in flight is done"));
+  }
+  return absl::CancelledError(absl::StrCat(
+      options_.describe ? options_.describe(rank) : absl::StrCat("rank ", rank),
+      " shut down before every rank had submitted ", key.to_string(),
+      "; call shutdown() after the last collective on every rank"));
+}
+
+void RankProtocol::submit(const Request& request, Clock::TimePoint now) {
+  const Key& key = request.key;
+  awaited_.erase(key);
+  stalls_.submitted(key.name, in_flight_++ == 0, now);
+  if (ended_by_) return fail(key, cancelled_by(*ended_by_, key));
+  if (joining_.contains(key.process_set)) {
+    return fail(key,
+                absl::FailedPreconditionError(absl::StrCat(
+                    "rank ", options_.rank, " submitted ", key.to_string(),
+                    " after it had joined; wait for the join to complete")));
+  }
+  const auto id = operations_.id_of(key);
+  Operation* const known = id ? operations_.find(*id) : nullptr;
+  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
+    return fail(key, absl::InvalidArgumentError(absl::StrCat(
+                         "rank ", options_.rank, " submitted ", key.to_string(),
+                         ", a set that it is not (or no longer) a member of")));
+  }
+  if (request.kind == RequestKind::kJoin) return join(request, now);
+  if (known != nullptr) {
+    if (is_repetition(known->request(), request)) {
+      return submit_known(*known, now);
+    }
+    messages_.emplace_back(Outdated{*id});
+  }
+  propose(request, now);
+}
+
+void RankProtocol::propose(const Request& request, Clock::TimePoint since) {
+  const bool is_root =
+      request.kind == RequestKind::kBroadcast && request.root == options_.rank;
+  messages_.emplace_back(Propose{
+      .rank = options_.rank, .request = request, .root_is_here = is_root});
+  proposed_[request.key] = since;
+}
+
+bool RankProtocol::forget_proposal(const Key& key) {
+  if (proposed_.erase(key) == 0) return false;
+  // The first step proposes every name, and the later ones hardly any.
+  if (proposed_.empty()) proposed_ = {};
+  return true;
+}
+
+void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now) {
+  operation.since = now;
+  ++operation.submissions;
+  if (!cycle_.is_in_force()) return mark(operation);
+  const std::uint32_t id = operation.definition.id;
+  if (cycle_.cycle().contains(id)) {
+    operation.state = State::kInCycle;
+    cycle_.cycle().submitted(id);
+  } else {
+    operation.state = State::kDeferred;
+    stop_cycle();
+  }
+}
+
+void RankProtocol::mark(Operation& operation) {
+  operation.state = State::kMarked;
+  if (board_.arrive(operation.definition.slot, operation.definition.id,
+                    operation.node_members)) {
+    leader_is_wanted_ = true;
+  }
+}
+
+void RankProtocol::join(const Request& request, Clock::TimePoint now) {
+  const ProcessSetId set = request.key.process_set;
+  const bool phase_is_open = join_phases_.contains(set);
+  joining_[set] = {.request = std::make_shared<const Request>(request),
+                   .in_effect = phase_is_open,
+                   .since = now};
+  if (phase_is_open) {
+    messages_.emplace_back(Joined{set, options_.rank});
+  } else {
+    messages_.emplace_back(Join{set});
+  }
+}
+
+void RankProtocol::wait_for(const Key& key) {
+  awaited_.add(key, [this](const Key& other) { return is_in_flight(other); });
+}
+
+bool RankProtocol::is_in_flight(const Key& key) const {
+  if (proposed_.contains(key)) return true;
+  const auto id = operations_.id_of(key);
+  return id && operations_.find(*id)->state != State::kIdle;
+}
+
+void RankProtocol::leave() { messages_.emplace_back(Leave{options_.rank}); }
+
+void RankProtocol::fail(const Key& key, absl::Status why) {
+  --in_flight_;
+  failures_.push_back({key, std::move(why)});
+}
+
+absl::Status RankProtocol::define(const Define& message) {
+  const ProcessSetId set = message.request->key.process_set;
+  return operations_.define({.definition = message,
+                             .node_members = node_members(set),
+                             .is_member = is_member(set)});
+}
+
+std::uint64_t RankProtocol::node_members(ProcessSetId set) const {
+  const std::vector<int>& local =
+      options_.tree->ranks_of(options_.tree->node_of(options_.rank));
+  std::uint64_t members = 0;
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    if (sets_.contains(set, local[i])) members |= std::uint64_t{1} << i;
+  }
+  return members;
+}
+
+absl::Status RankProtocol::reject(const Reject& message) {
+  if (!rejects_.try_emplace(message.number, message).second) {
+    return absl::InternalError(
+        absl::StrCat("the root rejected number ", message.number, " twice"));
+  }
+  return absl::OkStatus();
+}
+
+void RankProtocol::apply_reject(std::uint32_t number) {
+  const auto found = rejects_.extract(number);
+  const Reject& reject = found.mapped();
+  // Else this rank is not a member, or has joined.
+  if (!forget_proposal(reject.key)) return;
+  fail(reject.key,
+       absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
+}
+
+void RankProtocol::look(Clock::TimePoint now) {
+  std::vector<StallReporter::Waiting> waiting;
+  for (const auto& [id, operation] : operations_) {
+    if (operation.state == State::kIdle) continue;
+    waiting.push_back({operation.since, operation.key()});
+  }
+  for (const auto& [key, since] : proposed_) waiting.push_back({since, key});
+  for (const auto& [set, joining] : joining_) {
+    waiting.push_back({joining.since, joining.request->key, true});
+  }
+  const Clock::TimePoint oldest =
+      std::min_element(
+          waiting.begin(), waiting.end(),
+          [](const auto& a, const auto& b) { return a.since < b.since; })
+          ->since;
+  for (Stalled& stalled : stalls_.report(std::move(waiting), now)) {
+    messages_.emplace_back(std::move(stalled));
+  }
+  if (cycle_.is_in_force() && !batch_.is_executing() &&
+      !cycle_.cycle().head_is_ready()) {
+    if (now - oldest >= kCyclePatience) stop_cycle();
+    stalls_.make_due_by(now + kCyclePatience);
+  }
+}
+
+std::vector<Message> RankProtocol::take_messages() {
+  return std::exchange(messages_, {});
+}
+
+std::vector<Failure> RankProtocol::take_failures() {
+  return std::exchange(failures_, {});
+}
+
+bool RankProtocol::take_leader_is_wanted() {
+  return std::exchange(leader_is_wanted_, false);
+}
+
+const Define* RankProtocol::definition(std::uint32_t id) const {
+  const Operation* const operation = operations_.find(id);
+  return operation == nullptr ? nullptr : &operation->definition;
+}
+
+RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
+  RankState state = {.rank = options_.rank};
+  stalls_.describe_last(now, state);
+  state.has_left = ended_by_.has_value();
+  state.has_joined = joining_.contains(key.process_set);
+  state.has_submitted = proposed_.contains(key);
+  if (const auto id = id_of(key)) {
+    const Operation& known = *operations_.find(*id);
+    state.submissions = known.submissions + (state.has_submitted ? 1 : 0);
+    state.has_submitted = state.has_submitted || known.state != State::kIdle;
+  }
+  return state;
+}
+
+absl::StatusOr<std::optional<Batch>> RankProtocol::next_batch() {
+  if (batch_.is_executing()) return std::nullopt;
+  while (!batch_.is_ready()) {
+    const std::vector<Record> records = board_.next_batch();
+    if (records.empty()) {
+      if (cycle_.is_in_force()) enter_cycle_head();
+      break;
+    }
+    // The schedule may overtake definitions and rejections, which come by
+    // another way.
+    if (!may_be_read(records)) break;
+    HVD_RETURN_IF_ERROR(read(records));
+    if (board_.advance()) leader_is_wanted_ = true;
+    has_read_ = true;
+  }
+  return batch_.give_out();
+}
+
+void RankProtocol::enter_cycle_head() {
+  if (cycle_.is_halted()) return;
+  Cycle& cycle = cycle_.cycle();
+  if (!cycle.head_is_ready()) {
+    // Somebody may submit what the head still lacks only after the wait.
+    const auto in_flight = [this](const Key& key) { return is_in_flight(key); };
+    if (awaited_.any(in_flight)) stop_cycle();
+    return;
+  }
+  Batch batch = batch_.number(false);
+  for (const std::uint32_t id : cycle.head()) {
+    Operation& operation = *operations_.find(id);
+    operation.state = State::kExecuting;
+    batch.entries.push_back({.agreed = operation.definition.request});
+    batch.participants = operation.definition.participants;
+    batch_.add(id);
+  }
+  cycle.enter_head();
+  batch_.make_ready(std::move(batch));
+}
+
+void RankProtocol::finished() {
+  has_read_ = true;
+  for (const std::uint32_t id : batch_.end()) {
+    Operation* const operation = operations_.find(id);
+    if (operation == nullptr) continue;
+    if (operation->state == State::kExecuting) --in_flight_;
+    operation->state = State::kIdle;
+    if (operation->serves_once()) operations_.erase(id);
+  }
+}
+
+void RankProtocol::abandoned() {
+  for (const std::uint32_t id : batch_.end()) {
+    operations_.find(id)->state = State::kDeferred;
+  }
+}
+
+bool RankProtocol::should_abandon() const {
+  if (!batch_.is_executing() || !cycle_.is_in_force() || !cycle_.is_halted()) {
+    return false;
+  }
+  const std::vector<Record> records = board_.next_batch();
+  return !records.empty() && records.front().kind == RecordKind::kEndCycle &&
+         records.front().value < cycle_.cycle().entered();
+}
+
+void RankProtocol::halt(const Halt& message) {
+  cycle_.halt(message.run);
+  if (cycle_.is_in_force() && cycle_.is_halted()) {
+    messages_.emplace_back(Halted{message.run, cycle_.cycle().entered()});
+  }
+}
+
+void RankProtocol::stop_cycle() {
+  if (cycle_.ask_for_end()) messages_.emplace_back(Stop{cycle_.run()});
+}
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/coordinator/rank_protocol.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::coordinator {
+
+bool RankProtocol::may_be_read(const std::vector<Record>& records) const {
+  return std::all_of(
+      records.begin(), records.end(), [this](const Record& record) {
+        return record.kind == RecordKind::kReject ? rejects_.contains(record.id)
+                                                  : operations_.knows(record);
+      });
+}
+
+absl::Status RankProtocol::read(const std::vector<Record>& records) {
+  const Record& first = records.front();
+  if (cycle_.is_in_force() && first.kind != RecordKind::kEndCycle) {
+    return absl::InternalError(
+        "the schedule goes on while a cycle is in force");
+  }
+  switch (first.kind) {
+    case RecordKind::kRun:
+      return run(records);
+    case RecordKind::kRetire:
+      retire(first.id);
+      break;
+    case RecordKind::kLeave:
+      end(static_cast<int>(first.id));
+      break;
+    case RecordKind::kReject:
+      apply_reject(first.id);
+      break;
+    case RecordKind::kJoin:
+      begin_join(first.id);
+      break;
+    case RecordKind::kJoined:
+      return end_join(first.id, static_cast<int>(first.value));
+    case RecordKind::kCycle:
+    case RecordKind::kStartCycle:
+      return start_cycle(records);
+    case RecordKind::kEndCycle:
+      return end_cycle(first.value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankProtocol::run(const std::vector<Record>& records) {
+  Batch batch = batch_.number(true);
+  for (const Record& record : records) {
+    const Operation* const operation = operations_.find(record.id);
+    if (operation == nullptr) {
+      return absl::InternalError(
+          absl::StrCat("the schedule runs id ", record.id, " twice"));
+    }
+    const Define definition = operation->definition;
+    const Request& request = *definition.request;
+    if (!is_member(request.key.process_set)) {
+      if (operation->serves_once()) operations_.erase(record.id);
+      continue;
+    }
+    HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(record.id));
+    batch.entries.push_back(std::move(entry));
+    batch.participants = definition.participants;
+    batch.result = definition.result;
+    if (request.kind == RequestKind::kAddProcessSet) {
+      sets_.add(definition.result, request.ranks);
+    } else if (request.kind == RequestKind::kRemoveProcessSet) {
+      remove_set(request.subject);
+      messages_.emplace_back(Passed{{record.id}});
+    }
+  }
+  if (!batch.entries.empty()) batch_.make_ready(std::move(batch));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
+  Operation& operation = *operations_.find(id);
+  const Key& key = operation.key();
+  Batch::Entry entry = {.agreed = operation.definition.request};
+  const auto proposed = proposed_.find(key);
+  if (operation.state == State::kIdle && proposed != proposed_.end()) {
+    operation.since = proposed->second;
+    ++operation.submissions;
+    forget_proposal(key);
+    operation.state = State::kMarked;
+  }
+  if (operation.state == State::kMarked) {
+    operation.state = State::kExecuting;
+  } else {
+    const auto joining = joining_.find(key.process_set);
+    if (joining == joining_.end() || !joining->second.in_effect) {
+      return absl::InternalError(absl::StrCat("the schedule runs ",
+                                              key.to_string(),
+                                              ", which this rank has not "
+                                              "submitted"));
+    }
+    entry.submitted_here = false;
+  }
+  batch_.add(id);
+  return entry;
+}
+
+void RankProtocol::retire(std::uint32_t id) {
+  const Operation operation = *operations_.find(id);
+  operations_.erase(id);
+  if (operation.state == State::kMarked) {
+    board_.withdraw(operation.definition.slot);
+    propose(operation.request(), operation.since);
+  }
+  if (!messages_.empty() && std::holds_alternative<Passed>(messages_.back())) {
+    std::get<Passed>(messages_.back()).ids.push_back(id);
+  } else {
+    messages_.emplace_back(Passed{{id}});
+  }
+}
+
+// The set's ids are retired by now, so whatever this rank has in flight there
+// has been proposed.
+void RankProtocol::begin_join(ProcessSetId set) {
+  join_phases_.insert(set);
+  const auto joining = joining_.find(set);
+  if (joining == joining_.end() || joining->second.in_effect) return;
+  joining->second.in_effect = true;
+  messages_.emplace_back(Joined{set, options_.rank});
+}
+
+absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
+  join_phases_.erase(set);
+  Batch batch = batch_.number(true);
+  if (!is_member(set)) return absl::OkStatus();
+  const auto joining = joining_.find(set);
+  if (joining == joining_.end() || !joining->second.in_effect) {
+    return absl::InternalError(
+        absl::StrCat("the schedule says that all have joined process set ", set,
+                     ", and this rank has not"));
+  }
+  batch.entries.push_back({.agreed = std::move(joining->second.request)});
+  batch.participants = sets_.size(set);
+  batch.result = last_rank;
+  joining_.erase(joining);
+  --in_flight_;
+  batch_.make_ready(std::move(batch));
+  return absl::OkStatus();
+}
+
+void RankProtocol::remove_set(ProcessSetId set) {
+  std::vector<Key> dropped;
+  for (auto& [id, operation] : operations_) {
+    if (operation.key().process_set != set) continue;
+    operations_.forget_name(id);
+    if (operation.state == State::kIdle) continue;
+    if (operation.state == State::kMarked) {
+      board_.withdraw(operation.definition.slot);
+    }
+    operation.state = State::kIdle;
+    dropped.push_back(operation.key());
+  }
+  for (const auto& [key, since] : proposed_) {
+    if (key.process_set == set) dropped.push_back(key);
+  }
+  if (const auto joining = joining_.extract(set)) {
+    dropped.push_back(joining.mapped().request->key);
+  }
+  std::sort(dropped.begin(), dropped.end());
+  for (const Key& key : dropped) {
+    proposed_.erase(key);
+    fail(key, absl::CancelledError(absl::StrCat(
+                  "process set ", set,
+                  " was removed before every member had "
+                  "submitted ",
+                  key.to_string(),
+                  "; wait for what is in flight before you remove a set")));
+  }
+  join_phases_.erase(set);
+  sets_.remove(set);
+}
+
+void RankProtocol::end(int rank) {
+  ended_by_ = rank;
+  std::vector<Key> dropped;
+  for (auto& [id, operation] : operations_) {
+    if (operation.state == State::kIdle) continue;
+    operation.state = State::kIdle;
+    dropped.push_back(operation.key());
+  }
+  for (const auto& [key, since] : proposed_) dropped.push_back(key);
+  for (const auto& [set, joining] : joining_) {
+    dropped.push_back(joining.request->key);
+  }
+  proposed_.clear();
+  joining_.clear();
+  std::sort(dropped.begin(), dropped.end());
+  for (const Key& key : dropped) fail(key, cancelled_by(rank, key));
+}
+
+absl::Status RankProtocol::start_cycle(const std::vector<Record>& records) {
+  Cycle cycle;
+  bool lasts = true;  // No id of it is forgotten after its first run.
+  for (const Record& record : records) {
+    if (record.kind != RecordKind::kCycle) continue;
+    cycle.add(record.id, record.value != 0);
+    lasts = lasts && !operations_.find(record.id)->serves_once();
+  }
+  const Record& start = records.back();
+  if (start.kind != RecordKind::kStartCycle || start.value != cycle.hash() ||
+      cycle.batches() == 0 || !lasts) {
+    return absl::InternalError(
+        "the cycle in the schedule is not the one that the root made");
+  }
+  cycle_.begin(std::move(cycle), start.id);
+  batch_.begin_epoch();
+  // Marks of before count no more.
+  for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
+    Operation& operation = *operations_.find(id);
+    board_.withdraw(operation.definition.slot);
+    if (cycle_.cycle().contains(id)) {
+      operation.state = State::kInCycle;
+      cycle_.cycle().submitted(id);
+    } else {
+      operation.state = State::kDeferred;
+      stop_cycle();
+    }
+  }
+  if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
+  return absl::OkStatus();
+}
+
+absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
+  const bool is_in_force = cycle_.is_in_force();
+  const std::uint64_t entered = is_in_force ? cycle_.cycle().entered() : 0;
+  // One more, which was abandoned.
+  if (!is_in_force || entered < executed || entered > executed + 1) {
+    return absl::InternalError(
+        absl::StrCat("the schedule ends a cycle after ", executed,
+                     " batches, and this rank has entered ", entered));
+  }
+  cycle_.end();
+  batch_.begin_epoch();
+  std::vector<std::uint32_t> waiting = operations_.ids_in(State::kInCycle);
+  const std::vector<std::uint32_t> deferred =
+      operations_.ids_in(State::kDeferred);
+  waiting.insert(waiting.end(), deferred.begin(), deferred.end());
+  std::sort(waiting.begin(), waiting.end());
+  for (const std::uint32_t id : waiting) mark(*operations_.find(id));
+  return absl::OkStatus();
+}
+
+}  // namespace hvd::coordinator

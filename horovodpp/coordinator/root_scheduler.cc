@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/coordinator/root_scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::coordinator {
+
+RootScheduler::RootScheduler(const Options& options, ProcessSets sets)
+    : options_(options),
+      sets_(std::move(sets)),
+      queue_(options.fusion, options.hold_back),
+      steps_(options.steps_before_schedule) {
+  for (std::uint32_t slot = options.capacity; slot-- > 0;) {
+    free_slots_.push_back(slot);
+  }
+  next_set_id_ = sets_.ids().back() + 1;
+}
+
+absl::Status RootScheduler::receive(Message message) {
+  std::visit([this](const auto& body) { take(body); }, message);
+  return protocol_error_;
+}
+
+void RootScheduler::take(const Propose& message) {
+  halt_cycle();
+  if (is_leaving_) return;  // The schedule tells the proposers.
+  const Key& key = message.request.key;
+  if (sets_.ranks(key.process_set) == nullptr) return;  // Likewise.
+  if (message.count > static_cast<std::uint32_t>(sets_.size(key.process_set))) {
+    protocol_error_ = absl::InvalidArgumentError(
+        absl::StrCat(message.count, " ranks proposed ", key.to_string(),
+                     ", more than its process set has"));
+    return;
+  }
+  const auto known = id_of_.find(key);
+  if (known != id_of_.end()) retire(known->second);
+  const Verdict verdict = judge(message);
+  if (verdict.status.ok()) return define(message, verdict.result);
+  reject(key, verdict.status);
+}
+
+RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
+  const Request& request = message.request;
+  if (message.other) {
+    const auto why = find_mismatch(message.rank, request, message.other_rank,
+                                   *message.other);
+    return {absl::InvalidArgumentError(
+        why.value_or("ranks disagree on " + request.key.to_string()))};
+  }
+  const absl::Status possible = judge_with_joined(message);
+  if (!possible.ok()) return {possible};
+  if (request.kind == RequestKind::kBroadcast &&
+      !sets_.contains(request.key.process_set, request.root)) {
+    return {absl::InvalidArgumentError(absl::StrCat(
+        "broadcast of ", request.key.to_string(), " from rank ", request.root,
+        ", which is not a member of the process set; "
+        "name one that is"))};
+  }
+  if (request.kind == RequestKind::kAddProcessSet) {
+    const absl::Status status = sets_.check(request.ranks);
+    if (!status.ok()) return {status};
+    ProcessSetId id = next_set_id_;
+    if (free_set_ids_.empty()) {
+      ++next_set_id_;
+    } else {
+      id = free_set_ids_.front();
+      free_set_ids_.erase(free_set_ids_.begin());
+    }
+    sets_.add(id, request.ranks);
+    return {absl::OkStatus(), id};
+  }
+  if (request.kind == RequestKind::kRemoveProcessSet &&
+      (request.subject == kGlobalSet ||
+       sets_.ranks(request.subject) == nullptr)) {
+    return {absl::InvalidArgumentError(absl::StrCat(
+        "there is no process set ", request.subject, " to remove"))};
+  }
+  return {};
+}
+
+absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
+  const Request& request = message.request;
+  const auto size =
+      static_cast<std::uint32_t>(sets_.size(request.key.process_set));
+  if (message.count == size) return absl::OkStatus();
+  const std::string joined =
+      absl::StrCat(size - message.count, " of ", size,
+                   " ranks have joined and take no part");
+  switch (request.kind) {
+    case RequestKind::kBroadcast:
+      if (message.root_is_here) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("broadcast of ", request.key.to_string(), " from rank ",
+                       request.root, ", which has joined (", joined,
+                       "); broadcast from a rank that has not"));
+    case RequestKind::kAllreduce:
+    case RequestKind::kReducescatter:
+      // What joined ranks contribute is scaled, too.
+      if (std::isfinite(request.prescale) &&
+          (request.op != ReduceOp::kProduct || request.prescale == 1.0)) {
+        return absl::OkStatus();
+      }
+      return absl::InvalidArgumentError(absl::StrCat(
+          name_of(request.kind), " of ", request.key.to_string(), " (op ",
+          name_of(request.op), ", prescale ", request.prescale,
+          ") has no neutral value for those that do not take part: ", joined,
+          "; scale the tensors before, or the result"));
+    case RequestKind::kAlltoall:
+    case RequestKind::kAddProcessSet:
+    case RequestKind::kRemoveProcessSet:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_of(request.kind), " of ", request.key.to_string(),
+                       " needs every rank: ", joined,
+                       "; do this before join() or after it has returned"));
+    default:
+      return absl::OkStatus();
+  }
+}
+
+void RootScheduler::reject(const Key& key, const absl::Status& why) {
+  const std::uint32_t number = next_reject_++;
+  announcements_.emplace_back(
+      Reject{.number = number,
+             .key = key,
+             .code = static_cast<std::uint32_t>(why.code()),
+             .why = std::string(why.message())});
+  queue_.push({.kind = RecordKind::kReject, .id = number});
+}
+
+void RootScheduler::define(const Propose& message, std::uint32_t result) {
+  const std::uint32_t id = next_id_++;
+  const auto request = std::make_shared<const Request>(message.request);
+  const ProcessSetId set = request->key.process_set;
+  const bool once = request->once || join_phases_.contains(set) ||
+                    request->kind == RequestKind::kAddProcessSet ||
+                    request->kind == RequestKind::kRemoveProcessSet;
+  const std::uint32_t slot = once ? kNoSlot : take_slot();
+  if (slot == kNoSlot) {
+    steps_.disturb();
+  } else {
+    live_[id] = {.request = request, .slot = slot, .last_run = ++runs_};
+    id_of_[request->key] = id;
+  }
+  const int participants = static_cast<int>(message.count);
+  announcements_.emplace_back(Define{.id = id,
+                                     .slot = slot,
+                                     .participants = participants,
+                                     .result = result,
+                                     .request = request});
+  enqueue_run(id, request, participants);
+  if (request->kind == RequestKind::kRemoveProcessSet) {
+    remove_set(id, request->subject);
+  }
+}
+
+// A free place on the board. Where there is none the id serves once, and the
+// least recently executed one starts to give way: it takes until all ranks have
+// passed its retirement, and nobody waits for that.
+std::uint32_t RootScheduler::take_slot() {
+  if (!free_slots_.empty()) {
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    return slot;
+  }
+  const auto oldest = std::min_element(
+      live_.begin(), live_.end(), [](const auto& a, const auto& b) {
+        return a.second.last_run < b.second.last_run;
+      });
+  if (oldest != live_.end()) retire(oldest->first);
+  return kNoSlot;
+}
+
+void RootScheduler::retire(std::uint32_t id) {
+  const auto found = live_.find(id);
+  retired_[id] = found->second.slot;
+  id_of_.erase(found->second.request->key);
+  live_.erase(found);
+  queue_.push({.kind = RecordKind::kRetire, .id = id});
+  steps_.disturb();
+}
+
+void RootScheduler::retire_all_of(ProcessSetId set) {
+  std::vector<std::uint32_t> ids;
+  for (const auto& [id, live] : live_) {
+    if (live.request->key.process_set == set) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  for (const std::uint32_t id : ids) retire(id);
+}
+
+// Its ids are retired behind the removal: by then nobody has anything in flight
+// under them that would have to be proposed anew.
+void RootScheduler::remove_set(std::uint32_t id, ProcessSetId set) {
+  retire_all_of(set);
+  join_phases_.erase(set);
+  sets_.remove(set);
+  removed_sets_[id] = set;
+}
+
+void RootScheduler::take(const Outdated& message) {
+  halt_cycle();
+  if (live_.contains(message.id)) retire(message.id);
+}
+
+void RootScheduler::take(const Ready& message) {
+  // While a cycle is in force ranks remember themselves what they submitted.
+  if (cycle_run_) return;
+  for (const std::uint32_t id : message.ids) {
+    const auto found = live_.find(id);
+    if (found == live_.end()) continue;
+    found->second.last_run = ++runs_;
+    const ProcessSetId set = found->second.request->key.process_set;
+    enqueue_run(id, found->second.request, sets_.size(set));
+  }
+}
+
+void RootScheduler::take(const Passed& message) {
+  for (const std::uint32_t id : message.ids) {
+    if (const auto slot = retired_.extract(id)) {
+      free_slots_.push_back(slot.mapped());
+    } else if (const auto set = removed_sets_.extract(id)) {
+      free_set_ids_.push_back(set.mapped());
+    } else {
+      protocol_error_ = absl::InvalidArgumentError(
+          absl::StrCat("id ", id, " was passed, but is not being retired"));
+    }
+  }
+}
+
+// While somebody has joined, names of the set are agreed on each time: who
+// contributes changes from call to call.
+void RootScheduler::take(const Join& message) {
+  halt_cycle();
+  const ProcessSetId set = message.process_set;
+  if (is_leaving_ || sets_.ranks(set) == nullptr) return;
+  if (!join_phases_.insert(set).second) return;
+  retire_all_of(set);
+  queue_.push({.kind = RecordKind::kJoin, .id = set});
+  steps_.disturb();
+}
+
+void RootScheduler::take(const Joined& message) {
+  if (is_leaving_ || !join_phases_.contains(message.process_set)) return;
+  join_phases_.erase(message.process_set);
+  queue_.push({.kind = RecordKind::kJoined,
+               .id = message.process_set,
+               .value = static_cast<std::uint64_t>(message.last_rank)});
+}
+
+void RootScheduler::take(const Leave& message) {
+  halt_cycle();
+  if (std::exchange(is_leaving_, true)) return;
+  queue_.push({.kind = RecordKind::kLeave,
+               .id = static_cast<std::uint32_t>(message.rank)});
+}
+
+void RootScheduler::take(const AllLeft&) { all_left_ = true; }
+
+void RootScheduler::enqueue_run(std::uint32_t id,
+                                std::shared_ptr<const Request> request,
+                                int participants) {
+  if (is_leaving_) return;  // Behind a kLeave nothing runs.
+  queue_.push_run(id, std::move(request), participants);
+}
+
+std::vector<Message> RootScheduler::take_announcements() {
+  return std::exchange(announcements_, {});
+}
+
+std::vector<Record> RootScheduler::cut(Clock::TimePoint now, bool is_idle) {
+  if (cycle_run_) return {};
+  if (is_idle) {
+    std::vector<Record> cycle = start_cycle();
+    if (!cycle.empty()) return cycle;
+  }
+  std::vector<Record> records = queue_.cut(now, is_idle);
+  for (const Record& record : records) {
+    if (record.kind == RecordKind::kRun && live_.contains(record.id)) {
+      steps_.ran(record.id);
+    }
+  }
+  return records;
+}
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RootScheduler is the root's part of the agreement: it hears what every rank
+// proposes, checks that all proposals for a name agree, gives names their ids,
+// and puts what is complete everywhere into the one order in which every rank
+// executes it. It also makes and ends cycles, and numbers process sets.
+//
+// A pure state machine: no thread, no clock of its own, no I/O. How it makes and
+// ends cycles is in root_scheduler_cycle.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "horovodpp/coordinator/fusion_planner.h"
+#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/schedule_queue.h"
+#include "horovodpp/coordinator/step_detector.h"
+#include "horovodpp/core/clock.h"
+
+namespace hvd::coordinator {
+
+class RootScheduler {
+ public:
+  struct Options {
+    // Ids kept at a time, the least recently executed gives way; 0: none is
+    // kept.
+    std::uint32_t capacity = 1024;
+    FusionOptions fusion = {};
+    // The longest a batch below the threshold waits for company.
+    Clock::Duration hold_back{0};
+    // See StepDetector.
+    int steps_before_schedule = 3;
+  };
+
+  // `sets`: those that exist from the start.
+  RootScheduler(const Options& options, ProcessSets sets);
+
+  // What all whom it concerns have said.
+  //   InvalidArgument  they break the protocol
+  absl::Status receive(Message message);
+
+  // Messages for every rank, in order.
+  std::vector<Message> take_announcements();
+
+  // What the schedule goes on with, in whole batches; at most kMaxAppend
+  // records. `is_idle`: nothing of what was cut before still waits.
+  std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
+
+  // When cut() will have something it now holds back, if it does.
+  std::optional<Clock::TimePoint> held_until() const {
+    return queue_.held_until();
+  }
+  bool has_queued() const { return !queue_.empty(); }
+  // Whether cut() may have something.
+  bool has_work() const {
+    return !cycle_run_ && (!queue_.empty() || steps_.has_complete_step());
+  }
+
+  // Every rank has left, and the schedule has said so.
+  bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }
+
+ private:
+  struct Live {
+    std::shared_ptr<const Request> request = {};
+    std::uint32_t slot = 0;
+    std::uint64_t last_run = 0;
+  };
+  void take(const Propose& message);
+  void take(const Outdated& message);
+  void take(const Ready& message);
+  void take(const Passed& message);
+  void take(const Join& message);
+  void take(const Joined& message);
+  void take(const Leave& message);
+  void take(const AllLeft& message);
+  void take(const Stop& message);
+  void take(const Halted& message);
+  template <typename M>
+  void take(const M&) {}
+
+  struct Verdict {
+    absl::Status status = {};
+    std::uint32_t result = 0;
+  };
+  Verdict judge(const Propose& message);
+  absl::Status judge_with_joined(const Propose& message) const;
+  void define(const Propose& message, std::uint32_t result);
+  void reject(const Key& key, const absl::Status& why);
+  std::uint32_t take_slot();
+  void retire(std::uint32_t id);
+  void retire_all_of(ProcessSetId set);
+  void remove_set(std::uint32_t id, ProcessSetId set);
+  void enqueue_run(std::uint32_t id, std::shared_ptr<const Request> request,
+                   int participants);
+  void halt_cycle();
+  std::vector<Record> start_cycle();
+  std::optional<std::vector<Candidate>> candidates(
+      const std::vector<std::uint32_t>& ids) const;
+
+  const Options options_;
+  ProcessSets sets_;
+  std::vector<ProcessSetId> free_set_ids_;  // The longest free first.
+  ProcessSetId next_set_id_ = 1;
+  absl::flat_hash_set<ProcessSetId> join_phases_;
+
+  absl::flat_hash_map<std::uint32_t, Live> live_;
+  absl::flat_hash_map<Key, std::uint32_t> id_of_;
+  // Not yet passed by every rank: ids with the slots they give back, removals
+  // with the numbers of their sets.
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> retired_;
+  absl::flat_hash_map<std::uint32_t, ProcessSetId> removed_sets_;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint32_t next_id_ = 0;
+  std::uint64_t runs_ = 0;
+  std::uint32_t next_reject_ = 0;
+
+  ScheduleQueue queue_;
+  std::vector<Message> announcements_;
+  absl::Status protocol_error_;
+
+  StepDetector steps_;
+  std::uint32_t next_run_ = 1;
+  std::optional<std::uint32_t> cycle_run_;  // While a cycle is in force.
+  std::uint64_t cycle_batches_ = 0;
+  bool is_halting_ = false;
+
+  bool is_leaving_ = false;
+  bool all_left_ = false;
+};
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A StallReporter is the clock of one rank's submissions: it says what has waited
+// for too long, and when to ask it next.
+//
+// Pure: `now` is passed in, and does not go back.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "horovodpp/coordinator/message.h"
+#include "horovodpp/core/clock.h"
+
+namespace hvd::coordinator {
+
+// How long a submission may wait for the head of a cycle before its rank asks to
+// leave it: a program may submit the head only after it has seen the outcome of
+// something behind it, in ways that nobody can see.
+inline constexpr Clock::Duration kCyclePatience = std::chrono::seconds(5);
+
+class StallReporter {
+ public:
+  // How long a submission waits before that is said, and before the job is given
+  // up for it; zero: for ever.
+  StallReporter(Clock::Duration warning, Clock::Duration shutdown)
+      : warning_(warning), shutdown_(shutdown) {}
+
+  // This rank has submitted `name`; `is_first`: nothing else was in flight.
+  void submitted(const std::string& name, bool is_first, Clock::TimePoint now) {
+    last_name_ = name;
+    last_at_ = now;
+    if (is_first && warning_.count() > 0) {
+      due_ = now + std::min(warning_, kCyclePatience);
+    }
+  }
+
+  // When to call report(), while something is in flight.
+  std::optional<Clock::TimePoint> due() const { return due_; }
+  void make_due_by(Clock::TimePoint time) {
+    if (due_ && time < *due_) due_ = time;
+  }
+
+  struct Waiting {
+    Clock::TimePoint since;
+    Key key = {};
+    bool is_join = false;
+  };
+  // What to say of all that waits, the oldest first. `waiting` is not empty.
+  std::vector<Stalled> report(std::vector<Waiting> waiting,
+                              Clock::TimePoint now);
+
+  // What was submitted last, for those who ask.
+  void describe_last(Clock::TimePoint now, RankState& state) const;
+
+ private:
+  const Clock::Duration warning_;
+  const Clock::Duration shutdown_;
+  std::optional<Clock::TimePoint> due_;
+  std::string last_name_;
+  std::optional<Clock::TimePoint> last_at_;
+};
+
+}  // namespace hvd::coordinator

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/core/process_stat.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace hvd {
+
+std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
+  // "pid (name) state ...", and a name may hold anything.
+  constexpr std::size_t kState = 1;  // After the name.
+  constexpr std::size_t kThreads = 18;
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == absl::string_view::npos) return std::nullopt;
+  const std::vector<absl::string_view> fields =
+      absl::StrSplit(text.substr(name_end), ' ');
+  if (fields.size() <= kThreads || fields[kState].size() != 1) {
+    return std::nullopt;
+  }
+  ProcessStat stat = {.state = fields[kState].front()};
+  if (!absl::SimpleAtoi(fields[kThreads], &stat.threads)) return std::nullopt;
+  return stat;
+}
+
+}  // namespace hvd

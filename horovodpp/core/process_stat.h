@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system says of a process in /proc/<pid>/stat. (proc(5))
+#pragma once
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace hvd {
+
+struct ProcessStat {
+  char state = '?';  // 'R', 'S', 'T' (stopped), 'Z' (zombie) …
+  int threads = 0;
+};
+
+// nullopt if `text` is not what such a file holds.
+std::optional<ProcessStat> parse_process_stat(absl::string_view text);
+
+}  // namespace hvd

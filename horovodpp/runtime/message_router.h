@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MessageRouter sends and receives control mail. Between a node's leader and its
+// other ranks it goes through the memory of the node, which rings its reader.
+// The rest goes over the wires, where a message wakes nobody and may need its
+// sender's help to leave: whoever has sent one keeps looking after the wires for
+// a while. So does whoever has sent the data of a collective.
+//
+// Driven by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/node_mail.h"
+
+namespace hvd::runtime {
+
+class MessageRouter {
+ public:
+  MessageRouter(transport::Communicator& wires, transport::NodeMail& node_mail,
+                const Topology& topology)
+      : wires_(wires), node_mail_(node_mail), topology_(topology) {}
+
+  absl::Status send(int to, std::string bytes);
+
+  // The next message, if one has arrived.
+  absl::StatusOr<std::optional<transport::Mail>> receive() {
+    if (auto letter = node_mail_.receive()) return from_node(*letter);
+    if (!uses_wires()) return std::nullopt;
+    return receive_from_wires();
+  }
+
+  // Moves sends on; whether all have left this rank.
+  absl::StatusOr<bool> flush();
+
+  // Whether a rank of this node has yet to make room for what was sent to it.
+  bool has_unwritten() const { return node_mail_.has_unwritten(); }
+  // Whether there may be something for flush() to do.
+  bool may_have_unsent() const { return uses_wires() || has_unwritten(); }
+
+  // Whether mail may still need this rank's help to arrive.
+  bool is_sending() const { return mail_.may_need_help(); }
+
+  // A collective has used the wires, and may have left something on them.
+  void data_was_sent() {
+    if (uses_wires()) data_.was_used();
+  }
+  // Whether data may still need this rank's help to arrive.
+  bool is_sending_data() const { return data_.may_need_help(); }
+  // Whether anything was ever sent over the wires: where the receiver is slow the
+  // last of it may need this rank's help long after.
+  bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
+
+ private:
+  // One kind of traffic of this rank on the wires.
+  class Traffic {
+   public:
+    void was_used();
+    // This rank has looked after the wires.
+    void looked() { ++looks_; }
+    bool may_need_help() const { return used_ && is_recent(); }
+    bool was_ever() const { return used_; }
+
+   private:
+    bool is_recent() const;
+
+    std::chrono::steady_clock::time_point used_at_{};
+    int looks_ = 0;  // Since then.
+    bool used_ = false;
+  };
+
+  transport::Mail from_node(transport::NodeLetter& letter) const;
+  absl::StatusOr<std::optional<transport::Mail>> receive_from_wires();
+  bool uses_wires() const { return topology_.node_count() > 1; }
+
+  transport::Communicator& wires_;
+  transport::NodeMail& node_mail_;
+  const Topology& topology_;
+  Traffic mail_;
+  Traffic data_;
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a rank may sleep on its doorbell before it looks again though nobody
+// has rung.
+//
+// Pure: no clock, no thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+#include "horovodpp/core/clock.h"
+
+namespace hvd::runtime {
+
+// How long a rank with work in flight sleeps where news may come from another
+// node, which rings no bell.
+inline constexpr std::chrono::microseconds kBusySleep(100);
+
+struct Outlook {
+  bool several_nodes = false;
+  // Also while nothing is in flight, as a node's leader does, and who has used
+  // them: where the receiver is slow the last of it may need this rank's help
+  // long after.
+  bool looks_after_wires = false;
+  bool is_busy = false;  // Something is in flight.
+  // What was sent may need this rank's help to arrive.
+  bool sends_mail = false;
+  bool sends_data = false;
+  // Submissions that there have to be before they matter.
+  std::size_t wakes_at = 1;
+  // When something has to be done by the clock.
+  std::optional<Clock::TimePoint> due = {};
+};
+
+// Whether somebody rings for all there may be to look at.
+inline bool rings_for_all(const Outlook& outlook) {
+  return !outlook.several_nodes && !outlook.sends_mail && !outlook.sends_data &&
+         outlook.wakes_at <= 1 && !outlook.due;
+}
+
+// From `now` on; nullopt: until somebody rings.
+std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
+                                           Clock::TimePoint now);
+
+}  // namespace hvd::runtime

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A SubmissionSink executes submissions: a job, or a test's stand-in for one.
+//
+// Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/promise.h"
+
+namespace hvd::runtime {
+
+class SubmissionSink {
+ public:
+  virtual ~SubmissionSink() = default;
+
+  // Takes a submission on. Its `done` is called once, at once if it cannot be
+  // queued.
+  virtual void submit(coordinator::SubmissionPtr submission) = 0;
+
+  // Somebody blocks until the submission has its outcome. May use the thread
+  // until `ready`, unless that is nullptr.
+  virtual void wait_for(const coordinator::SubmissionPtr& submission,
+                        const Ready& ready) = 0;
+
+  // A callback of a future has thrown, against its contract.
+  virtual void callback_threw(const std::string& what) = 0;
+};
+
+}  // namespace hvd::runtime

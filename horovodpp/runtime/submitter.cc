@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submitter.h"
+
+namespace hvd::runtime {
+namespace {
+
+// Gives what was built memory for its results, like its inputs.
+std::vector<Buffer> add_outputs(Submitter::Built& built) {
+  std::vector<Buffer> outputs;
+  if (!built.ok()) return outputs;
+  for (const ConstTensorView& input : (*built)->inputs) {
+    absl::StatusOr<Buffer> output =
+        Buffer::allocate(input.dtype(), input.shape());
+    if (!output.ok()) {
+      built = output.status();
+      return {};
+    }
+    (*built)->outputs.push_back(output->view());
+    outputs.push_back(*std::move(output));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+// What is gone needs no help.
+OnWait Submitter::waiter_for(
+    const coordinator::SubmissionPtr& submission) const {
+  return [sink = key_, mine = std::weak_ptr(submission)](const Ready& ready) {
+    const auto awaited = mine.lock();
+    const auto inside = sink.lock();
+    if (awaited && inside) inside->wait_for(awaited, ready);
+  };
+}
+
+Submitter::Joiner Submitter::joiner_of(
+    const coordinator::Request& request) const {
+  const bool joins = request.kind == coordinator::RequestKind::kJoin;
+  return {joins ? &sets_ : nullptr, request.key.process_set};
+}
+
+void Submitter::Joiner::operator()(bool all_have_joined) const {
+  if (sets != nullptr) sets->join_ended(set, all_have_joined);
+}
+
+void Submitter::report(const std::weak_ptr<SubmissionSink>& sink,
+                       const char* what) {
+  if (const auto inside = sink.lock()) inside->callback_threw(what);
+}
+
+Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
+  if (built.ok()) (*built)->outputs = std::move(outputs);
+  return submit<void>(std::move(built), [](const coordinator::Results&) {
+    return absl::OkStatus();
+  });
+}
+
+Future<std::vector<Buffer>> Submitter::into_buffers(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<std::vector<Buffer>>(
+      std::move(built), [outputs = std::move(outputs)](
+                            const coordinator::Results&) { return outputs; });
+}
+
+Future<Buffer> Submitter::into_buffer(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<Buffer>(std::move(built), [outputs = std::move(outputs)](
+                                              const coordinator::Results&) {
+    return outputs.front();
+  });
+}
+
+}  // namespace hvd::runtime

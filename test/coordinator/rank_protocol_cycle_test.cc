@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// While a cycle is in force: what this rank executes by itself, and how it
+// leaves.
+#include "test/coordinator/rank_protocol_fixture.h"
+
+namespace hvd::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Knows "a" as 0, "b" as 1 and, outside of the cycle, "c" as 2.
+class RankProtocolCycle : public RankProtocolTest {
+ protected:
+  void SetUp() override {
+    make_known(0, "a", 0);
+    make_known(1, "b", 1);
+    make_known(2, "c", 2);
+    said();
+  }
+  void begin_cycle() {
+    schedule_cycle(1, {0, 1});
+    EXPECT_THAT(execute(), IsEmpty());
+  }
+  void submit_names(const std::vector<std::string>& names) {
+    for (const std::string& name : names) submit(allreduce(name));
+  }
+  // Whether rank 0 would find this rank's mark at the id.
+  bool is_marked(std::uint32_t id) { return leader_.arrive(id, id, kBoth); }
+};
+
+TEST_F(RankProtocolCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
+  begin_cycle();
+  for (int round = 0; round < 3; ++round) {
+    submit_names({"b"});
+    EXPECT_THAT(execute(), IsEmpty());
+    submit_names({"a"});
+    EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  }
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_EQ(leader_.next_completed(), std::nullopt);
+}
+
+TEST_F(RankProtocolCycle, TellsHowManySubmissionsItsNextBatchLacks) {
+  EXPECT_EQ(protocol_->submissions_to_next(), 1u);
+  schedule_cycle(1, {0, 1}, true);
+  EXPECT_THAT(execute(), IsEmpty());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(protocol_->submissions_to_next(), 2u);
+    submit_names({"b"});
+    EXPECT_EQ(protocol_->submissions_to_next(), 1u);
+    submit_names({"a"});
+    EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  }
+  // What stops it is to be seen, too.
+  submit_names({"c"});
+  EXPECT_EQ(protocol_->submissions_to_next(), 1u);
+}
+
+TEST_F(RankProtocolCycle, HasAnEpochAndASequenceOfItsOwn) {
+  submit_names({"c"});
+  schedule_run(2);
+  const auto before = begin();
+  ASSERT_TRUE(before.has_value());
+  protocol_->finished();
+  begin_cycle();
+  submit_names({"a"});
+  const auto in_cycle = begin();
+  ASSERT_TRUE(in_cycle.has_value());
+  EXPECT_GT(in_cycle->epoch, before->epoch);
+  EXPECT_EQ(in_cycle->sequence, 0u);
+  EXPECT_FALSE(in_cycle->certain);
+  protocol_->finished();
+  protocol_->halt({1});
+  schedule(RecordKind::kEndCycle, 0, 1);
+  EXPECT_THAT(execute(), IsEmpty());
+  submit_names({"c"});
+  schedule_run(2);
+  const auto after = begin();
+  ASSERT_TRUE(after.has_value());
+  EXPECT_GT(after->epoch, in_cycle->epoch);
+}
+
+TEST_F(RankProtocolCycle, WhatWasMarkedBeforeIsExecutedInIt) {
+  submit_names({"a"});
+  schedule_cycle(1, {0, 1});
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  EXPECT_FALSE(is_marked(0));
+}
+
+TEST_F(RankProtocolCycle, ACompletionOfBeforeIsExecutedOnce) {
+  EXPECT_FALSE(leader_.arrive(0, 0, kBoth));
+  submit_names({"a"});
+  EXPECT_EQ(leader_.next_completed(), 0u);
+  schedule_cycle(1, {0, 1});
+  EXPECT_THAT(execute(), ElementsAre("a"));
+}
+
+TEST_F(RankProtocolCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
+  begin_cycle();
+  submit_names({"c"});
+  EXPECT_EQ(only_said<Stop>().run, 1u);
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  protocol_->halt({1});
+  const auto halted = only_said<Halted>();
+  EXPECT_EQ(halted.run, 1u);
+  EXPECT_EQ(halted.entered, 1u);
+  schedule(RecordKind::kEndCycle, 0, 1);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_TRUE(is_marked(2));
+  EXPECT_FALSE(is_marked(0));
+}
+
+TEST_F(RankProtocolCycle, WhatWasMarkedBeforeAndIsNotPartOfItStopsIt) {
+  submit_names({"c"});
+  begin_cycle();
+  EXPECT_EQ(only_said<Stop>().run, 1u);
+  EXPECT_FALSE(is_marked(2));
+}
+
+TEST_F(RankProtocolCycle, OnceHaltedNothingMoreIsEntered) {
+  begin_cycle();
+  protocol_->halt({1});
+  EXPECT_EQ(only_said<Halted>().entered, 0u);
+  submit_names({"a", "b"});
+  EXPECT_THAT(execute(), IsEmpty());
+  schedule(RecordKind::kEndCycle, 0, 0);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_TRUE(is_marked(0));
+  EXPECT_TRUE(is_marked(1));
+}
+
+TEST_F(RankProtocolCycle, AHaltMayComeBeforeTheCycleIsRead) {
+  schedule_cycle(1, {0, 1});
+  protocol_->halt({1});
+  EXPECT_THAT(said(), IsEmpty());
+  submit_names({"a"});
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_EQ(only_said<Halted>().entered, 0u);
+}
+
+TEST_F(RankProtocolCycle,
+       TheBatchThatNotAllEnteredIsAbandonedAndMarkedAfterwards) {
+  begin_cycle();
+  submit_names({"a"});
+  ASSERT_TRUE(begin().has_value());
+  EXPECT_FALSE(protocol_->should_abandon());
+  protocol_->halt({1});
+  EXPECT_EQ(only_said<Halted>().entered, 1u);
+  EXPECT_FALSE(protocol_->should_abandon());
+  schedule(RecordKind::kEndCycle, 0, 0);
+  EXPECT_TRUE(protocol_->should_abandon());
+  protocol_->abandoned();
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_TRUE(protocol_->has_in_flight());
+  EXPECT_TRUE(is_marked(0));
+  schedule_run(0);
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  EXPECT_FALSE(protocol_->has_in_flight());
+}
+
+TEST_F(RankProtocolCycle, TheBatchThatAllEnteredIsFinished) {
+  begin_cycle();
+  submit_names({"a"});
+  ASSERT_TRUE(begin().has_value());
+  protocol_->halt({1});
+  schedule(RecordKind::kEndCycle, 0, 1);
+  EXPECT_FALSE(protocol_->should_abandon());
+  protocol_->finished();
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_FALSE(protocol_->has_in_flight());
+  EXPECT_FALSE(is_marked(0));
+}
+
+TEST_F(RankProtocolCycle, AnEndThatCannotBeIsAnError) {
+  begin_cycle();
+  schedule(RecordKind::kEndCycle, 0, 1);  // This rank has entered none.
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, AnEndOfNoCycleIsAnError) {
+  schedule(RecordKind::kEndCycle, 0, 0);
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, NothingIsScheduledWhileItIsInForce) {
+  begin_cycle();
+  submit_names({"c"});
+  schedule_run(2);
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, OneThatCannotBeFollowedIsAnError) {
+  schedule({{.kind = RecordKind::kStartCycle,
+             .id = 1,
+             .value = Cycle().hash()}});  // Of no batch.
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, OneOfAnotherHashIsAnError) {
+  schedule(
+      {{.kind = RecordKind::kCycle, .id = 0, .value = 1, .ends_batch = false},
+       {.kind = RecordKind::kStartCycle, .id = 1, .value = 5}});
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
+  begin_cycle();
+  submit_names({"b"});
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_THAT(said(), IsEmpty());
+  protocol_->wait_for(key("b"));
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_EQ(only_said<Stop>().run, 1u);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_THAT(said(), IsEmpty());  // Said once.
+}
+
+TEST_F(RankProtocolCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
+  begin_cycle();
+  submit_names({"a"});
+  protocol_->wait_for(key("a"));
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  submit_names({"b"});
+  EXPECT_THAT(execute(), ElementsAre("b"));
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(RankProtocolCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
+  submit_names({"a", "b"});
+  protocol_->wait_for(key("a"));
+  protocol_->wait_for(key("b"));
+  schedule_run(0);
+  schedule_run(1);
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  submit_names({"b"});
+  begin_cycle();
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(RankProtocolCycle, ADifferentRequestUnderANameOfItIsProposed) {
+  begin_cycle();
+  Request changed = allreduce("a");
+  changed.op = ReduceOp::kMax;
+  submit(changed);
+  const std::vector<Message> messages = said();
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(std::get<Outdated>(messages[0]).id, 0u);
+  protocol_->halt({1});
+  schedule(RecordKind::kEndCycle, 0, 0);
+  schedule(RecordKind::kRetire, 0);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_TRUE(protocol_->has_in_flight());
+  define(9, changed, 3);
+  schedule_run(9);
+  EXPECT_THAT(execute(), ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace hvd::coordinator
