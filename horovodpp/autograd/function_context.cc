@@ -30,7 +30,7 @@ void FunctionContext::mark_dirty(const std::vector<Tensor>& arguments) {
     if (!is_argument) {
       throw InvalidArgument(absl::StrCat(
           "mark_dirty: a ", argument.describe(),
-          " is none of the arguments; nothing else needs to be marked"));
+          " is not one of the arguments; only those need to be marked"));
     }
     SetGradEnabled mode(grad_enabled_);
     check_inplace(argument, recorded, "mark_dirty");

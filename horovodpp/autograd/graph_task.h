@@ -58,7 +58,7 @@ class GraphTask {
   bool is_restricted() const { return restricted_; }
   // Whether `node`'s hooks will see a gradient, or have: it runs, or is captured.
   bool visits(const Node& node) const;
-  // What whoever `key` is keeps for the time of this task; null at first.
+  // What the owner of `key` keeps for the time of this task; null at first.
   std::shared_ptr<void>& local(const void* key) { return locals_[key]; }
   GraphTask& outermost() {
     GraphTask* task = this;

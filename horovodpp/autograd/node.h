@@ -88,7 +88,7 @@ class Node : public Pooled {
   }
   bool is_accumulate_grad() const { return sequence_nr_ == kTopPriority; }
 
-  // Calls `hook` before, resp. after each apply(); it may replace tensors in
+  // Calls `hook` before or after each apply(); it may replace tensors in
   // the first span, but not write their memory.
   using PreHook = std::function<void(std::span<Tensor> gradients)>;
   using PostHook = std::function<void(std::span<Tensor> results,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One byte that guards a handful of pointers: for sections of a few
-// instructions in objects too small for a mutex. Whoever finds it taken yields.
+// instructions in objects too small for a mutex. A thread that finds it taken yields.
 #pragma once
 
 #include <sched.h>

@@ -33,7 +33,7 @@ class Allocator {
   virtual ~Allocator() = default;
 
   // Memory aligned to 64 bytes; nullptr for none.
-  //   hvd::Error (ResourceExhausted)  the memory is not to be had
+  //   hvd::Error (ResourceExhausted)  there is not enough memory
   virtual void* allocate(std::size_t bytes) = 0;
   // `bytes` as it was allocated with.
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "horovodpp/kernel/halves.h"
 #include "horovodpp/optim/vector_updates.h"
 
 namespace hvd::optim {
@@ -20,15 +21,12 @@ class Block {
   Block(const T* elements, std::int64_t at, std::int64_t count)
       : present_(elements != nullptr), count_(static_cast<std::size_t>(count)) {
     if (!present_) return;
-    std::transform(elements + at, elements + at + count, floats_.begin(),
-                   [](T value) { return static_cast<float>(value); });
+    autograd::widen(elements + at, floats_.data(), count_);
   }
   float* data() { return present_ ? floats_.data() : nullptr; }
   void store(T* elements, std::int64_t at) const {
     if (!present_) return;
-    std::transform(floats_.begin(),
-                   floats_.begin() + static_cast<std::ptrdiff_t>(count_),
-                   elements + at, [](float value) { return T(value); });
+    autograd::narrow(floats_.data(), elements + at, count_);
   }
 
  private:

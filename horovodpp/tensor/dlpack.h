@@ -47,7 +47,7 @@ struct DLManagedTensor {
 DLManagedTensor* to_dlpack(const Tensor& x);
 
 // A tensor on the memory of `managed`, which it takes over, unless it throws.
-//   InvalidArgument  another device than the CPU, a dtype that there is none of
+//   InvalidArgument  another device than the CPU, a dtype that is not supported
 //                    here, more than Dims::kMax dimensions, negative strides
 Tensor from_dlpack(DLManagedTensor* managed);
 

@@ -5,7 +5,7 @@
 //   hvd::Tensor y = hvd::from_vector<std::int64_t>({3, 1, 4}, {3});
 //
 // InvalidArgument if a shape is malformed; hvd::Error (ResourceExhausted) if
-// the memory is not to be had.
+// there is not enough memory.
 #pragma once
 
 #include <cmath>
@@ -44,7 +44,7 @@ Tensor ones_like(const Tensor& like);
 Tensor arange(double start, double end, double step = 1.0,
               const TensorOptions& options = {.dtype = DType::kI64});
 
-// Uniform in [0,1), resp. normal with mean 0 and variance 1, from the thread's
+// Uniform in [0,1); normal with mean 0 and variance 1. Both from the thread's
 // default generator. float32 or float64.
 Tensor rand(const autograd::Dims& sizes, const TensorOptions& options = {});
 Tensor randn(const autograd::Dims& sizes, const TensorOptions& options = {});

@@ -17,7 +17,7 @@ std::uint64_t wide(std::uint32_t high, std::uint32_t low) {
   return (std::uint64_t{high} << 32) | low;
 }
 
-// The top 24, resp. 53 bits: as many as the significand holds.
+// The top 24 or 53 bits: as many as the significand holds.
 float to_uniform(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }

@@ -39,7 +39,8 @@ class Generator {
   // A generator independent of this one; advances this one by one block.
   Generator fork();
 
-  // Fills `out`: uniform in [0,1), resp. normal of mean 0 and variance 1.
+  // Fills `out` with uniform numbers in [0,1), or with normal ones of mean 0 and
+  // variance 1.
   void uniform(std::span<float> out);
   void uniform(std::span<double> out);
   void normal(std::span<float> out);

@@ -4,7 +4,7 @@
 //
 // Counted twice: strong owners keep the contents, weak ones only the object, so
 // that a hook can look for a tensor without keeping it alive. Geometry is set
-// once; the meta changes only on behalf of whoever owns the tensor.
+// once; only an owner of the tensor changes the meta.
 #pragma once
 
 #include <atomic>

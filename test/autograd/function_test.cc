@@ -200,7 +200,7 @@ TEST(Function, MayWriteAViewThatIsNotTheFirstArgument) {
 
 struct ForgetsToReturn : Function<ForgetsToReturn> {
   static Tensor forward(FunctionContext& context, const Tensor& x) {
-    EXPECT_ERROR(InvalidArgument, "none of the arguments",
+    EXPECT_ERROR(InvalidArgument, "not one of the arguments",
                  context.mark_dirty({x.clone()}));
     context.mark_dirty({x});
     return x * 2.0;

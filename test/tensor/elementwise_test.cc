@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/halves.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 
@@ -147,36 +146,6 @@ TEST(FloatLoops, TakeEveryLength) {
     autograd::float_loop(LoopId::kMul)(x.data(), x.data(), 0, out.data(), n);
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(out[i], 4);
     EXPECT_EQ(out[n], -1);
-  }
-}
-
-TEST(HalfLoops, ConvertBitForBit) {
-  std::vector<f16> f(65536);
-  std::vector<bf16> b(65536);
-  for (std::uint32_t i = 0; i < 65536; ++i) {
-    f[i].bits = b[i].bits = static_cast<std::uint16_t>(i);
-  }
-  std::vector<float> wide(65536);
-  autograd::widen(f.data(), wide.data(), wide.size());
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    const auto wanted = static_cast<float>(f[i]);
-    ASSERT_TRUE(wide[i] == wanted || std::isnan(wanted)) << i;
-    ASSERT_EQ(std::isnan(wide[i]), std::isnan(wanted)) << i;
-  }
-  autograd::widen(b.data(), wide.data(), wide.size());
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    const auto wanted = static_cast<float>(b[i]);
-    ASSERT_TRUE(wide[i] == wanted || std::isnan(wanted)) << i;
-  }
-  std::vector<float> all = floats();
-  all.insert(all.end(), {NAN, INFINITY, -INFINITY, 65504, 65520, 1.00048828f});
-  f.resize(all.size());
-  b.resize(all.size());
-  autograd::narrow(all.data(), f.data(), all.size());
-  autograd::narrow(all.data(), b.data(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    ASSERT_EQ(f[i].bits, f16(all[i]).bits) << all[i];
-    ASSERT_EQ(b[i].bits, bf16(all[i]).bits) << all[i];
   }
 }
 

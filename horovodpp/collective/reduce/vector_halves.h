@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16 and bf16 for vector_loops.h: 16 bits in memory, float in registers, with
-// the conversions of core/half.h, bit for bit once they are stored.
+// f16 and bf16 (kernel/vector_halves.h) for vector_loops.h, which takes elements two
+// vectors at a time.
 //
 // Included once per instruction set, as vector_loops.h is.
 #if defined(HVD_COLLECTIVE_VECTOR_HALVES_H) == defined(HWY_TARGET_TOGGLE)
@@ -15,52 +15,14 @@
 #include <cstdint>
 
 #include "horovodpp/collective/reduce/vector_loops.h"
+#include "horovodpp/kernel/vector_halves.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::collective::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether Highway converts f16 with the instructions for it, which round and
-// treat subnormals, infinities and NaN as core/half.h does. What it makes of
-// them elsewhere does not.
-inline constexpr bool kConvertsHalves = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
-
-// The 32 bits of each lane.
-template <class D>
-using Bits = hn::RebindToUnsigned<D>;
-
-template <class D>
-HWY_INLINE hn::Vec<Bits<D>> masked(D, hn::Vec<Bits<D>> bits,
-                                   std::uint32_t mask) {
-  return hn::And(bits, hn::Set(Bits<D>(), mask));
-}
-
-// The lanes as 16 bits each; they are not greater.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, D>> narrowed(
-    D, hn::Vec<Bits<D>> bits) {
-  return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(),
-                      hn::BitCast(hn::RebindToSigned<D>(), bits));
-}
-
-struct BrainHalves : Pairs<BrainHalves> {
-  using Stored = std::uint16_t;
-  using Lane = float;
-  template <class D>
-  using Storage = hn::Rebind<std::uint16_t, D>;
-
-  template <class D>
-  static HWY_INLINE hn::Vec<D> decode(D d, hn::Vec<Storage<D>> stored) {
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(Bits<D>(), stored)));
-  }
-
-  template <class D>
-  static HWY_INLINE hn::Vec<Storage<D>> encode(D d, hn::Vec<D> lanes) {
-    const auto bits = hn::BitCast(Bits<D>(), quieted(d, lanes));
-    return narrowed(d, hn::ShiftRight<16>(rounded(d, bits)));
-  }
-
+struct BrainHalves : autograd::HWY_NAMESPACE::BrainHalves, Pairs<BrainHalves> {
   // One vector in memory is two of lanes: the even elements, and the odd ones,
   // which lie in the upper half of 32 bits as they do in a float. Where vectors
   // are but one lane that cannot be.
@@ -73,7 +35,7 @@ struct BrainHalves : Pairs<BrainHalves> {
       const Bits<D> u;
       const auto both = hn::BitCast(u, hn::LoadU(Whole<D>(), from));
       even = hn::BitCast(d, hn::ShiftLeft<16>(both));
-      odd = hn::BitCast(d, masked(d, both, 0xffff0000u));
+      odd = hn::BitCast(d, upper(d, both));
     }
   }
 
@@ -90,13 +52,14 @@ struct BrainHalves : Pairs<BrainHalves> {
 
  private:
   template <class D>
+  using Bits = hn::RebindToUnsigned<D>;
+  template <class D>
   using Whole = hn::Repartition<std::uint16_t, D>;
 
-  // To nearest, ties to even, in the upper 16 bits.
+  // The upper 16 bits of each lane.
   template <class D>
-  static HWY_INLINE hn::Vec<Bits<D>> rounded(D d, hn::Vec<Bits<D>> bits) {
-    const auto odd = masked(d, hn::ShiftRight<16>(bits), 1);
-    return hn::Add(hn::Add(bits, hn::Set(Bits<D>(), 0x7fffu)), odd);
+  static HWY_INLINE hn::Vec<Bits<D>> upper(D, hn::Vec<Bits<D>> bits) {
+    return hn::And(bits, hn::Set(Bits<D>(), 0xffff0000u));
   }
 
   template <class D>
@@ -109,96 +72,11 @@ struct BrainHalves : Pairs<BrainHalves> {
       odd = quieted(d, odd);
     }
     const auto lower = hn::ShiftRight<16>(rounded(d, hn::BitCast(u, even)));
-    return hn::Or(lower,
-                  masked(d, rounded(d, hn::BitCast(u, odd)), 0xffff0000u));
-  }
-
-  // With any NaN such that rounding leaves its upper bits alone, quiet ones.
-  template <class D>
-  static HWY_INLINE hn::Vec<D> quieted(D d, hn::Vec<D> lanes) {
-    const Bits<D> u;
-    const auto bits = hn::BitCast(u, lanes);
-    const auto quiet =
-        hn::Or(masked(d, bits, 0xffff0000u), hn::Set(u, 0x00400000u));
-    return hn::IfThenElse(hn::Eq(lanes, lanes), lanes, hn::BitCast(d, quiet));
+    return hn::Or(lower, upper(d, rounded(d, hn::BitCast(u, odd))));
   }
 };
 
-struct Halves : Pairs<Halves> {
-  using Stored = std::uint16_t;
-  using Lane = float;
-  template <class D>
-  using Storage = hn::Rebind<std::uint16_t, D>;
-
-  template <class D>
-  static HWY_INLINE hn::Vec<D> decode(D d, hn::Vec<Storage<D>> stored) {
-    if constexpr (kConvertsHalves) {
-      const hn::Rebind<hwy::float16_t, D> halves;
-      return hn::PromoteTo(d, hn::BitCast(halves, stored));
-    } else {
-      return decode_stepwise(d, stored);
-    }
-  }
-
-  template <class D>
-  static HWY_INLINE hn::Vec<Storage<D>> encode(D d, hn::Vec<D> lanes) {
-    if constexpr (kConvertsHalves) {
-      const hn::Rebind<hwy::float16_t, D> halves;
-      return hn::BitCast(Storage<D>(), hn::DemoteTo(halves, lanes));
-    } else {
-      return encode_stepwise(d, lanes);
-    }
-  }
-
- private:
-  template <class D>
-  static HWY_INLINE hn::Vec<D> decode_stepwise(D d,
-                                               hn::Vec<Storage<D>> stored) {
-    const Bits<D> u;
-    const hn::RebindToSigned<D> i;
-    const auto bits = hn::PromoteTo(u, stored);
-    const auto exponent = masked(d, bits, 0x7c00);
-    const auto mantissa = masked(d, bits, 0x03ff);
-    const auto normal = hn::Add(hn::ShiftLeft<13>(masked(d, bits, 0x7fff)),
-                                hn::Set(u, 112u << 23));
-    const auto special =
-        hn::Or(hn::ShiftLeft<13>(mantissa), hn::Set(u, 0x7f800000u));
-    const auto subnormal =
-        hn::BitCast(u, hn::Mul(hn::ConvertTo(d, hn::BitCast(i, mantissa)),
-                               hn::Set(d, 0x1p-24f)));
-    const auto finite =
-        hn::IfThenElse(hn::Eq(exponent, hn::Zero(u)), subnormal, normal);
-    const auto magnitude =
-        hn::IfThenElse(hn::Eq(exponent, hn::Set(u, 0x7c00u)), special, finite);
-    const auto sign = hn::ShiftLeft<16>(masked(d, bits, 0x8000));
-    return hn::BitCast(d, hn::Or(sign, magnitude));
-  }
-
-  template <class D>
-  static HWY_INLINE hn::Vec<Storage<D>> encode_stepwise(D d, hn::Vec<D> lanes) {
-    const Bits<D> u;
-    const auto bits = hn::BitCast(u, lanes);
-    const auto magnitude = masked(d, bits, 0x7fffffff);
-    const auto shifted = hn::ShiftRight<13>(magnitude);
-    // Below the least normal number: the float unit rounds.
-    const auto subnormal = hn::Sub(
-        hn::BitCast(u, hn::Add(hn::BitCast(d, magnitude), hn::Set(d, 0.5f))),
-        hn::Set(u, 0x3f000000u));
-    const auto rounding =
-        hn::Add(masked(d, shifted, 1), hn::Set(u, 0xfffu - 0x38000000u));
-    const auto normal = hn::ShiftRight<13>(hn::Add(magnitude, rounding));
-    const auto nan = hn::Or(masked(d, shifted, 0x03ff), hn::Set(u, 0x7e00u));
-
-    const auto above = [&](std::uint32_t bound) HWY_ATTR {
-      return hn::Gt(magnitude, hn::Set(u, bound));
-    };
-    auto half = hn::IfThenElse(above(0x387fffffu), normal, subnormal);
-    half = hn::IfThenElse(above(0x477fefffu), hn::Set(u, 0x7c00u), half);
-    half = hn::IfThenElse(above(0x7f800000u), nan, half);
-    const auto sign = masked(d, hn::ShiftRight<16>(bits), 0x8000);
-    return narrowed(d, hn::Or(sign, half));
-  }
-};
+struct Halves : autograd::HWY_NAMESPACE::Halves, Pairs<Halves> {};
 
 }  // namespace hvd::collective::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

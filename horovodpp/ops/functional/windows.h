@@ -36,7 +36,7 @@ struct PoolOptions {
 };
 
 // How many windows there are, in each dimension, on images of this size.
-//   InvalidArgument  the options mean nothing, or there are none; names
+//   InvalidArgument  the options are invalid, or no window fits; names
 //                    `operation`
 Pair count_windows(const Tensor& x, const PoolOptions& options,
                    const char* operation);

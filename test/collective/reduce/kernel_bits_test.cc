@@ -13,8 +13,8 @@
 
 #include "horovodpp/collective/reduce/kernel.h"
 #include "test/collective/reduce/scalar_reduction.h"
-#include "test/collective/reduce/vector_targets.h"
 #include "test/collective/reference.h"
+#include "test/support/vector_targets.h"
 
 namespace hvd::collective {
 namespace {

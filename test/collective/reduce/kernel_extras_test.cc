@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "horovodpp/collective/reduce/kernel.h"
-#include "test/collective/reduce/vector_targets.h"
 #include "test/collective/reference.h"
+#include "test/support/vector_targets.h"
 
 namespace hvd::collective {
 namespace {

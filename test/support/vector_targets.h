@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-namespace hvd::collective {
+namespace hvd {
 
 // Calls `test` with the kernels of each instruction set in turn.
 template <typename F>
@@ -20,4 +20,4 @@ void for_each_target(const F& test) {
   }
 }
 
-}  // namespace hvd::collective
+}  // namespace hvd
