@@ -135,6 +135,7 @@ class RankProtocol {
   bool forget_proposal(const Key& key);
   void join(const Request& request, Clock::TimePoint now);
   void submit_known(Operation& operation, Clock::TimePoint now);
+  void submit_in_cycle(Operation& operation);
   void mark(Operation& operation);
   void fail(const Key& key, absl::Status why);
   // Rank `rank` shut down before all had submitted `key`.

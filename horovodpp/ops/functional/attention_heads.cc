@@ -49,6 +49,16 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   }
 }
 
+// Calls f(head, begin, end) for each block of queries.
+template <typename T, typename F>
+void for_each_block(const Scores<T>& scores, std::int64_t queries, F f) {
+  for (std::int64_t head = 0; head < scores.heads(); ++head) {
+    for (std::int64_t at = 0; at < queries; at += scores.block()) {
+      f(head, at, std::min(at + scores.block(), queries));
+    }
+  }
+}
+
 template <typename T>
 class Forward {
  public:
@@ -59,11 +69,9 @@ class Forward {
         block_(scores_.block(), call.keys()) {}
 
   void run() {
-    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
-      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
-        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
-      }
-    }
+    for_each_block(scores_, call_.queries(),
+                   [&](std::int64_t head, std::int64_t begin,
+                       std::int64_t end) { run_block(head, begin, end); });
   }
 
  private:
@@ -120,11 +128,9 @@ class Backward {
   }
 
   void run() {
-    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
-      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
-        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
-      }
-    }
+    for_each_block(scores_, call_.queries(),
+                   [&](std::int64_t head, std::int64_t begin,
+                       std::int64_t end) { run_block(head, begin, end); });
   }
 
  private:
