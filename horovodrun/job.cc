@@ -246,7 +246,7 @@ void RunningJob::finish() {
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
-  // Whoever reads slowly shall have it all, unless the user has enough.
+  // A slow reader gets all of it, unless the user has asked for the end.
   while (drain() || (output_.has_unshown() && !is_impatient_)) {
     if (output_.has_unshown()) wait(Clock::TimePoint::max());
     read_signals();

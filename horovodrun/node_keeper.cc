@@ -28,8 +28,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A daemon without ranks needs that long to take its leave of mpirun; where the
-// connection is gone, less.
+// How long a daemon without ranks may take to end by itself; less where the
+// connection is gone.
 constexpr milliseconds kFarewell{5000};
 constexpr milliseconds kLonelyFarewell{300};
 constexpr milliseconds kKeeperDrainTime{1000};

@@ -43,7 +43,7 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
     const Tensor tensor = retain.tensor.lock();
     const Tensor& gradient = gradients[retain.input_nr];
     if (!tensor.defined() || !gradient.defined()) continue;
-    // Not in place: who has the earlier one keeps it.
+    // Not in place: somebody may hold the earlier one.
     Tensor& kept = meta_of(tensor).grad;
     if (kept.defined()) {
       kept = add(kept, gradient);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who watches the operations of a thread: a checkpointed region does, which must
-// know what it reads from outside and, to explain itself, what it records.
+// Watches the operations of a thread, as a checkpointed region does: it must
+// know what is read from outside and, for its errors, what is recorded.
 #pragma once
 
 #include "horovodpp/autograd/graph_state.h"

@@ -31,7 +31,7 @@ double kaiming_uniform_bound(std::int64_t fan_in);
 
 // Each fills `tensor`, of a floating-point type, in place and unrecorded, and
 // returns it. InvalidArgument for another type, or a range or deviation that
-// means nothing.
+// makes no sense.
 namespace init {
 
 const Tensor& constant_(const Tensor& tensor, double value);

@@ -53,7 +53,7 @@ class StatefulOptimizer : public Optimizer {
                     std::vector<StateSlot> slots);
 
   virtual std::vector<OptionValues> option_values() const = 0;
-  // All of them or, if one means nothing (InvalidArgument), none.
+  // All of them or, if one makes no sense (InvalidArgument), none.
   virtual void set_option_values(const std::vector<OptionValues>& values) = 0;
 
   Slots& slots(std::size_t parameter) { return state_[parameter]; }

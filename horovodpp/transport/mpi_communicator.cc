@@ -72,7 +72,7 @@ class MpiCommunicator : public Communicator {
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
     const bool listens = !watched_;
-    // Who cannot watch takes no part in a job, and tells the others.
+    // A rank that cannot watch takes no part in a job, and tells the others.
     if (!world_.watch().status().ok()) post_.refuse(world_.watch().status());
     if (listens) {
       on_peer_lost(

@@ -188,7 +188,7 @@ absl::Status MpiWorld::meet_members(
   const std::string host = host_name();
   assign(self_.host, host);
   assign(self_.machine, machine_id(host));
-  // The program's own messages, if it has any, are hardly of the last tag.
+  // The program's own messages, if it has any, will hardly have the last tag.
   const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
   MpiExchangePost post({.comm = MPI_COMM_WORLD,
                         .rank = rank_,
