@@ -28,6 +28,5 @@
 #include "horovodpp/runtime/global.h"              // IWYU pragma: export
 #include "horovodpp/runtime/global_collectives.h"  // IWYU pragma: export
 #include "horovodpp/runtime/process_set.h"         // IWYU pragma: export
-#include "horovodpp/runtime/run_ranks.h"           // IWYU pragma: export
 #include "horovodpp/runtime/runtime.h"             // IWYU pragma: export
 #include "horovodpp/version.h"                     // IWYU pragma: export
