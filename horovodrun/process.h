@@ -5,6 +5,7 @@
 #pragma once
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,10 @@ bool any_runs_this_program(const std::vector<pid_t>& pids);
 // reaps those that are children of this process. Returns how many it found
 // alive at first.
 int kill_descendants();
+
+// Reaps every child that has ended; how `child` has, as waitpid tells it, if it is
+// one of them.
+std::optional<int> reap_children(pid_t child);
 
 // Tells when the parent of this process has ended.
 class ParentWatch {

@@ -29,6 +29,10 @@ absl::Status mpi_status(int code, const char* call,
 // That rank.
 std::optional<int> peer_of(const absl::Status& status);
 
+// Whether anybody in this process has initialized MPI, and finalized it.
+bool mpi_was_initialized();
+bool mpi_was_finalized();
+
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();
 

@@ -9,6 +9,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_calls.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_mailbox.h"
 #include "horovodpp/transport/mpi_transfers.h"
@@ -175,10 +176,14 @@ class MpiCommunicator : public Communicator {
 
 }  // namespace
 
+bool mpi_is_built() { return true; }
+
+bool mpi_is_running() { return mpi_was_initialized() && !mpi_was_finalized(); }
+
 absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
     const MpiOptions& options) {
   MpiWorld& world = MpiWorld::instance();
-  HVD_RETURN_IF_ERROR(world.enter(options));
+  HVD_RETURN_IF_ERROR(world.enter(options.expected_size, options.deadline));
   return std::make_unique<MpiCommunicator>(world, options.ranks_per_node);
 }
 

@@ -92,12 +92,12 @@ TEST(AccumulateGrad, SumsGradientsDownToTheOperand) {
   (row + column + scalar).sum().backward();
   EXPECT_THAT(values(row.grad()), Each(2));
   EXPECT_THAT(values(column.grad()), Each(3));
-  EXPECT_EQ(column.grad().sizes(), autograd::Dims({2, 1}));
+  EXPECT_EQ(column.grad().shape(), autograd::Dims({2, 1}));
   EXPECT_EQ(value(scalar.grad()), 6);
 
   Tensor none = ones64({4, 0}, true), some = ones64({4, 1}, true);
   (none + some).sum().backward();
-  EXPECT_EQ(none.grad().sizes(), autograd::Dims({4, 0}));
+  EXPECT_EQ(none.grad().shape(), autograd::Dims({4, 0}));
   EXPECT_THAT(values(some.grad()), ElementsAre(0, 0, 0, 0));
 }
 

@@ -53,6 +53,23 @@ TEST(Spawn, RestoresSignalsInTheChild) {
   EXPECT_EQ(WTERMSIG(wait_status(spawned.pid)), SIGUSR1);
 }
 
+TEST(ReapChildren, TellsOfOneChildAndReapsTheOthersToo) {
+  const Spawned one = spawn({"sh", "-c", "exit 3"}, {});
+  const Spawned other = spawn({"true"}, {});
+  for (const Spawned& child : {one, other}) {
+    ASSERT_EQ(child.error, 0);
+    siginfo_t info;
+    ASSERT_EQ(
+        waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT),
+        0);
+  }
+  const auto status = reap_children(one.pid);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 3);
+  EXPECT_EQ(waitpid(other.pid, nullptr, 0), -1);
+  EXPECT_FALSE(reap_children(one.pid).has_value());
+}
+
 TEST(Capture, TakesBothStreams) {
   const Captured captured = capture({"sh", "-c", "echo out; echo err >&2"});
   EXPECT_EQ(captured.error, 0);
