@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -120,9 +119,9 @@ absl::Status RunningJob::start() {
   close(output);
   close(errors);
   if (spawned.error != 0) {
-    return absl::InternalError(absl::StrCat("cannot start ",
-                                            job_.command.argv[0], ": ",
-                                            std::strerror(spawned.error)));
+    return absl::InternalError(
+        absl::StrCat("cannot start ", job_.command.argv[0], ": ",
+                     describe_start_error(spawned.error)));
   }
   mpirun_ = spawned.pid;
   return absl::OkStatus();

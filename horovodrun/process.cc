@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -134,6 +135,15 @@ Spawned spawn(const std::vector<std::string>& argv,
   if (count != sizeof error) return {pid, 0};
   waitpid(pid, nullptr, 0);
   return {-1, error};
+}
+
+std::string describe_start_error(int error) {
+  std::string text = std::strerror(error);
+  if (error == EAGAIN) {
+    text +=
+        "; allow this user or container more processes (ulimit -u, pids.max)";
+  }
+  return text;
 }
 
 Captured capture(const std::vector<std::string>& argv) {

@@ -36,6 +36,9 @@ struct Spawned {
 Spawned spawn(const std::vector<std::string>& argv,
               const SpawnOptions& options);
 
+// What such an errno says, and what to do about it.
+std::string describe_start_error(int error);
+
 struct Captured {
   std::string text;  // Standard output and standard error.
   int error = 0;     // An errno if it could not be started.

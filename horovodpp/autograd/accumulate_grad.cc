@@ -20,9 +20,11 @@ Dims gradient_strides(const Tensor& like) {
              : contiguous_strides(like.shape());
 }
 
+// One with a history was recorded by whoever made it, not by this backward.
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
-  return !is_grad_enabled() && impl.unique() && impl.storage->unique() &&
+  return !is_grad_enabled() && !gradient.requires_grad() && impl.unique() &&
+         impl.storage->unique() &&
          same_layout(like.shape(), impl.strides, gradient_strides(like));
 }
 

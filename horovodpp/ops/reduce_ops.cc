@@ -132,7 +132,8 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
         d < missing || (shape[d - missing] == 1 && x.shape()[d] != 1);
     if (goes) dims.push_back(static_cast<std::int64_t>(d));
   }
-  return reshape(sum(x, dims, true), shape);
+  const Tensor summed = sum(x, dims, true);
+  return missing == 0 ? summed : reshape(summed, shape);
 }
 
 }  // namespace autograd

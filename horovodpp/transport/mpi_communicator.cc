@@ -73,7 +73,13 @@ class MpiCommunicator : public Communicator {
       std::chrono::steady_clock::time_point deadline) override {
     const bool listens = !watched_;
     // A rank that cannot watch takes no part in a job, and tells the others.
-    if (!world_.watch().status().ok()) post_.refuse(world_.watch().status());
+    if (const absl::Status seeing = world_.watch().status(); !seeing.ok()) {
+      const auto self = static_cast<std::size_t>(rank());
+      return noted(refuse_exchange(
+          post_, round_++,
+          annotate(seeing, absl::StrCat(peers_[self].to_string(rank()),
+                                        " cannot run"))));
+    }
     if (listens) {
       on_peer_lost(
           [this](int rank, const std::string& how) { post_.lost(rank, how); });

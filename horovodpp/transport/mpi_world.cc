@@ -15,6 +15,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/broken_pipe.h"
 #include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_calls.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_farewell.h"
 
@@ -161,7 +162,8 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   return absl::OkStatus();
 }
 
-// A rank that dies meanwhile is waited for no longer.
+// A rank that dies meanwhile is waited for no longer; one that had done its part
+// before does not matter here.
 absl::Status MpiWorld::await_duplicate(
     MPI_Request& request, std::chrono::steady_clock::time_point deadline) {
   Mutex mutex;
@@ -174,9 +176,13 @@ absl::Status MpiWorld::await_duplicate(
             rank),
         " ", how)));
   });
+  int polls_after_loss = 0;
   const absl::Status joined =
       mpi_await(request, "joining the MPI world", deadline, [&] {
         MutexLock lock(mutex);
+        if (loss.ok() || ++polls_after_loss <= kPollsForLastWords) {
+          return absl::OkStatus();
+        }
         return loss;
       });
   watch_->watch({});

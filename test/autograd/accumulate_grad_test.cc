@@ -41,6 +41,24 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
   EXPECT_TRUE(v.grad().is_contiguous());
 }
 
+// Item 130.
+TEST(AccumulateGrad, KeepsNoHistoryThatIsNotThisBackwards) {
+  // Of a conversion to the dtype of the root,
+  Tensor x = leaf({1}, {1});
+  x.backward(x.to(DType::kF32));
+  EXPECT_FALSE(x.grad().requires_grad());
+
+  // and of a hook.
+  Tensor w = leaf({2}, {1});
+  w.register_hook([&](const Tensor& g) {
+    EnableGrad scope;
+    return g * w;
+  });
+  (w * 3.0).backward(ones64({1}));
+  EXPECT_FALSE(w.grad().requires_grad());
+  EXPECT_THAT(values(w.grad()), ElementsAre(6));
+}
+
 // Item 131.
 TEST(AccumulateGrad, CopiesTheGradientOfTheCaller) {
   Tensor x = leaf({1, 2}, {2});

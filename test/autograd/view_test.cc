@@ -411,6 +411,13 @@ TEST(Views, ThatShowAllAreMadeWithoutRecordingToo) {
   }
 }
 
+TEST(Views, AreNoSumsThatKeepAllDimensions) {
+  Tensor y = autograd::sum_to(ones64({2, 3}), {2, 1});
+  EXPECT_NO_THROW(y.detach_());
+  Tensor z = autograd::sum_to(ones64({2, 3}), {3});
+  EXPECT_ERROR(autograd::AutogradError, "views", z.detach_());
+}
+
 TEST(CopySlices, KeepsToTheElementsOfABaseWithGaps) {
   Tensor w = leaf(3);
   const Tensor even =

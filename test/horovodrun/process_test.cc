@@ -33,6 +33,11 @@ TEST(Spawn, TellsWhyAProgramCannotRun) {
   EXPECT_EQ(spawn({"/"}, {}).error, EACCES);
 }
 
+TEST(DescribeStartError, SaysWhatToDoAboutALimitOfProcesses) {
+  EXPECT_THAT(describe_start_error(EAGAIN), ::testing::HasSubstr("ulimit -u"));
+  EXPECT_EQ(describe_start_error(EACCES), "Permission denied");
+}
+
 TEST(Spawn, MakesAProcessGroup) {
   const Spawned spawned = spawn({"sleep", "1000"}, {.own_group = true});
   ASSERT_EQ(spawned.error, 0);
