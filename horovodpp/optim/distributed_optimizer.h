@@ -89,7 +89,7 @@ class DistributedOptimizer : public Optimizer {
     const bool previous_;
   };
 
-  //   hvd::Error       there is no job; options that mean nothing, or this rank
+  //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
