@@ -16,3 +16,4 @@
 #include "horovodpp/optim/lr_schedule.h"               // IWYU pragma: export
 #include "horovodpp/optim/sgd.h"                       // IWYU pragma: export
 #include "horovodpp/runtime/config.h"                  // IWYU pragma: export
+#include "horovodpp/runtime/run_ranks.h"               // IWYU pragma: export

@@ -70,7 +70,7 @@ class Recording : public Node,
 
   // What the operations within saved.
   struct Slot {
-    Dims sizes;
+    Dims shape;
     DType dtype = DType::kF32;
     const char* operation = "";  // Of the node that saved it.
     std::uint64_t checksum = 0;  // If the options ask for it.

@@ -22,7 +22,7 @@ namespace nn {
 using hvd::manual_seed;
 
 // A parameter, uniform in [-bound, bound).
-Tensor uniform(const autograd::Dims& sizes, double bound,
+Tensor uniform(const autograd::Dims& shape, double bound,
                DType dtype = DType::kF32);
 
 // The bound sqrt(6 / ((1 + a^2) fan_in)) with a = sqrt 5, that is

@@ -34,12 +34,12 @@ struct CloneBackward : Node {
 }  // namespace
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
-  if (strides.size() != x.sizes().size() || !is_dense(x.sizes(), strides)) {
+  if (strides.size() != x.shape().size() || !is_dense(x.shape(), strides)) {
     throw InvalidArgument(
         absl::StrCat("clone_with_strides: ", strides.to_string(),
                      " are no dense strides of ", x.shape().to_string()));
   }
-  Tensor out = empty_strided(x.sizes(), strides, x.dtype());
+  Tensor out = empty_strided(x.shape(), strides, x.dtype());
   convert_into(out, x);
   if (needs_grad(x)) set_history(out, make_node<CloneBackward>(x));
   return out;
@@ -55,7 +55,7 @@ Tensor to(const Tensor& x, DType dtype) {
   autograd::check_defined(x, "to");
   if (x.dtype() == dtype) return x;
   Tensor out = autograd::empty_strided(
-      x.sizes(), autograd::strides_like(x.sizes(), x.strides()), dtype);
+      x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype);
   autograd::convert_into(out, x);
   if (needs_grad(x) && is_floating_point(dtype)) {
     auto node = make_node<autograd::ToBackward>(x);
@@ -68,7 +68,7 @@ Tensor to(const Tensor& x, DType dtype) {
 Tensor clone(const Tensor& x) {
   autograd::check_defined(x, "clone");
   return autograd::clone_with_strides(x,
-                                      autograd::contiguous_strides(x.sizes()));
+                                      autograd::contiguous_strides(x.shape()));
 }
 
 }  // namespace hvd

@@ -126,7 +126,7 @@ Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
     return resized(along<N>(reshape(x, {1}), dim, operation, row), {});
   }
   const auto d =
-      static_cast<std::int64_t>(checked_dim(dim, x.sizes().size(), operation));
+      static_cast<std::int64_t>(checked_dim(dim, x.shape().size(), operation));
   Tensor out;
   {
     NoGrad no_grad;

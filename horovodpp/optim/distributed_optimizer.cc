@@ -47,7 +47,7 @@ nn::SafetensorsHeader header_of(const nn::StateDict& state) {
   for (const auto& [name, tensor] : state) {
     const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
     header.entries.push_back(
-        {name, tensor.dtype(), tensor.shape(), begin, end});
+        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
   }
   return header;
 }
@@ -144,7 +144,7 @@ void DistributedOptimizer::hand_over(std::size_t index) {
   const auto& [name, parameter] = parameters()[index];
   Tensor gradient = parameter.grad();
   if (!gradient.defined()) {
-    gradient = zeros(parameter.sizes(), {.dtype = parameter.dtype()});
+    gradient = zeros(parameter.shape(), {.dtype = parameter.dtype()});
     parameter.set_grad(gradient);
   } else if (!gradient.is_contiguous()) {
     gradient = gradient.contiguous();

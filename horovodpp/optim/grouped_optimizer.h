@@ -30,7 +30,7 @@ struct ParameterGroup {
 };
 
 // One tensor that is remembered of each parameter: an int64[] that counts, or
-// one of the parameter's type and sizes.
+// one of the parameter's dtype and shape.
 struct StateSlot {
   std::string name;
   bool is_count = false;

@@ -212,18 +212,18 @@ class Backward {
 
 std::int64_t AttentionCall::heads() const {
   std::int64_t count = 1;
-  for (std::size_t d = 0; d + 2 < q.sizes().size(); ++d) count *= q.sizes()[d];
+  for (std::size_t d = 0; d + 2 < q.shape().size(); ++d) count *= q.shape()[d];
   return count;
 }
 
 std::int64_t dropout_row(std::int64_t keys) { return (keys + 63) / 64 * 64; }
 
 AttentionResult attention_forward(AttentionCall call, bool keeps) {
-  Dims sizes = call.q.sizes();
+  Dims shape = call.q.shape();
   const DType dtype = call.q.dtype();
   const auto with_last = [&](std::int64_t size) {
-    sizes[sizes.size() - 1] = size;
-    return sizes;
+    shape[shape.size() - 1] = size;
+    return shape;
   };
   AttentionResult result;
   if (call.heads() * call.queries() == 0 || call.keys() == 0 ||
@@ -250,7 +250,7 @@ AttentionGradients attention_backward(AttentionCall call,
     return {zeros_like(call.q), zeros_like(call.k), zeros_like(call.v)};
   }
   const auto room = [](const Tensor& x) {
-    return empty(x.sizes(), {.dtype = x.dtype()});
+    return empty(x.shape(), {.dtype = x.dtype()});
   };
   const AttentionGradients result{room(call.q), room(call.k), room(call.v)};
   const Tensor rows = grad.contiguous();
