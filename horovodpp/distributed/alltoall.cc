@@ -22,7 +22,7 @@ struct AlltoallBackward : autograd::Node {
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor back =
         at_once([&] { return alltoall_on(*job, grads[0], options); }).front();
-    autograd::Dims stayed = sizes;
+    autograd::Dims stayed = shape;
     stayed[0] -= back.size(0);
     results[0] = stayed[0] == 0
                      ? back
@@ -30,7 +30,7 @@ struct AlltoallBackward : autograd::Node {
   }
   std::optional<Job> job;
   AlltoallOptions options;  // Its splits are the rows that were received.
-  autograd::Dims sizes;     // Of x.
+  autograd::Dims shape;     // Of x.
 };
 
 std::vector<std::int64_t> splits_in(const Tensors& result) {
@@ -49,7 +49,7 @@ Future<Tensors> alltoall_on(const Job& job, const Tensor& tensor,
     node->job = job;
     node->options = {.name = gradient_name(options.name),
                      .process_set = options.process_set};
-    node->sizes = tensor.sizes();
+    node->shape = tensor.shape();
   }
   options.keep_alive = memory;
   const Future<Tensors> result = exchange(

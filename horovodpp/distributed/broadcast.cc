@@ -29,7 +29,7 @@ struct BroadcastBackward : autograd::Node {
         is_root
             ? average
             : masked_fill(average,
-                          ones(average.sizes(), {.dtype = DType::kBool}), 0.0);
+                          ones(average.shape(), {.dtype = DType::kBool}), 0.0);
   }
   std::optional<Job> job;
   BroadcastOptions options;

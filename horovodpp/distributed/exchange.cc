@@ -140,7 +140,7 @@ Tensors completed(const Node& node, std::span<Tensor> gradients) {
     const autograd::InputMetadata& result = node.inputs()[i];
     all.push_back(gradients[i].defined()
                       ? gradients[i]
-                      : zeros(result.sizes, {.dtype = result.dtype}));
+                      : zeros(result.shape, {.dtype = result.dtype}));
   }
   return all;
 }

@@ -11,7 +11,7 @@
 namespace hvd::distributed {
 
 Tensor copy_of(const Tensor& tensor) {
-  Tensor copy = empty(tensor.sizes(), {.dtype = tensor.dtype()});
+  Tensor copy = empty(tensor.shape(), {.dtype = tensor.dtype()});
   autograd::convert_into(copy, tensor);
   return copy;
 }
@@ -22,7 +22,7 @@ Memory::Memory(const Tensors& tensors, const char* operation,
   for (const Tensor& tensor : tensors) {
     autograd::check_defined(tensor, operation);
     const Tensor& same = tensors_.emplace_back(tensor.alias(
-        tensor.sizes(), tensor.strides(), tensor.storage_offset()));
+        tensor.shape(), tensor.strides(), tensor.storage_offset()));
     rows_.push_back(same.is_contiguous() ? same : copy_of(same));
   }
 }

@@ -19,7 +19,7 @@ inline Tensor gradient_for(const Tensor& y, int rank_of = rank()) {
   for (std::int64_t i = 0; i < y.num_elements(); ++i) {
     numbers.push_back(10.0 * rank_of + static_cast<double>(i / columns));
   }
-  return from_vector<double>(numbers, y.sizes());
+  return from_vector<double>(numbers, y.shape());
 }
 
 // The mean over the ranks of what they pass for a result like `y`.

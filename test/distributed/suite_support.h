@@ -39,9 +39,9 @@ inline Tensor rows_of(int rank, std::int64_t rows, bool requires_grad = false) {
   return from_vector<double>(numbers, {rows, 2}, requires_grad);
 }
 
-inline Tensor like_rank(const autograd::Dims& sizes,
+inline Tensor like_rank(const autograd::Dims& shape,
                         bool requires_grad = false) {
-  return full(sizes, rank(),
+  return full(shape, rank(),
               {.dtype = DType::kF64, .requires_grad = requires_grad});
 }
 

@@ -22,12 +22,12 @@ inline void reductions_have_their_values() {
                                  .prescale_factor = 2,
                                  .postscale_factor = 0.25})),
             repeated(6, sum_of_ranks() / 2));
-  EXPECT_EQ(allreduce(x).sizes(), autograd::Dims({2, 3}));
+  EXPECT_EQ(allreduce(x).shape(), autograd::Dims({2, 3}));
   EXPECT_EQ(values(x), repeated(6, rank()));
   const Tensor number = full({}, 7, {.dtype = DType::kI64});
   EXPECT_EQ(allreduce(number, {.op = ReduceOp::kSum}).item<std::int64_t>(),
             7 * size());
-  EXPECT_EQ(allreduce(zeros({0, 4})).sizes(), autograd::Dims({0, 4}));
+  EXPECT_EQ(allreduce(zeros({0, 4})).shape(), autograd::Dims({0, 4}));
 }
 
 inline void any_layout_is_reduced_row_by_row() {
@@ -62,7 +62,7 @@ inline void rows_are_gathered_scattered_and_exchanged() {
 
   const Tensor sum =
       reducescatter(like_rank({n + 1, 2}), {.op = ReduceOp::kSum});
-  EXPECT_EQ(sum.sizes(), autograd::Dims({rank() == 0 ? 2 : 1, 2}));
+  EXPECT_EQ(sum.shape(), autograd::Dims({rank() == 0 ? 2 : 1, 2}));
   EXPECT_EQ(values(sum), repeated(sum.num_elements(), sum_of_ranks()));
 
   for (int root = 0; root < n; ++root) {
@@ -93,7 +93,7 @@ inline void a_group_is_of_any_shapes_and_types() {
   EXPECT_EQ(sums[1].to_vector<std::int32_t>(),
             std::vector<std::int32_t>(
                 3, static_cast<std::int32_t>(sum_of_ranks()) + size()));
-  EXPECT_EQ(sums[2].sizes(), autograd::Dims({2, 2}));
+  EXPECT_EQ(sums[2].shape(), autograd::Dims({2, 2}));
   grouped_allreduce_(group, {.op = ReduceOp::kSum});
   for (std::size_t i = 0; i < group.size(); ++i) {
     EXPECT_EQ(values(to(group[i], DType::kF64)),
@@ -102,7 +102,7 @@ inline void a_group_is_of_any_shapes_and_types() {
   }
   const auto gathered = grouped_allgather({group[0], like_rank({1, 2})});
   EXPECT_EQ(gathered[0].size(0), 2 * size());
-  EXPECT_EQ(gathered[1].sizes(), autograd::Dims({size(), 2}));
+  EXPECT_EQ(gathered[1].shape(), autograd::Dims({size(), 2}));
   const auto parts = grouped_reducescatter({like_rank({size()})});
   EXPECT_EQ(values(parts[0]), repeated(1, (size() - 1) / 2.0));
 }
