@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/checkpoint/budget_holder.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
