@@ -28,8 +28,9 @@ namespace {
 const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
                                       SIGQUIT, SIGUSR1, SIGUSR2};
 // Which a terminal sends to mpirun, too, but which are for the launcher to pass
-// on.
-const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
+// on; and that of a limit on files (ulimit -f), which mpirun would pass on to all
+// ranks if it met it itself.
+const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
 // How often to look for what nobody reports.
 constexpr std::chrono::milliseconds kLook{50};
 // For what mpirun's processes still have to write after it has ended.
@@ -94,7 +95,9 @@ class RunningJob {
 
 absl::Status RunningJob::start() {
   adopt_orphans();
+  // Errors, which are told in the last line.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   int output = -1;
   int errors = -1;
   if (signals_.fd() < 0 || !output_.open(&output, &errors)) {

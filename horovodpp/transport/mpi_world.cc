@@ -15,7 +15,6 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/broken_pipe.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi_calls.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_farewell.h"
 
