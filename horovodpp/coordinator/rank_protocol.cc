@@ -278,9 +278,9 @@ bool RankProtocol::should_abandon() const {
   if (!batch_.is_executing() || !cycle_.is_in_force() || !cycle_.is_halted()) {
     return false;
   }
-  const std::vector<Record> records = board_.next_batch();
-  return !records.empty() && records.front().kind == RecordKind::kEndCycle &&
-         records.front().value < cycle_.cycle().entered();
+  const std::optional<Record> next = board_.next_record();
+  return next && next->kind == RecordKind::kEndCycle &&
+         next->value < cycle_.cycle().entered();
 }
 
 void RankProtocol::halt(const Halt& message) {

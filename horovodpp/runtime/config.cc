@@ -176,7 +176,7 @@ StatusOr<Config> Config::from_env() {
                                      .name = "milliseconds",
                                      .most = 60'000},
                                     config.cycle_time));
-  // Each remembered tensor has a line of 128 bytes in the memory of its node.
+  // Each name has up to 24 bytes in the memory of its node.
   HVD_RETURN_IF_ERROR(read_count(
       "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
   bool groups_alone = false;
