@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/slice_ops.h"
 #include "horovodpp/ops/view_ops.h"
@@ -66,6 +67,23 @@ Tensor one_of_several(const Tensor& x, const Dims& sizes, const Dims& strides,
   }
   if (node) set_history(part, node);
   return part;
+}
+
+// The tensors behind each other in dimension d, in a tensor of these sizes.
+Tensor joined(const std::vector<Tensor>& tensors, const Dims& sizes,
+              std::size_t d) {
+  const Tensor& first = tensors[0];
+  Tensor out = empty_strided(sizes,
+                             first.is_contiguous()
+                                 ? contiguous_strides(sizes)
+                                 : strides_like(sizes, first.strides()),
+                             first.dtype());
+  std::int64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    convert_into(out.alias(tensor.sizes(), out.strides(), offset), tensor);
+    offset += tensor.sizes()[d] * out.strides()[d];
+  }
+  return out;
 }
 
 }  // namespace
@@ -182,27 +200,16 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
     sizes[d] += tensor.sizes()[d];
     recorded |= autograd::needs_grad(tensor);
   }
-  Tensor out = autograd::empty_strided(
-      sizes,
-      tensors[0].is_contiguous()
-          ? autograd::contiguous_strides(sizes)
-          : autograd::strides_like(sizes, tensors[0].strides()),
-      tensors[0].dtype());
-  Ref<autograd::CatBackward> node;
-  if (recorded) node = autograd::make_node<autograd::CatBackward>();
-  std::int64_t offset = 0;
+  Tensor out = autograd::result_of(
+      "cat", [&] { return autograd::joined(tensors, sizes, d); });
+  if (!recorded) return out;
+  auto node = autograd::make_node<autograd::CatBackward>();
   for (const Tensor& tensor : tensors) {
-    autograd::convert_into(out.alias(tensor.sizes(), out.strides(), offset),
-                           tensor);
-    offset += tensor.sizes()[d] * out.strides()[d];
-    if (!node) continue;
     node->add_edge(autograd::gradient_edge(tensor));
     node->lengths.push_back(tensor.sizes()[d]);
   }
-  if (node) {
-    node->dim = static_cast<std::int64_t>(d);
-    autograd::set_history(out, std::move(node));
-  }
+  node->dim = static_cast<std::int64_t>(d);
+  autograd::set_history(out, std::move(node));
   return out;
 }
 
