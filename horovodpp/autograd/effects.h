@@ -13,10 +13,12 @@
 
 #include <any>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {
@@ -69,6 +71,7 @@ auto run_once(Effect&& effect) {
   using Result = std::decay_t<std::invoke_result_t<Effect&>>;
   if constexpr (std::is_void_v<Result>) {
     if (autograd::EffectLog::replayed() == nullptr) {
+      const autograd::WithinOperation once;
       std::forward<Effect>(effect)();
     }
     autograd::EffectLog::record(std::any());
@@ -79,9 +82,13 @@ auto run_once(Effect&& effect) {
       autograd::EffectLog::record(*found);
       return *result;
     }
-    Result result = std::forward<Effect>(effect)();
-    autograd::EffectLog::record(result);
-    return result;
+    std::optional<Result> result;
+    {
+      const autograd::WithinOperation once;
+      result = std::forward<Effect>(effect)();
+    }
+    autograd::EffectLog::record(*result);
+    return *std::move(result);
   }
 }
 

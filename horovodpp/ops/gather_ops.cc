@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -110,13 +111,16 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
                              {});
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "gather");
-  Tensor out = empty(index.shape(), {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    autograd::for_each_named(
-        index, x.shape(), x.strides(), out.strides(), d, "gather",
-        [&](auto at, auto other) { to[other] = from[at]; });
+  Tensor out = autograd::result_of("gather", [&] {
+    const Tensor gathered = empty(index.shape(), {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = gathered.data<T>();
+      const T* from = x.data<T>();
+      autograd::for_each_named(
+          index, x.shape(), x.strides(), gathered.strides(), d, "gather",
+          [&](auto at, auto other) { to[other] = from[at]; });
+    });
+    return gathered;
   });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::GatherBackward>(x);
@@ -145,25 +149,24 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "scatter_add");
   const Tensor source = autograd::part_for(index, whole);
-  Tensor out;
-  {
+  Tensor out = autograd::result_of("scatter_add", [&] {
     NoGrad no_grad;
     const Tensor wide = autograd::widened(source.detach());
-    out = clone(autograd::widened(x.detach()));
+    const Tensor sums = clone(autograd::widened(x.detach()));
     autograd::visit_arithmetic(
-        out.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+        sums.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
           if constexpr (sizeof(autograd::Loaded<T>) == sizeof(T)) {
-            T* to = out.data<T>();
+            T* to = sums.data<T>();
             const T* from = wide.data<T>();
             autograd::for_each_named(
-                index, out.shape(), out.strides(), wide.strides(), d,
+                index, sums.shape(), sums.strides(), wide.strides(), d,
                 "scatter_add", [&](auto at, auto other) {
                   to[at] = static_cast<T>(to[at] + from[other]);
                 });
           }
         });
-    out = to(out, x.dtype());
-  }
+    return to(sums, x.dtype());
+  });
   if (autograd::needs_grad(x, source)) {
     auto node = autograd::make_node<autograd::ScatterAddBackward>(x, source);
     node->index.save(index);

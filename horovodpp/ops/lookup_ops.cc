@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -25,7 +26,7 @@ struct Choice {
   std::size_t dim = 0;
   std::int64_t size = 0;  // Of the dimension.
   std::int64_t skipped = -1;
-  const char* operation = "index_select";
+  OperationName operation = "index_select";
 };
 
 void check_indices(const Tensor& indices, const char* operation) {
@@ -64,7 +65,8 @@ struct Blocks {
 
 Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   const Tensor in = x.detach().contiguous();
-  const auto chosen = checked_indices(indices, choice.size, choice.operation);
+  const auto chosen =
+      checked_indices(indices, choice.size, choice.operation.text());
   Dims shape = x.shape();
   shape[choice.dim] = static_cast<std::int64_t>(chosen.size());
   Tensor out = empty(shape, {.dtype = x.dtype()});
@@ -145,7 +147,8 @@ Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
                  bool zero_skipped) {
   Choice forward = choice;
   if (!zero_skipped) forward.skipped = -1;
-  Tensor out = taken(x, indices, forward);
+  Tensor out =
+      result_of(choice.operation, [&] { return taken(x, indices, forward); });
   if (needs_grad(x)) {
     auto node = make_node<IndexSelectBackward>(x);
     node->indices.save(indices);
@@ -165,7 +168,8 @@ struct IndexAddBackward : SavesChoice {
 
 Tensor add_rows(const Tensor& grad, const Tensor& indices,
                 const Choice& choice) {
-  Tensor out = added(grad, indices, choice);
+  Tensor out =
+      result_of(choice.operation, [&] { return added(grad, indices, choice); });
   if (needs_grad(grad)) {
     auto node = make_node<IndexAddBackward>(grad);
     node->indices.save(indices);

@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/products.h"
@@ -132,7 +133,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     if (node->wants(1)) node->a.save(a);
     if (node->wants(0)) node->b.save(b);
   }
-  Tensor out = autograd::product(a, b, "matmul");
+  Tensor out = autograd::result_of(
+      "matmul", [&] { return autograd::product(a, b, "matmul"); });
   if (node) autograd::set_history(out, std::move(node));
   return out;
 }
@@ -195,13 +197,14 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
     if (node->wants(1)) node->x.save(x);
     if (node->wants(0)) node->weight.save(weight);
   }
-  Tensor out =
-      autograd::product(x,
-                        weight.alias({weight.size(1), weight.size(0)},
-                                     {weight.strides()[1], weight.strides()[0]},
-                                     weight.storage_offset()),
-                        "linear");
-  if (with_bias) autograd::add_to_rows(out, bias);
+  Tensor out = autograd::result_of("linear", [&] {
+    const Tensor turned = weight.alias(
+        {weight.size(1), weight.size(0)},
+        {weight.strides()[1], weight.strides()[0]}, weight.storage_offset());
+    const Tensor y = autograd::product(x, turned, "linear");
+    if (with_bias) autograd::add_to_rows(y, bias);
+    return y;
+  });
   if (node) autograd::set_history(out, std::move(node));
   return out;
 }

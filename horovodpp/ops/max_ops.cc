@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -64,12 +65,15 @@ void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
 }
 
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim) {
-  Tensor out = empty(indices.shape(), {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
-                   [&](auto at, auto other) { to[other] = from[at]; });
+  Tensor out = result_of("gather", [&] {
+    const Tensor taken = empty(indices.shape(), {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = taken.data<T>();
+      const T* from = x.data<T>();
+      for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
+                     [&](auto at, auto other) { to[other] = from[at]; });
+    });
+    return taken;
   });
   if (needs_grad(x)) {
     auto node = make_node<MaxBackward>(x);
@@ -144,22 +148,21 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
                                        " has no element"));
   }
   const auto along = static_cast<std::int64_t>(d);
-  Tensor found;
-  {
+  const Tensor found = result_of(Which::kName, [&] {
     NoGrad no_grad;
     const Tensor in = transpose(x.detach(), along, -1).contiguous();
     const std::int64_t n = in.size(-1);
     Dims shape = in.shape();
     shape[shape.size() - 1] = 1;
-    found = empty(shape, {.dtype = DType::kI64});
-    auto* places = found.data<std::int64_t>();
+    const Tensor first = empty(shape, {.dtype = DType::kI64});
+    auto* places = first.data<std::int64_t>();
     visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-      for (std::int64_t r = 0; r < found.num_elements(); ++r) {
+      for (std::int64_t r = 0; r < first.num_elements(); ++r) {
         places[r] = Which::find(in.data<T>() + r * n, n);
       }
     });
-    found = transpose(found, along, -1).contiguous();
-  }
+    return transpose(first, along, -1).contiguous();
+  });
   Tensor values = take(x, found, along);
   if (keepdim) return {values, found};
   return {without(values, along), without(found, along)};
@@ -191,13 +194,10 @@ struct ExtremeBackward : Node {
 template <typename Which>
 Tensor extreme_of_all(const Tensor& x) {
   check_defined(x, Which::kName);
-  Tensor out;
-  {
+  Tensor out = result_of(Which::kName, [&] {
     NoGrad no_grad;
-    const Tensor found =
-        extreme<Which>(reshape(x.detach(), {-1}), 0, false).values;
-    out = clone(found);
-  }
+    return clone(extreme<Which>(reshape(x.detach(), {-1}), 0, false).values);
+  });
   if (needs_grad(x)) {
     auto node = make_node<ExtremeBackward>(x);
     node->self.save(x);

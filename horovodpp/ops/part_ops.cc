@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/slice_ops.h"
 #include "horovodpp/ops/view_ops.h"
@@ -68,6 +69,23 @@ Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
   return part;
 }
 
+// The tensors behind each other in dimension d, in a tensor of these shape.
+Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
+              std::size_t d) {
+  const Tensor& first = tensors[0];
+  Tensor out = empty_strided(shape,
+                             first.is_contiguous()
+                                 ? contiguous_strides(shape)
+                                 : strides_like(shape, first.strides()),
+                             first.dtype());
+  std::int64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    convert_into(out.alias(tensor.shape(), out.strides(), offset), tensor);
+    offset += tensor.shape()[d] * out.strides()[d];
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace autograd
 
@@ -89,7 +107,7 @@ std::vector<Tensor> split(const Tensor& x,
   }
   if (left != 0) {
     throw InvalidArgument(
-        absl::StrCat("split: the sizes do not add up to dimension ", d,
+        absl::StrCat("split: the shape do not add up to dimension ", d,
                      " of shape ", x.shape().to_string()));
   }
   Ref<autograd::SplitBackward> node;
@@ -182,27 +200,16 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
     shape[d] += tensor.shape()[d];
     recorded |= autograd::needs_grad(tensor);
   }
-  Tensor out = autograd::empty_strided(
-      shape,
-      tensors[0].is_contiguous()
-          ? autograd::contiguous_strides(shape)
-          : autograd::strides_like(shape, tensors[0].strides()),
-      tensors[0].dtype());
-  Ref<autograd::CatBackward> node;
-  if (recorded) node = autograd::make_node<autograd::CatBackward>();
-  std::int64_t offset = 0;
+  Tensor out = autograd::result_of(
+      "cat", [&] { return autograd::joined(tensors, shape, d); });
+  if (!recorded) return out;
+  auto node = autograd::make_node<autograd::CatBackward>();
   for (const Tensor& tensor : tensors) {
-    autograd::convert_into(out.alias(tensor.shape(), out.strides(), offset),
-                           tensor);
-    offset += tensor.shape()[d] * out.strides()[d];
-    if (!node) continue;
     node->add_edge(autograd::gradient_edge(tensor));
     node->lengths.push_back(tensor.shape()[d]);
   }
-  if (node) {
-    node->dim = static_cast<std::int64_t>(d);
-    autograd::set_history(out, std::move(node));
-  }
+  node->dim = static_cast<std::int64_t>(d);
+  autograd::set_history(out, std::move(node));
   return out;
 }
 

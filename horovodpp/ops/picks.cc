@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/inplace.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/view_ops.h"
@@ -196,13 +197,16 @@ void IndexPutBackward::apply(std::span<Tensor> grads,
 
 Tensor pick(const Tensor& x, const Picks& picks) {
   const Places places = places_of(x.shape(), x.strides(), picks);
-  Tensor out = empty(places.result, {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    for_each_place(
-        places, out.strides(),
-        [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+  Tensor out = result_of("index", [&] {
+    const Tensor picked = empty(places.result, {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = picked.data<T>();
+      const T* from = x.data<T>();
+      for_each_place(
+          places, picked.strides(),
+          [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+    });
+    return picked;
   });
   if (needs_grad(x)) {
     auto node = make_node<IndexBackward>(x);

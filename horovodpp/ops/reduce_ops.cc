@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -87,13 +88,16 @@ Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
 
 Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
               bool is_mean) {
-  const char* operation = is_mean ? "mean" : "sum";
+  const OperationName name =
+      is_mean ? OperationName("mean") : OperationName("sum");
+  const char* operation = name.text();
   const Tensor x = autocast_wider(input);
   const ReducedDims reduction = reduced_dims_of(x, dims, operation);
   if (is_mean && !is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
-  Tensor out = reduced(x, reduction, keepdim, is_mean);
+  Tensor out =
+      result_of(name, [&] { return reduced(x, reduction, keepdim, is_mean); });
   if (needs_grad(x)) {
     auto node = make_node<SumBackward>(x);
     node->kept = reduction.kept;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
@@ -128,8 +129,12 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
     throw InvalidArgument(absl::StrCat("roll: ", shifts.size(), " shifts for ",
                                        dims.size(), " dimensions"));
   }
-  Tensor out = empty_like(x);
-  autograd::roll_into(out, x, autograd::total_shifts(x.shape(), shifts, dims));
+  const auto total = autograd::total_shifts(x.shape(), shifts, dims);
+  Tensor out = autograd::result_of("roll", [&] {
+    const Tensor rolled = empty_like(x);
+    autograd::roll_into(rolled, x, total);
+    return rolled;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::RollBackward>(x);
     node->shifts = shifts;
@@ -144,7 +149,6 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
   autograd::check_defined(x, "pad");
   autograd::check_held(value, x.dtype(), "pad");
   const Dims shape = autograd::padded_shape(x, widths);
-  Tensor out = full(shape, value, {.dtype = x.dtype()});
   Dims to = Dims::filled(shape.size(), 0);
   Dims from = to;
   Dims part = x.shape();
@@ -153,7 +157,11 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
     if (i % 2 == 0) (widths[i] < 0 ? from[d] : to[d]) = std::abs(widths[i]);
     part[d] += std::min<std::int64_t>(widths[i], 0);
   }
-  autograd::copy_part(out, to, x, from, part);
+  Tensor out = autograd::result_of("pad", [&] {
+    const Tensor padded = full(shape, value, {.dtype = x.dtype()});
+    autograd::copy_part(padded, to, x, from, part);
+    return padded;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::PadBackward>(x);
     node->widths = widths;
@@ -164,7 +172,6 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
 
 Tensor flip(const Tensor& x, const Dims& dims) {
   autograd::check_defined(x, "flip");
-  Tensor out = empty_like(x);
   Dims strides = x.strides();
   std::int64_t offset = x.storage_offset();
   const auto flipped = autograd::named_dims(dims, x.shape().size(), "flip");
@@ -173,9 +180,13 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     offset += strides[d] * (x.shape()[d] - 1);
     strides[d] = -strides[d];
   }
-  if (x.num_elements() != 0) {
-    autograd::convert_into(out, x.alias(x.shape(), strides, offset));
-  }
+  Tensor out = autograd::result_of("flip", [&] {
+    const Tensor reversed = empty_like(x);
+    if (x.num_elements() != 0) {
+      autograd::convert_into(reversed, x.alias(x.shape(), strides, offset));
+    }
+    return reversed;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::FlipBackward>(x);
     node->dims = dims;

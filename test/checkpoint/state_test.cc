@@ -58,6 +58,34 @@ TEST(CheckpointState, RandomNumbersAreThoseOfForward) {
             run_of([](const Tensor& x) { return drops(dropout(x, 0.3)); }));
 }
 
+// Item 191: a residual branch that is dropped for some samples, between operations
+// that save.
+TEST(CheckpointState, DropsTheSamePaths) {
+  const Tensor x = randn64({32, 8}), w = randn64({8, 8});
+  std::vector<std::vector<double>> dropped;
+  const auto block = [&](const Tensor& in) {
+    const Tensor path = drop_path(tanh(matmul(in, w)), 0.5);
+    dropped.push_back(values(path.detach()));
+    return sin(in + path);
+  };
+  const auto run = [&](bool checkpointed) {
+    manual_seed(7);
+    x.set_grad({});
+    w.set_grad({});
+    dropped.clear();
+    Tensor y = x;
+    for (int i = 0; i < 3; ++i)
+      y = checkpointed ? checkpoint(block, y) : block(y);
+    y.sum().backward();
+    return std::pair(values(x.grad()), values(w.grad()));
+  };
+  const auto plain = run(false);
+  EXPECT_EQ(dropped.size(), 3u);
+  EXPECT_EQ(run(true), plain);
+  ASSERT_EQ(dropped.size(), 6u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(dropped[5 - i], dropped[i]);
+}
+
 // Item 186.
 TEST(CheckpointState, WithoutThemTheMasksDiffer) {
   const Observed plain = run_of(drops);

@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -182,25 +183,25 @@ Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
 
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const Settings& settings) {
-  AttentionResult result;
   const bool keeps = needs_grad(q, k, v);
-  {
+  auto [out, sums, weights] = result_of("attention", [&] {
     NoGrad no_grad;
-    result = attention_forward(call_of(q, k, v, mask, settings), keeps);
-    result.out = to(result.out, q.dtype());
-  }
+    const AttentionResult result =
+        attention_forward(call_of(q, k, v, mask, settings), keeps);
+    return std::array{to(result.out, q.dtype()), result.sums, result.weights};
+  });
   if (keeps) {
     auto node = make_node<AttentionBackward>(q, k, v);
     node->q.save(q);
     node->k.save(k);
     node->v.save(v);
     if (mask.defined()) node->mask.save(mask);
-    node->sums.save(result.sums);
-    if (result.weights.defined()) node->weights.save(result.weights);
+    node->sums.save(sums);
+    if (weights.defined()) node->weights.save(weights);
     node->settings = settings;
-    set_history(result.out, std::move(node));
+    set_history(out, std::move(node));
   }
-  return result.out;
+  return out;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -119,7 +120,8 @@ Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
 }
 
 Tensor recorded(const Tensor& x, const Grid& grid, bool averages) {
-  Tensor out = computed(x, grid, averages);
+  Tensor out =
+      result_of("avg_pool2d", [&] { return computed(x, grid, averages); });
   if (needs_grad(x)) {
     auto node = make_node<AveragePoolNode>(x);
     node->grid = grid;

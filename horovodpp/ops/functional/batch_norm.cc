@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
@@ -149,24 +150,24 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
   autograd::check_batch_norm(x, {running_mean, running_var, weight, bias});
   autograd::check_running(running_mean);
   autograd::check_running(running_var);
-  autograd::ChannelStatistics statistics;
-  Tensor out;
-  {
+  auto [out, mean, rstd] = autograd::result_of("batch_norm", [&] {
     NoGrad no_grad;
     // Laid out once for both passes.
     const Tensor wide =
         autograd::as_channel_matrix(autograd::widened(x.detach()));
     const autograd::Running running{running_mean, running_var};
-    statistics =
+    const autograd::ChannelStatistics statistics =
         options.training
             ? autograd::statistics_while_training(wide, running, options)
             : autograd::running_statistics(running, wide.dtype(), options.eps);
-    out = to(autograd::normalized(wide, statistics, weight, bias), x.dtype());
-  }
+    const Tensor y =
+        to(autograd::normalized(wide, statistics, weight, bias), x.dtype());
+    return std::array{y, statistics.mean, statistics.rstd};
+  });
   const autograd::NormOperands operands{x, weight, bias};
   if (autograd::needs_grad(operands)) {
     auto node = autograd::make_node<autograd::BatchNormBackward>();
-    autograd::save_norm(*node, operands, statistics.mean, statistics.rstd);
+    autograd::save_norm(*node, operands, mean, rstd);
     node->eps = options.eps;
     node->training = options.training;
     autograd::set_history(out, std::move(node));

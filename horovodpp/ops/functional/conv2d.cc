@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/convolution.h"
 #include "horovodpp/kernel/visit.h"
@@ -157,11 +158,10 @@ Tensor convolve(ConvPass pass, const ConvShape& shape,
     if (node->wants(1)) node->first.save(given.first);
     if (node->wants(0)) node->second.save(given.second);
   }
-  Tensor out;
-  {
+  Tensor out = result_of("conv2d", [&] {
     NoGrad no_grad;
-    out = computed(pass, shape, given);
-  }
+    return computed(pass, shape, given);
+  });
   if (node) set_history(out, std::move(node));
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/mask_loops.h"
@@ -61,7 +62,7 @@ struct DropoutBackward : Node {
 
 Tensor masked_and_recorded(const Tensor& x,
                            const std::shared_ptr<const DropoutMask>& mask) {
-  Tensor out = masked(x, *mask);
+  Tensor out = result_of("dropout", [&] { return masked(x, *mask); });
   if (needs_grad(x)) {
     auto node = make_node<DropoutBackward>(x);
     node->mask = mask;

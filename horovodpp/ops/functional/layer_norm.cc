@@ -138,25 +138,24 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
 Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
                   const Tensor& weight, const Tensor& bias, double eps) {
   autograd::check_layer_norm(x, shape, weight, bias);
-  Tensor out, mean, rstd;
-  {
+  auto [out, mean, rstd] = autograd::result_of("layer_norm", [&] {
     NoGrad no_grad;
     const Tensor rows = autograd::widened(x.detach()).contiguous();
     const DType dtype = rows.dtype();
     const Tensor w = autograd::parameter_as(dtype, weight);
     const Tensor b = autograd::parameter_as(dtype, bias);
     const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
-    mean = empty({size.rows}, {.dtype = dtype});
-    rstd = empty({size.rows}, {.dtype = dtype});
-    out = empty(x.shape(), {.dtype = dtype});
+    const Tensor means = empty({size.rows}, {.dtype = dtype});
+    const Tensor rstds = empty({size.rows}, {.dtype = dtype});
+    const Tensor y = empty(x.shape(), {.dtype = dtype});
     autograd::visit_floating(dtype, "layer_norm", [&]<typename T>(TypeTag<T>) {
-      autograd::normalize_rows(
-          size, {rows.data<T>(), autograd::data_or_null<T>(w),
-                 autograd::data_or_null<T>(b), eps, out.data<T>(),
-                 mean.data<T>(), rstd.data<T>()});
+      autograd::normalize_rows(size,
+                               {rows.data<T>(), autograd::data_or_null<T>(w),
+                                autograd::data_or_null<T>(b), eps, y.data<T>(),
+                                means.data<T>(), rstds.data<T>()});
     });
-    out = to(out, x.dtype());
-  }
+    return std::array{to(y, x.dtype()), means, rstds};
+  });
   const autograd::NormOperands operands{x, weight, bias};
   if (autograd::needs_grad(operands)) {
     auto node = autograd::make_node<autograd::LayerNormBackward>();

@@ -3,6 +3,7 @@
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -89,11 +90,9 @@ Tensor nll_backward(const Tensor& grad, const Tensor& targets,
   return out;
 }
 
-// x [n, classes], targets [n].
-Tensor nll_rows(const Tensor& x, const Tensor& targets,
+// The losses of the rows, or their sum, in the dtype they are computed in.
+Tensor nll_sums(const Tensor& x, const Targets& read,
                 const NllOptions& options) {
-  check_classes(x, "nll_loss");
-  const Targets read = read_targets(x, targets, options, "nll_loss");
   const Tensor in = widened(x.detach());
   const bool each = options.reduction == Reduction::kNone;
   Tensor out = empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()});
@@ -113,10 +112,18 @@ Tensor nll_rows(const Tensor& x, const Tensor& targets,
       *out.data<T>() = static_cast<T>(total * read.share(options.reduction));
     }
   });
-  {
+  return out;
+}
+
+// x [n, classes], targets [n].
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options) {
+  check_classes(x, "nll_loss");
+  const Targets read = read_targets(x, targets, options, "nll_loss");
+  Tensor out = result_of("nll_loss", [&] {
     NoGrad no_grad;
-    out = to(out, x.dtype());
-  }
+    return to(nll_sums(x, read, options), x.dtype());
+  });
   if (needs_grad(x)) {
     auto node = make_node<NllLossBackward>(x);
     node->save(targets, options);
@@ -164,19 +171,21 @@ Tensor mse_loss(const Tensor& input, const Tensor& wanted,
                 Reduction reduction) {
   const Tensor x = autograd::autocast_wider(input);
   const Tensor target = autograd::autocast_wider(wanted);
+  autograd::check_same_dtype(x, target, "mse_loss");
   double share = 1.0;
-  Tensor out;
-  {
+  if (reduction == Reduction::kMean) {
+    share = 1.0 / static_cast<double>(
+                      autograd::broadcast(x.shape(), target.shape(), "mse_loss")
+                          .product());
+  }
+  Tensor out = autograd::result_of("mse_loss", [&] {
     NoGrad no_grad;
     const Tensor difference =
         autograd::elementwise<autograd::functors::Sub>(x, target, "mse_loss");
-    const auto count = static_cast<double>(difference.num_elements());
-    if (reduction == Reduction::kMean) share = 1.0 / count;
-    out = reduction == Reduction::kNone
-              ? mul(difference, difference)
-              : full({}, autograd::sum_of_squares(difference) * share,
-                     {.dtype = x.dtype()});
-  }
+    if (reduction == Reduction::kNone) return mul(difference, difference);
+    return full({}, autograd::sum_of_squares(difference) * share,
+                {.dtype = x.dtype()});
+  });
   if (autograd::needs_grad(x, target)) {
     auto node = autograd::make_node<autograd::MseLossBackward>(x, target);
     node->x.save(x);

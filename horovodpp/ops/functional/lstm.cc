@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -162,33 +163,35 @@ LstmResult lstm(const Tensor& x, const LstmState& start,
   check_lstm(in);
   bool wanted = false;
   for (const Tensor& value : in) wanted |= value.defined() && needs_grad(value);
-  LstmForward made;
-  LstmResult result;
   const std::int64_t last = in[kX].size(0) - 1;
-  {
+  const auto [output, h, c, wide_output, cells, gates] = result_of("lstm", [&] {
     NoGrad no_grad;
     Autocast off(DType::kBF16, {.enabled = false});
     Values wide;
     for (const Tensor& value : in) {
       wide.push_back(value.defined() ? widened(value.detach()) : value);
     }
-    made = lstm_forward_steps(wide);
+    const LstmForward made = lstm_forward_steps(wide);
     const DType dtype = in[kX].dtype();
-    result.output = to(made.output, dtype);
-    result.h = to(clone(select(made.output, 0, last)), dtype);
-    result.c = to(clone(select(made.cells, 0, last + 1)), dtype);
-  }
+    return std::array{to(made.output, dtype),
+                      to(clone(select(made.output, 0, last)), dtype),
+                      to(clone(select(made.cells, 0, last + 1)), dtype),
+                      made.output,
+                      made.cells,
+                      made.gates};
+  });
+  LstmResult result{output, h, c};
   if (!wanted) return result;
   const Ref<LstmBackward> node = recorded(in);
-  node->cells.save(made.cells);
-  node->gates.save(made.gates);
-  for (const Tensor* tensor : {&result.output, &result.h, &result.c}) {
+  node->cells.save(cells);
+  node->gates.save(gates);
+  for (const Tensor* tensor : {&output, &h, &c}) {
     set_history(*tensor, node);
   }
-  if (result.output.dtype() == made.output.dtype()) {
-    node->output.save_output(result.output);
+  if (output.dtype() == wide_output.dtype()) {
+    node->output.save_output(output);
   } else {
-    node->output.save(made.output);
+    node->output.save(wide_output);
   }
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -212,16 +213,17 @@ Tensor max_pool2d(const Tensor& input, const MaxPool2dOptions& o) {
   autograd::check_reached(pooling, x);
   const autograd::Dims shape{x.size(0), x.size(1), windows.height,
                              windows.width};
-  Tensor y = autograd::empty_channels_last(shape, x.dtype());
-  const Tensor places = autograd::empty_channels_last(shape, DType::kI32);
-  {
+  auto [y, places] = autograd::result_of("max_pool2d", [&] {
     NoGrad no_grad;
+    const std::array made{autograd::empty_channels_last(shape, x.dtype()),
+                          autograd::empty_channels_last(shape, DType::kI32)};
     const Tensor images = channels_last(x);
     autograd::visit_any_floating(
         x.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
-          autograd::pool<T>(images, pooling, y, places);
+          autograd::pool<T>(images, pooling, made[0], made[1]);
         });
-  }
+    return made;
+  });
   autograd::record(y, x, places, pooling.image, true);
   return input.dim() == 3 ? autograd::without(y, 0) : y;
 }
