@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,7 +63,6 @@ class Recording : public Node,
    private:
     Recording& recording_;
     const std::shared_ptr<void> context_;
-    const std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -102,7 +100,7 @@ class Recording : public Node,
   // nobody else's.
   std::int64_t held_bytes() const override;
   bool is_running() const override { return running_; }
-  double forward_seconds() const override { return forward_seconds_; }
+  double replay_seconds() const override { return replay_seconds_; }
   // From then on this is an ordinary checkpoint.
   std::vector<Tensor> drop() override;
 
@@ -136,6 +134,9 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
+  // What is done so far has to be done again for what is saved so far.
+  void note_time();
+
   const CheckpointOptions options_;
   const std::uint64_t mark_;  // What is older comes from outside.
   const AutocastSetting autocast_;
@@ -151,7 +152,8 @@ class Recording : public Node,
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
-  std::atomic<double> forward_seconds_{0.0};
+  double began_ = 0.0;  // By worked_seconds(), if there is a ledger.
+  std::atomic<double> replay_seconds_{0.0};
   // What changes after forward, by slot.
   struct Content {
     Tensor value;  // While it is kept.
