@@ -126,7 +126,7 @@ void Recording::reads(const Tensor& tensor) {
   if (!tensor.defined() || tensor.is_inference()) return;
   Storage& storage = *tensor.impl()->storage;
   if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  captured_.push_back({WeakTensor(tensor), tensor.impl(), tensor.version()});
+  captured_.push_back({WeakTensor(tensor), &storage, tensor.version()});
 }
 
 void Recording::records(const Node& node) {

@@ -81,7 +81,7 @@ class Recording : public Node,
   // A tensor from outside that forward read, and its version then.
   struct Captured {
     WeakTensor tensor;
-    const TensorImpl* impl = nullptr;
+    const Storage* storage = nullptr;  // Where it lies; may be gone.
     std::uint32_t version = 0;
   };
 

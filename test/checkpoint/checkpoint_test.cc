@@ -2,6 +2,7 @@
 // Section 1L of the contract: the non-reentrant checkpoint.
 #include "horovodpp/checkpoint/checkpoint.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -692,6 +693,27 @@ TEST(Checkpoint, ACapturedTensorThatWasModifiedIsAnError) {
     y = checkpoint(
         [&](const Tensor& in) { return sin(in + w) + cos(in + buffer); }, x);
     EXPECT_NO_THROW(y.sum().backward());
+  }
+}
+
+// Item 177: also where no gradient flows, and where each run makes a view of its
+// own.
+TEST(Checkpoint, ACapturedTensorIsKnownByItsMemory) {
+  Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
+  const std::vector<std::function<Tensor(const Tensor&)>> functions{
+      [&](const Tensor& in) { return sin(in + w.detach()); },
+      [&](const Tensor& in) { return sin(where(gt(w, 0.0), in, -in)); },
+      [&](const Tensor& in) { return sin(where(lt(w, in), in, -in)); },
+      [&](const Tensor& in) { return sin(in * w.detach().narrow(0, 1, 1)); }};
+  for (const auto& f : functions) {
+    Tensor y = checkpoint(f, x);
+    {
+      NoGrad no_grad;
+      w.add_(1.0);
+    }
+    EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+                 y.sum().backward());
+    EXPECT_NO_THROW(checkpoint(f, x).sum().backward());
   }
 }
 
