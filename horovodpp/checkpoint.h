@@ -5,8 +5,8 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
+#include "horovodpp/autograd/effects.h"          // IWYU pragma: export
 #include "horovodpp/checkpoint/checkpoint.h"     // IWYU pragma: export
-#include "horovodpp/checkpoint/effects.h"        // IWYU pragma: export
 #include "horovodpp/checkpoint/memory_budget.h"  // IWYU pragma: export
 #include "horovodpp/checkpoint/offload.h"        // IWYU pragma: export
 #include "horovodpp/checkpoint/plan_drawing.h"   // IWYU pragma: export

@@ -60,7 +60,7 @@ void add_options(CLI::App& app, Options& options) {
                "shift and mirror images at random");
   app.add_option("--data", options.data, "directory with the four .gz files");
   app.add_option("--limit", options.images.limit,
-                 "use only so many images; 0: all")
+                 "use only this many images; 0: all")
       ->check(CLI::NonNegativeNumber);
 }
 

@@ -62,7 +62,7 @@ void add_options(CLI::App& app, TrainerOptions& options) {
   app.add_option("--save", options.save,
                  "write checkpoints to this file, after each epoch");
   app.add_option("--save-every", options.save_every,
-                 "also write one every so many steps; 0: never")
+                 "also write one every this many steps; 0: never")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--resume", options.resume,
                  "continue from this checkpoint, with the same options");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who watches the operations of a thread: a checkpointed region does, which must
-// know what it reads from outside, may keep results and, to explain itself,
-// must know what it records.
+// Watches the operations of a thread, as a checkpointed region does: it must
+// know what is read from outside, may keep results and, for its errors, must
+// know what is recorded.
 #pragma once
 
 #include <any>

@@ -51,12 +51,12 @@ PlannedChain::PlannedChain(const ProfileOptions& options,
 
 PlannedChain::Known& PlannedChain::known_for(const Tensor& input) {
   for (Known& known : known_) {
-    if (known.sizes == input.sizes() && known.dtype == input.dtype() &&
+    if (known.shape == input.shape() && known.dtype == input.dtype() &&
         known.requires_grad == input.requires_grad()) {
       return known;
     }
   }
-  known_.push_back({input.sizes(),
+  known_.push_back({input.shape(),
                     input.dtype(),
                     input.requires_grad(),
                     profile_chain(stages_, input, options_),

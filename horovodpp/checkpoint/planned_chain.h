@@ -61,7 +61,7 @@ class PlannedChain {
     CheckpointPlan plan;
   };
   struct Known {
-    autograd::Dims sizes;
+    autograd::Dims shape;
     DType dtype;
     bool requires_grad;
     ChainCost cost;

@@ -103,7 +103,7 @@ std::vector<bool> Recording::wanted() const {
 SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
   Slot& slot = slots_.emplace_back();
-  slot.sizes = tensor.sizes();
+  slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
   slot.operation = operation_;
   if (options_.determinism_check == DeterminismCheck::kChecksum) {

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/checkpoint/budget_holder.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
@@ -73,7 +73,7 @@ class Recording : public Node,
 
   // What the operations within saved.
   struct Slot {
-    Dims sizes;
+    Dims shape;
     DType dtype = DType::kF32;
     const char* operation = "";  // Of the node that saved it.
     std::uint64_t checksum = 0;  // If the options ask for it.

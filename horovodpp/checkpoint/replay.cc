@@ -11,8 +11,8 @@
 namespace hvd::autograd {
 namespace {
 
-std::string describe(const Dims& sizes, DType dtype) {
-  return absl::StrCat(name_of(dtype), sizes.to_string());
+std::string describe(const Dims& shape, DType dtype) {
+  return absl::StrCat(name_of(dtype), shape.to_string());
 }
 
 }  // namespace
@@ -55,12 +55,12 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
   const Recording::Slot& slot = recording_->slots()[place];
   const DeterminismCheck check = recording_->options().determinism_check;
   if (check == DeterminismCheck::kNone) return;
-  if (tensor.sizes() != slot.sizes || tensor.dtype() != slot.dtype) {
+  if (tensor.shape() != slot.shape || tensor.dtype() != slot.dtype) {
     fail(absl::StrCat(
         "recomputed values have different metadata than those of the forward "
         "pass. The first operation that differs saved tensor ",
         place, ": in forward ", slot.operation, " saved ",
-        describe(slot.sizes, slot.dtype), ", in the recomputation ", operation_,
+        describe(slot.shape, slot.dtype), ", in the recomputation ", operation_,
         " saved ", tensor.describe()));
   }
   if (check != DeterminismCheck::kChecksum) return;

@@ -20,7 +20,7 @@ Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
   check_same_dtype(a, b, operation.text());
   tell_reads(a, b);
   return result_of(operation, [&] {
-    const Tensor out = empty(broadcast(a.sizes(), b.sizes(), operation.text()),
+    const Tensor out = empty(broadcast(a.shape(), b.shape(), operation.text()),
                              {.dtype = DType::kBool});
     visit(a.dtype(),
           [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
@@ -33,7 +33,7 @@ Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
   check_defined(a, operation.text());
   tell_reads(a);
   return result_of(operation, [&] {
-    const Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
+    const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
       // As an element would be rounded; but an integer need not hold b.
       double number = b;
@@ -63,10 +63,10 @@ struct WhereBackward : Node {
 template <typename T>
 void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
             const Tensor& b) {
-  const Dims& sizes = out.sizes();
+  const Dims& shape = out.shape();
   const Walk<4> walk(
-      sizes, {out.strides(), broadcast_strides(condition, sizes),
-              broadcast_strides(a, sizes), broadcast_strides(b, sizes)});
+      shape, {out.strides(), broadcast_strides(condition, shape),
+              broadcast_strides(a, shape), broadcast_strides(b, shape)});
   const auto [so, sc, sa, sb] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sc = sc, sa = sa, sb = sb](const auto& at) {
@@ -151,8 +151,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   }
   Tensor out = autograd::result_of("where", [&] {
     const Tensor chosen = empty(
-        autograd::broadcast(autograd::broadcast(a.sizes(), b.sizes(), "where"),
-                            condition.sizes(), "where"),
+        autograd::broadcast(autograd::broadcast(a.shape(), b.shape(), "where"),
+                            condition.shape(), "where"),
         {.dtype = a.dtype()});
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
       autograd::choose<T>(chosen, condition, a, b);

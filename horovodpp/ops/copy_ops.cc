@@ -35,13 +35,13 @@ struct CloneBackward : Node {
 }  // namespace
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
-  if (strides.size() != x.sizes().size() || !is_dense(x.sizes(), strides)) {
+  if (strides.size() != x.shape().size() || !is_dense(x.shape(), strides)) {
     throw InvalidArgument(
         absl::StrCat("clone_with_strides: ", strides.to_string(),
                      " are no dense strides of ", x.shape().to_string()));
   }
   Tensor out = result_of("clone", [&] {
-    const Tensor copy = empty_strided(x.sizes(), strides, x.dtype());
+    const Tensor copy = empty_strided(x.shape(), strides, x.dtype());
     convert_into(copy, x);
     return copy;
   });
@@ -60,7 +60,7 @@ Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor out = autograd::result_of("to", [&] {
     const Tensor converted = autograd::empty_strided(
-        x.sizes(), autograd::strides_like(x.sizes(), x.strides()), dtype);
+        x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype);
     autograd::convert_into(converted, x);
     return converted;
   });
@@ -75,7 +75,7 @@ Tensor to(const Tensor& x, DType dtype) {
 Tensor clone(const Tensor& x) {
   autograd::check_defined(x, "clone");
   return autograd::clone_with_strides(x,
-                                      autograd::contiguous_strides(x.sizes()));
+                                      autograd::contiguous_strides(x.shape()));
 }
 
 }  // namespace hvd

@@ -55,9 +55,9 @@ std::vector<std::int64_t> checked_indices(const Tensor& indices,
 
 // A tensor as [outer, size of dim, inner].
 struct Blocks {
-  Blocks(const Dims& sizes, std::size_t dim) {
-    for (std::size_t d = 0; d < dim; ++d) outer *= sizes[d];
-    for (std::size_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  Blocks(const Dims& shape, std::size_t dim) {
+    for (std::size_t d = 0; d < dim; ++d) outer *= shape[d];
+    for (std::size_t d = dim + 1; d < shape.size(); ++d) inner *= shape[d];
   }
   std::int64_t outer = 1;
   std::int64_t inner = 1;
@@ -67,10 +67,10 @@ Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   const Tensor in = x.detach().contiguous();
   const auto chosen =
       checked_indices(indices, choice.size, choice.operation.text());
-  Dims sizes = x.sizes();
-  sizes[choice.dim] = static_cast<std::int64_t>(chosen.size());
-  Tensor out = empty(sizes, {.dtype = x.dtype()});
-  const Blocks blocks(sizes, choice.dim);
+  Dims shape = x.shape();
+  shape[choice.dim] = static_cast<std::int64_t>(chosen.size());
+  Tensor out = empty(shape, {.dtype = x.dtype()});
+  const Blocks blocks(shape, choice.dim);
   const auto row = static_cast<std::size_t>(blocks.inner) * size_of(x.dtype());
   if (row == 0) return out;
   const auto* from = static_cast<const std::byte*>(in.raw_data());
@@ -105,10 +105,10 @@ Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
   NoGrad no_grad;
   const Tensor in = widened(grad.detach()).contiguous();
   const auto chosen = indices.to_vector<std::int64_t>();
-  Dims sizes = grad.sizes();
-  sizes[choice.dim] = choice.size;
-  Tensor out = zeros(sizes, {.dtype = in.dtype()});
-  const Blocks blocks(sizes, choice.dim);
+  Dims shape = grad.shape();
+  shape[choice.dim] = choice.size;
+  Tensor out = zeros(shape, {.dtype = in.dtype()});
+  const Blocks blocks(shape, choice.dim);
   visit_floating(in.dtype(), "index_select", [&]<typename T>(TypeTag<T>) {
     const T* from = in.data<T>();
     T* to = out.data<T>();
@@ -201,12 +201,12 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
       autograd::throw_out_of_range(*options.padding_index, rows, "embedding");
     }
   }
-  Dims sizes = indices.sizes();
-  sizes.push_back(weight.size(1));
+  Dims shape = indices.shape();
+  shape.push_back(weight.size(1));
   return autograd::resized(
       autograd::take_rows(weight, reshape(indices, {indices.num_elements()}),
                           choice, false),
-      sizes);
+      shape);
 }
 
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
@@ -223,8 +223,8 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
     return autograd::resized(index_select(reshape(x, {1}), dim, indices), {});
   }
   const std::size_t d =
-      autograd::checked_dim(dim, x.sizes().size(), "index_select");
-  return autograd::take_rows(x, indices, {.dim = d, .size = x.sizes()[d]},
+      autograd::checked_dim(dim, x.shape().size(), "index_select");
+  return autograd::take_rows(x, indices, {.dim = d, .size = x.shape()[d]},
                              false);
 }
 

@@ -128,7 +128,7 @@ Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
     return resized(along<N>(reshape(x, {1}), dim, name, row), {});
   }
   const auto d =
-      static_cast<std::int64_t>(checked_dim(dim, x.sizes().size(), operation));
+      static_cast<std::int64_t>(checked_dim(dim, x.shape().size(), operation));
   Tensor out = result_of(name, [&] {
     NoGrad no_grad;
     const Tensor in = rows_of(x, d);

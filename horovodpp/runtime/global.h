@@ -45,7 +45,8 @@ class Runtime;
 Status init(Headers headers = Headers(HVD_VERSION));
 Status init(const Config& config, Headers headers = Headers(HVD_VERSION));
 
-// Leaves the job; see Runtime::stop. OK if there is none.
+// Leaves the job, that of this thread where it holds a ThreadRuntime; see
+// Runtime::stop. OK if there is none.
 Status shutdown();
 
 // Goes on without the ranks that are lost, after the job broke: the survivors'
@@ -79,16 +80,20 @@ Runtime& current_runtime();
 StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
 // Makes `runtime` the current one of this thread while in scope: for programs
-// whose ranks are threads.
+// whose ranks are threads (run_ranks() does it for them). init() then finds it
+// started, and shutdown() leaves it.
 class ThreadRuntime {
  public:
+  explicit ThreadRuntime(std::shared_ptr<Runtime> runtime);
+  // `runtime` outlives what is made while in scope.
   explicit ThreadRuntime(Runtime& runtime);
   ~ThreadRuntime();
   ThreadRuntime(const ThreadRuntime&) = delete;
   ThreadRuntime& operator=(const ThreadRuntime&) = delete;
 
  private:
-  Runtime* previous_;
+  struct Scope;
+  std::unique_ptr<Scope> scope_;
 };
 
 }  // namespace hvd

@@ -216,7 +216,7 @@ TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
   Tensor filters = ones64({100, 1, 1, 1}, true);
   const auto used_by_backward = [](const Tensor& input, auto f) {
     Tensor y = checkpoint(f, input);
-    const Tensor gradient = ones64(y.sizes());
+    const Tensor gradient = ones64(y.shape());
     autograd::cpu_allocator().reset_peak();
     const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
     autograd::grad({y}, {input}, {gradient});

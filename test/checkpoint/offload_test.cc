@@ -88,7 +88,7 @@ TEST(Offload, KeepsTheLayout) {
   for (const Tensor& x : {rows.detach().t(), rows.detach().narrow(1, 1, 3)}) {
     const Tensor back = pool.store(x)->take();
     EXPECT_EQ(values(back), values(x));
-    EXPECT_EQ(back.sizes(), x.sizes());
+    EXPECT_EQ(back.shape(), x.shape());
   }
   EXPECT_EQ(pool.store(rows.detach().t())->take().strides(),
             rows.t().strides());

@@ -124,7 +124,7 @@ TEST(Selective, APolicyIsAskedInForwardOnly) {
   const CheckpointOptions options{
       .policy = [&](const CheckpointedOperation& operation) {
         EXPECT_EQ(operation.position, asked.size());
-        EXPECT_EQ(operation.result.sizes(), autograd::Dims({4, 4}));
+        EXPECT_EQ(operation.result.shape(), autograd::Dims({4, 4}));
         asked.emplace_back(operation.operation);
         return operation.operation == "exp";
       }};
@@ -452,7 +452,7 @@ TEST(Selective, EffectsAndCastsAreNoOperations) {
 struct AddsNoise : autograd::Function<AddsNoise> {
   static Tensor forward(autograd::FunctionContext& /*context*/,
                         const Tensor& x) {
-    return x + randn(x.sizes(), {.dtype = DType::kF64});
+    return x + randn(x.shape(), {.dtype = DType::kF64});
   }
   static Tensors backward(autograd::FunctionContext& /*context*/,
                           const Tensors& gradients) {

@@ -2,10 +2,12 @@
 // Section 1M of the contract: random numbers, autocast, effects. The generator is
 // the only one there is: of item 187, what devices would add is not tested.
 #include <optional>
+#include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
+#include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -161,6 +163,21 @@ TEST(CheckpointEffects, HappenOnceAndReturnTheSame) {
   EXPECT_EQ(told, 1);
   run_once([&] { ++told; });
   EXPECT_EQ(told, 2);
+}
+
+TEST(CheckpointEffects, HappenOnceInReentrantRegions) {
+  Tensor x = leaf({1, 2}, {2});
+  int calls = 0;
+  const auto f = [&](const std::vector<Tensor>& in) {
+    const double factor = run_once([&] { return 2.0 + ++calls; });
+    return std::vector<Tensor>{sin(in[0] * factor)};
+  };
+  const auto nested = [&](const std::vector<Tensor>& in) {
+    return autograd::checkpoint_reentrant(f, in);
+  };
+  autograd::checkpoint_reentrant(nested, {x})[0].sum().backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(values(x.grad()), values(cos(x.detach() * 3.0) * 3.0));
 }
 
 TEST(CheckpointEffects, OthersInTheRecomputationAreAnError) {

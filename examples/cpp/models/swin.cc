@@ -91,7 +91,7 @@ Tensor SwinBlock::shift_mask() const {
   }
   const Tensor of_patch = to_windows(region).squeeze(-1);
   const Tensor apart = hvd::ne(of_patch.unsqueeze(1), of_patch.unsqueeze(2));
-  return hvd::masked_fill(hvd::zeros(apart.sizes()), apart, -100.0);
+  return hvd::masked_fill(hvd::zeros(apart.shape()), apart, -100.0);
 }
 
 // [n windows, window^2, 3 width] -> [n windows, window^2, width]

@@ -37,10 +37,10 @@ struct Settings {
 };
 
 // 1 / (1 - p) where a weight is kept, else 0.
-Tensor kept_weights(const Dims& sizes, DType dtype, const DropoutMask& mask) {
+Tensor kept_weights(const Dims& shape, DType dtype, const DropoutMask& mask) {
   const DType wide = dtype == DType::kF64 ? dtype : DType::kF32;
-  const Tensor out = ones(sizes, {.dtype = wide});
-  const std::int64_t keys = sizes.back();
+  const Tensor out = ones(shape, {.dtype = wide});
+  const std::int64_t keys = shape.back();
   visit_floating(wide, "attention", [&]<typename T>(TypeTag<T>) {
     T* row = out.data<T>();
     for (std::int64_t i = 0; i * keys < out.num_elements(); ++i, row += keys) {
@@ -71,7 +71,7 @@ Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
   weights = where(sees, weights, 0.0);
   if (settings.dropout) {
     weights = weights *
-              kept_weights(weights.sizes(), weights.dtype(), *settings.dropout);
+              kept_weights(weights.shape(), weights.dtype(), *settings.dropout);
   }
   return matmul(weights, v);
 }
@@ -167,18 +167,18 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 }
 
 Dims leading(const Tensor& x) {
-  Dims sizes = x.sizes();
-  sizes.erase(sizes.size() - 1);
-  sizes.erase(sizes.size() - 1);
-  return sizes;
+  Dims shape = x.shape();
+  shape.erase(shape.size() - 1);
+  shape.erase(shape.size() - 1);
+  return shape;
 }
 
 Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
                 std::int64_t columns) {
-  Dims sizes = batch;
-  sizes.push_back(rows);
-  sizes.push_back(columns);
-  return x.sizes() == sizes ? x : expand(x, sizes);
+  Dims shape = batch;
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return x.shape() == shape ? x : expand(x, shape);
 }
 
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,

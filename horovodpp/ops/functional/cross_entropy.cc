@@ -117,7 +117,7 @@ struct Constants {
 };
 Constants constants_of(const Tensor& x, const Rows& rows) {
   Constants result{zeros({x.size(0), 1}, {.dtype = DType::kF64}),
-                   zeros(x.sizes(), {.dtype = DType::kF64})};
+                   zeros(x.shape(), {.dtype = DType::kF64})};
   const auto classes = static_cast<std::size_t>(x.size(1));
   double* out = result.subtracted.data<double>();
   for (std::size_t i = 0; i < rows.size(); ++i, out += classes) {

@@ -109,10 +109,10 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
   if (!is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), "layer_norm", "floating point");
   }
-  bool fits = !shape.empty() && shape.size() <= x.sizes().size();
-  const std::size_t first = fits ? x.sizes().size() - shape.size() : 0;
+  bool fits = !shape.empty() && shape.size() <= x.shape().size();
+  const std::size_t first = fits ? x.shape().size() - shape.size() : 0;
   for (std::size_t d = 0; fits && d < shape.size(); ++d) {
-    fits = x.sizes()[first + d] == shape[d];
+    fits = x.shape()[first + d] == shape[d];
   }
   if (!fits) {
     throw InvalidArgument(absl::StrCat(
@@ -124,7 +124,7 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
     if (!p.defined()) continue;
     const bool same =
         p.dtype() == x.dtype() || (!wide && p.dtype() == DType::kF32);
-    if (same && p.sizes() == shape) continue;
+    if (same && p.shape() == shape) continue;
     throw InvalidArgument(absl::StrCat(
         "layer_norm: ", p.describe(), " does not go with input ", x.describe(),
         "; wanted is the normalized shape ", shape.to_string(),
@@ -147,7 +147,7 @@ Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
     const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
     const Tensor means = empty({size.rows}, {.dtype = dtype});
     const Tensor rstds = empty({size.rows}, {.dtype = dtype});
-    const Tensor y = empty(x.sizes(), {.dtype = dtype});
+    const Tensor y = empty(x.shape(), {.dtype = dtype});
     autograd::visit_floating(dtype, "layer_norm", [&]<typename T>(TypeTag<T>) {
       autograd::normalize_rows(size,
                                {rows.data<T>(), autograd::data_or_null<T>(w),

@@ -21,7 +21,7 @@ namespace {
 Tensor nll_rows(const Tensor& x, const Tensor& targets,
                 const NllOptions& options);
 Tensor nll_backward(const Tensor& grad, const Tensor& targets,
-                    const Dims& sizes, const NllOptions& options);
+                    const Dims& shape, const NllOptions& options);
 
 struct SavesTargets : Node {
   void save(const Tensor& wanted, const NllOptions& opts) {
@@ -49,9 +49,9 @@ struct NllLossBackward : SavesTargets {
   const char* name() const override { return "NllLossBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     results[0] =
-        nll_backward(grads[0], targets.unpack(*this), sizes, unpacked());
+        nll_backward(grads[0], targets.unpack(*this), shape, unpacked());
   }
-  Dims sizes;
+  Dims shape;
 };
 
 // dx = nll_backward(dy), linear in dy:  ddy = nll_loss(ddx)
@@ -63,16 +63,16 @@ struct NllLossBackwardBackward : SavesTargets {
 };
 
 Tensor nll_backward(const Tensor& grad, const Tensor& targets,
-                    const Dims& sizes, const NllOptions& options) {
+                    const Dims& shape, const NllOptions& options) {
   const Tensor wide = widened(grad.detach()).contiguous();
-  Tensor out = zeros(sizes, {.dtype = wide.dtype()});
+  Tensor out = zeros(shape, {.dtype = wide.dtype()});
   const Targets read = read_targets(out, targets, options, "nll_loss");
   const double share = read.share(options.reduction);
   const std::size_t step = options.reduction == Reduction::kNone ? 1 : 0;
   visit_floating(wide.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
     const T* from = wide.data<T>();
     T* row = out.data<T>();
-    for (std::size_t i = 0; i < read.classes.size(); ++i, row += sizes[1]) {
+    for (std::size_t i = 0; i < read.classes.size(); ++i, row += shape[1]) {
       if (read.ignored[i]) continue;
       row[read.classes[i]] =
           -static_cast<T>(share * read.weights[i]) * from[i * step];
@@ -127,7 +127,7 @@ Tensor nll_rows(const Tensor& x, const Tensor& targets,
   if (needs_grad(x)) {
     auto node = make_node<NllLossBackward>(x);
     node->save(targets, options);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     set_history(out, std::move(node));
   }
   return out;
@@ -175,7 +175,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& wanted,
   double share = 1.0;
   if (reduction == Reduction::kMean) {
     share = 1.0 / static_cast<double>(
-                      autograd::broadcast(x.sizes(), target.sizes(), "mse_loss")
+                      autograd::broadcast(x.shape(), target.shape(), "mse_loss")
                           .product());
   }
   Tensor out = autograd::result_of("mse_loss", [&] {

@@ -90,7 +90,7 @@ struct LstmBackward : Node {
                             gates.unpack(*this)};
     const LstmGateGradients found = lstm_backward_steps(in, saved, grads);
     if (wants(kX)) {
-      results[kX] = reshape(matmul(found.gates, in[kWih]), in[kX].sizes());
+      results[kX] = reshape(matmul(found.gates, in[kWih]), in[kX].shape());
     }
     if (wants(kH)) results[kH] = found.h;
     if (wants(kC)) results[kC] = found.c;
@@ -122,14 +122,14 @@ void check_lstm(const Values& in) {
   const bool ranks = in[kX].dim() == 3 && in[kH].dim() == 2;
   const std::int64_t n = ranks ? hidden_of(in) : 0;
   bool fits = ranks && steps_of(in) > 0 &&
-              in[kH].sizes() == Dims({batch_of(in), n}) &&
-              in[kC].sizes() == in[kH].sizes() &&
-              in[kWih].sizes() == Dims({4 * n, in[kX].size(2)}) &&
-              in[kWhh].sizes() == Dims({4 * n, n}) &&
+              in[kH].shape() == Dims({batch_of(in), n}) &&
+              in[kC].shape() == in[kH].shape() &&
+              in[kWih].shape() == Dims({4 * n, in[kX].size(2)}) &&
+              in[kWhh].shape() == Dims({4 * n, n}) &&
               in[kBih].defined() == in[kBhh].defined();
   if (fits && in[kBih].defined()) {
     fits =
-        in[kBih].sizes() == Dims({4 * n}) && in[kBhh].sizes() == Dims({4 * n});
+        in[kBih].shape() == Dims({4 * n}) && in[kBhh].shape() == Dims({4 * n});
   }
   if (fits) return;
   throw InvalidArgument(absl::StrCat(

@@ -29,7 +29,7 @@ namespace autograd {
 class EffectLog {
  public:
   // Puts `log` in force on this thread: it takes down the results of effects
-  // or, if `replay`, is the source of them. Null: there is none.
+  // or, if `replay`, is the source of them.
   class Scope {
    public:
     Scope(EffectLog* log, bool replay);
@@ -50,6 +50,8 @@ class EffectLog {
   static const std::any* replayed();
   // Takes it down in all logs in force that are no source.
   static void record(const std::any& result);
+  // Whether there is a log in force on this thread.
+  static bool is_in_force();
 
  private:
   std::vector<std::any> results_;
