@@ -69,7 +69,7 @@ Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
   return part;
 }
 
-// The tensors behind each other in dimension d, in a tensor of these shape.
+// The tensors behind each other in dimension d, in a tensor of this shape.
 Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
               std::size_t d) {
   const Tensor& first = tensors[0];
@@ -107,7 +107,7 @@ std::vector<Tensor> split(const Tensor& x,
   }
   if (left != 0) {
     throw InvalidArgument(
-        absl::StrCat("split: the shape do not add up to dimension ", d,
+        absl::StrCat("split: the sizes do not add up to dimension ", d,
                      " of shape ", x.shape().to_string()));
   }
   Ref<autograd::SplitBackward> node;
