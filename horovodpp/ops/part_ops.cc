@@ -159,6 +159,18 @@ std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
   return parts;
 }
 
+namespace {
+
+// Images whose channels lie last stay so; all else lies row by row.
+Dims strides_of_cat(const Tensor& first, const Dims& sizes) {
+  const bool channels_last =
+      first.dim() == 4 && !first.is_contiguous() && first.strides()[1] == 1;
+  return channels_last ? autograd::strides_like(sizes, first.strides())
+                       : autograd::contiguous_strides(sizes);
+}
+
+}  // namespace
+
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   if (tensors.empty()) throw InvalidArgument("cat: there are no tensors");
   if (autograd::autocast_promotes(tensors)) {
@@ -182,12 +194,8 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
     sizes[d] += tensor.sizes()[d];
     recorded |= autograd::needs_grad(tensor);
   }
-  Tensor out = autograd::empty_strided(
-      sizes,
-      tensors[0].is_contiguous()
-          ? autograd::contiguous_strides(sizes)
-          : autograd::strides_like(sizes, tensors[0].strides()),
-      tensors[0].dtype());
+  Tensor out = autograd::empty_strided(sizes, strides_of_cat(tensors[0], sizes),
+                                       tensors[0].dtype());
   Ref<autograd::CatBackward> node;
   if (recorded) node = autograd::make_node<autograd::CatBackward>();
   std::int64_t offset = 0;
