@@ -23,8 +23,7 @@ def init(comm=None, process_sets=None):
     process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
 
     Does nothing but to look up `process_sets` if it was called before.
-    Raises ValueError where Horovod does; what the library itself cannot do, it says as a
-    HorovodInternalError.
+    Raises ValueError for arguments that make no sense, or if the job cannot begin: says why.
     """
     if isinstance(process_sets, str):
         if process_sets.lower() != "dynamic":
@@ -35,7 +34,10 @@ def init(comm=None, process_sets=None):
     _refuse_duplicates(wanted)
     entered = not _core.is_initialized()
     if entered:
-        _core.init([sorted(wanted_set.ranks) for wanted_set in wanted])
+        try:
+            _core.init([sorted(wanted_set.ranks) for wanted_set in wanted])
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(f"Horovod initialization failed. {error}") from error
     try:
         _check_comm(comm)
         sets.resolve(wanted)

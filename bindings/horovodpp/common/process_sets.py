@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Process sets: collectives of some of the ranks."""
+import operator
+
 from horovodpp import _core
 
 _known = {}  # Number -> ProcessSet object that stands for it.
@@ -15,6 +17,7 @@ class ProcessSet:
     process_set_id = None
     ranks = None
     mpi_comm = None
+    optimizers = 0  # How many it has had in this job; ranks make them in one order.
 
     def __init__(self, ranks_or_comm):
         if hasattr(ranks_or_comm, "Get_size"):
@@ -22,18 +25,12 @@ class ProcessSet:
                 "Apparently you tried to build a ProcessSet from an MPI communicator: give the "
                 "ranks of the job that it has, as a list")
         try:
-            ranks = list(ranks_or_comm)
-            valid = all(isinstance(rank, int) for rank in ranks)
+            ranks = [operator.index(rank) for rank in ranks_or_comm]
         except TypeError:
-            valid = False
-        if not valid:
             raise ValueError("ProcessSet should be initialized with a list of process ranks or "
-                             "an mpi4py Comm object")
+                             "an mpi4py Comm object") from None
         self.ranks = sorted(ranks)
         self._core = None
-
-    def _is_usable(self):
-        return self._core is not None
 
     def size(self):
         """How many ranks it has; None if it cannot be used."""
@@ -48,7 +45,7 @@ class ProcessSet:
         """
         if self._core is None:
             return None
-        if _core.rank() not in _core.ranks_of(self._core):
+        if not self.included():
             raise ValueError("Process is not part of provided process set.")
         return _core.rank_in(self._core)
 
@@ -56,6 +53,8 @@ class ProcessSet:
         """Whether this rank is in it; None if it has no ranks yet."""
         if self.ranks is None:
             return None
+        if not _core.is_initialized():
+            raise ValueError("Horovod has not been initialized; use hvd.init().")
         return _core.rank() in self.ranks
 
     def __str__(self):
@@ -77,20 +76,24 @@ global_process_set = _make_global()
 def _connect(process_set, core):
     process_set._core = core
     process_set.process_set_id = core.id
+    process_set.optimizers = 0
     _known[core.id] = process_set
 
 
 def resolve(wanted):
     """Connects objects with the sets of the job that has just begun."""
     global_process_set.ranks = list(range(_core.size()))
+    global_process_set.optimizers = 0
     by_ranks = {tuple(_core.ranks_of(core)): core for core in _core.process_sets()}
     for process_set in wanted:
         core = by_ranks.get(tuple(process_set.ranks))
         if core is None:
             raise ValueError(f"{process_set} was not given to the first hvd.init(): add it with "
                              "hvd.add_process_set(), on every rank")
-        if core.id != 0:
-            _connect(process_set, core)
+        if core.id == 0:
+            raise ValueError("Horovod could not be initialized because process_sets entry number "
+                             f"{wanted.index(process_set)} is a duplicate: {process_set}")
+        _connect(process_set, core)
 
 
 def forget():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes ranks equal: parameters, optimizer states and objects of one for all."""
 import collections
+import ctypes
 import io
 import pickle
 
@@ -75,9 +76,14 @@ def _outline(value, tensors, path="optimizer"):
     if isinstance(value, dict):
         return {key: _outline(item, tensors, f"{path}.{key}") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_outline(item, tensors, f"{path}.{number}")
-                           for number, item in enumerate(value))
+        return _like(value, [_outline(item, tensors, f"{path}.{number}")
+                             for number, item in enumerate(value)])
     return value
+
+
+def _like(value, items):
+    """A list or tuple of `value`'s type."""
+    return value._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
 def _filled(value, tensors):
@@ -88,7 +94,7 @@ def _filled(value, tensors):
     if isinstance(value, dict):
         return {key: _filled(item, tensors) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_filled(item, tensors) for item in value)
+        return _like(value, [_filled(item, tensors) for item in value])
     return value
 
 
@@ -104,7 +110,12 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
     memory = (torch.frombuffer(bytearray(data), dtype=torch.uint8) if is_root
               else torch.empty(int(size), dtype=torch.uint8))
     broadcast_(memory, root_rank, _part(name, "t"), process_set)
-    return obj if is_root else _loads(memory.numpy().tobytes())
+    return obj if is_root else _loads(_bytes_of(memory))
+
+
+def _bytes_of(memory):
+    """Without numpy, which torch does not need."""
+    return ctypes.string_at(memory.data_ptr(), memory.numel())
 
 
 def _part(name, part):
@@ -118,7 +129,7 @@ def allgather_object(obj, name=None):
     sizes = allgather_async(torch.tensor([data.numel()], dtype=torch.int64), _part(name, "sz"))
     everything = allgather_async(data, _part(name, "t"))
     sizes = synchronize(sizes).tolist()
-    everything = synchronize(everything).numpy().tobytes()
+    everything = _bytes_of(synchronize(everything))
     objects = []
     start = 0
     for size in sizes:

@@ -254,15 +254,21 @@ class HorovodAllgather(torch.autograd.Function):
     def backward(ctx, grad):
         grad = synchronize(allreduce_async(grad.contiguous(), op=Average,
                                            process_set=ctx.process_set))
-        first = _rows_before(ctx.rows, ctx.process_set)
+        first, = _rows_before([ctx.rows], ctx.process_set)
         return grad.narrow(0, first, ctx.rows), None, None
 
 
 def _rows_before(rows, process_set):
-    """How many rows the ranks before this one have."""
+    """How many rows of each tensor the ranks before this one have, where it has `rows`."""
     counts = synchronize(allgather_async(torch.tensor([rows], dtype=torch.int64),
                                          process_set=process_set))
-    return int(counts[:process_set.rank()].sum())
+    return counts[:process_set.rank()].sum(0).tolist()
+
+
+def _check_gathered(tensor):
+    if tensor.dim() == 0:
+        raise IndexError("allgather concatenates along the first dimension, and a scalar has "
+                         "none: use tensor.reshape(1)")
 
 
 def allgather(tensor, name=None, process_set=global_process_set):
@@ -270,9 +276,7 @@ def allgather(tensor, name=None, process_set=global_process_set):
 
     They may differ in the first dimension. The gradient is this rank's rows of the ranks' mean.
     """
-    if tensor.dim() == 0:
-        raise IndexError("allgather concatenates along the first dimension, and a scalar has "
-                         "none: use tensor.reshape(1)")
+    _check_gathered(tensor)
     return HorovodAllgather.apply(tensor, name, process_set)
 
 
@@ -297,14 +301,17 @@ class HorovodGroupedAllgather(torch.autograd.Function):
     def backward(ctx, *grads):
         grads = synchronize(grouped_allreduce_async([grad.contiguous() for grad in grads],
                                                     op=Average, process_set=ctx.process_set))
-        return (None, None, *(
-            grad.narrow(0, _rows_before(rows, ctx.process_set), rows)
-            for grad, rows in zip(grads, ctx.rows)))
+        firsts = _rows_before(ctx.rows, ctx.process_set)
+        return (None, None, *(grad.narrow(0, first, rows)
+                              for grad, first, rows in zip(grads, firsts, ctx.rows)))
 
 
 def grouped_allgather(tensors, name=None, process_set=global_process_set):
     """As allgather(), of several tensors; returns a tuple."""
-    return HorovodGroupedAllgather.apply(name, process_set, *_list_of(tensors))
+    tensors = _list_of(tensors)
+    for tensor in tensors:
+        _check_gathered(tensor)
+    return HorovodGroupedAllgather.apply(name, process_set, *tensors)
 
 
 # --- broadcast ---
@@ -410,10 +417,10 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
 class HorovodAlltoall(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, splits, name, process_set):
+        _member("Alltoall", process_set)
         if splits is None:
-            share = tensor.shape[0] // process_set.size() if tensor.dim() else 0
             _splits_of(tensor, None, process_set)
-            splits = [share] * process_set.size()
+            splits = [tensor.shape[0] // process_set.size()] * process_set.size()
         output, received = synchronize(alltoall_async(tensor, splits, name, process_set))
         ctx.received = received
         ctx.rows = tensor.shape[0]
@@ -534,14 +541,14 @@ def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=A
 
 # --- Ranks that wait for each other ---
 
-def join(device=-1):
+def join(device=-1, process_set=global_process_set):
     """This rank has no more data. Returns the rank that joined last, once all have.
 
     Until then it takes part in what the others reduce, with what changes nothing. `device` is
     accepted as in Horovod.
     """
     del device
-    return _core.join(core_of(global_process_set)).wait()
+    return _core.join(_member("Join", process_set)).wait()
 
 
 def barrier(process_set=global_process_set):

@@ -8,32 +8,19 @@ learns from the step before how many there are; and what comes after all is redu
 added, with one warning, so that the result is right in any case.
 """
 import contextlib
+import itertools
 import sys
 import warnings
 
 import torch
 
-from horovodpp.common import basics
 from horovodpp.common.process_sets import core_of, global_process_set
+from horovodpp.torch import parameters
+from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
-from horovodpp.torch.functions import broadcast_object
 from horovodpp.torch.mpi_ops import (
-    Adasum, Average, Max, allreduce_async_, allreduce_, grouped_allreduce_async_, rank, size,
+    Adasum, Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_, size,
     sparse_allreduce_async, synchronize)
-
-_HAS_POST_ACCUMULATE_HOOKS = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
-
-
-def _split(items, parts):
-    """`items` in so many lists of nearly the same length."""
-    quotient, rest = divmod(len(items), parts)
-    lists = []
-    start = 0
-    for part in range(parts):
-        end = start + quotient + (part < rest)
-        lists.append(items[start:end])
-        start = end
-    return [part for part in lists if part]
 
 
 def _is_within_another_backward():
@@ -47,84 +34,26 @@ def _is_within_another_backward():
     return False
 
 
-class _Names:
-    """What parameters are called, on every rank alike."""
-
-    def __init__(self, param_groups, named_parameters, default):
-        parameters = [p for group in param_groups for p in group["params"]]
-        if named_parameters is None:
-            named = default(param_groups)
-        else:
-            named = list(named_parameters)
-        if any(not isinstance(item, tuple) or len(item) != 2 for item in named):
-            raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
-                             "usually produced by model.named_parameters().")
-        names = [name for name, _ in named]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError("Parameter names in named_parameters must be unique. Found "
-                             f"duplicates: {', '.join(map(str, twice))}")
-        named_ids = {id(p) for _, p in named}
-        unnamed = [p for p in parameters if id(p) not in named_ids]
-        if unnamed:
-            raise ValueError("named_parameters was specified, but one or more model parameters "
-                             "were not named. Python object ids: "
-                             f"{', '.join(str(id(p)) for p in unnamed)}")
-        self.of = {}
-        for name, parameter in sorted(named, key=lambda item: str(item[0])):
-            self.of.setdefault(parameter, name)
-
-
-def _numbered_by_group(param_groups):
-    return [(f"allreduce.noname.{i}.{j}", p)
-            for i, group in enumerate(param_groups) for j, p in enumerate(group["params"])]
-
-
-def _groups_of(groups, parameters, names, process_set):
-    """The parameters that are reduced together, in lists; each is in at most one."""
-    if groups is None or groups == 0:
-        return []
-    if isinstance(groups, int):
-        if groups < 0:
-            raise ValueError("groups should be a non-negative integer or a list of list of "
-                             "torch.Tensor.")
-        # In the order of rank 0, as ranks may have their own.
-        by_name = {names[p]: p for p in parameters}
-        root = process_set.ranks[0] if process_set.ranks else 0
-        order = broadcast_object([names[p] for p in parameters], root, process_set=process_set)
-        return _split([by_name[name] for name in order], groups)
-    if not isinstance(groups, list) or not all(isinstance(g, (list, tuple)) for g in groups):
-        raise ValueError("groups should be a non-negative integer or a list of list of "
-                         "torch.Tensor.")
-    seen = set()
-    for parameter in (p for group in groups for p in group):
-        if not isinstance(parameter, torch.Tensor):
-            raise ValueError("groups must consist of torch.Tensor.")
-        if id(parameter) in seen:
-            raise ValueError("A parameter can only appear once in groups.")
-        seen.add(id(parameter))
-    return [list(group) for group in groups]
-
-
 class _Sent:
     """A gradient, or a group of them, on its way."""
 
-    def __init__(self, handle, gradients, finish):
-        self.handle = handle
-        self.gradients = gradients  # Of the parameters: (parameter, tensor, its version).
-        self.finish = finish
+    def __init__(self, gradients, finish):
+        self.gradients = gradients  # (parameter, tensor on its way, the tensor's version)
+        self.finish = finish  # Waits, and leaves the result in the parameter's grad.
+        self.within_another_backward = _is_within_another_backward()
 
 
 class _DistributedOptimizer(torch.optim.Optimizer):
-    # Methods become those of a class that derives from the wrapped optimizer's: see
+    # Methods become those of a class that derives from the wrapped optimizer's, `_wrapped`: see
     # DistributedOptimizer().
 
-    def __init__(self, params, named_parameters, compression, backward_passes_per_step=1,
-                 op=Average, gradient_predivide_factor=1.0, groups=None, sparse_as_dense=False,
-                 process_set=global_process_set):
-        super(self.__class__, self).__init__(params)
-        self._parameter_names = _Names(self.param_groups, named_parameters,
-                                       _numbered_by_group).of
+    def _begin(self, named_parameters, compression, backward_passes_per_step=1, op=Average,
+               gradient_predivide_factor=1.0, groups=None, sparse_as_dense=False,
+               process_set=global_process_set):
+        self._parameter_names = parameters.names_of(
+            self.param_groups, parameters.numbered_by_group(self.param_groups)
+            if named_parameters is None else named_parameters)
+        self._suffix = _suffix_of_next(process_set)
         self._compression = compression
         self.backward_passes_per_step = backward_passes_per_step
         self.op = op
@@ -134,49 +63,41 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
         self._handles = {}  # Parameter -> _Sent, in the order of sending.
         self._contributions = {}  # Parameter -> how many came since the last step.
-        self._expected = {}  # Parameter -> how many come in a backward pass.
-        self._late = {}  # Parameter -> the gradient that was sent before it came.
-        self._needs_sparse = set()
+        self._expected = {}  # Parameter -> how many come in a backward pass, if not one.
+        self._late = {}  # Parameter -> the gradient that was on its way when more of it came.
+        self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
         self._synchronized = False
         self._should_synchronize = True
-        self._hooks = []
         self._hooked = set()
         self._warned = set()
-        self._checks = None
-        parameters = [p for p in self._parameter_names if p.requires_grad]
         self._group_of = {}
-        for group in _groups_of(groups, parameters, self._parameter_names, process_set):
-            group = [p for p in group if p in self._parameter_names]
+        for group in parameters.groups_of(groups, self._parameter_names, process_set):
             self._group_of.update((p, group) for p in group)
         self._ready_in_group = {}
         if self._is_distributed():
             self._register_hooks()
 
     def _is_distributed(self):
-        return bool(self.process_set.included()) and size() > 1
+        return self.process_set.included() and size() > 1
+
+    def _wire_name(self, p):
+        return self._parameter_names[p] + self._suffix
 
     # --- Hooks ---
 
     def _register_hooks(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                if not p.requires_grad or p in self._hooked:
-                    continue
-                self._hooked.add(p)
-                if _HAS_POST_ACCUMULATE_HOOKS:
-                    self._hooks.append(p.register_post_accumulate_grad_hook(self._on_gradient))
-                else:
-                    accumulator = p.expand_as(p).grad_fn.next_functions[0][0]
-                    accumulator.register_hook(lambda *_, p=p: self._on_gradient(p))
-                    self._hooks.append(accumulator)
-                self._hooks.append(p.register_hook(
-                    lambda gradient, p=p: self._before_gradient(p)))
+        for name, p in parameters.numbered_by_group(self.param_groups):
+            if not p.requires_grad or p in self._hooked:
+                continue
+            self._parameter_names.setdefault(p, name)
+            self._hooked.add(p)
+            parameters.hook(p, self._before_gradient, self._on_gradient)
 
     def _before_gradient(self, p):
         """A contribution is about to be added to p.grad: not to one that is on its way."""
         if p not in self._handles or p in self._late:
             return
-        if not _is_within_another_backward():
+        if not _is_within_another_backward() and not self._handles[p].within_another_backward:
             raise AssertionError(
                 "Gradients were computed more than backward_passes_per_step times before call to "
                 "step(). Increase backward_passes_per_step to accumulate gradients locally.")
@@ -195,7 +116,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._synchronized = False
         count = self._contributions.get(p, 0) + 1
         self._contributions[p] = count
-        if p not in self._handles and count >= self.backward_passes_per_step * self._expected.get(p, 1):
+        if p not in self._handles and \
+                count >= self.backward_passes_per_step * self._expected.get(p, 1):
             self._send(p)
 
     # --- Sending ---
@@ -210,104 +132,111 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if group is None:
             self._handles[p] = self._start(p)
             return
-        ready = self._ready_in_group.setdefault(id(group), {})
-        ready[p] = True
-        if len(ready) < sum(member.requires_grad for member in group):
-            return
-        sent = self._start_group([member for member in group if member.requires_grad])
-        for member in ready:
-            self._handles[member] = sent
+        members = [member for member in group if member.requires_grad]
+        ready = self._ready_in_group.setdefault(id(group), set())
+        ready.add(p)
+        if len(ready) == len(members):
+            self._start_group(members)
 
     def _gradient(self, p):
         if p.grad is None:
             # Another part of the model was used on this rank: what it adds is nothing.
-            p.grad = (torch.zeros_like(p) if p not in self._needs_sparse
-                      else torch.zeros_like(p).to_sparse())
+            p.grad = _nothing(p, self._sparse_dims.get(p))
+        elif p.grad.is_sparse:
+            self._sparse_dims[p] = p.grad.sparse_dim()
+        elif not p.grad.is_contiguous():
+            p.grad = p.grad.contiguous()
         return p.grad
 
     def _start(self, p):
-        name = self._parameter_names[p]
         gradient = self._gradient(p)
-        if gradient.is_sparse:
-            self._needs_sparse.add(p)
-            if not self.sparse_as_dense:
-                wait = sparse_allreduce_async(gradient, name, self.op, self.process_set)
-                return _Sent(None, [], lambda: self._set_sparse(p, wait()))
-            return self._start_dense(p, name, gradient.to_dense(),
-                                     lambda reduced: self._set_sparse(p, reduced.to_sparse()))
-        return self._start_dense(p, name, gradient, None)
+        if not gradient.is_sparse:
+            return self._start_dense(p, gradient)
+        if self.sparse_as_dense:
+            return self._start_dense(p, gradient.to_dense().contiguous(),
+                                     lambda dense: dense.to_sparse(self._sparse_dims[p]))
+        wait = sparse_allreduce_async(gradient, self._wire_name(p), self.op, self.process_set)
 
-    @staticmethod
-    def _set_sparse(p, gradient):
-        p.grad = gradient
+        def finish():
+            p.grad = wait()
 
-    def _start_dense(self, p, name, gradient, finish):
-        if not gradient.is_contiguous():
-            gradient = gradient.contiguous()
-            if finish is None:
-                p.grad = gradient
+        return _Sent([], finish)
+
+    def _start_dense(self, p, gradient, convert=None):
         compressed, context = self._compression.compress(gradient)
         prescale, postscale = self._factors()
-        handle = allreduce_async_(compressed, name=name, op=self.op, prescale_factor=prescale,
-                                  postscale_factor=postscale, process_set=self.process_set)
+        handle = allreduce_async_(compressed, name=self._wire_name(p), op=self.op,
+                                  prescale_factor=prescale, postscale_factor=postscale,
+                                  process_set=self.process_set)
 
-        def done():
+        def finish():
             reduced = self._compression.decompress(synchronize(handle), context)
-            if finish is not None:
-                finish(reduced)
+            if convert is not None:
+                p.grad = convert(reduced)
             elif reduced is not gradient:
                 gradient.copy_(reduced)
 
-        watched = [(p, gradient, gradient._version)] if finish is None else []
-        return _Sent(handle, watched, done)
+        return _Sent([] if convert else [(p, gradient, gradient._version)], finish)
 
     def _start_group(self, members):
-        gradients = []
-        for member in members:
-            gradient = self._gradient(member)
+        gradients = [self._gradient(member) for member in members]
+        dense = [(p, gradient) for p, gradient in zip(members, gradients)
+                 if not gradient.is_sparse]
+        for p, gradient in zip(members, gradients):
             if gradient.is_sparse:
-                raise ValueError(
-                    f"The gradient of '{self._parameter_names[member]}' is sparse, and is in a "
-                    "group: leave it out of `groups`, or let it be dense in the model")
-            if not gradient.is_contiguous():
-                member.grad = gradient = gradient.contiguous()
-            gradients.append(gradient)
+                self._handles[p] = self._start(p)
+        if not dense:
+            return
+        gradients = [gradient for _, gradient in dense]
         compressed, contexts = zip(*(self._compression.compress(g) for g in gradients))
         prescale, postscale = self._factors()
         handle = grouped_allreduce_async_(
-            list(compressed), name=self._parameter_names[members[0]], op=self.op,
+            list(compressed), name=self._wire_name(dense[0][0]), op=self.op,
             prescale_factor=prescale, postscale_factor=postscale, process_set=self.process_set)
 
-        def done():
+        def finish():
             for reduced, context, gradient in zip(synchronize(handle), contexts, gradients):
                 reduced = self._compression.decompress(reduced, context)
                 if reduced is not gradient:
                     gradient.copy_(reduced)
 
-        return _Sent(handle, [(m, g, g._version) for m, g in zip(members, gradients)], done)
+        sent = _Sent([(p, gradient, gradient._version) for p, gradient in dense], finish)
+        self._handles.update((p, sent) for p, _ in dense)
 
     # --- The step ---
 
     def synchronize(self):
         """Waits until every gradient is that of all ranks. Gradients may be changed then."""
-        if not self.process_set.included():
-            self._synchronized = True
-            return
         if self._is_distributed():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
             late = self._agree()
-            self._send_what_is_missing()
+            for p in self._in_order():
+                if p not in self._handles:
+                    self._send(p)
             self._wait(late)
         self._synchronized = True
 
-    def _send_what_is_missing(self):
-        for p in self._in_order():
-            if p not in self._handles:
-                self._send(p)
-
     def _in_order(self):
-        return [p for group in self.param_groups for p in group["params"] if p in self._hooked
-                and p.requires_grad]
+        return [p for p in parameters.of_groups(self.param_groups)
+                if p in self._hooked and p.requires_grad]
+
+    def _agree(self):
+        """The parameters of which some rank has a late part: all of them reduce it.
+
+        Learns also whose gradients are sparse somewhere, for a rank that has none of them.
+        """
+        members = self._in_order()
+        if not members:
+            return []
+        facts = torch.tensor(
+            [[p in self._late for p in members],
+             [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
+              else self._sparse_dims.get(p, 0) for p in members]], dtype=torch.uint8)
+        allreduce_(facts, name="agree." + self._wire_name(members[0]), op=Max,
+                   process_set=self.process_set)
+        late, sparse_dims = facts.tolist()
+        self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
+        return [p for p, is_late in zip(members, late) if is_late]
 
     def _wait(self, late):
         self._warn_of_changes()
@@ -316,8 +245,6 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             try:
                 with torch.no_grad():
                     sent.finish()
-            except KeyboardInterrupt:
-                raise
             except Exception as error:  # The others are waited for all the same.
                 failure = failure or error
         if failure is None:
@@ -328,56 +255,36 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             raise failure
 
     def _warn_of_changes(self):
-        for sent in dict.fromkeys(self._handles.values()):
-            for p, gradient, version in sent.gradients:
-                if p in self._late or "change" in self._warned:
-                    continue
-                if gradient._version != version or \
-                        (p.grad is not None and p.grad is not gradient
-                         and p.grad.data_ptr() != gradient.data_ptr()):
-                    self._warned.add("change")
-                    warnings.warn(
-                        f"The gradient of '{self._parameter_names[p]}' was changed while it was "
-                        "reduced, so that its value is not defined: call optimizer.synchronize() "
-                        "before changing gradients (clipping them, for instance), and "
-                        "optimizer.step() within `with optimizer.skip_synchronize():`.",
-                        stacklevel=4)
-
-    def _agree(self):
-        """The parameters of which some rank has a late part: all of them reduce it.
-
-        Says also whose gradients are sparse somewhere, for ranks that have none of them.
-        """
-        parameters = self._in_order()
-        if not parameters:
-            return []
-        flags = torch.tensor(
-            [[p in self._late for p in parameters],
-             [p in self._needs_sparse or (p.grad is not None and p.grad.is_sparse)
-              for p in parameters]], dtype=torch.uint8)
-        allreduce_(flags, name="agree." + self._parameter_names[parameters[0]], op=Max,
-                   process_set=self.process_set)
-        late, sparse = flags.tolist()
-        self._needs_sparse.update(p for p, flag in zip(parameters, sparse) if flag)
-        return [p for p, flag in zip(parameters, late) if flag]
+        for p, gradient, version in itertools.chain.from_iterable(
+                sent.gradients for sent in dict.fromkeys(self._handles.values())):
+            if p in self._late or "change" in self._warned:
+                continue
+            replaced = p.grad is None or p.grad.data_ptr() != gradient.data_ptr()
+            if replaced or gradient._version != version:
+                self._warned.add("change")
+                warnings.warn(
+                    f"The gradient of '{self._parameter_names[p]}' was changed while it was "
+                    "reduced, so that its value is not defined: call optimizer.synchronize() "
+                    "before changing gradients (clipping them, for instance), and "
+                    "optimizer.step() within `with optimizer.skip_synchronize():`.",
+                    stacklevel=5)
 
     def _complete(self, late):
         """Adds the late parts of all ranks to what was reduced before they came."""
         prescale, postscale = self._factors()
         for p in late:
-            part = p.grad if p in self._late else None
+            part = None
             if p in self._late:
+                part = p.grad
                 p.grad = self._late[p]
             if part is None:
                 part = torch.zeros_like(p)
-            if part.is_sparse:
-                part = part.to_dense()
             with torch.no_grad():
-                part = part.contiguous()
-                allreduce_(part, name="late." + self._parameter_names[p], op=self.op,
+                part = part.to_dense().contiguous() if part.is_sparse else part.contiguous()
+                allreduce_(part, name="late." + self._wire_name(p), op=self.op,
                            prescale_factor=prescale, postscale_factor=postscale,
                            process_set=self.process_set)
-                p.grad.add_(part)
+                p.grad = p.grad + part if p.grad.is_sparse else p.grad.add_(part)
 
     def _learn(self):
         """How many parts each gradient has in a backward pass, for the next step."""
@@ -403,10 +310,11 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def step(self, closure=None):
         """Waits for the gradients, then takes the wrapped optimizer's step.
 
-        The gradients that `closure` computes are reduced each time it is called.
+        The gradients that `closure` computes are reduced each time it is called, and so is the
+        loss that it returns, since all ranks have to decide alike.
         """
         if closure is not None:
-            return super(self.__class__, self).step(self._reducing(closure))
+            return self._wrapped.step(self, self._reducing(closure))
         if self._should_synchronize:
             if self._synchronized:
                 warnings.warn(
@@ -416,7 +324,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                     "optimizer.synchronize() in your code.", stacklevel=2)
             self.synchronize()
         self._synchronized = False
-        return super(self.__class__, self).step()
+        return self._wrapped.step(self)
 
     def _reducing(self, closure):
         def reduced():
@@ -424,7 +332,10 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             if self._should_synchronize:
                 self.synchronize()
                 self._synchronized = False
-            return loss
+            if loss is None or not self._is_distributed():
+                return loss
+            mean = torch.as_tensor(loss).detach().clone()
+            return allreduce_(mean, name="loss." + self._suffix, process_set=self.process_set)
 
         return reduced
 
@@ -435,7 +346,9 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                 "optimizer.zero_grad() was called after loss.backward() but before "
                 "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
                 "a race condition.")
-        return super(self.__class__, self).zero_grad(*args, **kwargs)
+        self._reset()
+        self._synchronized = False
+        return self._wrapped.zero_grad(self, *args, **kwargs)
 
     def set_backward_passes_per_step(self, passes):
         """From now on so many backward passes are summed up before their sum is reduced."""
@@ -443,114 +356,46 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._contributions.clear()
 
     def load_state_dict(self, *args, **kwargs):
-        self._abandon()
-        super(self.__class__, self).load_state_dict(*args, **kwargs)
-
-    def _abandon(self):
-        """What is on its way is waited for, and forgotten."""
+        """As the wrapped optimizer's. Gradients that are on their way are waited for first."""
         for sent in dict.fromkeys(self._handles.values()):
-            sent.finish()
+            with torch.no_grad():
+                sent.finish()
         self._reset()
         self._synchronized = False
+        return self._wrapped.load_state_dict(self, *args, **kwargs)
 
 
-class _DistributedAdasumOptimizer(torch.optim.Optimizer):
-    # As above. Each parameter takes its own step as soon as its gradient is there, and what is
-    # reduced is the difference that the step made.
+def _nothing(p, sparse_dim):
+    """A gradient of zeros: sparse, without entries, where others' are."""
+    if not sparse_dim:
+        return torch.zeros_like(p, memory_format=torch.contiguous_format)
+    return torch.sparse_coo_tensor(
+        torch.empty((sparse_dim, 0), dtype=torch.int64), p.new_empty((0, *p.shape[sparse_dim:])),
+        p.shape)
 
-    def __init__(self, params, named_parameters, compression, backward_passes_per_step=1):
-        super(self.__class__, self).__init__(params)
-        self._parameter_names = _Names(
-            self.param_groups, named_parameters,
-            lambda groups: [(f"allreduce.noname.{i}", p) for i, p in enumerate(
-                p for group in groups for p in group["params"])]).of
-        self._compression = compression
-        self.backward_passes_per_step = backward_passes_per_step
-        self._passes = {}
-        self._handles = {}
-        self._starts = {}
-        self._hooks = []
-        parameters = [p for group in self.param_groups for p in group["params"]
-                      if p.requires_grad]
-        for p in parameters:
-            self._starts[p] = torch.zeros_like(p, requires_grad=False)
-            if _HAS_POST_ACCUMULATE_HOOKS:
-                self._hooks.append(p.register_post_accumulate_grad_hook(self._on_gradient))
-            else:
-                accumulator = p.expand_as(p).grad_fn.next_functions[0][0]
-                accumulator.register_hook(lambda *_, p=p: self._on_gradient(p))
-                self._hooks.append(accumulator)
 
-    def set_backward_passes_per_step(self, passes):
-        """From now on so many backward passes are summed up before a step."""
-        self.backward_passes_per_step = passes
-        self._passes.clear()
+def _suffix_of_next(process_set):
+    """What tells the gradients of this optimizer from those of earlier ones, on every rank alike.
 
-    def _on_gradient(self, p):
-        if p in self._handles:
-            raise AssertionError(
-                "Gradients were computed more than backward_passes_per_step times before call to "
-                "step(). Increase backward_passes_per_step to accumulate gradients locally.")
-        self._passes[p] = self._passes.get(p, 0) + 1
-        if self._passes[p] >= self.backward_passes_per_step:
-            self._handles[p] = self._start(p)
+    A generator's and a discriminator's are on their way at the same time, and often have the same
+    names.
+    """
+    number = process_set.optimizers
+    process_set.optimizers = number + 1
+    return f"@{number}" if number else ""
 
-    def _start(self, p):
-        start = self._starts[p]
-        with torch.no_grad():
-            start.copy_(p)
-        self._step_of(p)
-        with torch.no_grad():
-            p.sub_(start)
-            delta, context = self._compression.compress(p.detach())
-        handle = allreduce_async_(delta.contiguous(), name=self._parameter_names[p], op=Adasum)
-        return handle, context
 
-    def _step_of(self, p):
-        """The wrapped optimizer's step, of this parameter alone."""
-        groups = [group["params"] for group in self.param_groups]
-        try:
-            for group in self.param_groups:
-                group["params"] = [other for other in group["params"] if other is p]
-            super(self.__class__, self).step()
-        finally:
-            for group, params in zip(self.param_groups, groups):
-                group["params"] = params
-
-    def synchronize(self):
-        """Does nothing: what is reduced is not the gradients."""
-
-    @contextlib.contextmanager
-    def skip_synchronize(self):
-        raise AssertionError("Skipping synchronization is not supported when using Adasum "
-                             "optimizer.")
-        yield
-
-    def step(self, closure=None):
-        """Waits for the ranks' differences, and adds their Adasum."""
-        loss = closure() if closure is not None else None
-        for p in self._starts:
-            if p not in self._handles:
-                if p.grad is None:
-                    p.grad = torch.zeros_like(p)
-                self._handles[p] = self._start(p)
-        for p, (handle, context) in self._handles.items():
-            delta = self._compression.decompress(synchronize(handle), context)
-            with torch.no_grad():
-                self._starts[p].add_(delta)
-                p.copy_(self._starts[p])
-        self._handles.clear()
-        self._passes.clear()
-        return loss
-
-    def zero_grad(self, *args, **kwargs):
-        """As the wrapped optimizer's; not while differences are on their way."""
-        if self._handles:
-            raise AssertionError(
-                "optimizer.zero_grad() was called after loss.backward() but before "
-                "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
-                "a race condition.")
-        return super(self.__class__, self).zero_grad(*args, **kwargs)
+def _take_over(optimizer, methods):
+    """An optimizer of a class that derives from `optimizer`'s, with its groups, state and hooks."""
+    attributes = {name: value for name, value in methods.__dict__.items()
+                  if name not in ("__dict__", "__weakref__")}
+    attributes["_wrapped"] = optimizer.__class__
+    wrapper = type(optimizer.__class__.__name__, (optimizer.__class__,), attributes)
+    taken = wrapper.__new__(wrapper)
+    # A scheduler puts a step of its own, which is the old optimizer's, among the attributes.
+    taken.__dict__.update((name, value) for name, value in vars(optimizer).items()
+                          if name not in ("step", "_wrapped_by_lr_sched"))
+    return taken
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,
@@ -567,36 +412,32 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     op: Average, Sum, or Adasum.
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
         multiplied by it after.
-    groups: a number of groups, or lists of parameters, that are reduced together.
+    groups: a number of groups, or lists of parameters, that are reduced together. Sparse gradients
+        are reduced by themselves.
     sparse_as_dense: sparse gradients are reduced as dense ones.
     process_set: the ranks whose gradients are reduced.
 
-    Raises ValueError for arguments that make no sense.
+    Every rank of the process set makes the same optimizers in the same order. Raises ValueError for
+    arguments that make no sense.
     """
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if backward_passes_per_step <= 0:
         raise ValueError("backward_passes_per_step must be > 0")
+    if op not in (Average, Sum, Adasum):
+        raise ValueError(f"op is {op}: gradients are reduced by Average, Sum or Adasum")
     if num_groups != 0:
         warnings.warn("Parameter `num_groups` has been replaced by `groups` and will be removed "
                       "in v1.0", DeprecationWarning, stacklevel=2)
         if groups is None:
             groups = num_groups
+    ranks = size()
     core_of(process_set)
-    adasum = op == Adasum and size() > 1
-    if adasum and process_set is not global_process_set:
-        raise NotImplementedError("Adasum does not support non-global process sets yet.")
-    methods = _DistributedAdasumOptimizer if adasum else _DistributedOptimizer
-    attributes = {name: value for name, value in methods.__dict__.items()
-                  if name not in ("__dict__", "__weakref__")}
-    wrapper = type(optimizer.__class__.__name__, (optimizer.__class__,), attributes)
-    state = optimizer.state
-    if adasum:
-        distributed = wrapper(optimizer.param_groups, named_parameters, compression,
-                              backward_passes_per_step)
+    if op == Adasum and ranks > 1:
+        distributed = _take_over(optimizer, DistributedAdasumOptimizer)
+        distributed._begin(named_parameters, compression, backward_passes_per_step, process_set)
     else:
-        distributed = wrapper(optimizer.param_groups, named_parameters, compression,
-                              backward_passes_per_step, op, gradient_predivide_factor, groups,
-                              sparse_as_dense, process_set)
-    distributed.state.update(state)
+        distributed = _take_over(optimizer, _DistributedOptimizer)
+        distributed._begin(named_parameters, compression, backward_passes_per_step, op,
+                           gradient_predivide_factor, groups, sparse_as_dense, process_set)
     return distributed

@@ -23,7 +23,7 @@ class SyncBatchNorm(_BatchNorm):
     def forward(self, input):
         self._check_input_dim(input)
         if self.training and self.track_running_stats:
-            self.num_batches_tracked = self.num_batches_tracked + 1
+            self.num_batches_tracked.add_(1)
         if size() == 1 or not (self.training or self.running_mean is None):
             return self._on_this_rank(input)
         momentum = self.momentum
