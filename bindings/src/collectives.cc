@@ -62,87 +62,109 @@ Options reduction(std::string name, int op, double prescale, double postscale,
 Started start_allreduce_(const Described& tensor, std::string name, int op,
                          double prescale, double postscale,
                          const ProcessSet& set) {
-  return operation(allreduce_async_(
-      view_of(tensor), reduction<AllreduceOptions>(std::move(name), op,
-                                                   prescale, postscale, set)));
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, allreduce_async_(view_of(tensor), reduction<AllreduceOptions>(
+                                                  std::move(name), op, prescale,
+                                                  postscale, set)));
 }
 
 Started start_allreduce(const Described& tensor, std::string name, int op,
                         double prescale, double postscale,
                         const ProcessSet& set) {
-  return operation(allreduce_async(
-      view_of(tensor), reduction<AllreduceOptions>(std::move(name), op,
-                                                   prescale, postscale, set)));
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, allreduce_async(view_of(tensor), reduction<AllreduceOptions>(
+                                                 std::move(name), op, prescale,
+                                                 postscale, set)));
 }
 
 Started start_grouped_allreduce_(const std::vector<Described>& tensors,
                                  std::string name, int op, double prescale,
                                  double postscale, const ProcessSet& set) {
-  return operation(grouped_allreduce_async_(
-      views_of(tensors), reduction<AllreduceOptions>(
-                             std::move(name), op, prescale, postscale, set)));
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(span, grouped_allreduce_async_(
+                             views_of(tensors), reduction<AllreduceOptions>(
+                                                    std::move(name), op,
+                                                    prescale, postscale, set)));
 }
 
 Started start_grouped_allreduce(const std::vector<Described>& tensors,
                                 std::string name, int op, double prescale,
                                 double postscale, const ProcessSet& set) {
-  return operation(grouped_allreduce_async(
-      const_views_of(tensors),
-      reduction<AllreduceOptions>(std::move(name), op, prescale, postscale,
-                                  set)));
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, grouped_allreduce_async(
+                const_views_of(tensors),
+                reduction<AllreduceOptions>(std::move(name), op, prescale,
+                                            postscale, set)));
 }
 
 Started start_reducescatter(const Described& tensor, std::string name, int op,
                             double prescale, double postscale,
                             const ProcessSet& set) {
-  return operation(reducescatter_async(
-      view_of(tensor), reduction<ReducescatterOptions>(
-                           std::move(name), op, prescale, postscale, set)));
+  const auto span = span_of("REDUCESCATTER", name);
+  return operation(span, reducescatter_async(view_of(tensor),
+                                             reduction<ReducescatterOptions>(
+                                                 std::move(name), op, prescale,
+                                                 postscale, set)));
 }
 
 Started start_grouped_reducescatter(const std::vector<Described>& tensors,
                                     std::string name, int op, double prescale,
                                     double postscale, const ProcessSet& set) {
-  return operation(grouped_reducescatter_async(
-      const_views_of(tensors),
-      reduction<ReducescatterOptions>(std::move(name), op, prescale, postscale,
-                                      set)));
+  const auto span = span_of("REDUCESCATTER", name);
+  return operation(
+      span, grouped_reducescatter_async(
+                const_views_of(tensors),
+                reduction<ReducescatterOptions>(std::move(name), op, prescale,
+                                                postscale, set)));
 }
 
 Started start_allgather(const Described& tensor, std::string name,
                         const ProcessSet& set) {
-  return operation(allgather_async(view_of(tensor), {std::move(name), set}));
+  const auto span = span_of("ALLGATHER", name);
+  return operation(span,
+                   allgather_async(view_of(tensor), {std::move(name), set}));
 }
 
 Started start_grouped_allgather(const std::vector<Described>& tensors,
                                 std::string name, const ProcessSet& set) {
-  return operation(
-      grouped_allgather_async(const_views_of(tensors), {std::move(name), set}));
+  const auto span = span_of("ALLGATHER", name);
+  return operation(span, grouped_allgather_async(const_views_of(tensors),
+                                                 {std::move(name), set}));
 }
 
 Started start_broadcast_(const Described& tensor, int root_rank,
                          std::string name, const ProcessSet& set) {
-  return operation(
-      broadcast_async_(view_of(tensor), root_rank, {std::move(name), set}));
+  const auto span = span_of("BROADCAST", name);
+  return operation(span, broadcast_async_(view_of(tensor), root_rank,
+                                          {std::move(name), set}));
 }
 
 Started start_broadcast(const Described& tensor, int root_rank,
                         std::string name, const ProcessSet& set) {
-  return operation(
-      broadcast_async(view_of(tensor), root_rank, {std::move(name), set}));
+  const auto span = span_of("BROADCAST", name);
+  return operation(span, broadcast_async(view_of(tensor), root_rank,
+                                         {std::move(name), set}));
 }
 
 Started start_alltoall(const Described& tensor,
                        std::vector<std::int64_t> splits, std::string name,
                        const ProcessSet& set) {
-  return operation(alltoall_async(view_of(tensor),
+  const auto span = span_of("ALLTOALL", name);
+  return operation(span,
+                   alltoall_async(view_of(tensor),
                                   {std::move(name), std::move(splits), set}));
 }
 
-Started start_join(const ProcessSet& set) { return operation(join_async(set)); }
+Started start_join(const ProcessSet& set) {
+  return operation(span_of("JOIN", ""), join_async(set));
+}
 
 Started start_barrier(const ProcessSet& set) {
-  return operation(current_runtime().barrier_async(set));
+  return operation(span_of("BARRIER", ""),
+                   current_runtime().barrier_async(set));
 }
 
 }  // namespace

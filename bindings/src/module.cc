@@ -8,6 +8,7 @@
 #include "src/job.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
+#include "src/timeline.h"
 
 NB_MODULE(_core, module) {
   // What is in flight when the interpreter ends is kept on purpose.
@@ -16,5 +17,6 @@ NB_MODULE(_core, module) {
   hvd::python::add_operation(module);
   hvd::python::add_process_sets(module);
   hvd::python::add_job(module);
+  hvd::python::add_timeline(module);
   hvd::python::add_collectives(module);
 }

@@ -12,7 +12,8 @@ namespace {
 
 namespace nb = nanobind;
 
-using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig>;
+using Bytes =
+    nb::ndarray<nb::array_api, std::uint8_t, nb::ndim<1>, nb::c_contig>;
 
 nb::tuple shape_of(const Shape& shape) {
   nb::list dims;

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/runtime/options.h"
 #include "src/errors.h"
+#include "src/timeline.h"
 
 namespace hvd::python {
 
@@ -27,6 +29,12 @@ inline Status status_of(const Status& outcome) { return outcome; }
 template <typename T>
 Status status_of(const StatusOr<T>& outcome) {
   return outcome.status();
+}
+
+// Where a timeline is written: the beginning of an operation in it.
+inline Timeline::Span span_of(const char* kind, const std::string& name) {
+  Timeline& timeline = Timeline::instance();
+  return timeline.is_on() ? timeline.begin(kind, name) : Timeline::Span();
 }
 
 class Operation {
@@ -66,10 +74,15 @@ class FutureOperation final : public Operation {
   Future<T> future_;
 };
 
+// `future` as an Operation, of that kind, in the timeline where there is one.
 // Raises at once what this rank refuses by itself: outside a job, or under a
 // name that is in flight.
 template <typename T>
-std::unique_ptr<Operation> operation(Future<T> future) {
+std::unique_ptr<Operation> operation(const Timeline::Span& span,
+                                     Future<T> future) {
+  if (span.file != 0) {
+    future.then([span](const Outcome<T>&) { Timeline::instance().end(span); });
+  }
   if (future.poll()) {
     const Status status = status_of(future.wait());
     if (status.code() == StatusCode::kFailedPrecondition ||

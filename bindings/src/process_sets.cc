@@ -26,7 +26,8 @@ int rank_in(const ProcessSet& set) {
 }
 
 std::unique_ptr<Operation> start_removal(const ProcessSet& set) {
-  return operation(current_runtime().remove_process_set_async(set));
+  return operation(Timeline::Span(),
+                   current_runtime().remove_process_set_async(set));
 }
 
 ProcessSet add_set(std::vector<int> ranks) {

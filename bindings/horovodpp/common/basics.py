@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The job: entering and leaving it, this rank's place in it, what was built."""
 import atexit
+import os
 import sys
 
 from horovodpp import _core
@@ -14,6 +15,7 @@ Max = 4
 Product = 5
 
 _hooks_are_set = False
+_may_have_timeline = False
 
 
 def init(comm=None, process_sets=None):
@@ -46,6 +48,38 @@ def init(comm=None, process_sets=None):
             _core.shutdown()
         raise
     _set_hooks()
+    if entered:
+        _begin_timeline()
+
+
+def _begin_timeline():
+    global _may_have_timeline
+    wanted = os.environ.get("HOROVOD_TIMELINE", "")
+    _may_have_timeline = bool(wanted)
+    if wanted and wanted.upper() != "DYNAMIC" and _core.rank() == 0:
+        _core.start_timeline(wanted)
+
+
+def start_timeline(file_path, mark_cycles=False):
+    """Rank 0 writes what it submits, and when it is done, to a file for chrome://tracing.
+
+    It takes the place of a timeline that is written already. `mark_cycles` is accepted as in
+    Horovod; there are no cycles. Raises ValueError if HOROVOD_TIMELINE was not set at init().
+    """
+    del mark_cycles
+    if not _core.is_initialized():
+        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    if not _may_have_timeline:
+        raise ValueError("Set HOROVOD_TIMELINE=DYNAMIC to enable dynamic timeline usage.")
+    if _core.rank() == 0:
+        _core.start_timeline(os.fspath(file_path))
+
+
+def stop_timeline():
+    """Ends the timeline, and closes its file; nothing where none is written."""
+    if not _core.is_initialized():
+        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    _core.stop_timeline()
 
 
 def _refuse_duplicates(wanted):
@@ -99,6 +133,7 @@ def shutdown():
     """Leaves the job, once every rank does. What is in flight fails."""
     sets.forget()
     _core.shutdown()
+    _core.stop_timeline()
     handles.forget_all()
 
 

@@ -113,6 +113,18 @@ def core_of(process_set):
     return process_set._core
 
 
+def member(what, process_set):
+    """core_of() a set that this rank is in; `what` is about to be done.
+
+    Raises ValueError if it is not.
+    """
+    core = core_of(process_set)
+    if process_set is not global_process_set and not process_set.included():
+        raise ValueError(f"{what}: Rank {_core.rank()} is not a member of the provided process "
+                         "set.")
+    return core
+
+
 def add_process_set(process_set):
     """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
 

@@ -2,11 +2,11 @@
 """Makes ranks equal: parameters, optimizer states and objects of one for all."""
 import collections
 import ctypes
-import io
 import pickle
 
 import torch
 
+from horovodpp.common.pickling import dumps
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch.mpi_ops import (
     allgather_async, broadcast_, broadcast_async_, rank, synchronize)
@@ -104,13 +104,13 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
     Receive objects only from ranks you trust: unpickling runs what a pickle says.
     """
     is_root = rank() == root_rank
-    data = _dumps(obj) if is_root else b""
+    data = dumps(obj) if is_root else b""
     size = torch.tensor([len(data)], dtype=torch.int64)
     broadcast_(size, root_rank, _part(name, "sz"), process_set)
     memory = (torch.frombuffer(bytearray(data), dtype=torch.uint8) if is_root
               else torch.empty(int(size), dtype=torch.uint8))
     broadcast_(memory, root_rank, _part(name, "t"), process_set)
-    return obj if is_root else _loads(_bytes_of(memory))
+    return obj if is_root else pickle.loads(_bytes_of(memory))
 
 
 def _bytes_of(memory):
@@ -125,7 +125,7 @@ def _part(name, part):
 
 def allgather_object(obj, name=None):
     """The objects of all ranks, in rank order, pickled on their way."""
-    data = torch.frombuffer(bytearray(_dumps(obj)), dtype=torch.uint8)
+    data = torch.frombuffer(bytearray(dumps(obj)), dtype=torch.uint8)
     sizes = allgather_async(torch.tensor([data.numel()], dtype=torch.int64), _part(name, "sz"))
     everything = allgather_async(data, _part(name, "t"))
     sizes = synchronize(sizes).tolist()
@@ -133,18 +133,6 @@ def allgather_object(obj, name=None):
     objects = []
     start = 0
     for size in sizes:
-        objects.append(_loads(everything[start:start + size]))
+        objects.append(pickle.loads(everything[start:start + size]))
         start += size
     return objects
-
-
-def _dumps(obj):
-    try:
-        import cloudpickle
-    except ImportError:
-        return pickle.dumps(obj)
-    return cloudpickle.dumps(obj)
-
-
-def _loads(data):
-    return pickle.load(io.BytesIO(data))

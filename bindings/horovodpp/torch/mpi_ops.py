@@ -22,10 +22,11 @@ from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too
     Adasum, Average, Max, Min, Product, Sum, ccl_built, cross_rank, cross_size, cuda_built,
     ddl_built, gloo_built, gloo_enabled, init, is_homogeneous, is_initialized, local_rank,
     local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, rank, reform,
-    rocm_built, shutdown, size)
+    rocm_built, shutdown, size, start_timeline, stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError
 from horovodpp.common.handles import poll, synchronize
-from horovodpp.common.process_sets import core_of, global_process_set
+from horovodpp.common.process_sets import core_of, global_process_set, member
+from horovodpp.common.splits import splits_of
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, describe_moved, from_result
 
@@ -45,15 +46,6 @@ def _op_of(average, op):
     warnings.warn("Parameter `average` has been replaced with `op` and will be removed in v1.0",
                   DeprecationWarning, stacklevel=3)
     return Average if average else Sum
-
-
-def _member(what, process_set):
-    """The library's process set, of which this rank is one."""
-    core = core_of(process_set)
-    if process_set is not global_process_set and not process_set.included():
-        raise ValueError(f"{what}: Rank {basics.rank()} is not a member of the provided process "
-                         "set.")
-    return core
 
 
 def _wire(what, name):
@@ -92,7 +84,7 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
                     postscale_factor=1.0, process_set=global_process_set):
     """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
     op = _op_of(average, op)
-    core = _member("Allreduce", process_set)
+    core = member("Allreduce", process_set)
     _check_reduced(tensor, op)
     tensor = tensor.detach()
     operation = _core.allreduce(describe(tensor), _wire("allreduce", name), op, prescale_factor,
@@ -104,7 +96,7 @@ def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1
                      postscale_factor=1.0, process_set=global_process_set):
     """Reduces in place; returns a handle."""
     op = _op_of(average, op)
-    core = _member("Allreduce", process_set)
+    core = member("Allreduce", process_set)
     _check_reduced(tensor, op)
     operation = _core.allreduce_(describe(tensor), _wire("allreduce", name), op, prescale_factor,
                                  postscale_factor, core)
@@ -148,7 +140,7 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
                             postscale_factor=1.0, process_set=global_process_set):
     """Reduces several tensors as one submission; returns a handle for all of them."""
     op = _op_of(average, op)
-    core = _member("Allreduce", process_set)
+    core = member("Allreduce", process_set)
     tensors = [tensor.detach() for tensor in _list_of(tensors)]
     for tensor in tensors:
         _check_reduced(tensor, op)
@@ -163,7 +155,7 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
                              postscale_factor=1.0, process_set=global_process_set):
     """Reduces several tensors in place, as one submission; returns a handle."""
     op = _op_of(average, op)
-    core = _member("Allreduce", process_set)
+    core = member("Allreduce", process_set)
     tensors = _list_of(tensors)
     for tensor in tensors:
         _check_reduced(tensor, op)
@@ -237,7 +229,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
 
 def allgather_async(tensor, name=None, process_set=global_process_set):
     """Concatenates the ranks' tensors along the first dimension; returns a handle."""
-    core = _member("Allgather", process_set)
+    core = member("Allgather", process_set)
     tensor = tensor.detach()
     operation = _core.allgather(describe_moved(tensor), _wire("allgather", name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
@@ -282,7 +274,7 @@ def allgather(tensor, name=None, process_set=global_process_set):
 
 def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
     """Gathers several tensors as one submission; returns a handle for all of them."""
-    core = _member("Allgather", process_set)
+    core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in _list_of(tensors)]
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
                                         _wire("grouped_allgather", name), core)
@@ -325,7 +317,7 @@ def _check_root(root_rank, process_set):
 
 def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
     """Copies the tensor of rank `root_rank` (of the job) into a new one; returns a handle."""
-    core = _member("Broadcast", process_set)
+    core = member("Broadcast", process_set)
     _check_root(root_rank, process_set)
     tensor = tensor.detach()
     operation = _core.broadcast(describe_moved(tensor), root_rank, _wire("broadcast", name), core)
@@ -334,7 +326,7 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
 
 def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
     """Replaces the tensor by that of rank `root_rank`; returns a handle."""
-    core = _member("Broadcast", process_set)
+    core = member("Broadcast", process_set)
     _check_root(root_rank, process_set)
     operation = _core.broadcast_(describe_moved(tensor), root_rank, _wire("broadcast", name),
                                  core)
@@ -370,28 +362,13 @@ def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
 # --- alltoall ---
 
 def _splits_of(tensor, splits, process_set):
-    if tensor.dim() == 0:
-        raise ValueError("alltoall sends rows of the first dimension, and a scalar has none")
-    ranks = process_set.size()
-    if splits is None:
-        if tensor.shape[0] % ranks:
-            raise ValueError("splits not provided, but first dimension of tensor is not an even "
-                             "multiple of the number of workers.")
-        return []
     if isinstance(splits, torch.Tensor):
         if splits.dim() != 1:
             raise ValueError("alltoall expects a 1D splits tensor")
         if splits.dtype != torch.int32:
             raise ValueError("alltoall expects splits to contain 32-bit integer elements.")
         splits = splits.tolist()
-    splits = [int(split) for split in splits]
-    if len(splits) != ranks:
-        raise ValueError("Number of entries in splits does not equal number of workers.")
-    if any(split < 0 for split in splits):
-        raise ValueError("splits has to be at least 0 for each worker")
-    if sum(splits) > tensor.shape[0]:
-        raise ValueError("Sum of splits entries is greater than the first dimension of tensor.")
-    return splits
+    return splits_of(tensor.shape, splits, process_set)
 
 
 def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
@@ -399,7 +376,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
 
     With `splits` the result is (output, received_splits), else the output alone.
     """
-    core = _member("Alltoall", process_set)
+    core = member("Alltoall", process_set)
     rows = _splits_of(tensor, splits, process_set)
     tensor = tensor.detach()
     operation = _core.alltoall(describe_moved(tensor), rows, _wire("alltoall", name), core)
@@ -417,7 +394,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
 class HorovodAlltoall(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, splits, name, process_set):
-        _member("Alltoall", process_set)
+        member("Alltoall", process_set)
         if splits is None:
             _splits_of(tensor, None, process_set)
             splits = [tensor.shape[0] // process_set.size()] * process_set.size()
@@ -459,7 +436,7 @@ def _check_scattered(tensor, op):
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
     """Reduces, and leaves each rank its part of the rows; returns a handle."""
-    core = _member("Reducescatter", process_set)
+    core = member("Reducescatter", process_set)
     _check_scattered(tensor, op)
     tensor = tensor.detach()
     operation = _core.reducescatter(describe(tensor), _wire("reducescatter", name), op,
@@ -503,7 +480,7 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
 def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=global_process_set,
                                 prescale_factor=1.0, postscale_factor=1.0):
     """Reduces and scatters several tensors as one submission; returns a handle."""
-    core = _member("Reducescatter", process_set)
+    core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in _list_of(tensors)]
     for tensor in tensors:
         _check_scattered(tensor, op)
@@ -548,10 +525,10 @@ def join(device=-1, process_set=global_process_set):
     accepted as in Horovod.
     """
     del device
-    return _core.join(_member("Join", process_set)).wait()
+    return _core.join(member("Join", process_set)).wait()
 
 
 def barrier(process_set=global_process_set):
     """Returns when every rank of the set has called it."""
-    core = _member("Barrier", process_set)
+    core = member("Barrier", process_set)
     _core.barrier(core).wait()

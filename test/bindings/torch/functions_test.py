@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import collections
 import copy
+import threading
 
 import models
 import pytest
@@ -118,7 +119,6 @@ def test_objects_are_gathered(rank, size):
 
 
 def test_what_cannot_be_pickled_is_refused_before_anything_is_sent(size):
-    import threading
     lock = threading.Lock()
     with pytest.raises(TypeError, match="pickle"):
         hvd.allgather_object(lock)
