@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OutputPump writes to one of this process's own streams without ever
-// waiting for who reads it: what has no room yet is kept.
+// waiting for its reader: what has no room yet is kept.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class OutputPump {
   bool is_full() const;
 
   // Why the stream could not be written, an errno; 0: it could. What is added
-  // after an error is lost. That nobody reads a pipe any more is none.
+  // after an error is lost. A pipe that nobody reads any more is no error.
   int error() const { return error_; }
 
  private:

@@ -104,10 +104,10 @@ class BackwardPlan {
   bool completed_ = false;
 };
 
-// Who wants to know when backward() begins and ends. Called on the thread that
-// runs it; on_start before the first node, on_end after the last callback. What
-// they throw reaches the caller of backward(). After a failure on_end is called
-// too, with completed() false; what it throws then is dropped.
+// Is told when backward() begins and ends. Called on the thread that runs it;
+// on_start before the first node, on_end after the last callback. What they
+// throw reaches the caller of backward(). After a failure on_end is called too,
+// with completed() false; what it throws then is dropped.
 struct BackwardObserver {
   std::function<void(const BackwardPlan&)> on_start = {};
   std::function<void(const BackwardPlan&)> on_end = {};

@@ -36,6 +36,23 @@ bool is_view(const Tensor& tensor) {
   return meta != nullptr && meta->base.defined();
 }
 
+bool shares_memory(const std::vector<Tensor>& tensors, const Tensor& tensor) {
+  return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& other) {
+    return other.defined() &&
+           other.impl()->storage.get() == tensor.impl()->storage.get();
+  });
+}
+
+// What a call is kept with, beside its results and the tensors it saves.
+struct KeptCall {
+  std::size_t results = 0;
+  std::vector<std::size_t> saved_arguments = {};  // Of each tensor saved, which
+  std::vector<std::size_t> saved_results = {};    // it is, or their number.
+  std::vector<std::size_t> non_differentiable = {};
+  bool materialize_grads = true;
+  std::map<std::string, std::any> saved_data = {};
+};
+
 }  // namespace
 
 // "... [T = ns::Cube]", or "... [with T = ns::Cube; ...]"; the type may have
@@ -83,6 +100,74 @@ void FunctionCall::add(const std::vector<Tensor>& arguments) {
 
 FunctionContext& FunctionCall::begin() { return node_->context; }
 
+bool FunctionCall::recalls(std::vector<Tensor>& results) {
+  OperationObserver* observer = OperationObserver::of_results();
+  OperationResults kept;
+  if (observer == nullptr || !observer->recalls(node_->operation(), kept)) {
+    return false;
+  }
+  const auto told = std::any_cast<KeptCall>(std::move(kept.note));
+  FunctionContext& context = node_->context;
+  const auto end =
+      kept.tensors.begin() + static_cast<std::ptrdiff_t>(told.results);
+  results.assign(kept.tensors.begin(), end);
+  context.to_save_.assign(end, kept.tensors.end());
+  for (std::size_t i = 0; i < told.saved_arguments.size(); ++i) {
+    const std::size_t argument = told.saved_arguments[i];
+    if (argument == context.arguments_.size()) continue;
+    context.to_save_[i] = context.arguments_[argument];
+  }
+  for (std::size_t i = 0; i < told.saved_results.size(); ++i) {
+    const std::size_t result = told.saved_results[i];
+    if (result < results.size()) context.to_save_[i] = results[result];
+  }
+  for (const std::size_t i : told.non_differentiable) {
+    context.non_differentiable_.push_back(results[i]);
+  }
+  context.materialize_grads_ = told.materialize_grads;
+  context.saved_data = told.saved_data;
+  recalled_ = true;
+  return true;
+}
+
+// What can be kept are results in memory of their own.
+void FunctionCall::tell_made(OperationObserver& observer,
+                             const std::vector<Tensor>& results) const {
+  const FunctionContext& context = node_->context;
+  OperationResults made;
+  const bool own =
+      context.dirty_.empty() &&
+      std::none_of(results.begin(), results.end(), [&](const Tensor& result) {
+        return !result.defined() || result.requires_grad() || is_view(result) ||
+               shares_memory(context.arguments_, result);
+      });
+  if (own) {
+    KeptCall note{.results = results.size(),
+                  .materialize_grads = context.materialize_grads_,
+                  .saved_data = context.saved_data};
+    made.tensors = results;
+    for (const Tensor& saved : context.to_save_) {
+      const std::size_t argument = saved.defined()
+                                       ? index_in(context.arguments_, saved)
+                                       : context.arguments_.size();
+      const std::size_t result =
+          saved.defined() ? index_in(results, saved) : results.size();
+      note.saved_arguments.push_back(argument);
+      note.saved_results.push_back(result);
+      const bool elsewhere =
+          argument == context.arguments_.size() && result == results.size();
+      made.tensors.push_back(elsewhere ? saved : Tensor());
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (contains(context.non_differentiable_, results[i])) {
+        note.non_differentiable.push_back(i);
+      }
+    }
+    made.note = std::move(note);
+  }
+  observer.made(node_->operation(), made);
+}
+
 std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
   FunctionContext& context = node_->context;
   for (const Tensor& dirty : context.dirty_) {
@@ -97,6 +182,8 @@ std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
   while (finished.size() < results.size()) {
     finished.push_back(finish_one(results, finished));
   }
+  OperationObserver* observer = OperationObserver::of_results();
+  if (observer != nullptr && !recalled_) tell_made(*observer, results);
   if (recorded_) save(results, finished);
   context.arguments_.clear();
   context.to_save_.clear();

@@ -132,6 +132,28 @@ CheckpointPlan CheckpointPlan::keep_all(std::size_t stages) {
   return CheckpointPlan(std::move(parts));
 }
 
+CheckpointPlan CheckpointPlan::in_segments(std::size_t stages,
+                                           std::int64_t segments) {
+  if (segments < 1 || static_cast<std::size_t>(segments) > stages) {
+    throw InvalidArgument(absl::StrCat(
+        "checkpoint_sequential: ", segments, " segments of ", stages,
+        " functions; wanted are 1 to as many segments as functions"));
+  }
+  const std::size_t size = stages / static_cast<std::size_t>(segments);
+  std::string text;
+  std::size_t next = 0;
+  const auto add = [&](std::size_t count) {
+    for (; count > 0; --count) absl::StrAppend(&text, next++, " ");
+  };
+  for (std::int64_t s = 0; s + 1 < segments; ++s) {
+    text += "(";
+    add(size);
+    text += ")";
+  }
+  add(stages - next);
+  return CheckpointPlan::parse(text);
+}
+
 CheckpointPlan CheckpointPlan::parse(std::string_view text) {
   return CheckpointPlan(Parser(text).parse());
 }

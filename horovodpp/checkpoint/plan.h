@@ -33,6 +33,8 @@ namespace HVD_EXPORT hvd {
 struct KeepOption {
   std::int64_t bytes = 0;      // Kept, with the output.
   double extra_seconds = 0.0;  // Of recomputation during backward.
+  // Needed at once beyond the stage's transient bytes, in forward or backward.
+  std::int64_t extra_transient_bytes = 0;
 };
 
 struct StageCost {
@@ -65,6 +67,9 @@ class CheckpointPlan {
 
   // All stages kept, by their first option.
   static CheckpointPlan keep_all(std::size_t stages);
+  // Regions of as many stages each, and the rest kept: see sequential.h.
+  //   InvalidArgument  segments is below 1, or there are fewer stages
+  static CheckpointPlan in_segments(std::size_t stages, std::int64_t segments);
   // As to_string() gave it.
   //   InvalidArgument  the text is no plan; says where
   static CheckpointPlan parse(std::string_view text);

@@ -20,6 +20,7 @@ bool makes_sense(const StageCost& stage) {
          std::all_of(stage.options.begin(), stage.options.end(),
                      [](const KeepOption& option) {
                        return option.bytes >= 0 &&
+                              option.extra_transient_bytes >= 0 &&
                               is_time(option.extra_seconds);
                      });
 }

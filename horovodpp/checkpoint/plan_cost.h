@@ -28,13 +28,15 @@ inline std::int64_t passing_bytes(const ChainCost& chain, std::size_t stage,
 inline std::int64_t keeping_bytes(const StageCost& stage,
                                   const KeepOption& option,
                                   std::int64_t gradient_bytes) {
-  return gradient_bytes + option.bytes + stage.forward_transient_bytes;
+  return gradient_bytes + option.bytes + stage.forward_transient_bytes +
+         option.extra_transient_bytes;
 }
 
 // Its backward.
 inline std::int64_t backward_bytes(const StageCost& stage,
                                    const KeepOption& option) {
-  return stage.output_bytes + option.bytes + stage.backward_transient_bytes;
+  return stage.output_bytes + option.bytes + stage.backward_transient_bytes +
+         option.extra_transient_bytes;
 }
 
 // Throws what plan_checkpoints() promises of a chain that makes no sense.

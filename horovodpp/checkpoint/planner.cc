@@ -189,10 +189,13 @@ void CheckpointPlanner::consider_keeping(std::size_t first, std::size_t last,
     const double seconds =
         stage.forward_seconds + stage.backward_seconds + option.extra_seconds;
     const std::int64_t kept = slots(option.bytes);
+    KeepOption passing = option;
+    passing.bytes = 0;
     // In slots each of the sums, so that the parts fit together, too.
     const std::int64_t from =
-        std::max({kept + slots(keeping_bytes(stage, {}, gradient_bytes(last))),
-                  kept + slots(backward_bytes(stage, {}))});
+        kept +
+        std::max(slots(keeping_bytes(stage, passing, gradient_bytes(last))),
+                 slots(backward_bytes(stage, passing)));
     const double* rest = first == last ? nullptr : cost.at(first + 1, last);
     for (std::int64_t m = from; m <= slots_; ++m) {
       const double total = seconds + (rest == nullptr ? 0.0 : rest[m - kept]);
@@ -277,9 +280,10 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
   CheckpointPlanner planner(chain);
   const std::int64_t least = least_memory(chain);
   if (least > memory_budget) {
-    throw Error(absl::ResourceExhaustedError(absl::StrCat(
-        "no checkpoint plan of these ", chain.stages.size(), " stages fits ",
-        memory_budget, " bytes: the least that is needed are ", least)));
+    throw Error(absl::ResourceExhaustedError(
+        absl::StrCat("no checkpoint plan of these ", chain.stages.size(),
+                     " stages fits ", memory_budget,
+                     " bytes; the least that is needed is ", least, " bytes")));
   }
   CheckpointPlan plan = planner.fastest(memory_budget, resolution);
   // By rounding up to slots, what just fits may not.

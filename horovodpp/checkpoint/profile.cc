@@ -79,10 +79,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// One stage, again and again.
-class StageProfile {
+// One way of a stage, again and again.
+class WayProfile {
  public:
-  StageProfile(const ChainFunction& function, const Tensor& input)
+  WayProfile(const ChainFunction& function, const Tensor& input)
       : function_(function), input_(input) {}
 
   void run() {
@@ -148,6 +148,19 @@ class StageProfile {
   std::vector<double> forward_seconds_, backward_seconds_;
 };
 
+// The cost of `whole`, with what `leaner` costs as another option.
+void add_option(StageCost& whole, const StageCost& leaner) {
+  const double extra = leaner.forward_seconds + leaner.backward_seconds -
+                       whole.forward_seconds - whole.backward_seconds;
+  const std::int64_t more = std::max(
+      leaner.forward_transient_bytes - whole.forward_transient_bytes,
+      leaner.backward_transient_bytes - whole.backward_transient_bytes);
+  whole.options.push_back(
+      {.bytes = leaner.options[0].bytes,
+       .extra_seconds = std::max(0.0, extra),
+       .extra_transient_bytes = std::max<std::int64_t>(0, more)});
+}
+
 // The generator, as it was before.
 class SameRandom {
  public:
@@ -165,10 +178,16 @@ class SameRandom {
 
 ChainCost profile_chain(const std::vector<ChainFunction>& functions,
                         const Tensor& input, const ProfileOptions& options) {
-  if (functions.empty() || options.repetitions < 1) {
+  return profile_chain(autograd::as_stages(functions), input, options);
+}
+
+ChainCost profile_chain(const std::vector<ChainStage>& stages,
+                        const Tensor& input, const ProfileOptions& options) {
+  autograd::check_stages(stages, "profile_chain");
+  if (stages.empty() || options.repetitions < 1) {
     throw InvalidArgument(absl::StrCat(
-        "profile_chain: ", functions.size(), " functions, ",
-        options.repetitions, " repetitions; wanted is at least one of each"));
+        "profile_chain: ", stages.size(), " functions, ", options.repetitions,
+        " repetitions; wanted is at least one of each"));
   }
   const autograd::SameRandom random;
   const autograd::Recomputing recomputing;
@@ -176,11 +195,19 @@ ChainCost profile_chain(const std::vector<ChainFunction>& functions,
   ChainCost result{.input_bytes = autograd::bytes_of(input), .stages = {}};
   Tensor x = input.detach();
   if (input.requires_grad()) x.set_requires_grad(true);
-  for (const ChainFunction& function : functions) {
-    autograd::StageProfile profile(function, x);
-    for (int i = 0; i < options.repetitions; ++i) profile.run();
-    result.stages.push_back(profile.cost());
-    x = profile.output();
+  for (const auto& [function, leaner] : stages) {
+    autograd::WayProfile whole(function, x);
+    std::vector<autograd::WayProfile> ways;
+    for (const ChainFunction& way : leaner) ways.emplace_back(way, x);
+    for (int i = 0; i < options.repetitions; ++i) {
+      whole.run();
+      for (autograd::WayProfile& way : ways) way.run();
+    }
+    StageCost& cost = result.stages.emplace_back(whole.cost());
+    for (const autograd::WayProfile& way : ways) {
+      autograd::add_option(cost, way.cost());
+    }
+    x = whole.output();
     if (is_floating_point(x.dtype())) x.set_requires_grad(true);
   }
   return result;

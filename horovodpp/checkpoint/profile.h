@@ -27,5 +27,9 @@ struct ProfileOptions {
 ChainCost profile_chain(const std::vector<ChainFunction>& functions,
                         const Tensor& input,
                         const ProfileOptions& options = {});
+// Each way of a stage is an option of it.
+ChainCost profile_chain(const std::vector<ChainStage>& stages,
+                        const Tensor& input,
+                        const ProfileOptions& options = {});
 
 }  // namespace hvd

@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/checkpoint/kept_results.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -24,7 +25,9 @@ Recording::Recording(const CheckpointOptions& options)
     : options_(in_scope(options)),
       mark_(Storage::next_mark()),
       autocast_(current_autocast()),
-      random_(default_generator().state()) {
+      random_(default_generator().state()),
+      kept_(options_.policy ? std::make_unique<KeptResults>(options_, mark_)
+                            : nullptr) {
   // A replay is for what was let go of: what it makes is needed once.
   if (is_recomputing() || BudgetLedger::current() == nullptr) return;
   ledger_ = BudgetLedger::current();
@@ -53,15 +56,23 @@ void Recording::save_inputs(std::span<const Tensor> inputs) {
 
 Recording::Forward::Forward(Recording& recording)
     : recording_(recording),
+      context_(recording.options_.forward_context
+                   ? recording.options_.forward_context()
+                   : nullptr),
       begin_(std::chrono::steady_clock::now()),
       outer_(graph_state.operation_observer),
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
   recording.running_.store(true, std::memory_order_relaxed);
+  recording.outer_ = outer_;
+  recording.follows_results_ = recording.kept_ != nullptr ||
+                               (outer_ != nullptr && outer_->follows_results());
 }
 
 Recording::Forward::~Forward() {
+  if (recording_.kept_ != nullptr) recording_.kept_->finish();
+  recording_.outer_ = nullptr;
   recording_.running_.store(false, std::memory_order_relaxed);
 }
 
@@ -92,7 +103,7 @@ std::vector<bool> Recording::wanted() const {
 SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
   Slot& slot = slots_.emplace_back();
-  slot.sizes = tensor.sizes();
+  slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
   slot.operation = operation_;
   if (options_.determinism_check == DeterminismCheck::kChecksum) {
@@ -102,7 +113,9 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
     SpinLockHolder lock(lock_);
     Content& content = contents_.emplace_back();
     // A leaf is itself; with its history anything else would own this recording.
-    if (keeps_) content.value = tensor.is_leaf() ? tensor : tensor.detach();
+    if (keeps_ && (kept_ == nullptr || !kept_->is_never_kept(tensor))) {
+      content.value = tensor.is_leaf() ? tensor : tensor.detach();
+    }
   }
   if (ledger_ != nullptr) ledger_->make_room();
   return {Ref<SavedTensorHolder>::share(this),
@@ -119,6 +132,29 @@ void Recording::reads(const Tensor& tensor) {
 void Recording::records(const Node& node) {
   operation_ = node.name();
   if (options_.debug) log_.add(operation_);
+}
+
+bool Recording::recalls(const char* operation, OperationResults& results) {
+  if (outer_ == nullptr || !outer_->follows_results() ||
+      !outer_->recalls(operation, results)) {
+    return false;
+  }
+  if (kept_ != nullptr) kept_->made(operation, results);
+  return true;
+}
+
+void Recording::made(const char* operation, const OperationResults& results) {
+  if (kept_ != nullptr) kept_->made(operation, results);
+  if (outer_ != nullptr && outer_->follows_results()) {
+    outer_->made(operation, results);
+  }
+}
+
+void Recording::named(const Tensor& tensor, std::string_view name) {
+  if (kept_ != nullptr) kept_->named(tensor, name);
+  if (outer_ != nullptr && outer_->follows_results()) {
+    outer_->named(tensor, name);
+  }
 }
 
 Tensor Recording::original(std::uint32_t place) const {
@@ -142,6 +178,7 @@ std::int64_t Recording::held_bytes() const {
     const Storage* storage = content.value.impl()->storage.get();
     if (!storage->is_older_than(mark_)) ++shows[storage];
   }
+  if (kept_ != nullptr) kept_->count(shows);
   std::int64_t bytes = 0;
   for (const auto& [storage, count] : shows) {
     if (storage->owners() <= count) {
@@ -158,6 +195,7 @@ std::vector<Tensor> Recording::drop() {
   for (Content& content : contents_) {
     dropped.push_back(std::move(content.value));
   }
+  if (kept_ != nullptr) kept_->drop(dropped);
   return dropped;
 }
 

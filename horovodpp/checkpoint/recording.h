@@ -16,15 +16,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/checkpoint/budget_holder.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
@@ -35,6 +36,7 @@ namespace HVD_EXPORT hvd {
 namespace autograd {
 
 class BudgetLedger;
+class KeptResults;
 
 class Recording : public Node,
                   public SavedTensorKeeper,
@@ -61,6 +63,7 @@ class Recording : public Node,
 
    private:
     Recording& recording_;
+    const std::shared_ptr<void> context_;
     const std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
@@ -70,7 +73,7 @@ class Recording : public Node,
 
   // What the operations within saved.
   struct Slot {
-    Dims sizes;
+    Dims shape;
     DType dtype = DType::kF32;
     const char* operation = "";  // Of the node that saved it.
     std::uint64_t checksum = 0;  // If the options ask for it.
@@ -88,6 +91,8 @@ class Recording : public Node,
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<Captured>& captured() const { return captured_; }
+  // Null without a policy.
+  KeptResults* kept() const { return kept_.get(); }
   // Of each slot, whether a node may still ask for it; without those behind the
   // last that is wanted.
   std::vector<bool> wanted() const;
@@ -111,6 +116,9 @@ class Recording : public Node,
   void forget(std::uint32_t place) override;
   void reads(const Tensor& tensor) override;
   void records(const Node& node) override;
+  bool recalls(const char* operation, OperationResults& results) override;
+  void made(const char* operation, const OperationResults& results) override;
+  void named(const Tensor& tensor, std::string_view name) override;
   void retain() override { Node::retain(); }
   void release() override { Node::release(); }
 
@@ -137,6 +145,8 @@ class Recording : public Node,
   const char* operation_ = "";  // Recorded last.
   OperationLog log_;
   EffectLog effects_;
+  const std::unique_ptr<KeptResults> kept_;
+  OperationObserver* outer_ = nullptr;  // While forward runs.
   std::vector<Slot> slots_;
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;

@@ -180,6 +180,13 @@ absl::Status Coordinator::up(Message message) {
 }
 
 absl::Status Coordinator::announce() {
+  if (root_->scheduler.take_is_full() && slots_ > 0) {
+    warnings_.push_back(absl::StrCat(
+        "this job names more than ", slots_,
+        " tensors: from now on each new name takes the place of the one that "
+        "was used least recently, which is agreed on anew when it comes back; "
+        "name fewer, or set HOROVOD_CACHE_CAPACITY higher"));
+  }
   for (Message& message : root_->scheduler.take_announcements()) {
     HVD_RETURN_IF_ERROR(from_above(std::move(message)));
   }

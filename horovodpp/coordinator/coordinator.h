@@ -63,7 +63,7 @@ class Coordinator {
     std::uint32_t epoch = 0;
     // Sets 1, 2, … that exist from the start; equal on all ranks.
     std::vector<std::vector<int>> process_sets = {};
-    std::uint32_t cache_capacity = 1024;
+    std::uint32_t cache_capacity = kDefaultSlots;
     std::size_t fusion_threshold = 128u << 20;
     Clock::Duration hold_back{0};
     bool fuse_groups = true;

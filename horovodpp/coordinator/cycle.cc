@@ -15,4 +15,10 @@ void Cycle::add(std::uint32_t id, bool ends_batch) {
   hash_ = (hash_ ^ (ends_batch ? 1u : 0u)) * kPrime;
 }
 
+void Cycle::restart() {
+  for (Part& part : batches_) part.missing = part.ids.size();
+  position_ = 0;
+  entered_ = 0;
+}
+
 }  // namespace hvd::coordinator

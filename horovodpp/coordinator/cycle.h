@@ -9,6 +9,7 @@
 // have entered.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,10 @@ class Cycle {
   std::uint64_t hash() const { return hash_; }
   bool contains(std::uint32_t id) const { return batch_of_.contains(id); }
   std::size_t batches() const { return batches_.size(); }
+  // Of the batch `index`.
+  const std::vector<std::uint32_t>& ids_of(std::size_t index) const {
+    return batches_[index].ids;
+  }
 
   // This rank has submitted `id`, which is part of the cycle, for its next
   // occurrence.
@@ -46,6 +51,14 @@ class Cycle {
     position_ = position_ + 1 == batches_.size() ? 0 : position_ + 1;
     ++entered_;
   }
+  template <typename F>
+  bool all_of_ids(F f) const {
+    return std::all_of(batches_.begin(), batches_.end(), [&](const Part& part) {
+      return std::all_of(part.ids.begin(), part.ids.end(), f);
+    });
+  }
+  // Begins anew: nothing of it is submitted or entered.
+  void restart();
   // Batches entered so far, all rounds together.
   std::uint64_t entered() const { return entered_; }
 

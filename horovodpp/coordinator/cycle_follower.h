@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "horovodpp/coordinator/cycle.h"
@@ -17,20 +16,35 @@ namespace hvd::coordinator {
 
 class CycleFollower {
  public:
-  // `run` is the number of the cycle that is in force from now on.
-  void begin(Cycle cycle, std::uint32_t run) {
-    cycle_ = std::move(cycle);
+  // The cycle to come goes on with `id`; a batch of it ends there if
+  // `ends_batch`.
+  void hear(std::uint32_t id, bool ends_batch) { told_.add(id, ends_batch); }
+  // Whether there is a beginning of one.
+  bool is_being_told() const { return told_.batches() > 0; }
+
+  // The cycle that was told is in force from now on, as number `run`; if none
+  // was, the last one is again. False if there is none with this hash of which
+  // all `is_known(id)`.
+  template <typename IsKnown>
+  bool begin(std::uint32_t run, std::uint64_t hash, IsKnown is_known) {
+    const bool is_new = is_being_told();
+    if (is_new) cycle_ = std::exchange(told_, Cycle());
+    if (cycle_.batches() == 0 || cycle_.hash() != hash) return false;
+    if (!is_new && !cycle_.all_of_ids(is_known)) return false;
+    cycle_.restart();
+    is_in_force_ = true;
     run_ = run;
     has_asked_ = false;
+    return true;
   }
-  void end() { cycle_.reset(); }
+  void end() { is_in_force_ = false; }
 
-  bool is_in_force() const { return cycle_.has_value(); }
+  bool is_in_force() const { return is_in_force_; }
   // Of the one in force, or of the last one.
   std::uint32_t run() const { return run_; }
   // The one in force.
-  Cycle& cycle() { return *cycle_; }
-  const Cycle& cycle() const { return *cycle_; }
+  Cycle& cycle() { return cycle_; }
+  const Cycle& cycle() const { return cycle_; }
 
   // The root has halted the run `run`, which may be yet to begin here.
   void halt(std::uint32_t run) { halted_ = run; }
@@ -44,11 +58,13 @@ class CycleFollower {
   // entered whatever is submitted. At least 1.
   std::size_t missing() const {
     const bool goes_on = is_in_force() && !is_halted() && !has_asked_;
-    return goes_on ? std::max<std::size_t>(cycle_->missing(), 1) : 1;
+    return goes_on ? std::max<std::size_t>(cycle_.missing(), 1) : 1;
   }
 
  private:
-  std::optional<Cycle> cycle_;
+  Cycle told_;
+  Cycle cycle_;  // In force, or the last one that was.
+  bool is_in_force_ = false;
   std::uint32_t run_ = 0;
   std::uint32_t halted_ = 0;
   bool has_asked_ = false;

@@ -150,6 +150,11 @@ std::vector<Record> SharedBoard::next_batch() {
   return batch;
 }
 
+std::optional<Record> SharedBoard::next_record() {
+  if (read_ == layout_->schedule_tail->value.load()) return std::nullopt;
+  return unpack(layout_->schedule[read_ % layout_->schedule_length]);
+}
+
 bool SharedBoard::advance() {
   read_ = batch_end_;
   layout_->readers[local_rank_].value.store(read_);

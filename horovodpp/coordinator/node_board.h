@@ -48,6 +48,8 @@ class NodeBoard {
   // The next records of the schedule that are read as one, empty if there are
   // none yet. They stay the next ones until advance().
   virtual std::vector<Record> next_batch() = 0;
+  // The first of them; nullopt where there is none. Cheap.
+  virtual std::optional<Record> next_record() = 0;
   // Passes the records last given out. True if the leader waits for room in the
   // schedule and should be woken.
   virtual bool advance() = 0;
@@ -55,6 +57,10 @@ class NodeBoard {
 
 // The most records that one append may hold.
 inline constexpr std::size_t kMaxAppend = 1024;
+
+// Arrival words that a job has unless it is told otherwise: 3 MiB for each node,
+// which are there from the start.
+inline constexpr std::uint32_t kDefaultSlots = 1u << 17;
 
 // A NodeBoard over memory that the ranks share; `region` starts as zeros and is
 // the same memory (not the same address) for all of them. Lock-free.
@@ -81,6 +87,7 @@ class SharedBoard : public NodeBoard {
   std::optional<std::uint32_t> next_completed() override;
   bool append(std::span<const Record> records) override;
   std::vector<Record> next_batch() override;
+  std::optional<Record> next_record() override;
   bool advance() override;
 
  private:

@@ -76,6 +76,10 @@ void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now) {
   operation.since = now;
   ++operation.submissions;
   if (!cycle_.is_in_force()) return mark(operation);
+  submit_in_cycle(operation);
+}
+
+void RankProtocol::submit_in_cycle(Operation& operation) {
   const std::uint32_t id = operation.definition.id;
   if (cycle_.cycle().contains(id)) {
     operation.state = State::kInCycle;
@@ -274,9 +278,9 @@ bool RankProtocol::should_abandon() const {
   if (!batch_.is_executing() || !cycle_.is_in_force() || !cycle_.is_halted()) {
     return false;
   }
-  const std::vector<Record> records = board_.next_batch();
-  return !records.empty() && records.front().kind == RecordKind::kEndCycle &&
-         records.front().value < cycle_.cycle().entered();
+  const std::optional<Record> next = board_.next_record();
+  return next && next->kind == RecordKind::kEndCycle &&
+         next->value < cycle_.cycle().entered();
 }
 
 void RankProtocol::halt(const Halt& message) {

@@ -79,7 +79,7 @@ class RankProtocol {
   // Whether the root should go on with the schedule: this rank has read all of
   // it, and executes nothing, unless it is to be one batch `ahead`.
   bool may_be_given_more(bool ahead) const {
-    return (ahead || !batch_.is_executing()) && board_.next_batch().empty();
+    return (ahead || !batch_.is_executing()) && !board_.next_record();
   }
 
   // Whether this rank has read on in the schedule, or has come to the end of a
@@ -135,6 +135,7 @@ class RankProtocol {
   bool forget_proposal(const Key& key);
   void join(const Request& request, Clock::TimePoint now);
   void submit_known(Operation& operation, Clock::TimePoint now);
+  void submit_in_cycle(Operation& operation);
   void mark(Operation& operation);
   void fail(const Key& key, absl::Status why);
   // Rank `rank` shut down before all had submitted `key`.
@@ -149,7 +150,8 @@ class RankProtocol {
   absl::Status end_join(ProcessSetId set, int last_rank);
   void remove_set(ProcessSetId set);
   void end(int rank);
-  absl::Status start_cycle(const std::vector<Record>& records);
+  absl::Status hear_cycle(const std::vector<Record>& records);
+  absl::Status start_cycle(const Record& start);
   absl::Status end_cycle(std::uint64_t executed);
   void enter_cycle_head();
   void stop_cycle();

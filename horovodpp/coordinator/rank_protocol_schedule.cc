@@ -9,6 +9,15 @@
 
 namespace hvd::coordinator {
 
+namespace {
+
+absl::Status not_the_roots_cycle() {
+  return absl::InternalError(
+      "the cycle in the schedule is not the one that the root made");
+}
+
+}  // namespace
+
 bool RankProtocol::may_be_read(const std::vector<Record>& records) const {
   return std::all_of(
       records.begin(), records.end(), [this](const Record& record) {
@@ -22,6 +31,11 @@ absl::Status RankProtocol::read(const std::vector<Record>& records) {
   if (cycle_.is_in_force() && first.kind != RecordKind::kEndCycle) {
     return absl::InternalError(
         "the schedule goes on while a cycle is in force");
+  }
+  if (cycle_.is_being_told() && first.kind != RecordKind::kCycle &&
+      first.kind != RecordKind::kStartCycle) {
+    return absl::InternalError(
+        "the schedule goes on in the middle of a cycle's definition");
   }
   switch (first.kind) {
     case RecordKind::kRun:
@@ -42,7 +56,7 @@ absl::Status RankProtocol::read(const std::vector<Record>& records) {
       return end_join(first.id, static_cast<int>(first.value));
     case RecordKind::kCycle:
     case RecordKind::kStartCycle:
-      return start_cycle(records);
+      return hear_cycle(records);
     case RecordKind::kEndCycle:
       return end_cycle(first.value);
   }
@@ -198,33 +212,33 @@ void RankProtocol::end(int rank) {
   for (const Key& key : dropped) fail(key, cancelled_by(rank, key));
 }
 
-absl::Status RankProtocol::start_cycle(const std::vector<Record>& records) {
-  Cycle cycle;
+// A cycle, or a part of a long one. Only its end: the last one, from its start.
+absl::Status RankProtocol::hear_cycle(const std::vector<Record>& records) {
   bool lasts = true;  // No id of it is forgotten after its first run.
   for (const Record& record : records) {
-    if (record.kind != RecordKind::kCycle) continue;
-    cycle.add(record.id, record.value != 0);
-    lasts = lasts && !operations_.find(record.id)->serves_once();
+    if (record.kind == RecordKind::kStartCycle && lasts) {
+      return start_cycle(record);
+    }
+    lasts = lasts && record.kind == RecordKind::kCycle &&
+            !operations_.find(record.id)->serves_once();
+    cycle_.hear(record.id, record.value != 0);
   }
-  const Record& start = records.back();
-  if (start.kind != RecordKind::kStartCycle || start.value != cycle.hash() ||
-      cycle.batches() == 0 || !lasts) {
-    return absl::InternalError(
-        "the cycle in the schedule is not the one that the root made");
+  return lasts ? absl::OkStatus() : not_the_roots_cycle();
+}
+
+absl::Status RankProtocol::start_cycle(const Record& start) {
+  const auto is_known = [this](std::uint32_t id) {
+    return operations_.find(id) != nullptr;
+  };
+  if (!cycle_.begin(start.id, start.value, is_known)) {
+    return not_the_roots_cycle();
   }
-  cycle_.begin(std::move(cycle), start.id);
   batch_.begin_epoch();
   // Marks of before count no more.
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
     Operation& operation = *operations_.find(id);
     board_.withdraw(operation.definition.slot);
-    if (cycle_.cycle().contains(id)) {
-      operation.state = State::kInCycle;
-      cycle_.cycle().submitted(id);
-    } else {
-      operation.state = State::kDeferred;
-      stop_cycle();
-    }
+    submit_in_cycle(operation);
   }
   if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
   return absl::OkStatus();

@@ -14,9 +14,6 @@ RootScheduler::RootScheduler(const Options& options, ProcessSets sets)
       sets_(std::move(sets)),
       queue_(options.fusion, options.hold_back),
       steps_(options.steps_before_schedule) {
-  for (std::uint32_t slot = options.capacity; slot-- > 0;) {
-    free_slots_.push_back(slot);
-  }
   next_set_id_ = sets_.ids().back() + 1;
 }
 
@@ -139,10 +136,10 @@ void RootScheduler::define(const Propose& message, std::uint32_t result) {
                     request->kind == RequestKind::kAddProcessSet ||
                     request->kind == RequestKind::kRemoveProcessSet;
   const std::uint32_t slot = once ? kNoSlot : take_slot();
-  if (slot == kNoSlot) {
-    steps_.disturb();
-  } else {
-    live_[id] = {.request = request, .slot = slot, .last_run = ++runs_};
+  if (slot != kNoSlot) {
+    live_[id] = {.request = request,
+                 .slot = slot,
+                 .age = by_age_.insert(by_age_.end(), id)};
     id_of_[request->key] = id;
   }
   const int participants = static_cast<int>(message.count);
@@ -166,11 +163,9 @@ std::uint32_t RootScheduler::take_slot() {
     free_slots_.pop_back();
     return slot;
   }
-  const auto oldest = std::min_element(
-      live_.begin(), live_.end(), [](const auto& a, const auto& b) {
-        return a.second.last_run < b.second.last_run;
-      });
-  if (oldest != live_.end()) retire(oldest->first);
+  if (used_slots_ < options_.capacity) return used_slots_++;
+  is_full_ = !std::exchange(has_been_full_, true);
+  if (!by_age_.empty()) retire(by_age_.front());
   return kNoSlot;
 }
 
@@ -178,9 +173,10 @@ void RootScheduler::retire(std::uint32_t id) {
   const auto found = live_.find(id);
   retired_[id] = found->second.slot;
   id_of_.erase(found->second.request->key);
+  by_age_.erase(found->second.age);
   live_.erase(found);
   queue_.push({.kind = RecordKind::kRetire, .id = id});
-  steps_.disturb();
+  steps_.retired(id);
 }
 
 void RootScheduler::retire_all_of(ProcessSetId set) {
@@ -212,7 +208,7 @@ void RootScheduler::take(const Ready& message) {
   for (const std::uint32_t id : message.ids) {
     const auto found = live_.find(id);
     if (found == live_.end()) continue;
-    found->second.last_run = ++runs_;
+    by_age_.splice(by_age_.end(), by_age_, found->second.age);
     const ProcessSetId set = found->second.request->key.process_set;
     enqueue_run(id, found->second.request, sets_.size(set));
   }
@@ -272,16 +268,12 @@ std::vector<Message> RootScheduler::take_announcements() {
 }
 
 std::vector<Record> RootScheduler::cut(Clock::TimePoint now, bool is_idle) {
-  if (cycle_run_) return {};
-  if (is_idle) {
-    std::vector<Record> cycle = start_cycle();
-    if (!cycle.empty()) return cycle;
-  }
+  if (!cycle_run_ && is_idle && !resume_cycle()) start_cycle();
+  if (cycle_run_) return next_part_of_cycle();
   std::vector<Record> records = queue_.cut(now, is_idle);
   for (const Record& record : records) {
-    if (record.kind == RecordKind::kRun && live_.contains(record.id)) {
-      steps_.ran(record.id);
-    }
+    if (record.kind != RecordKind::kRun) continue;
+    live_.contains(record.id) ? steps_.ran(record.id) : steps_.ran_once();
   }
   return records;
 }

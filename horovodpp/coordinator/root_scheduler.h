@@ -10,15 +10,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "horovodpp/coordinator/cycle.h"
 #include "horovodpp/coordinator/fusion_planner.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/coordinator/schedule_queue.h"
 #include "horovodpp/coordinator/step_detector.h"
@@ -31,7 +36,7 @@ class RootScheduler {
   struct Options {
     // Ids kept at a time, the least recently executed gives way; 0: none is
     // kept.
-    std::uint32_t capacity = 1024;
+    std::uint32_t capacity = kDefaultSlots;
     FusionOptions fusion = {};
     // The longest a batch below the threshold waits for company.
     Clock::Duration hold_back{0};
@@ -60,8 +65,12 @@ class RootScheduler {
   bool has_queued() const { return !queue_.empty(); }
   // Whether cut() may have something.
   bool has_work() const {
-    return !cycle_run_ && (!queue_.empty() || steps_.has_complete_step());
+    if (cycle_run_) return !cycle_parts_.empty();
+    return !queue_.empty() || !steps_.repeated().empty();
   }
+
+  // Whether, since the last call, a name gave way to another for the first time.
+  bool take_is_full() { return std::exchange(is_full_, false); }
 
   // Every rank has left, and the schedule has said so.
   bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }
@@ -70,7 +79,7 @@ class RootScheduler {
   struct Live {
     std::shared_ptr<const Request> request = {};
     std::uint32_t slot = 0;
-    std::uint64_t last_run = 0;
+    std::list<std::uint32_t>::iterator age = {};  // In by_age_.
   };
   void take(const Propose& message);
   void take(const Outdated& message);
@@ -100,7 +109,12 @@ class RootScheduler {
   void enqueue_run(std::uint32_t id, std::shared_ptr<const Request> request,
                    int participants);
   void halt_cycle();
-  std::vector<Record> start_cycle();
+  void was_followed();
+  bool start_cycle();
+  bool resume_cycle();
+  void put_in_force();
+  void tell_cycle();
+  std::vector<Record> next_part_of_cycle();
   std::optional<std::vector<Candidate>> candidates(
       const std::vector<std::uint32_t>& ids) const;
 
@@ -117,8 +131,11 @@ class RootScheduler {
   absl::flat_hash_map<std::uint32_t, std::uint32_t> retired_;
   absl::flat_hash_map<std::uint32_t, ProcessSetId> removed_sets_;
   std::vector<std::uint32_t> free_slots_;
+  std::uint32_t used_slots_ = 0;     // Those from here on never were.
+  std::list<std::uint32_t> by_age_;  // Live ids, the least recently run first.
+  bool has_been_full_ = false;
+  bool is_full_ = false;
   std::uint32_t next_id_ = 0;
-  std::uint64_t runs_ = 0;
   std::uint32_t next_reject_ = 0;
 
   ScheduleQueue queue_;
@@ -127,8 +144,9 @@ class RootScheduler {
 
   StepDetector steps_;
   std::uint32_t next_run_ = 1;
-  std::optional<std::uint32_t> cycle_run_;  // While a cycle is in force.
-  std::uint64_t cycle_batches_ = 0;
+  std::optional<std::uint32_t> cycle_run_;       // While a cycle is in force.
+  Cycle cycle_;                                  // The last one there was.
+  std::deque<std::vector<Record>> cycle_parts_;  // Yet to be cut.
   bool is_halting_ = false;
 
   bool is_leaving_ = false;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,42 +22,82 @@ bool can_be_abandoned(const Request& request) {
 
 }  // namespace
 
-std::vector<Record> RootScheduler::start_cycle() {
-  const std::vector<std::uint32_t> ids = steps_.repeated();
-  if (ids.empty() || is_leaving_) return {};
+// The cycle that was interrupted goes on with the next step, as soon as that has
+// begun: until then something else may come up.
+bool RootScheduler::resume_cycle() {
+  if (!steps_.may_resume() || queue_.empty() || is_leaving_ ||
+      !queue_.drop_all_of(cycle_)) {
+    return false;
+  }
+  steps_.resume();
+  put_in_force();
+  return true;
+}
+
+bool RootScheduler::start_cycle() {
+  const std::vector<std::uint32_t>& ids = steps_.repeated();
+  if (ids.empty() || is_leaving_) return false;
   const std::optional<std::vector<Candidate>> step = candidates(ids);
   if (!step) {
     steps_.refuse();
-    return {};
+    return false;
   }
   Cycle cycle;
-  std::vector<Record> records;
-  for (const auto& batch : plan_fusion(*step, options_.fusion)) {
-    for (const std::size_t index : batch) {
-      const bool ends = index == batch.back();
-      cycle.add(ids[index], ends);
-      records.push_back({.kind = RecordKind::kCycle,
-                         .id = ids[index],
-                         .value = ends ? 1u : 0u,
-                         .ends_batch = false});
+  // What is cut at a time elsewhere is planned at a time here.
+  for (std::size_t first = 0; first < ids.size(); first += kMaxAppend) {
+    const auto part = std::span(*step).subspan(
+        first, std::min(kMaxAppend, ids.size() - first));
+    for (const auto& batch : plan_fusion(part, options_.fusion)) {
+      for (const std::size_t index : batch) {
+        cycle.add(ids[first + index], index == batch.back());
+      }
     }
   }
   // What is queued of it is executed as part of it: every rank knows itself that
   // it has submitted that.
-  if (!queue_.drop_all_of(cycle)) return {};
+  if (!queue_.drop_all_of(cycle)) return false;
   steps_.begin();
+  cycle_ = std::move(cycle);
+  tell_cycle();
+  put_in_force();
+  return true;
+}
+
+void RootScheduler::tell_cycle() {
+  std::vector<Record> part;
+  for (std::size_t batch = 0; batch < cycle_.batches(); ++batch) {
+    for (const std::uint32_t id : cycle_.ids_of(batch)) {
+      const bool ends = id == cycle_.ids_of(batch).back();
+      part.push_back({.kind = RecordKind::kCycle,
+                      .id = id,
+                      .value = ends ? 1u : 0u,
+                      .ends_batch = part.size() + 1 == kMaxAppend});
+      if (part.size() < kMaxAppend) continue;
+      cycle_parts_.push_back(std::exchange(part, {}));
+    }
+  }
+  cycle_parts_.push_back(std::move(part));
+}
+
+// Alone, the last record says that the last cycle is in force again.
+void RootScheduler::put_in_force() {
   cycle_run_ = next_run_++;
-  cycle_batches_ = cycle.batches();
-  records.push_back({.kind = RecordKind::kStartCycle,
-                     .id = *cycle_run_,
-                     .value = cycle.hash()});
-  return records;
+  if (cycle_parts_.empty()) cycle_parts_.emplace_back();
+  cycle_parts_.back().push_back({.kind = RecordKind::kStartCycle,
+                                 .id = *cycle_run_,
+                                 .value = cycle_.hash()});
+}
+
+std::vector<Record> RootScheduler::next_part_of_cycle() {
+  if (cycle_parts_.empty()) return {};
+  std::vector<Record> part = std::move(cycle_parts_.front());
+  cycle_parts_.pop_front();
+  return part;
 }
 
 // What a cycle of these would be cut from; nullopt if they cannot make one.
 std::optional<std::vector<Candidate>> RootScheduler::candidates(
     const std::vector<std::uint32_t>& ids) const {
-  if (ids.size() >= kMaxAppend) return std::nullopt;
   std::vector<Candidate> candidates;
   for (const std::uint32_t id : ids) {
     const auto live = live_.find(id);
@@ -79,6 +121,17 @@ void RootScheduler::halt_cycle() {
   announcements_.emplace_back(Halt{*cycle_run_});
 }
 
+// Nobody says what runs in a cycle.
+void RootScheduler::was_followed() {
+  for (std::size_t i = 0; i < cycle_.batches(); ++i) {
+    for (const std::uint32_t id : cycle_.ids_of(i)) {
+      const auto found = live_.find(id);
+      if (found == live_.end()) continue;
+      by_age_.splice(by_age_.end(), by_age_, found->second.age);
+    }
+  }
+}
+
 void RootScheduler::take(const Halted& message) {
   if (!is_halting_ || cycle_run_ != message.run) {
     protocol_error_ =
@@ -87,7 +140,13 @@ void RootScheduler::take(const Halted& message) {
   }
   // Before what has come up since: that is agreed on outside of cycles.
   queue_.push_front({.kind = RecordKind::kEndCycle, .value = message.entered});
-  steps_.followed(message.entered / cycle_batches_);
+  const std::uint64_t steps = message.entered / cycle_.batches();
+  std::vector<std::uint32_t> begun;
+  for (std::size_t i = 0; i < message.entered % cycle_.batches(); ++i) {
+    begun.insert(begun.end(), cycle_.ids_of(i).begin(), cycle_.ids_of(i).end());
+  }
+  steps_.followed(steps, begun);
+  was_followed();
   cycle_run_.reset();
   is_halting_ = false;
 }

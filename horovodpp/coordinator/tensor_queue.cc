@@ -91,7 +91,8 @@ void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
   for (const SubmissionPtr& submission : submissions) {
     const Key& key = submission->request.key;
     in_flight_.erase(key);
-    // Who waits for it does not wait for what will have its name.
+    // A thread that waits for it does not wait for what will have its name
+    // next.
     if (!waited_for_.empty()) std::erase(waited_for_, key);
   }
 }

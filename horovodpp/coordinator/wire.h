@@ -18,6 +18,7 @@
 
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ namespace hvd::coordinator {
 
 class WireWriter {
  public:
+  WireWriter() { bytes_.reserve(kUsual); }
+
   void u8(std::uint8_t value) { put(value); }
   void u32(std::uint32_t value) { put(value); }
   void u64(std::uint64_t value) { put(value); }
@@ -40,11 +43,15 @@ class WireWriter {
   std::string take() { return std::move(bytes_); }
 
  private:
+  static constexpr std::size_t kUsual = 160;  // Bytes of a message.
+
   template <std::unsigned_integral T>
   void put(T value) {
+    char bytes[sizeof(T)];
     for (unsigned i = 0; i < sizeof(T); ++i) {
-      bytes_.push_back(static_cast<char>((value >> (8 * i)) & 0xffu));
+      bytes[i] = static_cast<char>((value >> (8 * i)) & 0xffu);
     }
+    bytes_.append(bytes, sizeof(T));
   }
   std::string bytes_;
 };

@@ -147,7 +147,7 @@ void save_safetensors(const std::string& path,
   for (const auto& [name, tensor] : ordered) {
     const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
     header.entries.push_back(
-        {name, tensor.dtype(), tensor.shape(), begin, end});
+        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
   }
   const auto text = format_safetensors_header(header);
   if (!text.ok()) {

@@ -35,6 +35,7 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,7 +90,7 @@ class DistributedOptimizer : public Optimizer {
     const bool previous_;
   };
 
-  //   hvd::Error       there is no job; options that mean nothing, or this rank
+  //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
@@ -131,15 +132,16 @@ class DistributedOptimizer : public Optimizer {
   }
 
  private:
-  void refuse_if_handed_over(std::size_t index);
+  void refuse_surplus(std::size_t index);
   void on_accumulated(std::size_t index);
   void hand_over(std::size_t index);
 
   std::unique_ptr<Optimizer> wrapped_;
   const int passes_per_step_;
+  // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
-  struct Step;
-  const std::unique_ptr<Step> now_;
+  // Whether they are reduced, and no backward has added to one since.
+  std::atomic<bool> is_synchronized_ = false;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;

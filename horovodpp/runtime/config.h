@@ -41,9 +41,9 @@ struct Config {
   // is held back to wait for company; at most a minute. Equal on all ranks.
   std::chrono::nanoseconds cycle_time{0};
 
-  // HOROVOD_CACHE_CAPACITY: as many tensors are remembered by id; 0: none.
-  // Equal on all ranks.
-  std::uint32_t cache_capacity = 1024;
+  // HOROVOD_CACHE_CAPACITY: as many names are remembered; 0: none. Any other one
+  // is agreed on whenever it comes. Equal on all ranks.
+  std::uint32_t cache_capacity = 1u << 17;
 
   // HOROVOD_DISABLE_GROUP_FUSION: false if it is set; groups are then executed
   // alone, each as one. Equal on all ranks.

@@ -99,8 +99,9 @@ void NodeMail::read(Link& link) {
   if (there == 0) return;
   const std::size_t offset = at % kRingBytes;
   const std::size_t first = std::min(there, kRingBytes - offset);
-  link.partial.append(link.in->bytes + offset, first);
-  link.partial.append(link.in->bytes, there - first);
+  link.read.erase(0, std::exchange(link.given, 0));
+  link.read.append(link.in->bytes + offset, first);
+  link.read.append(link.in->bytes, there - first);
   link.in->read.store(at + there);
   // The writer may be waiting for room.
   segment_.doorbell(link.peer).ring();
@@ -110,16 +111,26 @@ std::optional<NodeLetter> NodeMail::receive() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Link& link = links_[next_];
     next_ = (next_ + 1) % links_.size();
-    read(link);
-    if (link.partial.size() < kLengthBytes) continue;
-    std::uint32_t length = 0;
-    std::memcpy(&length, link.partial.data(), kLengthBytes);
-    if (link.partial.size() - kLengthBytes < length) continue;
-    NodeLetter letter{link.peer, link.partial.substr(kLengthBytes, length)};
-    link.partial.erase(0, kLengthBytes + length);
+    if (!has_letter(link)) read(link);
+    if (!has_letter(link)) continue;
+    const std::size_t length = length_of_next(link);
+    NodeLetter letter{link.peer,
+                      link.read.substr(link.given + kLengthBytes, length)};
+    link.given += kLengthBytes + length;
     return letter;
   }
   return std::nullopt;
+}
+
+std::size_t NodeMail::length_of_next(const Link& link) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, link.read.data() + link.given, kLengthBytes);
+  return length;
+}
+
+bool NodeMail::has_letter(const Link& link) {
+  const std::size_t there = link.read.size() - link.given;
+  return there >= kLengthBytes && there - kLengthBytes >= length_of_next(link);
 }
 
 }  // namespace hvd::transport

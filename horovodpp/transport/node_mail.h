@@ -59,11 +59,14 @@ class NodeMail {
     Ring* in = nullptr;
     std::deque<std::string> unwritten = {};
     std::size_t written_of_first = 0;
-    std::string partial = {};  // Read, but not yet a whole message.
+    std::string read = {};  // Out of the ring;
+    std::size_t given = 0;  // so much of it has been given out.
   };
 
   bool flush(Link& link);
   void read(Link& link);
+  static std::size_t length_of_next(const Link& link);
+  static bool has_letter(const Link& link);
 
   const NodeSegment& segment_;
   std::vector<Link> links_;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1L of the contract: the non-reentrant checkpoint. What the types do not
-// allow is not tested: of item 169 and 170 a context_fn, 182 (there is one device
-// and no default dtype).
+// Section 1L of the contract: the non-reentrant checkpoint.
 #include "horovodpp/checkpoint/checkpoint.h"
 
 #include <map>
@@ -27,7 +25,7 @@ using autograd::VersionError;
 using testing::HasSubstr;
 using Tensors = std::vector<Tensor>;
 
-constexpr CheckpointOptions kNoEarlyStop{.early_stop = false};
+const CheckpointOptions kNoEarlyStop{.early_stop = false};
 
 // The gradients of sum(run()) for `leaves`, which are left without one.
 template <typename Run>
@@ -217,7 +215,7 @@ TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
   Tensor filters = ones64({100, 1, 1, 1}, true);
   const auto used_by_backward = [](const Tensor& input, auto f) {
     Tensor y = checkpoint(f, input);
-    const Tensor gradient = ones64(y.sizes());
+    const Tensor gradient = ones64(y.shape());
     autograd::cpu_allocator().reset_peak();
     const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
     autograd::grad({y}, {input}, {gradient});
@@ -249,6 +247,18 @@ TEST(Checkpoint, TheScopeAroundForwardCounts) {
   CheckpointEarlyStop on(true);
   y.sum().backward();
   EXPECT_EQ(Counted::runs, 2);
+}
+
+// Item 203.
+TEST(Checkpoint, IsNotReentrantUnlessAskedAndDoesNotWarn) {
+  std::vector<std::string> warnings;
+  const autograd::Warnings collected(
+      [&](const std::string& text) { warnings.push_back(text); });
+  Tensor x = leaf({1, 2}, {2});
+  Tensor y = checkpoint(wave, x);
+  EXPECT_STREQ(y.grad_fn()->name(), "SinBackward");
+  y.sum().backward();
+  EXPECT_THAT(warnings, testing::IsEmpty());
 }
 
 // Item 160.

@@ -34,7 +34,7 @@ ChainCost random_chain(std::mt19937& random, std::size_t stages,
     std::int64_t kept = stage.output_bytes + number(0, 20);
     double extra = 0.0;
     for (std::size_t o = 0; o < options; ++o) {
-      stage.options.push_back({kept, extra});
+      stage.options.push_back({kept, extra, o == 0 ? 0 : number(0, 4)});
       kept = std::max(stage.output_bytes, kept - number(1, 6));
       extra += number(1, 3);
     }
@@ -157,7 +157,7 @@ TEST(CheckpointPlan, SaysTheLeastThatIsNeeded) {
     plan_checkpoints(chain, least - 1);
     ADD_FAILURE() << "threw nothing";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the least that is needed are " +
+    EXPECT_THAT(error.what(), HasSubstr("the least that is needed is " +
                                         std::to_string(least)));
   }
 }

@@ -121,6 +121,34 @@ TEST_P(CoordinatorLayouts, RunsMoreNamesThanItRemembers) {
     cluster.settle();
   }
   EXPECT_EQ(cluster.executed().size(), 42u);
+  EXPECT_THAT(cluster[0].coordinator->take_warnings(),
+              ElementsAre(HasSubstr("names more than 3 tensors")));
+}
+
+// A metric every fourth step.
+TEST_P(CoordinatorLayouts, WhatIsExtraNowAndThenCostsTheOtherStepsNothing) {
+  if (GetParam().size == 1) return;
+  ClusterOptions options = GetParam();
+  options.steps_before_schedule = 3;
+  Cluster cluster(options);
+  const auto step = [&](bool has_extra) {
+    const int before = cluster.mail_sent();
+    const auto work = cluster.executed().size();
+    for (const char* name : {"a", "b", "c"}) {
+      cluster.submit_everywhere(allreduce_of(name));
+    }
+    cluster.settle();
+    if (has_extra) {
+      cluster.submit_everywhere(allreduce_of("metric"));
+      cluster.settle();
+    }
+    EXPECT_EQ(cluster.executed().size(), work + (has_extra ? 4 : 3));
+    return cluster.mail_sent() - before;
+  };
+  for (int i = 0; i < 12; ++i) step(i % 4 == 3);
+  int silent = 0;
+  for (int i = 0; i < 40; ++i) silent += step(i % 4 == 3) == 0;
+  EXPECT_GE(silent, 20);
 }
 
 TEST_P(CoordinatorLayouts, RemembersNothingWithACapacityOfZero) {

@@ -6,19 +6,25 @@
 namespace hvd::coordinator {
 namespace {
 
-// One batch of two operations.
-Cycle cycle_of_two() {
+bool is_known(std::uint32_t) { return true; }
+
+// One batch of two operations is in force from now on.
+void begin(CycleFollower& follower, std::uint32_t run) {
   Cycle cycle;
   cycle.add(1, false);
   cycle.add(2, true);
-  return cycle;
+  follower.hear(1, false);
+  EXPECT_TRUE(follower.is_being_told());
+  follower.hear(2, true);
+  EXPECT_TRUE(follower.begin(run, cycle.hash(), is_known));
+  EXPECT_FALSE(follower.is_being_told());
 }
 
 TEST(CycleFollower, WaitsForAllOfTheNextBatch) {
   CycleFollower follower;
   EXPECT_FALSE(follower.is_in_force());
   EXPECT_EQ(follower.missing(), 1u);
-  follower.begin(cycle_of_two(), 7);
+  begin(follower, 7);
   EXPECT_EQ(follower.run(), 7u);
   EXPECT_EQ(follower.missing(), 2u);
   follower.cycle().submitted(2);
@@ -32,24 +38,51 @@ TEST(CycleFollower, WaitsForAllOfTheNextBatch) {
 
 TEST(CycleFollower, AsksForTheEndOnce) {
   CycleFollower follower;
-  follower.begin(cycle_of_two(), 1);
+  begin(follower, 1);
   EXPECT_TRUE(follower.ask_for_end());
   EXPECT_FALSE(follower.ask_for_end());
   EXPECT_EQ(follower.missing(), 1u);
   follower.end();
-  follower.begin(cycle_of_two(), 2);
+  begin(follower, 2);
   EXPECT_TRUE(follower.ask_for_end());
 }
 
 TEST(CycleFollower, ACycleMayBeHaltedBeforeItBegins) {
   CycleFollower follower;
-  follower.begin(cycle_of_two(), 1);
+  begin(follower, 1);
   EXPECT_FALSE(follower.is_halted());
   follower.halt(2);
   EXPECT_FALSE(follower.is_halted());
-  follower.begin(cycle_of_two(), 2);
+  begin(follower, 2);
   EXPECT_TRUE(follower.is_halted());
   EXPECT_EQ(follower.missing(), 1u);
+}
+
+TEST(CycleFollower, TheLastCycleGoesOnFromItsStart) {
+  CycleFollower follower;
+  begin(follower, 1);
+  const std::uint64_t hash = follower.cycle().hash();
+  follower.cycle().submitted(2);
+  follower.cycle().submitted(1);
+  follower.cycle().enter_head();
+  follower.cycle().submitted(1);
+  follower.end();
+  EXPECT_TRUE(follower.begin(2, hash, is_known));
+  EXPECT_EQ(follower.run(), 2u);
+  EXPECT_EQ(follower.missing(), 2u);
+  EXPECT_EQ(follower.cycle().entered(), 0u);
+}
+
+TEST(CycleFollower, NoCycleBeginsThatIsNotTheOneMeant) {
+  CycleFollower follower;
+  EXPECT_FALSE(follower.begin(1, Cycle().hash(), is_known));
+  begin(follower, 1);
+  const std::uint64_t hash = follower.cycle().hash();
+  follower.end();
+  EXPECT_FALSE(follower.begin(2, hash + 1, is_known));
+  EXPECT_FALSE(
+      follower.begin(2, hash, [](std::uint32_t id) { return id != 2; }));
+  EXPECT_FALSE(follower.is_in_force());
 }
 
 }  // namespace

@@ -67,6 +67,17 @@ TEST(Cycle, ASubmissionAfterItsBatchWasEnteredIsForTheNextRound) {
   EXPECT_TRUE(cycle.head_is_ready());
 }
 
+TEST(Cycle, RestartedItIsAsAtTheBeginning) {
+  Cycle cycle = two_batches();
+  for (const std::uint32_t id : {5u, 6u, 7u}) cycle.submitted(id);
+  cycle.enter_head();
+  cycle.restart();
+  EXPECT_EQ(cycle.entered(), 0u);
+  EXPECT_EQ(cycle.missing(), 2u);
+  EXPECT_THAT(cycle.head(), ElementsAre(5u, 6u));
+  EXPECT_EQ(cycle.hash(), two_batches().hash());
+}
+
 TEST(Cycle, OfOneOperationGoesRoundWithEachSubmission) {
   Cycle cycle;
   cycle.add(3, true);

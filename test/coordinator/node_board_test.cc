@@ -186,15 +186,19 @@ TEST(NodeBoard, TheScheduleGoesOnPastItsLength) {
 TEST(NodeBoard, ABatchStaysTheNextOneUntilItIsPassed) {
   Boards boards(2, 4);
   EXPECT_TRUE(boards[1].next_batch().empty());
+  EXPECT_EQ(boards[1].next_record(), std::nullopt);
   const std::vector<Record> records = {
       {.kind = RecordKind::kRun, .id = 1, .ends_batch = false},
       {.kind = RecordKind::kRun, .id = 2},
       {.kind = RecordKind::kRetire, .id = 3}};
   ASSERT_TRUE(boards[0].append(records));
   const std::vector<Record> first(records.begin(), records.begin() + 2);
+  EXPECT_EQ(boards[1].next_record(), records[0]);
   EXPECT_EQ(boards[1].next_batch(), first);
   EXPECT_EQ(boards[1].next_batch(), first);
+  EXPECT_EQ(boards[1].next_record(), records[0]);
   boards[1].advance();
+  EXPECT_EQ(boards[1].next_record(), records[2]);
   EXPECT_EQ(boards[1].next_batch(), std::vector<Record>{records[2]});
 }
 

@@ -205,6 +205,61 @@ TEST_F(RankProtocolCycle, OneOfAnotherHashIsAnError) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
+TEST_F(RankProtocolCycle, ALongOneComesInParts) {
+  Cycle cycle;
+  cycle.add(0, true);
+  cycle.add(1, true);
+  schedule({{.kind = RecordKind::kCycle, .id = 0, .value = 1}});
+  EXPECT_THAT(execute(), IsEmpty());
+  schedule(
+      {{.kind = RecordKind::kCycle, .id = 1, .value = 1, .ends_batch = false},
+       {.kind = RecordKind::kStartCycle, .id = 1, .value = cycle.hash()}});
+  submit_names({"b", "a"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(RankProtocolCycle, NothingElseComesBetweenItsParts) {
+  schedule({{.kind = RecordKind::kCycle, .id = 0, .value = 1}});
+  submit_names({"c"});
+  schedule_run(2);
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
+TEST_F(RankProtocolCycle, TheLastOneIsResumedByItsHash) {
+  begin_cycle();
+  submit_names({"a", "b"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  submit_names({"c"});
+  protocol_->halt({1});
+  schedule(RecordKind::kEndCycle, 0, 2);
+  EXPECT_THAT(execute(), IsEmpty());
+  schedule_run(2);
+  EXPECT_THAT(execute(), ElementsAre("c"));
+  submit_names({"a"});
+  Cycle cycle;
+  cycle.add(0, true);
+  cycle.add(1, true);
+  schedule(RecordKind::kStartCycle, 2, cycle.hash());
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  submit_names({"b", "a"});
+  EXPECT_THAT(execute(), ElementsAre("b", "a"));
+  said();
+}
+
+TEST_F(RankProtocolCycle, OneWithARetiredIdIsNotResumed) {
+  begin_cycle();
+  protocol_->halt({1});
+  schedule(RecordKind::kEndCycle, 0, 0);
+  schedule(RecordKind::kRetire, 0);
+  EXPECT_THAT(execute(), IsEmpty());
+  Cycle cycle;
+  cycle.add(0, true);
+  cycle.add(1, true);
+  schedule(RecordKind::kStartCycle, 2, cycle.hash());
+  EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
+}
+
 TEST_F(RankProtocolCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
   begin_cycle();
   submit_names({"b"});

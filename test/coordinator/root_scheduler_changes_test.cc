@@ -215,11 +215,62 @@ TEST_F(RootSchedulerChanges, ACycleEndsBeforeWhatHasComeUpSince) {
   EXPECT_EQ(announced<Halt>().run, run);
   hear(Stop{run});
   const Define c = define(allreduce("c"));
+  hear(Halted{run, 1});
+  EXPECT_THAT(records(),
+              ElementsAre(record(RecordKind::kEndCycle, 0, 1), run_of(c.id)));
+}
+
+TEST_F(RootSchedulerChanges, ACycleOfUseGoesOnWithTheNextStep) {
+  const Define a = define(allreduce("a"));
+  const Define b = define(allreduce("b"));
+  const std::uint32_t run = reach_cycle(a.id, b.id);
+  const Define c = [&] {
+    propose(allreduce("c"));
+    return std::get<Define>(scheduler_->take_announcements().back());
+  }();
   hear(Halted{run, 17});
   EXPECT_THAT(records(),
               ElementsAre(record(RecordKind::kEndCycle, 0, 17), run_of(c.id)));
+  Cycle cycle;
+  cycle.add(a.id, false);
+  cycle.add(b.id, true);
+  // It has begun already, on all ranks.
   hear(Ready{{a.id}});
-  EXPECT_THAT(records(), ElementsAre(run_of(a.id)));
+  EXPECT_THAT(records(), ElementsAre(record(RecordKind::kStartCycle, run + 1,
+                                            cycle.hash())));
+}
+
+TEST_F(RootSchedulerChanges, AStepOfAnyNumberOfOperationsBecomesACycle) {
+  const std::size_t count = 2 * kMaxAppend + 5;
+  start({.capacity = static_cast<std::uint32_t>(count)});
+  std::vector<std::uint32_t> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    ids.push_back(define(allreduce(std::to_string(i))).id);
+  }
+  records();
+  std::vector<std::uint32_t> told;
+  std::vector<std::size_t> parts;
+  Cycle cycle;
+  for (int step = 0; step < 3 && told.empty(); ++step) {
+    hear(Ready{ids});
+    while (true) {
+      const std::vector<Record> part = scheduler_->cut(now_, true);
+      if (part.empty()) break;
+      if (part.front().kind == RecordKind::kRun) continue;
+      parts.push_back(part.size());
+      EXPECT_TRUE(part.back().ends_batch);
+      for (const Record& record : part) {
+        if (record.kind != RecordKind::kCycle) continue;
+        told.push_back(record.id);
+        cycle.add(record.id, record.value != 0);
+      }
+      if (part.back().kind != RecordKind::kStartCycle) continue;
+      EXPECT_EQ(part.back().value, cycle.hash());
+    }
+  }
+  EXPECT_EQ(told, ids);
+  EXPECT_THAT(parts, ElementsAre(kMaxAppend, kMaxAppend, 6u));
+  EXPECT_THAT(scheduler_->cut(now_, true), IsEmpty());
 }
 
 TEST_F(RootSchedulerChanges, EveryReasonHaltsTheCycle) {

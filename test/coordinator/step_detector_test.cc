@@ -103,7 +103,7 @@ TEST(StepDetector, AfterAnOrderOfLittleUseItWaitsLonger) {
   int waited = steps_until_repeated(detector, {1, 2});
   for (int tries = 0; tries < 5; ++tries) {
     detector.begin();
-    detector.followed(1);
+    detector.followed(1, {});
     const int longer = steps_until_repeated(detector, {1, 2});
     EXPECT_GT(longer, waited);
     waited = longer;
@@ -115,7 +115,7 @@ TEST(StepDetector, TheWaitHasALimit) {
   for (int tries = 0; tries < 20; ++tries) {
     ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
     detector.begin();
-    detector.followed(1);
+    detector.followed(1, {});
   }
   EXPECT_LE(steps_until_repeated(detector, {1, 2}), 260);
 }
@@ -124,10 +124,10 @@ TEST(StepDetector, AfterAnOrderOfUseItWaitsAsLittleAsAtFirst) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});
   detector.begin();
-  detector.followed(1);
+  detector.followed(1, {});
   steps_until_repeated(detector, {1, 2});
   detector.begin();
-  detector.followed(1000);
+  detector.followed(1000, {});
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), first);
 }
 
@@ -139,7 +139,7 @@ TEST(StepDetector, WhatDisturbsNowAndThenDoesNotKeepAnOrderFromComingBack) {
     ASSERT_THAT(waited, AllOf(Ge(1), Le(4)));
     detector.begin();
     detector.disturb();
-    detector.followed(static_cast<std::uint64_t>(kSteps - waited));
+    detector.followed(static_cast<std::uint64_t>(kSteps - waited), {});
   }
 }
 
@@ -148,10 +148,10 @@ TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
   const int first = steps_until_repeated(detector, {1, 2});
   ASSERT_NE(first, 0);
   detector.begin();
-  detector.followed(0);
+  detector.followed(0, {});
   EXPECT_GT(steps_until_repeated(detector, {1, 2}), 5 * first);
   detector.begin();
-  detector.followed(0);
+  detector.followed(0, {});
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
   EXPECT_EQ(steps_until_repeated(detector, {2, 1}), 0);
   EXPECT_THAT(steps_until_repeated(detector, {7, 8}),
@@ -164,7 +164,7 @@ TEST(StepDetector, ItRemembersWhatWasBegunThoughSomethingDisturbs) {
     ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
     detector.begin();
     detector.disturb();
-    detector.followed(0);
+    detector.followed(0, {});
   }
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
 }
@@ -177,6 +177,99 @@ TEST(StepDetector, WhatCanBeNoOrderIsRefusedAndDelaysNoOther) {
   EXPECT_EQ(steps_until_repeated(detector, {1}), 0);
   EXPECT_THAT(steps_until_repeated(detector, {2, 3}),
               AllOf(Ge(first), Le(first + 1)));
+}
+
+// A program that does something extra now and then.
+class StepDetectorInterrupted : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(steps_until_repeated(detector_, {1, 2}), 0);
+    detector_.begin();
+  }
+  StepDetector detector_{3};
+};
+
+TEST_F(StepDetectorInterrupted, TheOrderGoesOnOnceTheCauseAndTheStepHaveRun) {
+  detector_.followed(9, {1});
+  EXPECT_FALSE(detector_.may_resume());
+  detector_.ran(7);
+  EXPECT_FALSE(detector_.may_resume());
+  detector_.ran(2);
+  EXPECT_TRUE(detector_.may_resume());
+  EXPECT_THAT(detector_.repeated(), IsEmpty());
+  detector_.resume();
+  EXPECT_FALSE(detector_.may_resume());
+}
+
+TEST_F(StepDetectorInterrupted, BetweenStepsTheCauseIsAllThatHasToRun) {
+  detector_.followed(9, {});
+  EXPECT_FALSE(detector_.may_resume());
+  detector_.ran_once();
+  EXPECT_TRUE(detector_.may_resume());
+  // Several causes, one after the other, are one interruption.
+  detector_.ran(7);
+  detector_.ran(8);
+  EXPECT_TRUE(detector_.may_resume());
+  // And so they are if they come when the next step has begun.
+  detector_.ran(2);
+  EXPECT_FALSE(detector_.may_resume());
+  detector_.ran(1);
+  EXPECT_TRUE(detector_.may_resume());
+}
+
+TEST_F(StepDetectorInterrupted, WithoutACauseItsOrderIsInDoubt) {
+  detector_.followed(9, {1});
+  run(detector_, {2, 1, 2});
+  EXPECT_FALSE(detector_.may_resume());
+  detector_.ran(7);
+  EXPECT_FALSE(detector_.may_resume());
+}
+
+TEST_F(StepDetectorInterrupted, AStepThatIsNeverCompleteIsAnotherOne) {
+  detector_.followed(9, {});
+  EXPECT_NE(steps_until_repeated(detector_, {1, 7}), 0);
+  EXPECT_FALSE(detector_.may_resume());
+  EXPECT_THAT(detector_.repeated(), ElementsAre(1u, 7u));
+}
+
+TEST_F(StepDetectorInterrupted, RetiringTheCauseIsNoMatterButWhatIsOfTheOrder) {
+  detector_.retired(7);
+  detector_.followed(9, {});
+  detector_.retired(8);
+  detector_.ran(9);
+  EXPECT_TRUE(detector_.may_resume());
+  detector_.retired(2);
+  EXPECT_FALSE(detector_.may_resume());
+  EXPECT_NE(steps_until_repeated(detector_, {1, 2}), 0);
+}
+
+TEST_F(StepDetectorInterrupted, WhatConcernsAllEndsItForGood) {
+  detector_.disturb();
+  detector_.followed(9, {});
+  detector_.ran(7);
+  EXPECT_FALSE(detector_.may_resume());
+}
+
+TEST_F(StepDetectorInterrupted, AnInterruptionInEveryStepIsPartOfTheStep) {
+  int interruptions = 0;
+  while (true) {
+    detector_.followed(1, {});
+    detector_.ran(7);
+    if (!detector_.may_resume()) break;
+    detector_.resume();
+    ASSERT_LE(++interruptions, 20);
+  }
+  EXPECT_NE(steps_until_repeated(detector_, {1, 2, 7}), 0);
+  EXPECT_THAT(detector_.repeated(), ElementsAre(1u, 2u, 7u));
+}
+
+TEST_F(StepDetectorInterrupted, NowAndThenItGoesOnForGood) {
+  for (int i = 0; i < 1000; ++i) {
+    detector_.followed(2, {1});
+    run(detector_, {2, 7});
+    ASSERT_TRUE(detector_.may_resume());
+    detector_.resume();
+  }
 }
 
 // An order that begins in the middle of a step fuses across its end, where the

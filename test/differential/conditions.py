@@ -102,6 +102,13 @@ def result_of(*operations, where=lambda program, at: True):
     return found
 
 
+def has_operand_viewed_without_recording(program, difference):
+    """Whether an operand of the statement that differs is such a view."""
+    operands = set(tensors_of(difference.statement))
+    return any(s["do"] in VIEWS and is_unrecorded(program, at) and operands & set(s["as"])
+               for at, s in enumerate(before(program, difference)))
+
+
 def records_under_inference_mode(program, difference):
     """Whether a statement up to the difference is in inference_mode, and so that it is
     recorded all the same: in enable_grad, or a backward with create_graph."""
@@ -312,6 +319,8 @@ def signs_of_infinities_differ(program, difference):
 
 def theirs_is_the_least(program, difference):
     """Whether PyTorch has the least integer wherever the values differ."""
+    if difference.dtypes[difference.name] != "int64":
+        return False
     ours, theirs = (ast.literal_eval(text) for text in (difference.ours, difference.theirs))
     return all(x == y or y == -2**63 for x, y in zip(ours, theirs))
 

@@ -103,7 +103,7 @@ TEST_F(Safetensors, WritesTensorsRowByRowWhateverTheirStrides) {
   const auto loaded = load_safetensors(path("f")).tensors;
   EXPECT_THAT(loaded[0].tensor.to_vector<std::int64_t>(),
               ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_EQ(loaded[0].tensor.sizes(), (autograd::Dims{3, 2}));
+  EXPECT_EQ(loaded[0].tensor.shape(), (autograd::Dims{3, 2}));
   EXPECT_THAT(loaded[1].tensor.to_vector<std::int64_t>(),
               ElementsAre(1, 2, 4, 5));
 }

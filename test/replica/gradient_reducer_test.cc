@@ -61,6 +61,65 @@ TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
   });
 }
 
+TEST(GradientReducer, CountsTheContributionsOfAStep) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    reducer.expect("w", 3);
+    for (int step = 0; step < 2; ++step) {
+      float value = static_cast<float>(job.topology().rank());
+      EXPECT_EQ(reducer.owed("w"), 3);
+      EXPECT_FALSE(reducer.contribute("w"));
+      EXPECT_FALSE(reducer.contribute("w"));
+      EXPECT_EQ(reducer.owed("w"), 1);
+      EXPECT_TRUE(reducer.contribute("w"));
+      EXPECT_EQ(reducer.owed("w"), 0);
+      reducer.add("w", TensorView::of(&value, {}));
+      try {
+        reducer.contribute("w");
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_TRUE(absl::IsFailedPrecondition(error.status()));
+        EXPECT_THAT(error.what(),
+                    HasSubstr("'w' has had 3 contributions in this step, was "
+                              "added and gets one more, where 3 were"));
+      }
+      reducer.finish();
+      EXPECT_EQ(value, 0.5f);
+    }
+    // What was not expected has one; what was added early has none to come.
+    float value = 1;
+    EXPECT_EQ(reducer.owed("v"), 1);
+    EXPECT_TRUE(reducer.contribute("v"));
+    EXPECT_FALSE(reducer.contribute("w"));
+    reducer.add("w", TensorView::of(&value, {}));
+    EXPECT_EQ(reducer.owed("w"), 0);
+    EXPECT_THROW(reducer.contribute("w"), Error);
+    reducer.finish();
+    EXPECT_EQ(reducer.owed("v"), 1);
+    EXPECT_EQ(reducer.owed("w"), 3);
+    EXPECT_THROW(reducer.expect("w", 0), Error);
+  });
+}
+
+TEST(GradientReducer, ReturnsWhatItWasGivenInThatOrder) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    std::vector<std::shared_ptr<std::vector<float>>> gradients;
+    for (const char* key : {"c", "a", "b"}) {
+      gradients.push_back(std::make_shared<std::vector<float>>(3, 1.0f));
+      reducer.add(key, TensorView::of(gradients.back()->data(), {3}),
+                  gradients.back());
+    }
+    float borrowed = 1;
+    reducer.add("d", TensorView::of(&borrowed, {}));
+    const auto owners = reducer.finish();
+    ASSERT_EQ(owners.size(), 4u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(owners[i], gradients[i]);
+    EXPECT_EQ(owners[3], nullptr);
+    EXPECT_TRUE(reducer.finish().empty());
+  });
+}
+
 TEST(GradientReducer, PredivisionKeepsTheMeanAndAvoidsOverflow) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.gradient_predivide_factor = 2.0});

@@ -59,7 +59,7 @@ TEST(Config, HasHorovodsDefaults) {
   const auto config = read({});
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->fusion_threshold, 134217728u);
-  EXPECT_EQ(config->cache_capacity, 1024u);
+  EXPECT_EQ(config->cache_capacity, 1u << 17);
   EXPECT_EQ(config->cycle_time.count(), 0);
   EXPECT_EQ(config->start_timeout, std::chrono::seconds(30));
   EXPECT_EQ(config->log.level, telemetry::LogLevel::kWarning);

@@ -194,7 +194,7 @@ TEST(Runtime, RanksThatAreConfiguredDifferentlyDoNotStart) {
       EXPECT_TRUE(absl::IsInvalidArgument(runtime.status()));
       EXPECT_THAT(
           suite::text_of(runtime.status()),
-          HasSubstr("rank 0 has HOROVOD_CACHE_CAPACITY=1024, rank 1 has "
+          HasSubstr("rank 0 has HOROVOD_CACHE_CAPACITY=131072, rank 1 has "
                     "HOROVOD_CACHE_CAPACITY=7"));
     });
   }

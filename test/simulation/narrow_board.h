@@ -54,6 +54,9 @@ class NarrowBoard : public coordinator::NodeBoard {
     given_out_ = records.size();
     return records;
   }
+  std::optional<coordinator::Record> next_record() override {
+    return board_.next_record();
+  }
   bool advance() override {
     read_ += std::exchange(given_out_, 0);
     return board_.advance() || room_.is_wanted;

@@ -47,6 +47,15 @@ class WatchedBoard : public coordinator::NodeBoard {
     }
     return records;
   }
+  std::optional<coordinator::Record> next_record() override {
+    const auto record = board_.next_record();
+    if (record) {
+      note(static_cast<std::uint64_t>(record->kind));
+      note(record->id);
+      note(record->value);
+    }
+    return record;
+  }
   bool advance() override { return note(board_.advance()); }
 
   // Since the last call; 0: nothing.
