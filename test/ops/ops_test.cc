@@ -608,7 +608,7 @@ TEST(Nonzero, OfAScalarIsOnePlaceOfNoDimensions) {
 TEST(Cat, LiesRowByRowUnlessItIsOfImages) {
   const Tensor x = ones({2, 3}).t();
   EXPECT_TRUE(cat({x, x}, 1).is_contiguous());
-  EXPECT_EQ(stack({x, x}, 0).view({-1}).sizes(), Dims({12}));
+  EXPECT_EQ(stack({x, x}, 0).view({-1}).shape(), Dims({12}));
   const Tensor images = channels_last(ones({2, 3, 4, 5}));
   EXPECT_EQ(cat({images, images}, 1).strides(), Dims({120, 1, 30, 6}));
 }
