@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/function.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/memory_budget.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
