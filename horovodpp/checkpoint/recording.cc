@@ -167,6 +167,7 @@ void Recording::named(const Tensor& tensor, std::string_view name) {
 }
 
 Tensor Recording::original(std::uint32_t place) const {
+  if (ledger_ == nullptr) return Tensor();  // It never keeps any.
   SpinLockHolder lock(lock_);
   return place < contents_.size() ? contents_[place].value : Tensor();
 }
