@@ -27,6 +27,7 @@ struct ProfileOptions {
 // effects that a recomputation leaves out do not happen. Counts bytes as
 // requested from cpu_allocator(), memory that several saved tensors share once,
 // and gradients of leaves (parameters) not at all: they exist with any plan.
+// Seconds are those in which this thread had a processor.
 //   InvalidArgument  there are no functions, or no repetitions
 ChainCost profile_chain(const std::vector<ChainFunction>& functions,
                         const Tensor& input,
