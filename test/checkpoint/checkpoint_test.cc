@@ -844,8 +844,21 @@ TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
     EXPECT_FALSE(autograd::is_autocast_active());
     EXPECT_EQ(autograd::graph_state.saved_tensor_keeper, nullptr);
     EXPECT_EQ(autograd::graph_state.operation_observer, nullptr);
+    EXPECT_FALSE(autograd::graph_state.in_operation);
   };
   EXPECT_ERROR(std::runtime_error, "oh", checkpoint(f(false), x));
+  balanced();
+  // Also out of the midst of an operation, and out of a policy.
+  const CheckpointOptions fails{
+      .policy = [](const CheckpointedOperation&) -> bool {
+        throw std::runtime_error("oh");
+      }};
+  EXPECT_ERROR(std::runtime_error, "oh", checkpoint(wave, x, fails));
+  balanced();
+  EXPECT_ERROR(
+      InvalidArgument, "matmul",
+      checkpoint([](const Tensor& in) { return matmul(in, ones64({3})); }, x,
+                 CheckpointOptions{.policy = {"matmul"}}));
   balanced();
   Tensor y = checkpoint(f(true), x);
   const auto state = autograd::default_generator().state();
