@@ -6,9 +6,14 @@ import torch
 import horovodpp.torch as hvd
 
 
-def pytest_configure():
+def pytest_configure(config):
     torch.set_num_threads(1)
-    hvd.init()
+    if not _starts_jobs(config):
+        hvd.init()
+
+
+def _starts_jobs(config):
+    return any("jobs" in argument for argument in config.args)
 
 
 @pytest.fixture
@@ -22,10 +27,11 @@ def size():
 
 
 @pytest.fixture(autouse=True)
-def same_everywhere():
+def same_everywhere(request):
     """Ranks start a test together, with the same random numbers."""
     torch.manual_seed(1)
-    hvd.barrier()
+    if hvd.is_initialized():
+        hvd.barrier()
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the suite of this folder in every rank of a job.
+"""Runs the suite of this folder in every rank of a job; or those of its tests that start jobs.
 
 Exits with 77, which ctest counts as skipped, where the package was not built, or where this Python
 lacks PyTorch or pytest.
@@ -22,7 +22,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--horovodrun", required=True)
     parser.add_argument("--package", required=True, type=pathlib.Path)
-    parser.add_argument("--ranks", required=True)
+    parser.add_argument("--ranks", help="without it: the tests that start jobs")
     parser.add_argument("--build-folder", required=True)
     parser.add_argument("arguments", nargs="*", help="of pytest")
     options = parser.parse_args()
@@ -38,10 +38,14 @@ def main():
                        HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="40")
     os.chdir(options.build_folder)
     suite = pathlib.Path(__file__).resolve().parent
+    pytest = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",
+              "--rootdir", str(suite), "-c", str(suite / "pytest.ini")]
+    if options.ranks is None:
+        os.execve(sys.executable, [*pytest, *(options.arguments or [str(suite / "jobs")])],
+                  environment)
+    # Where a rank fails a test, the others cannot go on.
     os.execve(options.horovodrun, [
-        options.horovodrun, "-np", options.ranks, sys.executable, "-m", "pytest", "-x", "-q",
-        "--color=no",
-        "-p", "no:cacheprovider", "--rootdir", str(suite), "-c", str(suite / "pytest.ini"),
+        options.horovodrun, "-np", options.ranks, *pytest, "-x", "--ignore", str(suite / "jobs"),
         *(options.arguments or [str(suite)])], environment)
 
 
