@@ -2,6 +2,7 @@
 #include "horovodpp/checkpoint/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -94,6 +95,7 @@ class WayProfile {
     return result;
   }
   const Tensor& output() const { return output_; }
+  std::int64_t gradient_bytes() const { return gradient_bytes_; }
 
  private:
   Tensor forward() {
@@ -132,6 +134,7 @@ class WayProfile {
     }
     cost_.backward_transient_bytes =
         std::max<std::int64_t>(0, most_in_use() - before - of_parameters);
+    gradient_bytes_ = of_parameters;
   }
 
   const ChainFunction& function_;
@@ -139,6 +142,7 @@ class WayProfile {
   Tensor output_;
   StageCost cost_;
   std::int64_t kept_ = 0;
+  std::int64_t gradient_bytes_ = 0;  // Of parameters.
   std::vector<double> forward_seconds_, backward_seconds_;
 };
 
@@ -183,6 +187,12 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
         "profile_chain: ", stages.size(), " functions, ", options.repetitions,
         " repetitions; wanted is at least one of each"));
   }
+  if (!(options.communication_seconds_per_byte >= 0.0) ||
+      !std::isfinite(options.communication_seconds_per_byte)) {
+    throw InvalidArgument(absl::StrCat("profile_chain: communication takes ",
+                                       options.communication_seconds_per_byte,
+                                       " seconds per byte"));
+  }
   const autograd::SameRandom random;
   const autograd::Recomputing recomputing;
   const EnableGrad grad;
@@ -198,6 +208,8 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
       for (autograd::WayProfile& way : ways) way.run();
     }
     StageCost& cost = result.stages.emplace_back(whole.cost());
+    cost.communication_seconds = options.communication_seconds_per_byte *
+                                 static_cast<double>(whole.gradient_bytes());
     for (const autograd::WayProfile& way : ways) {
       autograd::add_option(cost, way.cost());
     }

@@ -95,15 +95,19 @@ void Recording::note_time() {
 }
 
 std::vector<bool> Recording::wanted() const {
+  std::vector<bool> result(slots_.size(), true);
   SpinLockHolder lock(lock_);
-  std::vector<bool> result;
-  for (const Content& content : contents_) result.push_back(content.wanted);
+  for (std::size_t i = 0; i < contents_.size(); ++i) {
+    result[i] = contents_[i].wanted;
+  }
   while (!result.empty() && !result.back()) result.pop_back();
   return result;
 }
 
 SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
+  constexpr std::size_t kFew = 8;
+  if (slots_.empty()) slots_.reserve(kFew);
   Slot& slot = slots_.emplace_back();
   slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
@@ -111,15 +115,8 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   if (options_.determinism_check == DeterminismCheck::kChecksum) {
     slot.checksum = checksum(tensor);
   }
-  {
-    SpinLockHolder lock(lock_);
-    Content& content = contents_.emplace_back();
-    // A leaf is itself; with its history anything else would own this recording.
-    if (keeps_ && (kept_ == nullptr || !kept_->is_never_kept(tensor))) {
-      content.value = tensor.is_leaf() ? tensor : tensor.detach();
-    }
-  }
   if (ledger_ != nullptr) {
+    keep_content(tensor);
     note_time();
     ledger_->make_room();
   }
@@ -127,11 +124,21 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
           static_cast<std::uint32_t>(slots_.size() - 1)};
 }
 
+void Recording::keep_content(const Tensor& tensor) {
+  const bool may = kept_ == nullptr || !kept_->is_never_kept(tensor);
+  SpinLockHolder lock(lock_);
+  contents_.resize(slots_.size());
+  // A leaf is itself; with its history anything else would own this recording.
+  if (keeps_ && may) {
+    contents_.back().value = tensor.is_leaf() ? tensor : tensor.detach();
+  }
+}
+
 void Recording::reads(const Tensor& tensor) {
   if (!tensor.defined() || tensor.is_inference()) return;
   Storage& storage = *tensor.impl()->storage;
   if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  captured_.push_back({WeakTensor(tensor), tensor.impl(), tensor.version()});
+  captured_.push_back({WeakTensor(tensor), &storage, tensor.version()});
 }
 
 void Recording::records(const Node& node) {
@@ -163,13 +170,15 @@ void Recording::named(const Tensor& tensor, std::string_view name) {
 }
 
 Tensor Recording::original(std::uint32_t place) const {
+  if (ledger_ == nullptr) return Tensor();  // It never keeps any.
   SpinLockHolder lock(lock_);
-  return contents_[place].value;
+  return place < contents_.size() ? contents_[place].value : Tensor();
 }
 
 void Recording::forget(std::uint32_t place) {
   Tensor dropped;  // Goes after the lock.
   SpinLockHolder lock(lock_);
+  if (place >= contents_.size()) contents_.resize(place + 1);
   contents_[place].wanted = false;
   dropped = std::move(contents_[place].value);
 }

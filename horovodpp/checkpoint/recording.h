@@ -79,7 +79,7 @@ class Recording : public Node,
   // A tensor from outside that forward read, and its version then.
   struct Captured {
     WeakTensor tensor;
-    const TensorImpl* impl = nullptr;
+    const Storage* storage = nullptr;  // Where it lies; may be gone.
     std::uint32_t version = 0;
   };
 
@@ -134,6 +134,8 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
+  // Of the slot made last, under a budget.
+  void keep_content(const Tensor& tensor);
   // What is done so far has to be done again for what is saved so far.
   void note_time();
 
@@ -152,9 +154,10 @@ class Recording : public Node,
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
-  double began_ = 0.0;  // By worked_seconds(), if there is a ledger.
+  double began_ = 0.0;  // By worked_seconds(), under a budget.
   std::atomic<double> replay_seconds_{0.0};
-  // What changes after forward, by slot.
+  // What changes after forward, by slot; as if it were there for those that it
+  // does not reach to.
   struct Content {
     Tensor value;  // While it is kept.
     bool wanted = true;
