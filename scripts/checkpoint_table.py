@@ -90,7 +90,7 @@ def measure(program, model, seconds, with_segments):
             if way.name.startswith("budget"):
                 segments[way.name] = segment_candidates(program, model, stages, way.bytes)
     rest = [way for found in segments.values() for way in found]
-    contend(model, [way.contender for way in ways + rest], seconds)
+    contend(model, [way.contender for way in ways + rest], seconds, least_rounds=3)
     for way in ways + rest:
         way.contender.finish()
     return ways, segments

@@ -37,7 +37,7 @@ SETTINGS = {
     "lstm": (32, 64),
 }
 DEFAULT = "mlp,lenet,resnet18,gpt,lstm"
-CHECKPOINTED = "gpt,swin,densenet,resnet18"
+CHECKPOINTED = "gpt,swin,densenet"
 
 
 def present_bytes():

@@ -54,7 +54,7 @@ class Contender:
             raise SystemExit(f"{self.process.args} failed")
 
 
-def contend(kind, contenders, seconds):
+def contend(kind, contenders, seconds, least_rounds=5):
     """Lets them take turns; then each has its seconds."""
     for contender in contenders:
         first = contender.steps(3)
@@ -66,7 +66,7 @@ def contend(kind, contenders, seconds):
     group = min(contender.group for contender in contenders)
     end = time.monotonic() + seconds
     rounds = 0
-    while time.monotonic() < end or rounds < 5:
+    while time.monotonic() < end or rounds < least_rounds:
         first = rounds % len(contenders)
         for contender in contenders[first:] + contenders[:first]:
             contender.seconds += contender.steps(group)
