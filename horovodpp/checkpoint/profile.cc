@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/profile.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -21,10 +23,13 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+// How long this thread has had a processor: what other programs do meanwhile is
+// no cost of a stage.
+double worked_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 // Counts what is saved and was made since; leaves it to the nodes.
@@ -100,6 +105,7 @@ class WayProfile {
     return result;
   }
   const Tensor& output() const { return output_; }
+  std::int64_t gradient_bytes() const { return gradient_bytes_; }
 
  private:
   Tensor forward() {
@@ -107,9 +113,9 @@ class WayProfile {
     const SavedTensorKeeper::Scope keeper(tally);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
-    const Clock::time_point begin = Clock::now();
+    const double begin = worked_seconds();
     Tensor output = function_(input_);
-    forward_seconds_.push_back(seconds_since(begin));
+    forward_seconds_.push_back(worked_seconds() - begin);
     const std::int64_t saved = tally.bytes();
     tally.count(output);
     kept_ = tally.bytes();
@@ -126,10 +132,10 @@ class WayProfile {
     const std::vector<Edge> leaves = leaves_behind(output);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
-    const Clock::time_point begin = Clock::now();
+    const double begin = worked_seconds();
     const std::vector<Tensor> gradients =
         grad_at({output}, leaves, {gradient}, {.allow_unused = true});
-    backward_seconds_.push_back(seconds_since(begin));
+    backward_seconds_.push_back(worked_seconds() - begin);
     std::int64_t of_parameters = 0;
     const Edge own = input_.requires_grad() ? gradient_edge(input_) : Edge();
     for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -138,6 +144,7 @@ class WayProfile {
     }
     cost_.backward_transient_bytes =
         std::max<std::int64_t>(0, most_in_use() - before - of_parameters);
+    gradient_bytes_ = of_parameters;
   }
 
   const ChainFunction& function_;
@@ -145,6 +152,7 @@ class WayProfile {
   Tensor output_;
   StageCost cost_;
   std::int64_t kept_ = 0;
+  std::int64_t gradient_bytes_ = 0;  // Of parameters.
   std::vector<double> forward_seconds_, backward_seconds_;
 };
 
@@ -189,6 +197,12 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
         "profile_chain: ", stages.size(), " functions, ", options.repetitions,
         " repetitions; wanted is at least one of each"));
   }
+  if (!(options.communication_seconds_per_byte >= 0.0) ||
+      !std::isfinite(options.communication_seconds_per_byte)) {
+    throw InvalidArgument(absl::StrCat("profile_chain: communication takes ",
+                                       options.communication_seconds_per_byte,
+                                       " seconds per byte"));
+  }
   const autograd::SameRandom random;
   const autograd::Recomputing recomputing;
   const EnableGrad grad;
@@ -204,6 +218,8 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
       for (autograd::WayProfile& way : ways) way.run();
     }
     StageCost& cost = result.stages.emplace_back(whole.cost());
+    cost.communication_seconds = options.communication_seconds_per_byte *
+                                 static_cast<double>(whole.gradient_bytes());
     for (const autograd::WayProfile& way : ways) {
       autograd::add_option(cost, way.cost());
     }

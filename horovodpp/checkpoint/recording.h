@@ -64,7 +64,8 @@ class Recording : public Node,
    private:
     Recording& recording_;
     const std::shared_ptr<void> context_;
-    const std::chrono::steady_clock::time_point begin_;
+    // Of a region under a budget.
+    std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -81,7 +82,7 @@ class Recording : public Node,
   // A tensor from outside that forward read, and its version then.
   struct Captured {
     WeakTensor tensor;
-    const TensorImpl* impl = nullptr;
+    const Storage* storage = nullptr;  // Where it lies; may be gone.
     std::uint32_t version = 0;
   };
 
@@ -136,6 +137,9 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
+  // Of the slot made last, under a budget.
+  void keep_content(const Tensor& tensor);
+
   const CheckpointOptions options_;
   const std::uint64_t mark_;  // What is older comes from outside.
   const AutocastSetting autocast_;
@@ -152,7 +156,8 @@ class Recording : public Node,
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
   std::atomic<double> forward_seconds_{0.0};
-  // What changes after forward, by slot.
+  // What changes after forward, by slot; as if it were there for those that it
+  // does not reach to.
   struct Content {
     Tensor value;  // While it is kept.
     bool wanted = true;

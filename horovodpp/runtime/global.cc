@@ -16,6 +16,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/transport/mpi_communicator.h"
 
 namespace hvd {
 namespace {
@@ -174,6 +175,7 @@ int local_rank() { return topology().local_rank(); }
 int local_size() { return topology().local_size(); }
 int cross_rank() { return topology().cross_rank(); }
 int cross_size() { return topology().cross_size(); }
+bool mpi_built() { return transport::mpi_is_built(); }
 bool is_homogeneous() { return topology().is_homogeneous(); }
 
 struct ThreadRuntime::Scope {

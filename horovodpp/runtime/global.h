@@ -72,6 +72,9 @@ int cross_rank();       // Of this node among the nodes with such a local rank.
 int cross_size();       // Nodes with such a local rank.
 bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 
+// Whether jobs of several processes can run over MPI: whether it was built in.
+bool mpi_built();
+
 // The current Runtime; throws where there is none. Valid until
 // shutdown() or reform().
 Runtime& current_runtime();

@@ -126,7 +126,8 @@ TEST(Offload, AFullPoolSaysSo) {
   OffloadPool pool({.bytes = 3 * kEach});
   {
     Offload offload(pool);
-    EXPECT_ERROR(Error, "f64[1024] of 8192 bytes does not fit, for 24576 of",
+    EXPECT_ERROR(Error,
+                 "float64[1024] of 8192 bytes does not fit, for 24576 of",
                  chain(x, 8));
   }
   EXPECT_EQ(pool.stats().bytes, 0);

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from views import VIEWS
+
 
 def before(program, difference):
     """The statements up to the one that differs."""
@@ -337,10 +339,6 @@ def numbers_in(text):
     return np.atleast_1d(np.array(eval(compile(tree, "", "eval"), names), dtype=np.float64))
 
 
-VIEWS = {"reshape", "view", "transpose", "t", "permute", "expand", "squeeze", "unsqueeze",
-         "as_strided", "narrow", "select", "slice", "split", "split_size", "chunk", "unbind",
-         "index", "contiguous", "to", "dropout", "drop_path", "channels_last", "detach", "data",
-         "sum_to"}
 ON_IMAGES = {"conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "batch_norm",
              "channels_last"}
 SEVERAL_VIEWS = {"split", "split_size", "chunk", "unbind"}

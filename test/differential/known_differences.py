@@ -103,6 +103,13 @@ def meets_product_with_a_vector(program, difference):
         len(difference.sizes.get(name, ())) == 1 for name in s["of"]))(program, difference)
 
 
+def target_is_result_of(*operations):
+    def found(program, difference):
+        return any(s["do"] in operations and difference.statement["of"][0] in s["as"]
+                   for s in before(program, difference))
+    return found
+
+
 def writes_linear_with_a_hook(program, difference):
     """Whether a result of linear got a hook, and then was written in place."""
     hooked = set()
@@ -407,15 +414,18 @@ KNOWN = [
           "refused|accepted|gradient's values", operation="as_strided|view",
           program=meets(*ON_IMAGES)),
     Known("the same, and so may be copies where PyTorch's are views", program=copied_or_viewed),
+    Known("gradients lie in memory as their formulas leave them", kind="refused|accepted",
+          operation="as_strided|view", program=has_to_do_with_gradients),
     Known("the same; a copy may be the tensor itself, whose gradient is asked for", kind=PRESENCE,
           program=both(meets("contiguous", "channels_last"), meets(*ON_IMAGES))),
     Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
-          program=lambda program, difference: any(
-              s["do"] == "linear" and difference.statement["of"][0] in s["as"]
-              for s in program["statements"])),
-    Known("the same, and so of one dimension; a write in place leaves a view's hooks behind",
+          program=target_is_result_of("linear")),
+    Known("so does that of one dimension; a write in place leaves a view's hooks behind",
           kind=VALUES, operation="backward|grad", program=writes_linear_with_a_hook),
+    Known("PyTorch's nll_loss of more than two dimensions returns a view", kind="accepted",
+          operation="detach_", theirs="Can't detach views in-place",
+          program=target_is_result_of("nll_loss", "cross_entropy")),
     Known("clone_with_strides wants dense strides", kind="refused",
           operation="clone_with_strides", ours="no dense strides"),
     Known("grad of an input sees its hooks also if another input lies before it",
