@@ -168,6 +168,8 @@ KNOWN = [
           program=unrecorded),
     Known("the same, where that came later", kind="requires_grad", ours="False", theirs="True",
           program=result_of(*VIEWS, where=is_unrecorded)),
+    Known("the same of what is made of one", kind="requires_grad", ours="False", theirs="True",
+          program=both(does("requires_grad_"), has_operand_viewed_without_recording)),
     Known("a view made without recording can be used after a recorded write to its base",
           kind="dtype", theirs="unusable", program=result_of(
               *VIEWS, where=lambda program, at: is_unrecorded(program, at))),
