@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/profile.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -22,15 +21,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-// How long this thread has had a processor: what other programs do meanwhile is
-// no cost of a stage.
-double worked_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 // Counts what is saved and was made since; leaves it to the nodes.
 class Tally final : public SavedTensorKeeper {
