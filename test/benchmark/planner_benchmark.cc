@@ -23,7 +23,8 @@ ChainCost random_chain(std::size_t stages, std::size_t options) {
   for (std::size_t i = 0; i < stages; ++i) {
     StageCost stage{.forward_seconds = seconds(),
                     .backward_seconds = seconds(),
-                    .output_bytes = bytes()};
+                    .output_bytes = bytes(),
+                    .options = {}};
     const std::int64_t inside = bytes();
     for (std::size_t o = 0; o < options; ++o) {
       const auto part = static_cast<std::int64_t>(o + 1);
