@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint.h"
@@ -66,16 +65,14 @@ void forward_and_backward(benchmark::State& state) {
 
 constexpr std::int64_t kFew = 1, kMany = 101;
 
+void measure(const std::string& name, void (*function)(benchmark::State&)) {
+  benchmark::RegisterBenchmark(name.c_str(), function)->Arg(kFew)->Arg(kMany);
+}
+
 template <Kind kind>
 void measure(const std::string& name) {
-  const auto both = {
-      std::pair("forward/", forward<kind>),
-      std::pair("forward_and_backward/", forward_and_backward<kind>)};
-  for (const auto& [what, function] : both) {
-    benchmark::RegisterBenchmark((what + name).c_str(), function)
-        ->Arg(kFew)
-        ->Arg(kMany);
-  }
+  measure("forward/" + name, forward<kind>);
+  measure("forward_and_backward/" + name, forward_and_backward<kind>);
 }
 
 }  // namespace
