@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/kept_results.h"
+#include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -63,7 +64,7 @@ Recording::Forward::Forward(Recording& recording)
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
-  if (recording.ledger_ != nullptr) begin_ = std::chrono::steady_clock::now();
+  if (recording.ledger_ != nullptr) recording.began_ = worked_seconds();
   recording.running_.store(true, std::memory_order_relaxed);
   recording.outer_ = outer_;
   recording.follows_results_ = recording.kept_ != nullptr ||
@@ -84,12 +85,13 @@ void Recording::Forward::finish() const {
     }
   }
   if (recording_.ledger_ == nullptr) return;
-  recording_.forward_seconds_.store(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
-          .count(),
-      std::memory_order_relaxed);
+  if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
   recording_.ledger_->make_room();
+}
+
+void Recording::note_time() {
+  replay_seconds_.store(worked_seconds() - began_, std::memory_order_relaxed);
 }
 
 std::vector<bool> Recording::wanted() const {
@@ -115,6 +117,7 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   }
   if (ledger_ != nullptr) {
     keep_content(tensor);
+    note_time();
     ledger_->make_room();
   }
   return {Ref<SavedTensorHolder>::share(this),

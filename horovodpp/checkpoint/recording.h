@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,8 +63,6 @@ class Recording : public Node,
    private:
     Recording& recording_;
     const std::shared_ptr<void> context_;
-    // Of a region under a budget.
-    std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -103,7 +100,7 @@ class Recording : public Node,
   // nobody else's.
   std::int64_t held_bytes() const override;
   bool is_running() const override { return running_; }
-  double forward_seconds() const override { return forward_seconds_; }
+  double replay_seconds() const override { return replay_seconds_; }
   // From then on this is an ordinary checkpoint.
   std::vector<Tensor> drop() override;
 
@@ -139,6 +136,8 @@ class Recording : public Node,
  private:
   // Of the slot made last, under a budget.
   void keep_content(const Tensor& tensor);
+  // What is done so far has to be done again for what is saved so far.
+  void note_time();
 
   const CheckpointOptions options_;
   const std::uint64_t mark_;  // What is older comes from outside.
@@ -155,7 +154,8 @@ class Recording : public Node,
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
-  std::atomic<double> forward_seconds_{0.0};
+  double began_ = 0.0;  // By worked_seconds(), under a budget.
+  std::atomic<double> replay_seconds_{0.0};
   // What changes after forward, by slot; as if it were there for those that it
   // does not reach to.
   struct Content {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint.h"
@@ -65,14 +66,20 @@ void forward_and_backward(benchmark::State& state) {
 
 constexpr std::int64_t kFew = 1, kMany = 101;
 
-void measure(const std::string& name, void (*function)(benchmark::State&)) {
-  benchmark::RegisterBenchmark(name.c_str(), function)->Arg(kFew)->Arg(kMany);
-}
-
 template <Kind kind>
 void measure(const std::string& name) {
-  measure("forward/" + name, forward<kind>);
-  measure("forward_and_backward/" + name, forward_and_backward<kind>);
+  struct Measured {
+    const char* what;
+    void (*function)(benchmark::State&);
+  };
+  for (const Measured& measured :
+       {Measured{"forward/", forward<kind>},
+        Measured{"forward_and_backward/", forward_and_backward<kind>}}) {
+    benchmark::RegisterBenchmark((measured.what + name).c_str(),
+                                 measured.function)
+        ->Arg(kFew)
+        ->Arg(kMany);
+  }
 }
 
 }  // namespace
