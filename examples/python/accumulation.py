@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/accumulation.py
 
-The order matters: synchronize() first, so that unscaling and clipping see the gradients of all ranks;
-then the step, which must not synchronize again.
+The order matters: synchronize() first, so that unscaling and clipping see the gradients of all
+ranks; then the step, which must not synchronize again.
 """
 import argparse
 

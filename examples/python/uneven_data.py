@@ -3,8 +3,9 @@
 
     horovodrun -np 2 python examples/python/uneven_data.py
 
-A rank that runs out of batches joins: from there on it adds nothing to what the others reduce. Averages
-still divide by all ranks. The last rank to join has the newest parameters, and sends them to all.
+A rank that runs out of batches joins: from there on it adds nothing to what the others reduce.
+Averages still divide by all ranks. The last rank to join has the newest parameters, and sends them
+to all.
 """
 import argparse
 
