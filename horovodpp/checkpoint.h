@@ -9,6 +9,7 @@
 #include "horovodpp/checkpoint/checkpoint.h"     // IWYU pragma: export
 #include "horovodpp/checkpoint/memory_budget.h"  // IWYU pragma: export
 #include "horovodpp/checkpoint/offload.h"        // IWYU pragma: export
+#include "horovodpp/checkpoint/plan_drawing.h"   // IWYU pragma: export
 #include "horovodpp/checkpoint/planned_chain.h"  // IWYU pragma: export
 #include "horovodpp/checkpoint/policy.h"         // IWYU pragma: export
 #include "horovodpp/checkpoint/replay_group.h"   // IWYU pragma: export

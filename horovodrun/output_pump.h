@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include <sys/types.h>
+
 #include "absl/strings/string_view.h"
 
 namespace hvd::launcher {
@@ -30,8 +32,12 @@ class OutputPump {
   int error() const { return error_; }
 
  private:
+  // As write(2).
+  ssize_t write_some(const char* bytes, size_t size);
+
   const int fd_;
   const size_t piece_;  // What a stream that is ready takes without waiting.
+  bool has_nowait_;     // A write may be told not to wait, whatever its size.
   std::string kept_;
   bool closed_ = false;
   int error_ = 0;

@@ -130,42 +130,46 @@ bool FunctionCall::recalls(std::vector<Tensor>& results) {
   return true;
 }
 
-// What can be kept are results in memory of their own.
-void FunctionCall::tell_made(OperationObserver& observer,
-                             const std::vector<Tensor>& results) const {
+// Those in memory of their own can.
+bool FunctionCall::can_be_kept(const std::vector<Tensor>& results) const {
   const FunctionContext& context = node_->context;
-  OperationResults made;
-  const bool own =
-      context.dirty_.empty() &&
-      std::none_of(results.begin(), results.end(), [&](const Tensor& result) {
-        return !result.defined() || result.requires_grad() || is_view(result) ||
-               shares_memory(context.arguments_, result);
-      });
-  if (own) {
-    KeptCall note{.results = results.size(),
-                  .materialize_grads = context.materialize_grads_,
-                  .saved_data = context.saved_data};
-    made.tensors = results;
-    for (const Tensor& saved : context.to_save_) {
-      const std::size_t argument = saved.defined()
-                                       ? index_in(context.arguments_, saved)
-                                       : context.arguments_.size();
-      const std::size_t result =
-          saved.defined() ? index_in(results, saved) : results.size();
-      note.saved_arguments.push_back(argument);
-      note.saved_results.push_back(result);
-      const bool elsewhere =
-          argument == context.arguments_.size() && result == results.size();
-      made.tensors.push_back(elsewhere ? saved : Tensor());
+  return context.dirty_.empty() && !results.empty() &&
+         std::all_of(results.begin(), results.end(), [&](const Tensor& result) {
+           return result.defined() && !result.requires_grad() &&
+                  !is_view(result) &&
+                  !shares_memory(context.arguments_, result);
+         });
+}
+
+// The results, and behind them what of the tensors saved is neither an argument
+// nor a result.
+OperationResults FunctionCall::to_keep(
+    const std::vector<Tensor>& results) const {
+  const FunctionContext& context = node_->context;
+  OperationResults kept{.tensors = results, .note = {}};
+  KeptCall note{.results = results.size(),
+                .materialize_grads = context.materialize_grads_,
+                .saved_data = context.saved_data};
+  for (const Tensor& saved : context.to_save_) {
+    std::size_t argument = context.arguments_.size();
+    std::size_t result = results.size();
+    if (saved.defined()) {
+      argument = index_in(context.arguments_, saved);
+      result = index_in(results, saved);
     }
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (contains(context.non_differentiable_, results[i])) {
-        note.non_differentiable.push_back(i);
-      }
-    }
-    made.note = std::move(note);
+    const bool elsewhere =
+        argument == context.arguments_.size() && result == results.size();
+    note.saved_arguments.push_back(argument);
+    note.saved_results.push_back(result);
+    kept.tensors.push_back(elsewhere ? saved : Tensor());
   }
-  observer.made(node_->operation(), made);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (contains(context.non_differentiable_, results[i])) {
+      note.non_differentiable.push_back(i);
+    }
+  }
+  kept.note = std::move(note);
+  return kept;
 }
 
 std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
@@ -178,12 +182,17 @@ std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
           "are modified in place must be returned"));
     }
   }
+  OperationObserver* observer =
+      recalled_ ? nullptr : OperationObserver::of_results();
+  const bool keepable = observer != nullptr && can_be_kept(results);
   std::vector<Tensor> finished;
   while (finished.size() < results.size()) {
     finished.push_back(finish_one(results, finished));
   }
-  OperationObserver* observer = OperationObserver::of_results();
-  if (observer != nullptr && !recalled_) tell_made(*observer, results);
+  if (observer != nullptr) {
+    observer->made(node_->operation(),
+                   keepable ? to_keep(results) : OperationResults());
+  }
   if (recorded_) save(results, finished);
   context.arguments_.clear();
   context.to_save_.clear();

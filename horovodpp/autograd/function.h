@@ -79,8 +79,8 @@ class FunctionCall {
   Tensor finish_written(const Tensor& result, std::size_t count);
   void save(const std::vector<Tensor>& results,
             const std::vector<Tensor>& finished);
-  void tell_made(OperationObserver& observer,
-                 const std::vector<Tensor>& results) const;
+  bool can_be_kept(const std::vector<Tensor>& results) const;
+  OperationResults to_keep(const std::vector<Tensor>& results) const;
 
   Ref<FunctionNode> node_;
   bool recorded_ = false;

@@ -8,10 +8,7 @@
 #include <array>
 #include <string_view>
 
-#include "horovodpp/core/export.h"
-
-namespace HVD_EXPORT hvd {
-namespace autograd {
+namespace hvd::autograd {
 
 inline constexpr std::array<std::string_view, 55> kOperationNames = {
     "abs",
@@ -75,11 +72,14 @@ constexpr bool is_operation_name(std::string_view name) {
          kOperationNames.end();
 }
 
+// Not to be called while compiling.
+void no_operation_of_this_name();
+
 // One of them: a literal that is none does not compile.
 class OperationName {
  public:
   consteval OperationName(const char* name) : text_(name) {  // NOLINT
-    if (!is_operation_name(name)) throw "there is no operation of this name";
+    if (!is_operation_name(name)) no_operation_of_this_name();
   }
   // Lives for ever.
   constexpr const char* text() const { return text_; }
@@ -88,5 +88,4 @@ class OperationName {
   const char* text_;
 };
 
-}  // namespace autograd
-}  // namespace hvd
+}  // namespace hvd::autograd

@@ -56,6 +56,8 @@ class OperationObserver {
   virtual void named(const Tensor& tensor, std::string_view name) = 0;
 
   bool follows_results() const { return follows_results_; }
+  // Whether also of what regions compute again meanwhile, for a backward.
+  bool follows_recomputations() const { return follows_recomputations_; }
   // The one that follows the results of operations on this thread, or null.
   static OperationObserver* of_results() {
     OperationObserver* observer = graph_state.operation_observer;
@@ -90,6 +92,7 @@ class OperationObserver {
   ~OperationObserver() = default;
 
   bool follows_results_ = false;
+  bool follows_recomputations_ = false;
 };
 
 }  // namespace autograd

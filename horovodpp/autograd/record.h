@@ -33,12 +33,17 @@ bool needs_grad(const Tensors&... inputs) {
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
 
+// Tells who watches that an operation without a gradient reads these.
+template <typename... Tensors>
+void tell_reads(const Tensors&... inputs) {
+  if (graph_state.operation_observer == nullptr) [[likely]]
+    return;
+  (graph_state.operation_observer->reads(inputs), ...);
+}
+
 // The node that made `tensor`, and which of its results this is; no node for a
 // leaf. Brings a stale view up to date.
 Edge current_edge(const Tensor& tensor);
-
-// Where the gradient of `tensor` goes; no node if it does not require grad.
-Edge gradient_edge(const Tensor& tensor);
 
 // A new node with one edge for each input.
 template <typename N, typename... Tensors>

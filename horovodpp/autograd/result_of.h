@@ -24,17 +24,18 @@
 namespace hvd::autograd {
 
 inline std::vector<Tensor> as_vector(const Tensor& tensor) { return {tensor}; }
-template <std::size_t n>
-std::vector<Tensor> as_vector(const std::array<Tensor, n>& tensors) {
+template <std::size_t kCount>
+std::vector<Tensor> as_vector(const std::array<Tensor, kCount>& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
 inline void assign(Tensor& tensor, const std::vector<Tensor>& from) {
   tensor = from[0];
 }
-template <std::size_t n>
-void assign(std::array<Tensor, n>& tensors, const std::vector<Tensor>& from) {
-  std::copy_n(from.begin(), n, tensors.begin());
+template <std::size_t kCount>
+void assign(std::array<Tensor, kCount>& tensors,
+            const std::vector<Tensor>& from) {
+  std::copy_n(from.begin(), kCount, tensors.begin());
 }
 
 template <typename Compute>

@@ -20,14 +20,19 @@ const Storage* storage_of(const Tensor& tensor) {
 
 void KeptResults::made(const char* operation, const OperationResults& results) {
   operations_.push_back(operation);
-  last_.note = results.note;
-  last_.tensors.clear();
+  OperationResults made{.tensors = {}, .note = results.note};
   for (const Tensor& tensor : results.tensors) {
-    last_.tensors.push_back(bare(tensor));
+    made.tensors.push_back(bare(tensor));
     if (tensor.defined()) never_kept_.erase(storage_of(tensor));
   }
+  set_last(std::move(made));
   last_random_ = default_generator().state();
   if (!results.tensors.empty()) decide("");
+}
+
+void KeptResults::set_last(OperationResults results) {
+  SpinLockHolder lock(lock_);
+  std::swap(last_, results);  // What was there goes after the lock.
 }
 
 void KeptResults::named(const Tensor& tensor, std::string_view name) {
@@ -174,8 +179,8 @@ void KeptResults::count(
   const auto add = [&](const Tensor& tensor) {
     if (tensor.defined()) ++counts[storage_of(tensor)];
   };
-  for (const Tensor& tensor : last_.tensors) add(tensor);
   SpinLockHolder lock(lock_);
+  for (const Tensor& tensor : last_.tensors) add(tensor);
   for (const Kept& kept : kept_) {
     if (kept.policy != CheckpointPolicy::kPreferSave) continue;
     for (const Tensor& tensor : kept.tensors) add(tensor);

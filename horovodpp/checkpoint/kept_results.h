@@ -37,7 +37,7 @@ class KeptResults {
   void made(const char* operation, const OperationResults& results);
   void named(const Tensor& tensor, std::string_view name);
   // Forward has ended.
-  void finish() { last_ = {}; }
+  void finish() { set_last({}); }
   // Whether a policy says that this memory be made again.
   bool is_never_kept(const Tensor& tensor) const {
     return never_kept_.contains(tensor.impl()->storage.get());
@@ -72,6 +72,7 @@ class KeptResults {
     Generator::State random = {};
   };
 
+  void set_last(OperationResults results);
   void decide(std::string_view name);
   void keep_last(CheckpointPolicy policy);
   // Whether all of it fits.
@@ -82,7 +83,9 @@ class KeptResults {
   const CheckpointOptions& options_;
   const std::uint64_t mark_;
   std::vector<const char*> operations_;
-  OperationResults last_;  // Of the operation that came last; may be none.
+  // Of the operation that came last; may be none. Set under the lock, for those
+  // who count.
+  OperationResults last_;
   Generator::State last_random_;  // After it.
   absl::flat_hash_set<const Storage*> never_kept_;
   mutable SpinLock lock_;

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd {
 namespace {
@@ -168,5 +171,24 @@ std::vector<int> CheckpointPlan::forward_runs() const {
 }
 
 std::string CheckpointPlan::to_string() const { return text_of(parts_); }
+
+void CheckpointPlan::save(const std::string& path) const {
+  std::ofstream file(path);
+  file << to_string() << '\n';
+  file.close();
+  if (file) return;
+  throw Error(absl::UnavailableError(
+      absl::StrCat("CheckpointPlan: cannot write '", path, "'")));
+}
+
+CheckpointPlan CheckpointPlan::load(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!std::getline(file, text)) {
+    throw Error(absl::NotFoundError(
+        absl::StrCat("CheckpointPlan: cannot read '", path, "'")));
+  }
+  return parse(text);
+}
 
 }  // namespace hvd

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "horovodpp/checkpoint/plan.h"
 
@@ -38,6 +39,21 @@ inline std::int64_t backward_bytes(const StageCost& stage,
   return stage.output_bytes + option.bytes + stage.backward_transient_bytes +
          option.extra_transient_bytes;
 }
+
+// What a plan does at a time: compute, or communicate.
+struct PlanStep {
+  enum class Kind { kForward, kRecomputation, kBackward, kCommunication };
+  Kind kind = Kind::kForward;
+  std::size_t stage = 0;
+  double begin = 0.0;  // Seconds.
+  double end = 0.0;
+  std::int64_t bytes = 0;  // Held at once, at most.
+};
+
+// The cost of a plan; and, unless it is null, its timeline.
+//   InvalidArgument  the plan is for another number of stages
+PlanCost account_of(const CheckpointPlan& plan, const ChainCost& chain,
+                    std::vector<PlanStep>* timeline);
 
 // Throws what plan_checkpoints() promises of a chain that makes no sense.
 void check_chain(const ChainCost& chain);

@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
 #include "horovodpp/checkpoint/kept_results.h"
+#include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -59,11 +60,11 @@ Recording::Forward::Forward(Recording& recording)
       context_(recording.options_.forward_context
                    ? recording.options_.forward_context()
                    : nullptr),
-      begin_(std::chrono::steady_clock::now()),
       outer_(graph_state.operation_observer),
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
+  if (recording.ledger_ != nullptr) recording.began_ = worked_seconds();
   recording.running_.store(true, std::memory_order_relaxed);
   recording.outer_ = outer_;
   recording.follows_results_ = recording.kept_ != nullptr ||
@@ -84,24 +85,29 @@ void Recording::Forward::finish() const {
     }
   }
   if (recording_.ledger_ == nullptr) return;
-  recording_.forward_seconds_.store(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
-          .count(),
-      std::memory_order_relaxed);
+  if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
   recording_.ledger_->make_room();
 }
 
+void Recording::note_time() {
+  replay_seconds_.store(worked_seconds() - began_, std::memory_order_relaxed);
+}
+
 std::vector<bool> Recording::wanted() const {
+  std::vector<bool> result(slots_.size(), true);
   SpinLockHolder lock(lock_);
-  std::vector<bool> result;
-  for (const Content& content : contents_) result.push_back(content.wanted);
+  for (std::size_t i = 0; i < contents_.size(); ++i) {
+    result[i] = contents_[i].wanted;
+  }
   while (!result.empty() && !result.back()) result.pop_back();
   return result;
 }
 
 SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
+  constexpr std::size_t kFew = 8;
+  if (slots_.empty()) slots_.reserve(kFew);
   Slot& slot = slots_.emplace_back();
   slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
@@ -109,24 +115,30 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   if (options_.determinism_check == DeterminismCheck::kChecksum) {
     slot.checksum = checksum(tensor);
   }
-  {
-    SpinLockHolder lock(lock_);
-    Content& content = contents_.emplace_back();
-    // A leaf is itself; with its history anything else would own this recording.
-    if (keeps_ && (kept_ == nullptr || !kept_->is_never_kept(tensor))) {
-      content.value = tensor.is_leaf() ? tensor : tensor.detach();
-    }
+  if (ledger_ != nullptr) {
+    keep_content(tensor);
+    note_time();
+    ledger_->make_room();
   }
-  if (ledger_ != nullptr) ledger_->make_room();
   return {Ref<SavedTensorHolder>::share(this),
           static_cast<std::uint32_t>(slots_.size() - 1)};
+}
+
+void Recording::keep_content(const Tensor& tensor) {
+  const bool may = kept_ == nullptr || !kept_->is_never_kept(tensor);
+  SpinLockHolder lock(lock_);
+  contents_.resize(slots_.size());
+  // A leaf is itself; with its history anything else would own this recording.
+  if (keeps_ && may) {
+    contents_.back().value = tensor.is_leaf() ? tensor : tensor.detach();
+  }
 }
 
 void Recording::reads(const Tensor& tensor) {
   if (!tensor.defined() || tensor.is_inference()) return;
   Storage& storage = *tensor.impl()->storage;
   if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  captured_.push_back({WeakTensor(tensor), tensor.impl(), tensor.version()});
+  captured_.push_back({WeakTensor(tensor), &storage, tensor.version()});
 }
 
 void Recording::records(const Node& node) {
@@ -158,13 +170,15 @@ void Recording::named(const Tensor& tensor, std::string_view name) {
 }
 
 Tensor Recording::original(std::uint32_t place) const {
+  if (ledger_ == nullptr) return Tensor();  // It never keeps any.
   SpinLockHolder lock(lock_);
-  return contents_[place].value;
+  return place < contents_.size() ? contents_[place].value : Tensor();
 }
 
 void Recording::forget(std::uint32_t place) {
   Tensor dropped;  // Goes after the lock.
   SpinLockHolder lock(lock_);
+  if (place >= contents_.size()) contents_.resize(place + 1);
   contents_[place].wanted = false;
   dropped = std::move(contents_[place].value);
 }

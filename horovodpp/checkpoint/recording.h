@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,7 +63,6 @@ class Recording : public Node,
    private:
     Recording& recording_;
     const std::shared_ptr<void> context_;
-    const std::chrono::steady_clock::time_point begin_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -81,7 +79,7 @@ class Recording : public Node,
   // A tensor from outside that forward read, and its version then.
   struct Captured {
     WeakTensor tensor;
-    const TensorImpl* impl = nullptr;
+    const Storage* storage = nullptr;  // Where it lies; may be gone.
     std::uint32_t version = 0;
   };
 
@@ -102,7 +100,7 @@ class Recording : public Node,
   // nobody else's.
   std::int64_t held_bytes() const override;
   bool is_running() const override { return running_; }
-  double forward_seconds() const override { return forward_seconds_; }
+  double replay_seconds() const override { return replay_seconds_; }
   // From then on this is an ordinary checkpoint.
   std::vector<Tensor> drop() override;
 
@@ -136,6 +134,11 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
+  // Of the slot made last, under a budget.
+  void keep_content(const Tensor& tensor);
+  // What is done so far has to be done again for what is saved so far.
+  void note_time();
+
   const CheckpointOptions options_;
   const std::uint64_t mark_;  // What is older comes from outside.
   const AutocastSetting autocast_;
@@ -151,8 +154,10 @@ class Recording : public Node,
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
-  std::atomic<double> forward_seconds_{0.0};
-  // What changes after forward, by slot.
+  double began_ = 0.0;  // By worked_seconds(), under a budget.
+  std::atomic<double> replay_seconds_{0.0};
+  // What changes after forward, by slot; as if it were there for those that it
+  // does not reach to.
   struct Content {
     Tensor value;  // While it is kept.
     bool wanted = true;

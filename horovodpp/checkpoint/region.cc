@@ -65,8 +65,7 @@ Tensor Region::restore(std::uint32_t place, Node& node) {
       return found->take(place, node);
     }
   } else if (task != nullptr) {
-    const auto found =
-        std::static_pointer_cast<ReplayOfTask>(task->local(this));
+    const auto* found = static_cast<ReplayOfTask*>(task->local(this).get());
     if (found != nullptr && found->mark == mark()) {
       return found->replay->take(place, node);
     }

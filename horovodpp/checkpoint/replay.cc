@@ -19,7 +19,8 @@ std::string describe(const Dims& shape, DType dtype) {
 
 Replay::Replay(const Recording& recording, bool again, OperationObserver* outer)
     : recording_(&recording),
-      outer_(outer != nullptr && outer->follows_results() ? outer : nullptr),
+      outer_(outer != nullptr && outer->follows_recomputations() ? outer
+                                                                 : nullptr),
       again_(again),
       forward_goes_on_(recording.is_running()),
       mark_(Storage::next_mark()),
@@ -131,7 +132,7 @@ void Replay::reads(const Tensor& tensor) {
   const auto from =
       captured.begin() + static_cast<std::ptrdiff_t>(next_captured_);
   const auto is_it = [&](const Recording::Captured& c) {
-    return c.impl == tensor.impl();
+    return c.storage == &storage;
   };
   auto found = std::find_if(from, captured.end(), is_it);
   if (found == captured.end()) {

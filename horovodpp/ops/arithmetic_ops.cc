@@ -62,10 +62,11 @@ struct MulBackward : SavesBoth {
 struct DivBackward : SavesBoth {
   const char* name() const override { return "DivBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor quotient = div(grads[0], b.unpack(*this));
+    const Tensor divisor = b.unpack(*this);
+    const Tensor quotient = div(grads[0], divisor);
     if (wants(0)) results[0] = quotient;
     if (wants(1)) {
-      results[1] = neg(div(mul(quotient, a.unpack(*this)), b.unpack(*this)));
+      results[1] = neg(div(mul(quotient, a.unpack(*this)), divisor));
     }
   }
 };

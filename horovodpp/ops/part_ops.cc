@@ -69,15 +69,19 @@ Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
   return part;
 }
 
+// Images whose channels lie last stay so; all else lies row by row.
+Dims strides_of_cat(const Tensor& first, const Dims& shape) {
+  const bool channels_last =
+      first.dim() == 4 && !first.is_contiguous() && first.strides()[1] == 1;
+  return channels_last ? strides_like(shape, first.strides())
+                       : contiguous_strides(shape);
+}
+
 // The tensors behind each other in dimension d, in a tensor of this shape.
 Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
               std::size_t d) {
-  const Tensor& first = tensors[0];
-  Tensor out = empty_strided(shape,
-                             first.is_contiguous()
-                                 ? contiguous_strides(shape)
-                                 : strides_like(shape, first.strides()),
-                             first.dtype());
+  Tensor out = empty_strided(shape, strides_of_cat(tensors[0], shape),
+                             tensors[0].dtype());
   std::int64_t offset = 0;
   for (const Tensor& tensor : tensors) {
     convert_into(out.alias(tensor.shape(), out.strides(), offset), tensor);

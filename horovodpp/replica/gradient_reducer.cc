@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/replica/gradient_reducer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
@@ -31,6 +35,50 @@ struct Record {
   int owed() const { return is_added ? 0 : expected - came; }
 };
 
+[[noreturn]] void refuse_piece(const GradientPiece& piece,
+                               const std::string& why) {
+  throw Error(absl::InvalidArgumentError(absl::StrCat(
+      "a buffer of gradients: the piece '", piece.key, "', ", piece.elements,
+      " elements from ", piece.offset, " on, ", why, ". Nothing was added")));
+}
+
+// That all lie within `elements` elements, none on another, each with a key of its
+// own.
+void check_pieces(const std::vector<GradientPiece>& pieces,
+                  std::int64_t elements) {
+  std::vector<const GradientPiece*> by_offset;
+  absl::flat_hash_set<std::string_view> keys;
+  for (const GradientPiece& piece : pieces) {
+    by_offset.push_back(&piece);
+    if (piece.offset < 0 || piece.elements < 0 || piece.offset > elements ||
+        piece.elements > elements - piece.offset) {
+      refuse_piece(piece, absl::StrCat("does not lie within its ", elements));
+    }
+    if (!keys.insert(piece.key).second) {
+      refuse_piece(piece, "has the key of another one; give it one of its own");
+    }
+  }
+  std::sort(by_offset.begin(), by_offset.end(),
+            [](const GradientPiece* a, const GradientPiece* b) {
+              return std::pair(a->offset, a->elements) <
+                     std::pair(b->offset, b->elements);
+            });
+  for (std::size_t i = 1; i < by_offset.size(); ++i) {
+    const GradientPiece& before = *by_offset[i - 1];
+    if (before.offset + before.elements <= by_offset[i]->offset) continue;
+    refuse_piece(*by_offset[i],
+                 absl::StrCat("shares elements with '", before.key, "'"));
+  }
+}
+
+TensorView view_of(const TensorView& buffer, const GradientPiece& piece) {
+  auto* const bytes = static_cast<std::byte*>(buffer.data());
+  const std::size_t offset =
+      static_cast<std::size_t>(piece.offset) * size_of(buffer.dtype());
+  return {bytes + offset, buffer.dtype(), Shape({piece.elements}),
+          buffer.device()};
+}
+
 }  // namespace
 
 class GradientReducer::State {
@@ -42,6 +90,8 @@ class GradientReducer::State {
   int owed(const std::string& key) const;
   void add(const std::string& key, TensorView gradient,
            std::shared_ptr<const void> keep_alive);
+  void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
+           const std::shared_ptr<const void>& keep_alive);
   absl::StatusOr<std::shared_ptr<Runtime>> job() const;
   bool has(const std::string& key) const;
   bool is_pending() const;
@@ -55,6 +105,11 @@ class GradientReducer::State {
     Future<void> reduced;
   };
 
+  void check_not_added(const std::string& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void start(Runtime& runtime, const std::string& key, TensorView gradient,
+             std::shared_ptr<const void> keep_alive)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Pending> take_pending();
 
   const Membership membership_;
@@ -126,19 +181,21 @@ int GradientReducer::State::owed(const std::string& key) const {
   return found == records_.end() ? 1 : found->second.owed();
 }
 
-void GradientReducer::State::add(const std::string& key, TensorView gradient,
-                                 std::shared_ptr<const void> keep_alive) {
-  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+void GradientReducer::State::check_not_added(const std::string& key) const {
+  const auto found = records_.find(key);
+  if (found == records_.end() || !found->second.is_added) return;
+  throw Error(absl::AlreadyExistsError(absl::StrCat(
+      "the gradient of '", key,
+      "' was handed over twice in one step; finish() the step first")));
+}
+
+void GradientReducer::State::start(Runtime& runtime, const std::string& key,
+                                   TensorView gradient,
+                                   std::shared_ptr<const void> keep_alive) {
   const double factor = options_.gradient_predivide_factor;
-  MutexLock lock(mutex_);
   Records::value_type& entry = *records_.try_emplace(key).first;
   Record& record = entry.second;
-  if (record.is_added) {
-    throw Error(absl::AlreadyExistsError(absl::StrCat(
-        "the gradient of '", key,
-        "' was handed over twice in one step; finish() the step first")));
-  }
-  record.reduced = runtime->allreduce_async_(
+  record.reduced = runtime.allreduce_async_(
       std::move(gradient), {.name = absl::StrCat(options_.name, ".", key),
                             .op = options_.op,
                             .prescale_factor = 1.0 / factor,
@@ -148,6 +205,26 @@ void GradientReducer::State::add(const std::string& key, TensorView gradient,
   record.owner = std::move(keep_alive);
   record.is_added = true;
   added_.push_back(&entry);
+}
+
+void GradientReducer::State::add(const std::string& key, TensorView gradient,
+                                 std::shared_ptr<const void> keep_alive) {
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  MutexLock lock(mutex_);
+  check_not_added(key);
+  start(*runtime, key, std::move(gradient), std::move(keep_alive));
+}
+
+void GradientReducer::State::add(
+    const TensorView& buffer, const std::vector<GradientPiece>& pieces,
+    const std::shared_ptr<const void>& keep_alive) {
+  check_pieces(pieces, buffer.num_elements());
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  MutexLock lock(mutex_);
+  for (const GradientPiece& piece : pieces) check_not_added(piece.key);
+  for (const GradientPiece& piece : pieces) {
+    start(*runtime, piece.key, view_of(buffer, piece), keep_alive);
+  }
 }
 
 bool GradientReducer::State::has(const std::string& key) const {
@@ -220,6 +297,12 @@ int GradientReducer::owed(const std::string& key) const {
 void GradientReducer::add(const std::string& key, TensorView gradient,
                           std::shared_ptr<const void> keep_alive) {
   state_->add(key, std::move(gradient), std::move(keep_alive));
+}
+
+void GradientReducer::add(const TensorView& buffer,
+                          const std::vector<GradientPiece>& pieces,
+                          const std::shared_ptr<const void>& keep_alive) {
+  state_->add(buffer, pieces, keep_alive);
 }
 
 Status GradientReducer::status() const { return state_->job().status(); }

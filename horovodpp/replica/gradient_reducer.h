@@ -16,6 +16,10 @@
 //   reducer.expect("fc1.weight", 4);                     // once
 //   if (reducer.contribute("fc1.weight")) reducer.add("fc1.weight", view);
 //
+// Where all gradients lie in one buffer, an index of its pieces will do:
+//
+//   reducer.add(buffer, {{"fc1.weight", 0, 7840}, {"fc1.bias", 7840, 10}});
+//
 // The memory of a gradient is borrowed until finish() has returned, and the end
 // of a reducer waits for what it has borrowed. Where somebody else's engine may
 // free a gradient meanwhile, as libtorch does with what it shows to a hook, its
@@ -30,6 +34,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,6 +64,13 @@ struct ReducerOptions {
   // The ranks whose gradients are reduced; an average divides by their number.
   // Others have no reducer of this name and set.
   ProcessSet process_set = ProcessSet::global();
+};
+
+// A gradient that is part of a flat buffer: `elements` from element `offset` on.
+struct GradientPiece {
+  std::string key;
+  std::int64_t offset = 0;
+  std::int64_t elements = 0;
 };
 
 class GradientReducer {
@@ -91,6 +103,16 @@ class GradientReducer {
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   void add(const std::string& key, TensorView gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
+
+  // The same of all gradients in a flat buffer, or none. Each is a gradient of its
+  // own: ranks need not cut their buffers alike, nor add all pieces at once. What
+  // lies between the pieces stays as it is.
+  //   hvd::Error (InvalidArgument)  a piece does not lie within the buffer, shares
+  //                                 elements with another, or has the key of
+  //                                 another
+  //   (others)                      as above
+  void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
+           const std::shared_ptr<const void>& keep_alive = nullptr);
 
   // OK, or FailedPrecondition: this rank has left the job.
   Status status() const;

@@ -126,7 +126,8 @@ TEST(Offload, AFullPoolSaysSo) {
   OffloadPool pool({.bytes = 3 * kEach});
   {
     Offload offload(pool);
-    EXPECT_ERROR(Error, "f64[1024] of 8192 bytes does not fit, for 24576 of",
+    EXPECT_ERROR(Error,
+                 "float64[1024] of 8192 bytes does not fit, for 24576 of",
                  chain(x, 8));
   }
   EXPECT_EQ(pool.stats().bytes, 0);
@@ -268,7 +269,7 @@ TEST(Offload, WithoutMemoryForThePoolForwardFails) {
   EXPECT_EQ(pool.stats().bytes, 0);
 }
 
-// What the thread throws is thrown where the tensor is needed.
+// Also where the thread had none; what it could not fetch is tried again.
 TEST(Offload, WithoutMemoryForTensorsBackwardFails) {
   for (const std::size_t prefetch : {0u, 8u}) {
     Scarce memory;

@@ -103,6 +103,13 @@ def meets_product_with_a_vector(program, difference):
         len(difference.sizes.get(name, ())) == 1 for name in s["of"]))(program, difference)
 
 
+def target_is_result_of(*operations):
+    def found(program, difference):
+        return any(s["do"] in operations and difference.statement["of"][0] in s["as"]
+                   for s in before(program, difference))
+    return found
+
+
 def writes_linear_with_a_hook(program, difference):
     """Whether a result of linear got a hook, and then was written in place."""
     hooked = set()
@@ -161,6 +168,8 @@ KNOWN = [
           program=unrecorded),
     Known("the same, where that came later", kind="requires_grad", ours="False", theirs="True",
           program=result_of(*VIEWS, where=is_unrecorded)),
+    Known("the same of what is made of one", kind="requires_grad", ours="False", theirs="True",
+          program=both(does("requires_grad_"), has_operand_viewed_without_recording)),
     Known("a view made without recording can be used after a recorded write to its base",
           kind="dtype", theirs="unusable", program=result_of(
               *VIEWS, where=lambda program, at: is_unrecorded(program, at))),
@@ -175,8 +184,6 @@ KNOWN = [
     Known("gradients of ours are no views", kind="accepted", operation=".*_",
           theirs="A view was created in no_grad mode|Can't detach views in-place",
           program=writes_gradient),
-    Known("gradients of ours are views where PyTorch's are not", kind="refused",
-          operation="detach_", ours="Can't detach views in-place", program=writes_gradient),
     Known("a gradient that passes unchanged may be a view of the one given, or that one",
           kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
     Known("what a refused backward had added is not there", kind="values", operation="get_grad",
@@ -407,15 +414,16 @@ KNOWN = [
           "refused|accepted|gradient's values", operation="as_strided|view",
           program=meets(*ON_IMAGES)),
     Known("the same, and so may be copies where PyTorch's are views", program=copied_or_viewed),
-    Known("the same; a copy may be the tensor itself, whose gradient is asked for", kind=PRESENCE,
-          program=both(meets("contiguous", "channels_last"), meets(*ON_IMAGES))),
+    Known("gradients lie in memory as their formulas leave them", kind="refused|accepted",
+          operation="as_strided|view", program=has_to_do_with_gradients),
     Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
-          program=lambda program, difference: any(
-              s["do"] == "linear" and difference.statement["of"][0] in s["as"]
-              for s in program["statements"])),
-    Known("the same, and so of one dimension; a write in place leaves a view's hooks behind",
+          program=target_is_result_of("linear")),
+    Known("so does that of one dimension; a write in place leaves a view's hooks behind",
           kind=VALUES, operation="backward|grad", program=writes_linear_with_a_hook),
+    Known("PyTorch's nll_loss of more than two dimensions returns a view", kind="accepted",
+          operation="detach_", theirs="Can't detach views in-place",
+          program=target_is_result_of("nll_loss", "cross_entropy")),
     Known("clone_with_strides wants dense strides", kind="refused",
           operation="clone_with_strides", ours="no dense strides"),
     Known("grad of an input sees its hooks also if another input lies before it",

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdint>
@@ -134,6 +135,19 @@ TEST_F(Safetensors, SaysThatAFileIsMissing) {
     EXPECT_THAT(error.what(), HasSubstr(path("none")));
   }
   EXPECT_THROW(load_safetensors(folder_.path()), Error);
+}
+
+TEST_F(Safetensors, WaitsForNothingButAFile) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  for (const std::string& file :
+       {path("fifo"), std::string("/dev/zero"), std::string("/")}) {
+    try {
+      load_safetensors(file);
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no regular file"));
+    }
+  }
 }
 
 TEST_F(Safetensors, SaysWhatIsWrongWithAFile) {

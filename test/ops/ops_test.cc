@@ -605,6 +605,14 @@ TEST(Nonzero, OfAScalarIsOnePlaceOfNoDimensions) {
   EXPECT_EQ(nonzero(full({}, 0)).shape(), Dims({0, 0}));
 }
 
+TEST(Cat, LiesRowByRowUnlessItIsOfImages) {
+  const Tensor x = ones({2, 3}).t();
+  EXPECT_TRUE(cat({x, x}, 1).is_contiguous());
+  EXPECT_EQ(stack({x, x}, 0).view({-1}).shape(), Dims({12}));
+  const Tensor images = channels_last(ones({2, 3, 4, 5}));
+  EXPECT_EQ(cat({images, images}, 1).strides(), Dims({120, 1, 30, 6}));
+}
+
 TEST(Cat, NamesTheShapesThatDoNotFit) {
   EXPECT_ERROR(InvalidArgument, "shapes [2,3] and [3,2]",
                cat({ones({2, 3}), ones({3, 2})}, 1));

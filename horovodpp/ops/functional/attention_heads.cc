@@ -91,6 +91,7 @@ class Forward {
         T* kept = result_.weights.data<T>() + (first + i) * call_.keys();
         rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i),
                                          kept, static_cast<std::size_t>(keys));
+        std::fill(kept + keys, kept + call_.keys(), T{0});
       }
       if (call_.dropout) scores_.drop(row, head, begin + i, keys);
     }
