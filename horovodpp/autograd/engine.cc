@@ -180,6 +180,8 @@ bool BackwardPlan::reaches(const Tensor& leaf) const {
   return node && task_.reaches(*node);
 }
 
+bool BackwardPlan::may_reach_more() const { return task_.runs_functions(); }
+
 int BackwardPlan::depth() const { return task_.options().depth; }
 
 HookHandle add_backward_observer(BackwardObserver observer) {

@@ -91,6 +91,9 @@ class BackwardPlan {
   // reach keeps its grad() and its hooks stay silent. (Offered is not given: a
   // node may have none to give.)
   bool reaches(const Tensor& leaf) const;
+  // Whether other leaves may be reached as well, by a backward within this one:
+  // a Function takes part, which may call it, as reentrant checkpoints do.
+  bool may_reach_more() const;
   // 0 for a call of the user's, more for one made during another backward.
   int depth() const;
   // At the end: whether it finished, and did not throw.

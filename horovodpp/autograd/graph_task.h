@@ -55,6 +55,8 @@ class GraphTask {
   std::vector<Tensor> take_captured();
   // Whether `node` takes part.
   bool reaches(const Node& node) const;
+  // Whether a Function takes part, which can do what it likes.
+  bool runs_functions() const;
   // Whether only what leads to some targets runs.
   bool is_restricted() const { return restricted_; }
   // Whether `node`'s hooks will see a gradient, or have: it runs, or is captured.

@@ -45,6 +45,10 @@ struct Edge {
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
+// Where the gradient of `tensor` goes; no node if it does not require grad.
+// (Defined in record.cc.)
+Edge gradient_edge(const Tensor& tensor);
+
 // What a gradient that arrives at a node must look like: the result that the
 // operation returned.
 struct InputMetadata {

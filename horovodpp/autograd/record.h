@@ -45,9 +45,6 @@ void tell_reads(const Tensors&... inputs) {
 // leaf. Brings a stale view up to date.
 Edge current_edge(const Tensor& tensor);
 
-// Where the gradient of `tensor` goes; no node if it does not require grad.
-Edge gradient_edge(const Tensor& tensor);
-
 // A new node with one edge for each input.
 template <typename N, typename... Tensors>
 Ref<N> make_node(const Tensors&... inputs) {

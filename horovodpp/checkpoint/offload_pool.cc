@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <map>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
 
 namespace hvd {
 namespace {
@@ -36,7 +36,6 @@ class OffloadPool::State {
     Tensor copy;
     Phase phase = Phase::kStored;
     Tensor fetched = {};
-    std::exception_ptr error = nullptr;
   };
   using Number = std::uint64_t;
 
@@ -81,9 +80,6 @@ class OffloadPool::State {
       if (entry->phase == Entry::Phase::kReady) {
         ++stats_.prefetched;
         entry->phase = Entry::Phase::kStored;
-        if (entry->error) {
-          std::rethrow_exception(std::exchange(entry->error, nullptr));
-        }
         ready = std::move(entry->fetched);
       } else {
         entry->phase = Entry::Phase::kStored;  // Not the thread's any more.
@@ -104,8 +100,7 @@ class OffloadPool::State {
     {
       MutexLock lock(mutex_);
       stopped_ = true;
-      for (auto& [number, entry] : queue_) entry->phase = Entry::Phase::kStored;
-      queue_.clear();
+      unqueue();
       thread = std::move(thread_);
     }
     wake_.notify_all();
@@ -131,24 +126,34 @@ class OffloadPool::State {
       any = true;
     }
     if (!any) return;
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable()) {
+      auto thread =
+          start_thread("fetches offloaded tensors", [this] { run(); });
+      if (!thread.ok()) return unqueue();
+      thread_ = *std::move(thread);
+    }
     wake_.notify_one();
+  }
+
+  // Without the thread, each is fetched where it is needed.
+  void unqueue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (auto& [number, entry] : queue_) entry->phase = Entry::Phase::kStored;
+    queue_.clear();
   }
 
   // The thread's.
   void run() {
     while (const std::shared_ptr<Entry> entry = next_in_queue()) {
       Tensor fetched;
-      std::exception_ptr error;
       try {
         fetched = fetch(*entry);
       } catch (...) {
-        error = std::current_exception();
+        // Whoever needs it tries again, and has the error if it is one still.
       }
       MutexLock lock(mutex_);
+      entry->phase =
+          fetched.defined() ? Entry::Phase::kReady : Entry::Phase::kStored;
       entry->fetched = std::move(fetched);
-      entry->error = std::move(error);
-      entry->phase = Entry::Phase::kReady;
       done_.notify_all();
     }
   }

@@ -45,19 +45,27 @@ class Tally final : public SavedTensorKeeper {
   std::int64_t bytes_ = 0;
 };
 
-// The leaves that a gradient of `root` reaches.
-std::vector<Edge> leaves_behind(const Tensor& root) {
-  std::vector<Edge> leaves;
-  absl::flat_hash_set<const Node*> seen;
-  std::vector<Ref<Node>> stack{gradient_edge(root).node};
+// Where a gradient of `root` leaves the graph whose nodes have numbers from `begin`
+// on: at leaves, and at what the function captured, whose graph is not its own.
+std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
+  std::vector<Edge> ends;
+  absl::flat_hash_set<std::pair<const Node*, std::size_t>> seen;
+  std::vector<Edge> stack{gradient_edge(root)};
   while (!stack.empty()) {
-    const Ref<Node> node = std::move(stack.back());
+    const Edge edge = std::move(stack.back());
     stack.pop_back();
-    if (!node || !seen.insert(node.get()).second) continue;
-    if (node->is_accumulate_grad()) leaves.push_back({node, 0});
-    for (const Edge& edge : node->next_edges()) stack.push_back(edge.node);
+    if (!edge || !seen.insert({edge.node.get(), edge.input_nr}).second) {
+      continue;
+    }
+    const Node& node = *edge.node;
+    if (node.is_accumulate_grad() || node.sequence_nr() < begin) {
+      ends.push_back(edge);
+    } else {
+      stack.insert(stack.end(), node.next_edges().begin(),
+                   node.next_edges().end());
+    }
   }
-  return leaves;
+  return ends;
 }
 
 std::int64_t in_use() { return cpu_allocator().stats().current_bytes; }
@@ -104,7 +112,13 @@ class WayProfile {
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
     const double begin = worked_seconds();
+    first_node_ = graph_state.next_sequence;
     Tensor output = function_(input_);
+    if (!output.defined()) {
+      throw InvalidArgument(
+          "profile_chain: a function returns an undefined tensor; each has to "
+          "return what the next one is given");
+    }
     forward_seconds_.push_back(worked_seconds() - begin);
     const std::int64_t saved = tally.bytes();
     tally.count(output);
@@ -119,17 +133,17 @@ class WayProfile {
 
   void backward(const Tensor& output) {
     const Tensor gradient = ones_like(output.detach());
-    const std::vector<Edge> leaves = leaves_behind(output);
+    const std::vector<Edge> ends = ends_behind(output, first_node_);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
     const double begin = worked_seconds();
     const std::vector<Tensor> gradients =
-        grad_at({output}, leaves, {gradient}, {.allow_unused = true});
+        grad_at({output}, ends, {gradient}, {.allow_unused = true});
     backward_seconds_.push_back(worked_seconds() - begin);
     std::int64_t of_parameters = 0;
     const Edge own = input_.requires_grad() ? gradient_edge(input_) : Edge();
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].node == own.node) continue;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i].node == own.node) continue;
       of_parameters += bytes_of(gradients[i]);
     }
     cost_.backward_transient_bytes =
@@ -139,6 +153,7 @@ class WayProfile {
 
   const ChainFunction& function_;
   const Tensor input_;
+  std::uint64_t first_node_ = 0;  // That the function makes.
   Tensor output_;
   StageCost cost_;
   std::int64_t kept_ = 0;

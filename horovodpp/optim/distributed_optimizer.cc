@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/optim/distributed_optimizer.h"
 
+#include <algorithm>
+#include <map>
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/engine.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
@@ -70,6 +76,133 @@ struct HandedOver {
 
 }  // namespace
 
+// Backward calls that count for all parameters. It hears of those of the whole
+// process, on their threads, also when the optimizer is gone.
+//
+// What a plain backward will not reach is known when it begins. One with a
+// reentrant region reaches more by backward calls of its own, on its thread, and
+// may show by these alone that it is of this optimizer's parameters: it counts when
+// it ends.
+class DistributedOptimizer::Passes {
+ public:
+  explicit Passes(DistributedOptimizer& optimizer) : optimizer_(&optimizer) {}
+
+  void begin(const autograd::BackwardPlan& plan);
+  void end(const autograd::BackwardPlan& plan);
+  // The optimizer goes.
+  void leave() {
+    MutexLock lock(mutex_);
+    optimizer_ = nullptr;
+  }
+
+ private:
+  struct Unreached {
+    std::size_t index;
+    int owed;  // Before.
+  };
+  // A backward that may reach more than it says.
+  struct Open {
+    std::thread::id thread = std::this_thread::get_id();
+    bool is_ours = false;
+    std::vector<Unreached> unreached = {};  // By what is known of it.
+  };
+
+  // The optimizer, if the backward is one of its parameters'; it does not go while
+  // that runs.
+  DistributedOptimizer* owner_of(const autograd::BackwardPlan& plan) const;
+  static std::vector<Unreached> unreached_by(
+      const autograd::BackwardPlan* plan,
+      const DistributedOptimizer& optimizer);
+  void begin_within(const DistributedOptimizer& optimizer);
+  Open take(const autograd::BackwardPlan& plan);
+
+  mutable Mutex mutex_;
+  DistributedOptimizer* optimizer_ ABSL_GUARDED_BY(mutex_);
+  std::map<const autograd::BackwardPlan*, Open> open_ ABSL_GUARDED_BY(mutex_);
+};
+
+DistributedOptimizer* DistributedOptimizer::Passes::owner_of(
+    const autograd::BackwardPlan& plan) const {
+  MutexLock lock(mutex_);
+  if (optimizer_ == nullptr) return nullptr;
+  const auto& parameters = optimizer_->parameters();
+  const bool any = std::any_of(
+      parameters.begin(), parameters.end(),
+      [&](const auto& parameter) { return plan.reaches(parameter.tensor); });
+  return any ? optimizer_ : nullptr;
+}
+
+// Without a plan: all.
+std::vector<DistributedOptimizer::Passes::Unreached>
+DistributedOptimizer::Passes::unreached_by(
+    const autograd::BackwardPlan* plan, const DistributedOptimizer& optimizer) {
+  std::vector<Unreached> unreached;
+  for (std::size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const auto& [name, parameter] = optimizer.parameters()[i];
+    if (!parameter.requires_grad()) continue;
+    if (plan != nullptr && plan->reaches(parameter)) continue;
+    unreached.push_back({i, optimizer.reducer_.owed(name)});
+  }
+  return unreached;
+}
+
+void DistributedOptimizer::Passes::begin(const autograd::BackwardPlan& plan) {
+  take(plan);  // Of one at the same address that failed to begin.
+  DistributedOptimizer* const optimizer = owner_of(plan);
+  if (plan.depth() > 0) {
+    if (optimizer != nullptr) begin_within(*optimizer);
+    return;
+  }
+  std::vector<Unreached> unreached;
+  if (optimizer != nullptr) unreached = unreached_by(&plan, *optimizer);
+  if (plan.may_reach_more()) {
+    MutexLock lock(mutex_);
+    open_[&plan] = {.is_ours = optimizer != nullptr,
+                    .unreached = std::move(unreached)};
+    return;
+  }
+  for (const auto& [index, owed] : unreached) {
+    if (owed > 0) optimizer->on_accumulated(index);
+  }
+}
+
+// The one around it is the optimizer's, too.
+void DistributedOptimizer::Passes::begin_within(
+    const DistributedOptimizer& optimizer) {
+  MutexLock lock(mutex_);
+  for (auto& [plan, open] : open_) {
+    if (open.thread != std::this_thread::get_id() || open.is_ours) continue;
+    open.is_ours = true;
+    open.unreached = unreached_by(nullptr, optimizer);
+  }
+}
+
+void DistributedOptimizer::Passes::end(const autograd::BackwardPlan& plan) {
+  const Open open = take(plan);
+  if (!open.is_ours || !plan.completed()) return;
+  DistributedOptimizer* optimizer = nullptr;
+  {
+    MutexLock lock(mutex_);
+    optimizer = optimizer_;
+  }
+  if (optimizer == nullptr) return;
+  for (const auto& [index, owed] : open.unreached) {
+    const std::string& name = optimizer->parameters()[index].name;
+    const bool was_reached = optimizer->reducer_.owed(name) != owed;
+    if (owed > 0 && !was_reached) optimizer->on_accumulated(index);
+  }
+}
+
+DistributedOptimizer::Passes::Open DistributedOptimizer::Passes::take(
+    const autograd::BackwardPlan& plan) {
+  MutexLock lock(mutex_);
+  const auto found = open_.find(&plan);
+  if (found == open_.end()) return {};
+  Open open = std::move(found->second);
+  open_.erase(found);
+  return open;
+}
+
 DistributedOptimizer::SkipSynchronize::SkipSynchronize(
     DistributedOptimizer& optimizer)
     : skips_(optimizer.skips_synchronize_),
@@ -98,9 +231,16 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
     hooks_.push_back(parameter.register_post_accumulate_grad_hook(
         [this, i](const Tensor&) { on_accumulated(i); }));
   }
+  if (!options.every_backward_counts) return;
+  passes_ = std::make_shared<Passes>(*this);
+  hooks_.push_back(autograd::add_backward_observer(
+      {.on_start = [passes =
+                        passes_](const auto& plan) { passes->begin(plan); },
+       .on_end = [passes = passes_](const auto& plan) { passes->end(plan); }}));
 }
 
 DistributedOptimizer::~DistributedOptimizer() {
+  if (passes_ != nullptr) passes_->leave();
   for (autograd::HookHandle& hook : hooks_) hook.remove();
   // The gradients' memory is borrowed until then.
   try {

@@ -21,8 +21,9 @@
 //   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
 //
 // A gradient is handed over once per step, after its last contribution. A
-// parameter that no backward has reached by then contributes zeros, so that
-// ranks may differ in what they reach. One that does not require grad, on all
+// parameter that no backward has reached contributes zeros when the step is due,
+// or, with `every_backward_counts`, earlier, so that ranks may differ in what they
+// reach. One that does not require grad, on all
 // ranks alike, stays as it is; should it require grad later on, its gradient is
 // reduced when the step is due, unless the optimizer is made anew.
 //
@@ -59,6 +60,12 @@ struct DistributedOptions {
   double gradient_predivide_factor = 1.0;
   // Gradients of so many backward passes are added up before they are reduced.
   int backward_passes_per_step = 1;
+  // Whether each of them counts for all parameters, also for those that it does
+  // not reach. These are then known to be complete when the last backward of a
+  // step begins, and are reduced while it runs; as zeros, where none has reached
+  // them. Otherwise that is left to step(), since another backward may reach
+  // them, as where each loss has one of its own.
+  bool every_backward_counts = false;
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -132,6 +139,8 @@ class DistributedOptimizer : public Optimizer {
   }
 
  private:
+  class Passes;  // Counts backward calls for what they do not reach.
+
   void refuse_surplus(std::size_t index);
   void on_accumulated(std::size_t index);
   void hand_over(std::size_t index);
@@ -145,6 +154,7 @@ class DistributedOptimizer : public Optimizer {
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;
+  std::shared_ptr<Passes> passes_;  // Null unless every backward counts.
 };
 
 // Replaces the tensors, matched across ranks by name, by those of rank

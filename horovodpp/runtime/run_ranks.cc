@@ -16,7 +16,7 @@
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/transport/loopback.h"
 
-namespace hvd::runtime {
+namespace hvd::internal {
 namespace {
 
 // What the threads of one job have in common.
@@ -117,4 +117,4 @@ void run_rank_threads(int ranks, const Config& config,
   job.rethrow_failure();
 }
 
-}  // namespace hvd::runtime
+}  // namespace hvd::internal

@@ -28,13 +28,13 @@
 
 namespace HVD_EXPORT hvd {
 
-namespace runtime {
+namespace internal {
 
 // Runs `body(rank)` as each rank; see run_ranks().
 void run_rank_threads(int ranks, const Config& config,
                       const std::function<void(int rank)>& body);
 
-}  // namespace runtime
+}  // namespace internal
 
 // Calls `body` once for each of `ranks`, at the same time, and returns when all
 // calls have: what they returned, by rank, where they return something. What the
@@ -50,11 +50,11 @@ template <typename F>
 auto run_ranks(int ranks, F&& body, const Config& config) {
   using Result = std::invoke_result_t<F&>;
   if constexpr (std::is_void_v<Result>) {
-    runtime::run_rank_threads(ranks, config, [&](int) { body(); });
+    internal::run_rank_threads(ranks, config, [&](int) { body(); });
   } else {
     std::vector<std::optional<std::decay_t<Result>>> given(
         static_cast<std::size_t>(ranks < 0 ? 0 : ranks));
-    runtime::run_rank_threads(ranks, config, [&](int rank) {
+    internal::run_rank_threads(ranks, config, [&](int rank) {
       given[static_cast<std::size_t>(rank)].emplace(body());
     });
     std::vector<std::decay_t<Result>> results;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 

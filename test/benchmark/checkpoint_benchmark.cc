@@ -68,11 +68,15 @@ constexpr std::int64_t kFew = 1, kMany = 101;
 
 template <Kind kind>
 void measure(const std::string& name) {
-  const auto both = {
-      std::pair("forward/", forward<kind>),
-      std::pair("forward_and_backward/", forward_and_backward<kind>)};
-  for (const auto& [what, function] : both) {
-    benchmark::RegisterBenchmark((what + name).c_str(), function)
+  struct Measured {
+    const char* what;
+    void (*function)(benchmark::State&);
+  };
+  for (const Measured& measured :
+       {Measured{"forward/", forward<kind>},
+        Measured{"forward_and_backward/", forward_and_backward<kind>}}) {
+    benchmark::RegisterBenchmark((measured.what + name).c_str(),
+                                 measured.function)
         ->Arg(kFew)
         ->Arg(kMany);
   }

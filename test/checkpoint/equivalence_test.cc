@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "horovodpp/checkpoint/checkpoint.h"
+#include "horovodpp/checkpoint/planned_chain.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/attention.h"
 #include "test/autograd/support.h"
 
@@ -49,6 +51,23 @@ TEST(Equivalence, OfAnAttentionThatSeesNotAllKeys) {
     const Tensor other = full({2, 40}, i, {.dtype = DType::kF64});  // Memory.
     expect_equal(attend, {randn64({1, 3}), randn64({40, 3}), randn64({40, 2})});
   }
+}
+
+TEST(Equivalence, MeasuringAChainLeavesTheGraphOfWhatItCaptured) {
+  const Tensor w = leaf({1, 2}, {2});
+  const Tensor captured = sin(w);  // Saves w.
+  PlannedChain chain({[&](const Tensor& x) { return x * captured; },
+                      [](const Tensor& x) { return exp(x); }});
+  checkpoint_sequential(chain, {.fraction = 1.0}, leaf({3, 4}, {2}))
+      .sum()
+      .backward({}, {.retain_graph = true});
+  EXPECT_NO_THROW(captured.sum().backward());
+}
+
+TEST(Equivalence, AChainThatReturnsNothingIsRefused) {
+  PlannedChain chain({[](const Tensor&) { return Tensor(); }});
+  EXPECT_ERROR(InvalidArgument, "undefined",
+               chain.plan_for(leaf({3, 4}, {2}), {.fraction = 1.0}));
 }
 
 }  // namespace

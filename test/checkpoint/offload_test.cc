@@ -269,7 +269,7 @@ TEST(Offload, WithoutMemoryForThePoolForwardFails) {
   EXPECT_EQ(pool.stats().bytes, 0);
 }
 
-// What the thread throws is thrown where the tensor is needed.
+// Also where the thread had none; what it could not fetch is tried again.
 TEST(Offload, WithoutMemoryForTensorsBackwardFails) {
   for (const std::size_t prefetch : {0u, 8u}) {
     Scarce memory;

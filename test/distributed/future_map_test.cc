@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <stdexcept>
-#include <string>
+
+#include "absl/status/status.h"
 
 namespace hvd::distributed {
 namespace {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "horovodpp/core/error.h"
 #include "test/distributed/suite_support.h"
 

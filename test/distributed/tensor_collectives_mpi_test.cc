@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "horovodpp/runtime/global.h"
 #include "test/distributed/suite.h"
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "test/distributed/suite.h"
 #include "test/runtime/world.h"
 

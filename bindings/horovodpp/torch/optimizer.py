@@ -301,18 +301,28 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     @contextlib.contextmanager
     def skip_synchronize(self):
         """Within it step() takes the gradients as they are: after synchronize()."""
-        self._should_synchronize = False
+        previous, self._should_synchronize = self._should_synchronize, False
         try:
             yield
         finally:
-            self._should_synchronize = True
+            self._should_synchronize = previous
 
-    def step(self, closure=None):
+    def step(self, closure=None, *, max_norm=None, grad_scaler=None):
         """Waits for the gradients, then takes the wrapped optimizer's step.
 
         The gradients that `closure` computes are reduced each time it is called, and so is the
         loss that it returns, since all ranks have to decide alike.
+
+        max_norm: scales the reduced gradients down to that norm, over all parameters.
+        grad_scaler: a torch.amp.GradScaler, which unscales the reduced gradients, takes the step
+            or leaves it out, and is updated.
+        These two take no closure. What would be synchronize(), unscale_(), clip_grad_norm_(),
+        skip_synchronize(), scaler.step() and scaler.update() is then one call.
         """
+        if max_norm is not None or grad_scaler is not None:
+            if closure is not None:
+                raise ValueError("step() takes a closure, or max_norm and grad_scaler")
+            return self._scaled_step(max_norm, grad_scaler)
         if closure is not None:
             return self._wrapped.step(self, self._reducing(closure))
         if self._should_synchronize:
@@ -325,6 +335,19 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self.synchronize()
         self._synchronized = False
         return self._wrapped.step(self)
+
+    def _scaled_step(self, max_norm, grad_scaler):
+        if self._should_synchronize:
+            self.synchronize()
+        if grad_scaler is not None:
+            grad_scaler.unscale_(self)
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(parameters.of_groups(self.param_groups), max_norm)
+        with self.skip_synchronize():
+            result = self.step() if grad_scaler is None else grad_scaler.step(self)
+        if grad_scaler is not None:
+            grad_scaler.update()
+        return result
 
     def _reducing(self, closure):
         def reduced():

@@ -37,7 +37,8 @@ def test_run_raises_what_the_first_rank_raised():
 
 
 def test_run_tells_of_a_rank_that_died():
-    with pytest.raises(horovodpp.HorovodInternalError, match=r"rank 1 \(host .*ended without leaving"):
+    with pytest.raises(horovodpp.HorovodInternalError,
+                       match=r"rank 1 \(host .*ended without leaving"):
         horovodpp.run(functions.dies_on_rank_1, np=2)
 
 

@@ -377,7 +377,8 @@ def test_ranks_that_disagree_are_told_how(rank, size):
     if size == 1:
         pytest.skip("one rank agrees with itself")
     for text, call in mismatches(rank):
-        with pytest.raises(HorovodInternalError, match=f"(?is)rank [1-3].*({text})|({text}).*rank [1-3]"):
+        with pytest.raises(HorovodInternalError,
+                           match=f"(?is)rank [1-3].*({text})|({text}).*rank [1-3]"):
             call()
     assert hvd.allreduce(torch.ones(1), name="m.shape", op=hvd.Sum).item() == size
 
