@@ -10,6 +10,8 @@ def pytest_configure(config):
     torch.set_num_threads(1)
     if not _starts_jobs(config):
         hvd.init()
+        # Ranks that share one would tidy up each other's.
+        config.option.basetemp = f"temporary/{hvd.rank()}_of_{hvd.size()}"
 
 
 def _starts_jobs(config):
