@@ -7,12 +7,15 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"
@@ -67,6 +70,35 @@ std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   }
   return ends;
 }
+
+// In its scope, tensors where gradients leave a graph may retain them; afterwards
+// they have those of before.
+class SameRetainedGradients {
+ public:
+  explicit SameRetainedGradients(const std::vector<Edge>& ends) {
+    for (const Edge& end : ends) {
+      NodeHooks* const hooks = end.node->hooks();
+      if (hooks == nullptr) continue;
+      SpinLockHolder lock(hooks->retains_lock);
+      for (const NodeHooks::Retain& retain : hooks->retains) {
+        Tensor tensor = retain.tensor.lock();
+        if (!tensor.defined()) continue;
+        Tensor gradient = meta_of(tensor).grad;
+        before_.push_back({std::move(tensor), std::move(gradient)});
+      }
+    }
+  }
+  ~SameRetainedGradients() {
+    for (auto& [tensor, gradient] : before_) {
+      meta_of(tensor).grad = std::move(gradient);
+    }
+  }
+  SameRetainedGradients(const SameRetainedGradients&) = delete;
+  SameRetainedGradients& operator=(const SameRetainedGradients&) = delete;
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> before_;
+};
 
 std::int64_t in_use() { return cpu_allocator().stats().current_bytes; }
 std::int64_t most_in_use() { return cpu_allocator().stats().peak_bytes; }
@@ -134,6 +166,7 @@ class WayProfile {
   void backward(const Tensor& output) {
     const Tensor gradient = ones_like(output.detach());
     const std::vector<Edge> ends = ends_behind(output, first_node_);
+    const SameRetainedGradients same(ends);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
     const double begin = worked_seconds();

@@ -113,6 +113,19 @@ TEST(PlannedChain, MeasuringLeavesNoTrace) {
   EXPECT_GT(cost.stages[1].backward_seconds, 0.0);
 }
 
+TEST(PlannedChain, MeasuringLeavesRetainedGradientsAsTheyAre) {
+  Model model(2);
+  const Tensor scale = exp(ones({kColumns}, {.requires_grad = true}));
+  scale.retain_grad();
+  model.functions.push_back([scale](const Tensor& in) { return in * scale; });
+  profile_chain(model.functions, model.x);
+  EXPECT_FALSE(scale.grad().defined());
+  (scale * 2.0).sum().backward({}, {.retain_graph = true});
+  const auto before = scale.grad().to_vector<float>();
+  profile_chain(model.functions, model.x);
+  EXPECT_EQ(scale.grad().to_vector<float>(), before);
+}
+
 // Item 204, with several ways to keep.
 TEST(PlannedChain, MeasuresEachWayOfAStageAndRunsTheOneOfThePlan) {
   Model model(6);
