@@ -72,8 +72,8 @@ constexpr bool is_operation_name(std::string_view name) {
          kOperationNames.end();
 }
 
-// Not to be called while compiling.
-void no_operation_of_this_name();
+// Cannot be called while compiling, and so ends it with its name.
+inline void no_operation_of_this_name() {}
 
 // One of them: a literal that is none does not compile.
 class OperationName {
