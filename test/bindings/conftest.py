@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every rank of a job runs the whole suite, in the same order."""
+import os
+
 import pytest
 import torch
 
@@ -11,6 +13,7 @@ def pytest_configure(config):
     if not _starts_jobs(config):
         hvd.init()
         # Ranks that share one would tidy up each other's.
+        os.makedirs("temporary", exist_ok=True)
         config.option.basetemp = f"temporary/{hvd.rank()}_of_{hvd.size()}"
 
 

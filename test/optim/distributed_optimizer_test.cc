@@ -24,6 +24,7 @@ namespace hvd::optim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using transport::LoopbackWorld;
 
 // Two weights that every rank starts with: {1, 2} and {3}.
@@ -392,7 +393,9 @@ TEST(DistributedOptimizer, AGradientThatIsClearedOnItsWayIsAnErrorAndNoCrash) {
       optimizer->step();
       ADD_FAILURE() << "was accepted";
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("the gradient of 'a' was replaced"));
+      // Of the one that backward reached first, which compilers may choose.
+      EXPECT_THAT(error.what(),
+                  MatchesRegex("the gradient of '[ab]' was replaced.*"));
     }
     EXPECT_EQ(w.b.item<float>(), 3.0f);
 
