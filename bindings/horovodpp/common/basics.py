@@ -6,6 +6,7 @@ import sys
 
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets
+from horovodpp.common.checks import check_initialized
 
 Average = 0
 Sum = 1
@@ -67,8 +68,7 @@ def start_timeline(file_path, mark_cycles=False):
     Horovod; there are no cycles. Raises ValueError if HOROVOD_TIMELINE was not set at init().
     """
     del mark_cycles
-    if not _core.is_initialized():
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    check_initialized()
     if not _may_have_timeline:
         raise ValueError("Set HOROVOD_TIMELINE=DYNAMIC to enable dynamic timeline usage.")
     if _core.rank() == 0:
@@ -77,8 +77,7 @@ def start_timeline(file_path, mark_cycles=False):
 
 def stop_timeline():
     """Ends the timeline, and closes its file; nothing where none is written."""
-    if not _core.is_initialized():
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    check_initialized()
     _core.stop_timeline()
 
 
@@ -156,8 +155,7 @@ def is_initialized():
 
 def _of_the_job(number):
     def get():
-        if not _core.is_initialized():
-            raise ValueError("Horovod has not been initialized; use hvd.init().")
+        check_initialized()
         return number()
 
     get.__name__ = get.__qualname__ = number.__name__
@@ -182,8 +180,7 @@ is_homogeneous.__doc__ = "Whether all nodes have equally many ranks."
 
 def mpi_threads_supported():
     """Whether MPI is used, from several threads."""
-    if not _core.is_initialized():
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    check_initialized()
     return _core.mpi_built()
 
 

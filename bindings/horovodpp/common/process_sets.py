@@ -3,6 +3,7 @@
 import operator
 
 from horovodpp import _core
+from horovodpp.common.checks import check_initialized
 
 _known = {}  # Number -> ProcessSet object that stands for it.
 
@@ -53,8 +54,7 @@ class ProcessSet:
         """Whether this rank is in it; None if it has no ranks yet."""
         if self.ranks is None:
             return None
-        if not _core.is_initialized():
-            raise ValueError("Horovod has not been initialized; use hvd.init().")
+        check_initialized()
         return _core.rank() in self.ranks
 
     def __str__(self):
@@ -130,8 +130,7 @@ def add_process_set(process_set):
 
     Every rank of the job calls it, members or not. Raises ValueError if there is such a set.
     """
-    if not _core.is_initialized():
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    check_initialized()
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
     for core in _core.process_sets():
@@ -146,8 +145,7 @@ def add_process_set(process_set):
 
 def remove_process_set(process_set):
     """Ends a set; False if there is none, or for the global one. Every rank calls it."""
-    if not _core.is_initialized():
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    check_initialized()
     core = process_set._core
     if core is None or core.id == 0:
         return False

@@ -38,9 +38,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
 
     def _on_gradient(self, p):
         if p in self._handles:
-            raise AssertionError(
-                "Gradients were computed more than backward_passes_per_step times before call to "
-                "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+            parameters.refuse_another_pass()
         self._passes[p] = self._passes.get(p, 0) + 1
         if self._passes[p] >= self.backward_passes_per_step:
             self._handles[p] = self._start(p)
@@ -100,10 +98,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
     def zero_grad(self, *args, **kwargs):
         """As the wrapped optimizer's; not while differences are on their way."""
         if self._handles:
-            raise AssertionError(
-                "optimizer.zero_grad() was called after loss.backward() but before "
-                "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
-                "a race condition.")
+            parameters.refuse_zero_grad()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
     def load_state_dict(self, *args, **kwargs):

@@ -98,9 +98,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if p not in self._handles or p in self._late:
             return
         if not _is_within_another_backward() and not self._handles[p].within_another_backward:
-            raise AssertionError(
-                "Gradients were computed more than backward_passes_per_step times before call to "
-                "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+            parameters.refuse_another_pass()
         self._late[p] = p.grad
         p.grad = None
         if "late" not in self._warned:
@@ -365,10 +363,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def zero_grad(self, *args, **kwargs):
         """As the wrapped optimizer's; not while gradients are on their way."""
         if self._handles:
-            raise AssertionError(
-                "optimizer.zero_grad() was called after loss.backward() but before "
-                "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
-                "a race condition.")
+            parameters.refuse_zero_grad()
         self._reset()
         self._synchronized = False
         return self._wrapped.zero_grad(self, *args, **kwargs)

@@ -23,6 +23,21 @@ def numbered(param_groups):
     return [(f"allreduce.noname.{i}", p) for i, p in enumerate(of_groups(param_groups))]
 
 
+def refuse_another_pass():
+    """Raises AssertionError: a gradient came, and what it adds to is on its way already."""
+    raise AssertionError(
+        "Gradients were computed more than backward_passes_per_step times before call to "
+        "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+
+
+def refuse_zero_grad():
+    """Raises AssertionError: gradients are to be cleared while they are on their way."""
+    raise AssertionError(
+        "optimizer.zero_grad() was called after loss.backward() but before "
+        "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
+        "a race condition.")
+
+
 def names_of(param_groups, named_parameters):
     """Parameter -> name, of pairs as model.named_parameters() has them.
 
