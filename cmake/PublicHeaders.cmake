@@ -15,4 +15,5 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
+  horovodpp/runtime/run_ranks.h
   horovodpp/tensor/dlpack.h)

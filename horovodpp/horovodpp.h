@@ -4,14 +4,16 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include "horovodpp/autograd.h"                     // IWYU pragma: export
-#include "horovodpp/checkpoint.h"                   // IWYU pragma: export
-#include "horovodpp/collectives.h"                  // IWYU pragma: export
-#include "horovodpp/data/data.h"                    // IWYU pragma: export
-#include "horovodpp/nn/nn.h"                        // IWYU pragma: export
-#include "horovodpp/optim/adam.h"                   // IWYU pragma: export
-#include "horovodpp/optim/clip_grad.h"              // IWYU pragma: export
-#include "horovodpp/optim/distributed_optimizer.h"  // IWYU pragma: export
-#include "horovodpp/optim/lr_schedule.h"            // IWYU pragma: export
-#include "horovodpp/optim/sgd.h"                    // IWYU pragma: export
-#include "horovodpp/runtime/config.h"               // IWYU pragma: export
+#include "horovodpp/autograd.h"                        // IWYU pragma: export
+#include "horovodpp/checkpoint.h"                      // IWYU pragma: export
+#include "horovodpp/collectives.h"                     // IWYU pragma: export
+#include "horovodpp/data/data.h"                       // IWYU pragma: export
+#include "horovodpp/distributed/tensor_collectives.h"  // IWYU pragma: export
+#include "horovodpp/nn/nn.h"                           // IWYU pragma: export
+#include "horovodpp/optim/adam.h"                      // IWYU pragma: export
+#include "horovodpp/optim/clip_grad.h"                 // IWYU pragma: export
+#include "horovodpp/optim/distributed_optimizer.h"     // IWYU pragma: export
+#include "horovodpp/optim/lr_schedule.h"               // IWYU pragma: export
+#include "horovodpp/optim/sgd.h"                       // IWYU pragma: export
+#include "horovodpp/runtime/config.h"                  // IWYU pragma: export
+#include "horovodpp/runtime/run_ranks.h"               // IWYU pragma: export

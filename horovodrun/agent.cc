@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/agent.h"
 
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,12 +18,11 @@
 #include "horovodrun/process.h"
 #include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
+#include "horovodrun/signal_queue.h"
 #include "horovodrun/supervisor.h"
 
 namespace hvd::launcher {
 namespace {
-
-constexpr int kAgentParentCheckMs = 500;
 
 const std::vector<int> kAgentSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
                                         SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
@@ -88,23 +85,18 @@ int meaning_of(int signal, bool under_hydra) {
 // when mpirun's daemon begins to end this rank, or has ended itself. False if it
 // has ended before.
 bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
-                         bool under_hydra,
+                         const SignalQueue& signals, bool under_hydra,
                          const std::function<void()>& stopping, int* status) {
-  const sigset_t set = signal_set(kAgentSignals);
-  const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   while (waitpid(supervisor, status, WNOHANG) == 0) {
     if (parent.ended()) {
       stopping();
       return false;
     }
-    pollfd fds[] = {{signals, POLLIN, 0}, {parent.fd(), POLLIN, 0}};
-    poll(fds, 2, parent.fd() < 0 ? kAgentParentCheckMs : -1);
-    signalfd_siginfo info;
-    while (read(signals, &info, sizeof info) == sizeof info) {
-      const int signal =
-          meaning_of(static_cast<int>(info.ssi_signo), under_hydra);
-      const bool from_daemon = info.ssi_pid == static_cast<unsigned>(getppid());
-      if (info.ssi_signo == SIGTERM && from_daemon) stopping();
+    wait_for_signal(signals, parent);
+    while (const auto arrival = signals.next()) {
+      const int signal = meaning_of(arrival->signal, under_hydra);
+      const bool from_daemon = arrival->sender == getppid();
+      if (arrival->signal == SIGTERM && from_daemon) stopping();
       if (signal != 0) kill(supervisor, signal);
     }
   }
@@ -147,8 +139,7 @@ int run_agent(const AgentOptions& options) {
     send_report({.kind = kind, .rank = rank, .pid = pid, .value = value},
                 supervision.token);
   };
-  const sigset_t set = signal_set(kAgentSignals);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
+  const SignalQueue signals(kAgentSignals);
   report(Report::Kind::kStarted, getpid(), 0);
 
   const pid_t supervisor = fork();
@@ -164,7 +155,7 @@ int run_agent(const AgentOptions& options) {
   int status = 0;
   const bool under_hydra = present.contains("HYDI_CONTROL_FD");
   const auto stopping = [&] { report(Report::Kind::kStopping, getpid(), 0); };
-  if (!wait_for_supervisor(supervisor, parent, under_hydra, stopping,
+  if (!wait_for_supervisor(supervisor, parent, signals, under_hydra, stopping,
                            &status)) {
     // Nobody else is left to clear up here.
     kill_descendants();

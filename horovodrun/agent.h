@@ -5,8 +5,8 @@
 //
 // mpirun only ever sees agents that succeed, so that it neither ends the other
 // ranks nor adds a text of its own: what a failure means is for the launcher to
-// say. And it can kill an agent only, never the supervisor, who then ends what
-// is left.
+// say. And it can kill an agent only, never the supervisor, which then ends
+// what is left.
 #pragma once
 
 #include <string>

@@ -2,12 +2,10 @@
 #include "horovodrun/job.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -22,6 +20,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/process.h"
 #include "horovodrun/rank_streams.h"
+#include "horovodrun/signal_queue.h"
 
 namespace hvd::launcher {
 namespace {
@@ -29,8 +28,9 @@ namespace {
 const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
                                       SIGQUIT, SIGUSR1, SIGUSR2};
 // Which a terminal sends to mpirun, too, but which are for the launcher to pass
-// on.
-const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT};
+// on; and that of a limit on files (ulimit -f), which mpirun would pass on to all
+// ranks if it met it itself.
+const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
 // How often to look for what nobody reports.
 constexpr std::chrono::milliseconds kLook{50};
 // For what mpirun's processes still have to write after it has ended.
@@ -64,7 +64,9 @@ class RunningJob {
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts},
                Clock::steady().now()),
-        host_name_(host_name()) {}
+        host_name_(host_name()),
+        // A blocked signal would arrive although it is ignored.
+        signals_(without_ignored(kJobSignals)) {}
 
   absl::Status start();
   Verdict run();
@@ -84,7 +86,7 @@ class RunningJob {
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
-  int signals_ = -1;
+  const SignalQueue signals_;
   bool is_impatient_ = false;  // The user has asked for the end.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
@@ -93,14 +95,12 @@ class RunningJob {
 
 absl::Status RunningJob::start() {
   adopt_orphans();
+  // Errors, which are told in the last line.
   std::signal(SIGPIPE, SIG_IGN);
-  // A blocked signal would arrive although it is ignored.
-  const sigset_t set = signal_set(without_ignored(kJobSignals));
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  std::signal(SIGXFSZ, SIG_IGN);
   int output = -1;
   int errors = -1;
-  if (signals_ < 0 || !output_.open(&output, &errors)) {
+  if (signals_.fd() < 0 || !output_.open(&output, &errors)) {
     return errno_error("cannot watch over mpirun");
   }
   Environment environment = job_.command.added;
@@ -122,18 +122,17 @@ absl::Status RunningJob::start() {
   close(output);
   close(errors);
   if (spawned.error != 0) {
-    return absl::InternalError(absl::StrCat("cannot start ",
-                                            job_.command.argv[0], ": ",
-                                            std::strerror(spawned.error)));
+    return absl::InternalError(
+        absl::StrCat("cannot start ", job_.command.argv[0], ": ",
+                     describe_start_error(spawned.error)));
   }
   mpirun_ = spawned.pid;
   return absl::OkStatus();
 }
 
 void RunningJob::read_signals() {
-  signalfd_siginfo info;
-  while (read(signals_, &info, sizeof info) == sizeof info) {
-    const int signal = static_cast<int>(info.ssi_signo);
+  while (const auto arrival = signals_.next()) {
+    const int signal = arrival->signal;
     if (signal == SIGCHLD) continue;
     pass_on(signal);
     if (signal != SIGUSR1 && signal != SIGUSR2) {
@@ -144,13 +143,10 @@ void RunningJob::read_signals() {
 }
 
 void RunningJob::reap() {
-  int status = 0;
-  pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid != mpirun_) continue;
+  if (const auto status = reap_children(mpirun_)) {
     mpirun_ended_ = true;
-    mpirun_was_killed_ = WIFSIGNALED(status);
-    watch_.mpirun_ended(status);
+    mpirun_was_killed_ = WIFSIGNALED(*status);
+    watch_.mpirun_ended(*status);
   }
 }
 
@@ -202,7 +198,7 @@ void RunningJob::wait(Clock::TimePoint deadline) {
   const Clock::TimePoint until =
       std::min({deadline, output_.deadline(), now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
-  std::vector<pollfd> fds = {{signals_, POLLIN, 0}};
+  std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
   output_.add_awaited(&fds);
   poll(fds.data(), fds.size(),
        static_cast<int>(std::max(milliseconds(0), left).count()));
@@ -252,7 +248,7 @@ void RunningJob::finish() {
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
-  // Whoever reads slowly shall have it all, unless the user has enough.
+  // A slow reader gets all of it, unless the user has asked for the end.
   while (drain() || (output_.has_unshown() && !is_impatient_)) {
     if (output_.has_unshown()) wait(Clock::TimePoint::max());
     read_signals();

@@ -184,7 +184,7 @@ bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
   if (rank.tells(RankNews::Kind::kReforming)) {
     return now < rank.told_at + rank.news->patience + kGrace;
   }
-  // Who has lost a peer again is about to tell what it makes of it.
+  // A rank that has lost a peer again is about to tell what it makes of it.
   return rank.tells(RankNews::Kind::kReformed) &&
          std::none_of(record_.ranks.begin(), record_.ranks.end(),
                       is_open_failure);

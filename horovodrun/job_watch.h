@@ -3,10 +3,10 @@
 // done about it and when, and in the end the verdict.
 //
 // Ranks that learn of a peer's failure need a moment to say what it means for
-// them, so a failure starts a grace period. Who re-forms the job (Runtime::reform)
-// is left alone, for as long as it likes: the grace period runs only while
-// nobody does. After it mpirun is told to end, and what is left a little later
-// is killed.
+// them, so a failure starts a grace period. Ranks that re-form the job
+// (Runtime::reform) are left alone, for as long as they like: the grace period
+// runs only while none does. After it mpirun is told to end, and what is left a
+// little later is killed.
 //
 // A state machine without clock or I/O. Not thread-safe.
 #pragma once
@@ -41,7 +41,7 @@ class JobWatch {
   // After a rank has failed.
   static constexpr std::chrono::milliseconds kGrace{5000};
   // After a rank has ended before it entered the job, where others have entered it:
-  // who still waits may yet come in, and see it.
+  // one that still waits may yet come in, and see it.
   static constexpr std::chrono::milliseconds kBeginning{500};
   // After the job has broken for another reason: there may be much to save.
   static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};

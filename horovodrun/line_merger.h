@@ -21,7 +21,7 @@ namespace hvd::launcher {
 
 class LineMerger {
  public:
-  // For who has begun a line and does not go on with it.
+  // How long a line that was begun and does not go on holds up the others.
   static constexpr std::chrono::milliseconds kPatience{1000};
 
   // The number of a new source.

@@ -2,7 +2,6 @@
 #include "horovodrun/mpi_flavor.h"
 
 #include <cctype>
-#include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -60,8 +59,9 @@ absl::StatusOr<MpiFlavor> installed_flavor() {
         "mpich)");
   }
   if (captured.error != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot run 'mpirun --version': ", std::strerror(captured.error)));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot run 'mpirun --version': ",
+                     describe_start_error(captured.error)));
   }
   return flavor_of(captured.text);
 }

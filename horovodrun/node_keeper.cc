@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/node_keeper.h"
 
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/mpirun_command.h"
 #include "horovodrun/process.h"
+#include "horovodrun/signal_queue.h"
 
 namespace hvd::launcher {
 namespace {
@@ -29,8 +28,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A daemon without ranks needs that long to take its leave of mpirun; where the
-// connection is gone, less.
+// How long a daemon without ranks may take to end by itself; less where the
+// connection is gone.
 constexpr milliseconds kFarewell{5000};
 constexpr milliseconds kLonelyFarewell{300};
 constexpr milliseconds kKeeperDrainTime{1000};
@@ -59,7 +58,7 @@ std::string make_folder(const std::string& command,
 class NodeKeeper {
  public:
   explicit NodeKeeper(const std::string& command)
-      : command_(command), parent_(getppid()) {}
+      : command_(command), parent_(getppid()), signals_(kKeeperSignals) {}
 
   int run();
 
@@ -72,8 +71,8 @@ class NodeKeeper {
 
   const std::string& command_;
   const ParentWatch parent_;
+  const SignalQueue signals_;
   std::string folder_;  // Empty: none.
-  int signals_ = -1;
   pid_t child_ = -1;
   std::optional<int> code_;  // Of the child, once it has ended.
   bool had_ranks_ = false;
@@ -83,9 +82,6 @@ class NodeKeeper {
 bool NodeKeeper::start() {
   adopt_orphans();
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t set = signal_set(kKeeperSignals);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = current_environment();
   folder_ = make_folder(command_, environment);
   if (!folder_.empty()) environment["OMPI_MCA_orte_tmpdir_base"] = folder_;
@@ -99,24 +95,15 @@ bool NodeKeeper::start() {
 }
 
 void NodeKeeper::reap() {
-  int status = 0;
-  pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid != child_) continue;
-    code_ = WIFSIGNALED(status) ? kSshFailure : WEXITSTATUS(status);
+  if (const auto status = reap_children(child_)) {
+    code_ = WIFSIGNALED(*status) ? kSshFailure : WEXITSTATUS(*status);
   }
 }
 
 void NodeKeeper::wait(milliseconds longest) {
-  // An end that is known must not wake it again and again.
-  const int parent = parent_.ended() ? -1 : parent_.fd();
-  pollfd fds[] = {{signals_, POLLIN, 0}, {parent, POLLIN, 0}};
-  poll(fds, 2, static_cast<int>(longest.count()));
-  signalfd_siginfo info;
-  while (read(signals_, &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo != SIGCHLD) {
-      kill(child_, static_cast<int>(info.ssi_signo));
-    }
+  wait_for_signal(signals_, parent_, {.longest = longest});
+  while (const auto arrival = signals_.next()) {
+    if (arrival->signal != SIGCHLD) kill(child_, arrival->signal);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The node keeper is the parent of Open MPI's daemon on another host: ssh runs
-// it there, and it runs the daemon. It sees to it that the daemon ends once it is
-// of no use any more, though nobody could tell it so, and removes its files.
+// it there, and it runs the daemon. It ends the daemon once that is no longer
+// needed, even if nobody can tell the daemon so, and removes its files.
 #pragma once
 
 #include <string>

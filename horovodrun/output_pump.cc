@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,9 @@ bool is_file(int fd) {
 }  // namespace
 
 OutputPump::OutputPump(int fd)
-    : fd_(fd), piece_(is_file(fd) ? kMostKept : PIPE_BUF) {}
+    : fd_(fd),
+      piece_(is_file(fd) ? kMostKept : PIPE_BUF),
+      has_nowait_(!is_file(fd)) {}
 
 bool OutputPump::is_full() const { return kept_.size() >= kMostKept; }
 
@@ -30,13 +33,27 @@ void OutputPump::add(absl::string_view bytes) {
   if (!closed_) kept_.append(bytes.data(), bytes.size());
 }
 
+// Without waiting, although others may wait at the same stream: as one call where
+// the kernel can do that, which takes all there is room for, else in two.
+ssize_t OutputPump::write_some(const char* bytes, size_t size) {
+  if (has_nowait_) {
+    iovec piece = {const_cast<char*>(bytes), size};
+    const ssize_t count = pwritev2(fd_, &piece, 1, -1, RWF_NOWAIT);
+    if (count >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return count;
+    has_nowait_ = false;
+  }
+  pollfd ready = {fd_, POLLOUT, 0};
+  if (poll(&ready, 1, 0) <= 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return write(fd_, bytes, std::min(piece_, size));
+}
+
 void OutputPump::pump() {
   size_t done = 0;
   while (done < kept_.size()) {
-    pollfd ready = {fd_, POLLOUT, 0};
-    if (poll(&ready, 1, 0) <= 0) break;
-    const ssize_t count =
-        write(fd_, kept_.data() + done, std::min(piece_, kept_.size() - done));
+    const ssize_t count = write_some(kept_.data() + done, kept_.size() - done);
     if (count >= 0) {
       done += static_cast<size_t>(count);
     } else if (errno == EAGAIN) {

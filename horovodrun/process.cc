@@ -12,12 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/process_stat.h"
 
 namespace hvd::launcher {
 namespace {
@@ -71,16 +72,13 @@ void become(char* const* argv, char** environment, const SpawnOptions& options,
   execvp(argv[0], argv);
 }
 
-// Parent and state of a process; false if it is gone.
-bool read_stat(pid_t pid, pid_t* parent, char* state) {
+// nullopt if it is gone.
+std::optional<ProcessStat> stat_of(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   // Not through a buffer iterator: that throws if the process goes meanwhile.
   std::string text;
   std::getline(file, text, '\0');
-  const size_t end_of_name = text.rfind(')');
-  if (end_of_name == std::string::npos) return false;
-  std::istringstream fields(text.substr(end_of_name + 1));
-  return static_cast<bool>(fields >> *state >> *parent);
+  return parse_process_stat(text);
 }
 
 std::multimap<pid_t, pid_t> children_by_parent() {
@@ -90,11 +88,9 @@ std::multimap<pid_t, pid_t> children_by_parent() {
   while (const dirent* entry = readdir(directory)) {
     const pid_t pid =
         static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    pid_t parent = 0;
-    char state = 0;
-    if (pid > 0 && read_stat(pid, &parent, &state) && state != 'Z' &&
-        state != 'X') {
-      children.emplace(parent, pid);
+    const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
+    if (stat && stat->state != 'Z' && stat->state != 'X') {
+      children.emplace(stat->parent, pid);
     }
   }
   closedir(directory);
@@ -139,6 +135,15 @@ Spawned spawn(const std::vector<std::string>& argv,
   if (count != sizeof error) return {pid, 0};
   waitpid(pid, nullptr, 0);
   return {-1, error};
+}
+
+std::string describe_start_error(int error) {
+  std::string text = std::strerror(error);
+  if (error == EAGAIN) {
+    text +=
+        "; allow this user or container more processes (ulimit -u, pids.max)";
+  }
+  return text;
 }
 
 Captured capture(const std::vector<std::string>& argv) {
@@ -208,6 +213,16 @@ int kill_descendants() {
     if (alive.empty()) return first_count;
     poll(nullptr, 0, 1);
   }
+}
+
+std::optional<int> reap_children(pid_t child) {
+  std::optional<int> result;
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid == child) result = status;
+  }
+  return result;
 }
 
 ParentWatch::ParentWatch(pid_t parent)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct Spawned {
 Spawned spawn(const std::vector<std::string>& argv,
               const SpawnOptions& options);
 
+// What such an errno says, and what to do about it.
+std::string describe_start_error(int error);
+
 struct Captured {
   std::string text;  // Standard output and standard error.
   int error = 0;     // An errno if it could not be started.
@@ -57,6 +61,10 @@ bool any_runs_this_program(const std::vector<pid_t>& pids);
 // reaps those that are children of this process. Returns how many it found
 // alive at first.
 int kill_descendants();
+
+// Reaps every child that has ended; how `child` has, as waitpid tells it, if it is
+// one of them.
+std::optional<int> reap_children(pid_t child);
 
 // Tells when the parent of this process has ended.
 class ParentWatch {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/remote_shell.h"
 
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,13 +19,13 @@
 #include "horovodrun/process.h"
 #include "horovodrun/report.h"
 #include "horovodrun/send_report.h"
+#include "horovodrun/signal_queue.h"
 
 namespace hvd::launcher {
 namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int kParentCheckMs = 500;
 const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                         SIGQUIT};
 
@@ -78,30 +76,24 @@ void keep_daemon(Words& added) {
 }
 
 // Waits for `child`, passing signals on to it; false if mpirun has ended before.
-bool wait_for(pid_t child, const ParentWatch& parent, int signals,
-              int* status) {
+bool wait_for(pid_t child, const ParentWatch& parent,
+              const SignalQueue& signals, int* status) {
   while (waitpid(child, status, WNOHANG) == 0) {
     if (parent.ended()) return false;
-    pollfd fds[] = {{signals, POLLIN, 0}, {parent.fd(), POLLIN, 0}};
-    poll(fds, 2, parent.fd() < 0 ? kParentCheckMs : -1);
-    signalfd_siginfo info;
-    while (read(signals, &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo != SIGCHLD) {
-        kill(child, static_cast<int>(info.ssi_signo));
-      }
+    wait_for_signal(signals, parent);
+    while (const auto arrival = signals.next()) {
+      if (arrival->signal != SIGCHLD) kill(child, arrival->signal);
     }
   }
   return true;
 }
 
 // Until mpirun ends, or ends this process.
-void stay(const ParentWatch& parent, int signals) {
+void stay(const ParentWatch& parent, const SignalQueue& signals) {
   while (!parent.ended()) {
-    pollfd fds[] = {{signals, POLLIN, 0}, {parent.fd(), POLLIN, 0}};
-    poll(fds, 2, parent.fd() < 0 ? kParentCheckMs : -1);
-    signalfd_siginfo info;
-    while (read(signals, &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo != SIGCHLD) return;
+    wait_for_signal(signals, parent);
+    while (const auto arrival = signals.next()) {
+      if (arrival->signal != SIGCHLD) return;
     }
   }
 }
@@ -136,9 +128,7 @@ int run_remote_shell(const Words& words) {
   const std::string token = environment[kTokenVariable];
   environment.erase(kTokenVariable);
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t set = signal_set(kShellSignals);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  const SignalQueue signals(kShellSignals);
   const Spawned shell = spawn(argv, {.environment = std::move(environment),
                                      .death_signal = SIGTERM,
                                      .mask = signal_set({})});

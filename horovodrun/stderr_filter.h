@@ -20,7 +20,7 @@ class ReportFilter {
  public:
   explicit ReportFilter(const std::string& token);
 
-  // The next bytes of the stream; appends to `text` what the user shall see and
+  // The next bytes of the stream; appends to `text` what the user is to see and
   // to `reports` what arrived.
   void feed(absl::string_view bytes, std::string* text,
             std::vector<Report>* reports);

@@ -2,7 +2,6 @@
 #include "horovodrun/supervisor.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "horovodrun/process.h"
 #include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
+#include "horovodrun/signal_queue.h"
 
 namespace hvd::launcher {
 namespace {
@@ -24,7 +24,6 @@ using std::chrono::milliseconds;
 
 // For helpers of the command that end when they see that it has.
 constexpr milliseconds kFarewellTime{1000};
-constexpr milliseconds kParentCheck{500};
 
 const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
                                              SIGHUP,  SIGQUIT, SIGUSR1,
@@ -33,7 +32,9 @@ const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
 class Supervisor {
  public:
   explicit Supervisor(const Supervision& supervision)
-      : supervision_(supervision), parent_(supervision.parent) {}
+      : supervision_(supervision),
+        parent_(supervision.parent),
+        signals_(kSupervisorSignals) {}
 
   void run();
 
@@ -46,8 +47,8 @@ class Supervisor {
 
   const Supervision& supervision_;
   const ParentWatch parent_;
+  const SignalQueue signals_;
   NewsSocket news_;
-  int signals_ = -1;
   pid_t command_ = -1;
   bool ended_ = false;
   SteadyClock::time_point kill_time_ = SteadyClock::time_point::max();
@@ -68,35 +69,27 @@ void Supervisor::pass_on_news() {
 }
 
 void Supervisor::reap() {
-  int status = 0;
-  pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid != command_ || ended_) continue;
-    ended_ = true;
-    pass_on_news();  // Why it ended comes before that it did.
-    if (WIFSIGNALED(status)) {
-      report(Report::Kind::kKilled, pid, WTERMSIG(status));
-    } else {
-      report(Report::Kind::kExited, pid, WEXITSTATUS(status));
-    }
-    kill_time_ = SteadyClock::now() + kFarewellTime;
+  const auto status = reap_children(command_);
+  if (!status || ended_) return;
+  ended_ = true;
+  pass_on_news();  // Why it ended comes before that it did.
+  if (WIFSIGNALED(*status)) {
+    report(Report::Kind::kKilled, command_, WTERMSIG(*status));
+  } else {
+    report(Report::Kind::kExited, command_, WEXITSTATUS(*status));
   }
+  kill_time_ = SteadyClock::now() + kFarewellTime;
 }
 
 void Supervisor::wait_for_event() {
   const auto now = SteadyClock::now();
-  auto wait = std::chrono::ceil<milliseconds>(
+  const auto left = std::chrono::ceil<milliseconds>(
       std::min(kill_time_, now + std::chrono::hours(1)) - now);
-  if (parent_.fd() < 0) wait = std::min(wait, kParentCheck);
-  pollfd fds[] = {{signals_, POLLIN, 0},
-                  {parent_.fd(), POLLIN, 0},
-                  {news_.fd(), POLLIN, 0}};
-  poll(fds, 3, static_cast<int>(std::max(wait, milliseconds(0)).count()));
+  wait_for_signal(signals_, parent_, {.longest = left, .readable = news_.fd()});
   pass_on_news();
-  signalfd_siginfo info;
-  while (read(signals_, &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGCHLD || ended_) continue;
-    kill(-command_, static_cast<int>(info.ssi_signo));
+  while (const auto arrival = signals_.next()) {
+    if (arrival->signal == SIGCHLD || ended_) continue;
+    kill(-command_, arrival->signal);
   }
 }
 
@@ -113,9 +106,6 @@ void Supervisor::end_command() {
 
 void Supervisor::run() {
   adopt_orphans();
-  const sigset_t set = signal_set(kSupervisorSignals);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
   RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank);

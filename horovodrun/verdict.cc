@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodrun/process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -168,7 +169,7 @@ std::string Judge::end_of(int rank) const {
   switch (ended->kind) {
     case Report::Kind::kNotExecuted:
       return absl::StrCat("cannot execute '", program_,
-                          "': ", std::strerror(ended->value));
+                          "': ", describe_start_error(ended->value));
     case Report::Kind::kKilled:
       return absl::StrCat("was killed by ", describe_signal(ended->value));
     case Report::Kind::kHostLost:
@@ -237,8 +238,9 @@ Verdict Judge::start_verdict() const {
   return {1, absl::StrCat(
                  missing_at_start(), " did not start within ",
                  std::chrono::duration<double>(job_.start_timeout).count(),
-                 " s; check that every host can be reached and has horovodrun "
-                 "at the same path as here, or raise --start-timeout")};
+                 " s; check that every host can be reached, has horovodrun at "
+                 "the same path as here, and allows this user enough processes "
+                 "(ulimit -u), or raise --start-timeout")};
 }
 
 Verdict Judge::beginning_verdict() const {

@@ -69,12 +69,21 @@ def with_summary(lines, builds):
         yield line
 
 
+def python_options(preset, root=ROOT):
+    """What `dev` is configured with where scripts/install_dependencies.sh has brought PyTorch."""
+    python = root / "build" / "tools" / "python" / "bin" / "python"
+    if preset != "dev" or not python.exists():
+        return []
+    return ["-DHVD_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={python}",
+            f"-DHVD_TORCH_PYTHON={python}"]
+
+
 def build(preset, jobs):
     """Configures and builds a preset; its seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
-    subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING"], cwd=ROOT,
-                   stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
+                    *python_options(preset)], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
                    check=True)
     return time.monotonic() - begin

@@ -5,6 +5,10 @@
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
 #   scripts/install_dependencies.sh test   to build and run the tests as well
 #
+# For tests it also puts PyTorch, and what else the Python package is built and
+# tested with, into build/tools/python with pip; where that fails, they are left
+# out, and ctest says so.
+#
 # Where nothing is missing it changes nothing and returns at once. Where the
 # distribution's CMake is too old (Ubuntu 22.04), a newer one goes into
 # build/tools/bin, which the Makefile puts first in PATH.
@@ -18,7 +22,8 @@ tools=$root/build/tools
 for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
   libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev python3 dataset-fashion-mnist'
-for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy mold valgrind'
+for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy mold valgrind
+  python3-venv python3-dev'
 
 say() { echo "install_dependencies: $*"; }
 fail() {
@@ -98,6 +103,22 @@ if [ "$1" = test ]; then
   if ! ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.asan* >/dev/null 2>&1; then
     version=$(clang -dumpversion)
     install "libclang-rt-${version%%.*}-dev"
+  fi
+fi
+
+# What the Python package is tested with; done again when the list changes.
+python=$tools/python
+wanted_by_python=$root/test/bindings/requirements.txt
+if [ "$1" = test ] && ! cmp -s "$wanted_by_python" "$python/installed.txt"; then
+  say "putting PyTorch into $python with pip"
+  rm -rf "$python"
+  if python3 -m venv "$python" &&
+    "$python/bin/pip" install --quiet --disable-pip-version-check -r "$wanted_by_python"; then
+    cp "$wanted_by_python" "$python/installed.txt"
+  else
+    say "PyTorch could not be installed: the tests of the Python package, and those that" \
+      "compare with PyTorch, will be skipped" >&2
+    rm -rf "$python"
   fi
 fi
 

@@ -32,6 +32,8 @@ const std::map<std::string, Recipe>& recipes() {
       {"lenet", {.learning_rate = 0.05, .weight_decay = 5e-4}},
       {"resnet18",
        {.learning_rate = 0.1, .weight_decay = 5e-4, .warmup_epochs = 0.5}},
+      {"resnet50",
+       {.learning_rate = 0.1, .weight_decay = 5e-4, .warmup_epochs = 0.5}},
       {"densenet",
        {.learning_rate = 0.1, .weight_decay = 1e-4, .warmup_epochs = 0.5}},
       {"swin",
@@ -58,7 +60,7 @@ void add_options(CLI::App& app, Options& options) {
                "shift and mirror images at random");
   app.add_option("--data", options.data, "directory with the four .gz files");
   app.add_option("--limit", options.images.limit,
-                 "use only so many images; 0: all")
+                 "use only this many images; 0: all")
       ->check(CLI::NonNegativeNumber);
 }
 

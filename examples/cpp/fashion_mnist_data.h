@@ -17,7 +17,7 @@
 #include <horovodpp/horovodpp.h>
 
 struct FashionMnistOptions {
-  std::int64_t limit = 0;  // The first so many images only; 0: all.
+  std::int64_t limit = 0;  // Only this many images, the first ones; 0: all.
   // Whether images are moved by up to two pixels, and every other mirrored, by
   // the thread's random numbers.
   bool augment = false;

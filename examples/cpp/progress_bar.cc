@@ -17,21 +17,21 @@ ProgressBar::ProgressBar(ProgressOptions options)
       begin_(std::chrono::steady_clock::now()),
       drawn_(begin_) {}
 
-void ProgressBar::show(std::int64_t done, double loss) {
+void ProgressBar::show(std::int64_t done, double loss, double memory) {
   const auto now = std::chrono::steady_clock::now();
   if (!options_.visible || now - drawn_ < kRedraw) return;
   drawn_ = now;
-  draw(done, loss);
+  draw(done, loss, memory);
 }
 
-void ProgressBar::finish(double loss) {
+void ProgressBar::finish(double loss, double memory) {
   if (!options_.visible) return;
-  draw(options_.total, loss);
+  draw(options_.total, loss, memory);
   std::printf("\n");
   std::fflush(stdout);
 }
 
-void ProgressBar::draw(std::int64_t done, double loss) {
+void ProgressBar::draw(std::int64_t done, double loss, double memory) {
   const std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - begin_;
   const std::int64_t units = (done - options_.first) * options_.units_per_step;
@@ -42,8 +42,9 @@ void ProgressBar::draw(std::int64_t done, double loss) {
   std::string bar(static_cast<std::size_t>(kWidth), ' ');
   std::fill_n(bar.begin(), filled, '=');
   if (filled < kWidth) bar[static_cast<std::size_t>(filled)] = '>';
-  std::printf("\r%s [%s] %3d%%  %.0f %s/s  loss %.4f", options_.label.c_str(),
-              bar.c_str(), static_cast<int>(100 * done / total), rate,
-              options_.unit.c_str(), loss);
+  std::printf("\r%s [%s] %3d%%  %.0f %s/s  tensors %.0f MiB  loss %.4f",
+              options_.label.c_str(), bar.c_str(),
+              static_cast<int>(100 * done / total), rate, options_.unit.c_str(),
+              memory, loss);
   std::fflush(stdout);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line on the terminal that shows how far an epoch is:
-//   epoch 1/5 [=========>          ]  48%  31204 images/s  loss 0.5312
+//   epoch 1/5 [=========>          ]  48%  31204 images/s  tensors 57 MiB  loss 0.5312
 #pragma once
 
 #include <chrono>
@@ -21,14 +21,15 @@ class ProgressBar {
   // Draws nothing if not visible.
   explicit ProgressBar(ProgressOptions options);
 
-  // `done` steps are done; the loss as it stands. Redraws a few times a second.
-  void show(std::int64_t done, double loss);
+  // `done` steps are done; the loss as it stands; the memory that tensors took at
+  // most, in MiB. Redraws a few times a second.
+  void show(std::int64_t done, double loss, double memory);
 
   // Redraws and ends the line.
-  void finish(double loss);
+  void finish(double loss, double memory);
 
  private:
-  void draw(std::int64_t done, double loss);
+  void draw(std::int64_t done, double loss, double memory);
 
   const ProgressOptions options_;
   const std::chrono::steady_clock::time_point begin_;

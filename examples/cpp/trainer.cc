@@ -99,7 +99,12 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
+double peak_tensor_memory() {
+  const auto bytes = hvd::autograd::cpu_allocator().stats().peak_bytes;
+  return static_cast<double>(bytes) / (1 << 20);
+}
+
+Trainer::Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
                  const TrainerOptions& options)
     : options_(options),
       model_(model),
@@ -113,6 +118,7 @@ Trainer::Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
                .drop_last = true,
                .seed = options.seed}),
       steps_(loader_.num_batches()) {
+  model.set_checkpointing(options.checkpointing);
   hvd::broadcast_parameters(model.named_parameters(), 0);
   // So that ranks drop different units.
   hvd::manual_seed(options.seed + 1 + static_cast<std::uint64_t>(hvd::rank()));
@@ -173,16 +179,35 @@ void Trainer::train_epoch(std::int64_t epoch) {
                    .visible = hvd::rank() == 0});
   double sum = 0;
   std::int64_t done = first;
+  hvd::Tensor input;
+  hvd::autograd::cpu_allocator().reset_peak();
   for (const hvd::data::Batch& batch : loader_.iterate()) {
     sum += train_step(batch);
     ++done;
-    bar.show(done, sum / static_cast<double>(done - first));
+    bar.show(done, sum / static_cast<double>(done - first),
+             peak_tensor_memory());
+    input = batch[0];
     const bool due = options_.save_every > 0 &&
                      schedule_->num_steps() % options_.save_every == 0;
     if (due && done < steps_) save();
   }
   const auto count = static_cast<double>((done - first) * hvd::size());
-  bar.finish(sum_over_ranks(sum, "epoch loss") / std::max(count, 1.0));
+  bar.finish(sum_over_ranks(sum, "epoch loss") / std::max(count, 1.0),
+             max_over_ranks(peak_tensor_memory(), "tensor memory"));
+  if (hvd::rank() == 0 && input.defined()) show_checkpointing(input);
+}
+
+// What became of the budget, if there is one.
+void Trainer::show_checkpointing(const hvd::Tensor& input) {
+  using Form = models::Checkpointing::Form;
+  if (options_.checkpointing.form == Form::kBudget) {
+    std::printf("  plan %s\n", model_.plan_for(input).to_string().c_str());
+  } else if (options_.checkpointing.form == Form::kOnline) {
+    const hvd::MemoryBudgetStats& stats = model_.online_stats();
+    std::printf("  recomputed %lld of %lld regions\n",
+                static_cast<long long>(stats.dropped),
+                static_cast<long long>(stats.regions));
+  }
 }
 
 double Trainer::train_step(const hvd::data::Batch& batch) {

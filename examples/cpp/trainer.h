@@ -20,6 +20,7 @@
 
 #include "checkpoint.h"
 #include "loss_file.h"
+#include "models/chain_model.h"
 #include "trainer_options.h"
 
 // The sum over all ranks, and the largest value of one.
@@ -28,13 +29,15 @@ double max_over_ranks(double value, const std::string& name);
 
 // The memory that this process has used at most, in MiB.
 double peak_memory();
+// That of its tensors, since reset_peak() of their allocator.
+double peak_tensor_memory();
 
 class Trainer {
  public:
   //   std::runtime_error  there are fewer items than one step takes
   //   hvd::Error, InvalidArgument  a file cannot be read or written, or options
   //                                mean nothing
-  Trainer(hvd::nn::Module& model, const hvd::data::Dataset& dataset,
+  Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
           const TrainerOptions& options);
 
   // Trains from where it is to the end. After each epoch the model is the same
@@ -45,12 +48,13 @@ class Trainer {
  private:
   void train_epoch(std::int64_t epoch);
   double train_step(const hvd::data::Batch& batch);
+  void show_checkpointing(const hvd::Tensor& input);
   Checkpoint checkpoint();
   void save();
   std::int64_t step_of_epoch() const;
 
   const TrainerOptions options_;
-  hvd::nn::Module& model_;
+  models::ChainModel& model_;
   hvd::data::DistributedSampler sampler_;
   hvd::data::DataLoader loader_;
   const std::int64_t steps_;  // Of an epoch.

@@ -1,6 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer_options.h"
 
+#include <stdexcept>
+
+namespace {
+
+void add_checkpoint_option(CLI::App& app, TrainerOptions& options) {
+  const auto parse = [&options](const std::string& text) {
+    try {
+      options.checkpointing = models::Checkpointing::parse(text);
+    } catch (const std::exception& error) {
+      throw CLI::ValidationError("--checkpoint", error.what());
+    }
+  };
+  app.add_option_function<std::string>(
+         "--checkpoint", parse,
+         "what backward computes again instead of keeping it: none; block: "
+         "each block of the model; sqrt: all but the last of sqrt(n) segments "
+         "of its n stages; budget=BYTES: what the fastest plan within so many "
+         "bytes does; online=BYTES: as much as the budget demands, decided as "
+         "it goes; plan=PLAN: the plan that a run with a budget has shown. "
+         "BYTES as in 512MiB, or in percent of what keeping everything takes. "
+         "Results are the same bits with each")
+      ->default_str("none");
+}
+
+}  // namespace
+
 void add_options(CLI::App& app, TrainerOptions& options) {
   app.add_option("--epochs", options.epochs, "passes over the data")
       ->check(CLI::PositiveNumber);
@@ -36,12 +62,13 @@ void add_options(CLI::App& app, TrainerOptions& options) {
   app.add_option("--save", options.save,
                  "write checkpoints to this file, after each epoch");
   app.add_option("--save-every", options.save_every,
-                 "also write one every so many steps; 0: never")
+                 "also write one every this many steps; 0: never")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--resume", options.resume,
                  "continue from this checkpoint, with the same options");
   app.add_option("--loss-file", options.loss_file,
                  "write the loss of every step, over all ranks, to this file");
+  add_checkpoint_option(app, options);
 }
 
 void apply_recipe(const CLI::App& app, const Recipe& recipe,

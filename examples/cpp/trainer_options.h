@@ -7,6 +7,7 @@
 #include <string>
 
 #include "checkpoint.h"
+#include "models/checkpointing.h"
 
 struct TrainerOptions {
   std::int64_t epochs = 5;
@@ -23,6 +24,7 @@ struct TrainerOptions {
   std::string resume = {};      // File; empty: from the beginning.
   // The loss of every step; empty: none. A run that is resumed goes on in it.
   std::string loss_file = {};
+  models::Checkpointing checkpointing = {};
   std::string unit = "images";         // What an item is counted in,
   std::int64_t units_per_item = 1;     // and how many it is.
   Checkpoint::Settings settings = {};  // What else the weights depend on.

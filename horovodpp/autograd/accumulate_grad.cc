@@ -15,15 +15,17 @@ namespace {
 // The strides that a gradient of `like` has: its own if it fills its memory,
 // else row by row.
 Dims gradient_strides(const Tensor& like) {
-  return is_dense(like.sizes(), like.strides())
+  return is_dense(like.shape(), like.strides())
              ? like.strides()
-             : contiguous_strides(like.sizes());
+             : contiguous_strides(like.shape());
 }
 
+// One with a history was recorded by whoever made it, not by this backward.
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
-  return !is_grad_enabled() && impl.unique() && impl.storage->unique() &&
-         same_layout(like.sizes(), impl.strides, gradient_strides(like));
+  return !is_grad_enabled() && !gradient.requires_grad() && impl.unique() &&
+         impl.storage->unique() &&
+         same_layout(like.shape(), impl.strides, gradient_strides(like));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ bool has_nan(const Tensor& tensor) {
   bool found = false;
   visit_any_floating(tensor.dtype(), "anomaly", [&]<typename T>(TypeTag<T>) {
     const T* elements = tensor.data<T>();
-    const Walk<1> walk(tensor.sizes(), {tensor.strides()});
+    const Walk<1> walk(tensor.shape(), {tensor.strides()});
     const std::int64_t step = walk.row_steps()[0];
     walk.for_each_row([&](const auto& at) {
       for (std::int64_t i = 0; i < walk.row_size(); ++i) {

@@ -23,8 +23,8 @@ namespace autograd {
 
 class DetectAnomaly {
  public:
-  // `check_nan`: whether backward looks for NaN, or only tells of which node an
-  // exception comes.
+  // `check_nan`: whether backward looks for NaN, or only tells from which node
+  // an exception comes.
   explicit DetectAnomaly(bool check_nan = true);
   ~DetectAnomaly();
   DetectAnomaly(const DetectAnomaly&) = delete;

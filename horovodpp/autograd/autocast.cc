@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/operation_observer.h"
 
 namespace hvd {
 namespace autograd {
@@ -41,7 +42,11 @@ Tensor cached_cast(const Tensor& x, AutocastState& state) {
   const bool fresh =
       cached.cast.defined() && cached.original.lock().is_same(x) &&
       cached.version == x.version() && cached.cast.dtype() == state.dtype;
-  if (!fresh) cached = {WeakTensor(x), x.version(), x.to(state.dtype)};
+  if (!fresh) {
+    // Whether there is one already is not for a region's operations to depend on.
+    const WithinOperation cast_once;
+    cached = {WeakTensor(x), x.version(), x.to(state.dtype)};
+  }
   return cached.cast;
 }
 

@@ -55,7 +55,7 @@ std::string to_dot(const Tensor& root, const Names& names) {
           numbers.emplace(edge.node.get(), found.size());
       if (fresh) found.push_back(edge.node.get());
       absl::StrAppend(&arrows, "  n", i, " -> n", entry->second, " [label=\"",
-                      edge.node->inputs()[edge.input_nr].sizes.to_string(),
+                      edge.node->inputs()[edge.input_nr].shape.to_string(),
                       "\"]\n");
     }
   }

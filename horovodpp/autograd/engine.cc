@@ -95,7 +95,7 @@ Tensor root_gradient(const Tensor& root, const Tensor& given,
     }
     return ones_like(root);
   }
-  if (given.sizes() != root.sizes()) {
+  if (given.shape() != root.shape()) {
     throw InvalidArgument(absl::StrCat(
         "Mismatch in shape: the gradient has shape ", given.shape().to_string(),
         " and the tensor it is for has shape ", root.shape().to_string()));
@@ -180,6 +180,8 @@ bool BackwardPlan::reaches(const Tensor& leaf) const {
   return node && task_.reaches(*node);
 }
 
+bool BackwardPlan::may_reach_more() const { return task_.runs_functions(); }
+
 int BackwardPlan::depth() const { return task_.options().depth; }
 
 HookHandle add_backward_observer(BackwardObserver observer) {
@@ -237,7 +239,7 @@ std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
     if (result[i].defined()) continue;
     if (options.materialize_grads) {
       const InputMetadata& wanted = edges[i].node->inputs()[edges[i].input_nr];
-      result[i] = zeros(wanted.sizes, {.dtype = wanted.dtype,
+      result[i] = zeros(wanted.shape, {.dtype = wanted.dtype,
                                        .requires_grad = options.create_graph});
     } else if (!options.allow_unused) {
       throw NotDifferentiableError(

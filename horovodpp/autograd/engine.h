@@ -91,6 +91,9 @@ class BackwardPlan {
   // reach keeps its grad() and its hooks stay silent. (Offered is not given: a
   // node may have none to give.)
   bool reaches(const Tensor& leaf) const;
+  // Whether other leaves may be reached as well, by a backward within this one:
+  // a Function takes part, which may call it, as reentrant checkpoints do.
+  bool may_reach_more() const;
   // 0 for a call of the user's, more for one made during another backward.
   int depth() const;
   // At the end: whether it finished, and did not throw.
@@ -104,10 +107,10 @@ class BackwardPlan {
   bool completed_ = false;
 };
 
-// Who wants to know when backward() begins and ends. Called on the thread that
-// runs it; on_start before the first node, on_end after the last callback. What
-// they throw reaches the caller of backward(). After a failure on_end is called
-// too, with completed() false; what it throws then is dropped.
+// Is told when backward() begins and ends. Called on the thread that runs it;
+// on_start before the first node, on_end after the last callback. What they
+// throw reaches the caller of backward(). After a failure on_end is called too,
+// with completed() false; what it throws then is dropped.
 struct BackwardObserver {
   std::function<void(const BackwardPlan&)> on_start = {};
   std::function<void(const BackwardPlan&)> on_end = {};

@@ -36,6 +36,23 @@ bool is_view(const Tensor& tensor) {
   return meta != nullptr && meta->base.defined();
 }
 
+bool shares_memory(const std::vector<Tensor>& tensors, const Tensor& tensor) {
+  return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& other) {
+    return other.defined() &&
+           other.impl()->storage.get() == tensor.impl()->storage.get();
+  });
+}
+
+// What a call is kept with, beside its results and the tensors it saves.
+struct KeptCall {
+  std::size_t results = 0;
+  std::vector<std::size_t> saved_arguments = {};  // Of each tensor saved, which
+  std::vector<std::size_t> saved_results = {};    // it is, or their number.
+  std::vector<std::size_t> non_differentiable = {};
+  bool materialize_grads = true;
+  std::map<std::string, std::any> saved_data = {};
+};
+
 }  // namespace
 
 // "... [T = ns::Cube]", or "... [with T = ns::Cube; ...]"; the type may have
@@ -83,6 +100,78 @@ void FunctionCall::add(const std::vector<Tensor>& arguments) {
 
 FunctionContext& FunctionCall::begin() { return node_->context; }
 
+bool FunctionCall::recalls(std::vector<Tensor>& results) {
+  OperationObserver* observer = OperationObserver::of_results();
+  OperationResults kept;
+  if (observer == nullptr || !observer->recalls(node_->operation(), kept)) {
+    return false;
+  }
+  const auto told = std::any_cast<KeptCall>(std::move(kept.note));
+  FunctionContext& context = node_->context;
+  const auto end =
+      kept.tensors.begin() + static_cast<std::ptrdiff_t>(told.results);
+  results.assign(kept.tensors.begin(), end);
+  context.to_save_.assign(end, kept.tensors.end());
+  for (std::size_t i = 0; i < told.saved_arguments.size(); ++i) {
+    const std::size_t argument = told.saved_arguments[i];
+    if (argument == context.arguments_.size()) continue;
+    context.to_save_[i] = context.arguments_[argument];
+  }
+  for (std::size_t i = 0; i < told.saved_results.size(); ++i) {
+    const std::size_t result = told.saved_results[i];
+    if (result < results.size()) context.to_save_[i] = results[result];
+  }
+  for (const std::size_t i : told.non_differentiable) {
+    context.non_differentiable_.push_back(results[i]);
+  }
+  context.materialize_grads_ = told.materialize_grads;
+  context.saved_data = told.saved_data;
+  recalled_ = true;
+  return true;
+}
+
+// Those in memory of their own can.
+bool FunctionCall::can_be_kept(const std::vector<Tensor>& results) const {
+  const FunctionContext& context = node_->context;
+  return context.dirty_.empty() && !results.empty() &&
+         std::all_of(results.begin(), results.end(), [&](const Tensor& result) {
+           return result.defined() && !result.requires_grad() &&
+                  !is_view(result) &&
+                  !shares_memory(context.arguments_, result);
+         });
+}
+
+// The results, and behind them what of the tensors saved is neither an argument
+// nor a result.
+OperationResults FunctionCall::to_keep(
+    const std::vector<Tensor>& results) const {
+  const FunctionContext& context = node_->context;
+  OperationResults kept{.tensors = results, .note = {}};
+  KeptCall note{.results = results.size(),
+                .materialize_grads = context.materialize_grads_,
+                .saved_data = context.saved_data};
+  for (const Tensor& saved : context.to_save_) {
+    std::size_t argument = context.arguments_.size();
+    std::size_t result = results.size();
+    if (saved.defined()) {
+      argument = index_in(context.arguments_, saved);
+      result = index_in(results, saved);
+    }
+    const bool elsewhere =
+        argument == context.arguments_.size() && result == results.size();
+    note.saved_arguments.push_back(argument);
+    note.saved_results.push_back(result);
+    kept.tensors.push_back(elsewhere ? saved : Tensor());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (contains(context.non_differentiable_, results[i])) {
+      note.non_differentiable.push_back(i);
+    }
+  }
+  kept.note = std::move(note);
+  return kept;
+}
+
 std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
   FunctionContext& context = node_->context;
   for (const Tensor& dirty : context.dirty_) {
@@ -93,9 +182,16 @@ std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
           "are modified in place must be returned"));
     }
   }
+  OperationObserver* observer =
+      recalled_ ? nullptr : OperationObserver::of_results();
+  const bool keepable = observer != nullptr && can_be_kept(results);
   std::vector<Tensor> finished;
   while (finished.size() < results.size()) {
     finished.push_back(finish_one(results, finished));
+  }
+  if (observer != nullptr) {
+    observer->made(node_->operation(),
+                   keepable ? to_keep(results) : OperationResults());
   }
   if (recorded_) save(results, finished);
   context.arguments_.clear();

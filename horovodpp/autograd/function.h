@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/function_context.h"
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -62,6 +63,13 @@ class FunctionCall {
     add(Tensor());
   }
   FunctionContext& begin();
+  // Whether a checkpointed region has kept what forward would return.
+  bool recalls(std::vector<Tensor>& results);
+  // While forward runs, which is one operation.
+  struct Forward {
+    NoGrad no_grad;
+    WithinOperation within;
+  };
   // The results, as part of the graph.
   std::vector<Tensor> finish(const std::vector<Tensor>& results);
 
@@ -71,9 +79,12 @@ class FunctionCall {
   Tensor finish_written(const Tensor& result, std::size_t count);
   void save(const std::vector<Tensor>& results,
             const std::vector<Tensor>& finished);
+  bool can_be_kept(const std::vector<Tensor>& results) const;
+  OperationResults to_keep(const std::vector<Tensor>& results) const;
 
   Ref<FunctionNode> node_;
   bool recorded_ = false;
+  bool recalled_ = false;
 };
 
 // "CubeBackward", if `signature` is what the compiler calls signature_of<Cube>().
@@ -97,14 +108,21 @@ struct Function {
     FunctionCall call(*traits);
     (call.add(args), ...);
     FunctionContext& context = call.begin();
-    const auto results = [&] {
-      NoGrad no_grad;
-      return F::forward(context, args...);
-    }();
-    if constexpr (std::is_same_v<decltype(results), const Tensor>) {
-      return call.finish({results})[0];
+    std::vector<Tensor> results;
+    using Result = std::decay_t<decltype(F::forward(context, args...))>;
+    if (!call.recalls(results)) {
+      const FunctionCall::Forward in_force;
+      if constexpr (std::is_same_v<Result, Tensor>) {
+        results.push_back(F::forward(context, args...));
+      } else {
+        results = F::forward(context, args...);
+      }
+    }
+    std::vector<Tensor> finished = call.finish(results);
+    if constexpr (std::is_same_v<Result, Tensor>) {
+      return finished[0];
     } else {
-      return call.finish(results);
+      return finished;
     }
   }
 };

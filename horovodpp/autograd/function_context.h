@@ -73,9 +73,10 @@ using FunctionBackward = std::vector<Tensor> (*)(FunctionContext&,
 
 // What the graph must know of a Function.
 struct FunctionTraits {
-  std::string name;
+  std::string name;  // "CubeBackward"
   FunctionBackward backward = nullptr;
   bool once_differentiable = false;
+  std::string operation = name.substr(0, name.size() - 8);  // "Cube"
 };
 
 }  // namespace autograd

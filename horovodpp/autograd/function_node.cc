@@ -65,7 +65,7 @@ std::vector<Tensor> FunctionNode::materialized(
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i].defined()) continue;
     const InputMetadata& wanted = inputs()[i];
-    result[i] = zeros(wanted.sizes, {.dtype = wanted.dtype});
+    result[i] = zeros(wanted.shape, {.dtype = wanted.dtype});
   }
   return result;
 }

@@ -13,6 +13,7 @@ class FunctionNode : public Node {
   explicit FunctionNode(const FunctionTraits& traits) : traits_(traits) {}
 
   const char* name() const override { return traits_.name.c_str(); }
+  const char* operation() const { return traits_.operation.c_str(); }
   void apply(std::span<Tensor> gradients, std::span<Tensor> results) override;
   void release_saved() override;
 

@@ -130,7 +130,7 @@ void gradgradcheck(const DifferentiableFunction& function,
   std::vector<Tensor> all = inputs;
   Generator generator;
   for (const Tensor& output : function(inputs)) {
-    Tensor direction = empty(output.sizes(), {.dtype = DType::kF64});
+    Tensor direction = empty(output.shape(), {.dtype = DType::kF64});
     generator.normal(
         std::span<double>(direction.data<double>(),
                           static_cast<std::size_t>(direction.num_elements())));

@@ -20,7 +20,7 @@ void run_hook(const std::function<Tensor(const Tensor&)>& hook,
   expose({&gradient, 1});
   Tensor replaced = hook(gradient);
   if (!replaced.defined()) return;
-  if (replaced.sizes() != gradient.sizes() ||
+  if (replaced.shape() != gradient.shape() ||
       replaced.dtype() != gradient.dtype()) {
     throw HookError(absl::StrCat(
         "a hook on a tensor replaced its gradient ", gradient.describe(),
@@ -43,7 +43,7 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
     const Tensor tensor = retain.tensor.lock();
     const Tensor& gradient = gradients[retain.input_nr];
     if (!tensor.defined() || !gradient.defined()) continue;
-    // Not in place: who has the earlier one keeps it.
+    // Not in place: somebody may hold the earlier one.
     Tensor& kept = meta_of(tensor).grad;
     if (kept.defined()) {
       kept = add(kept, gradient);
@@ -57,15 +57,15 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
 
 Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
                        const Node& producer, std::size_t index) {
-  if (gradient.sizes() != expected.sizes) {
-    if (!broadcasts_to(expected.sizes, gradient.sizes())) {
+  if (gradient.shape() != expected.shape) {
+    if (!broadcasts_to(expected.shape, gradient.shape())) {
       throw AutogradError(
           absl::StrCat("Function ", producer.name(),
                        " returned an invalid gradient at index ", index,
                        ": got ", gradient.shape().to_string(),
-                       " but expected shape ", expected.sizes.to_string()));
+                       " but expected shape ", expected.shape.to_string()));
     }
-    gradient = sum_to(gradient, expected.sizes);
+    gradient = sum_to(gradient, expected.shape);
   }
   if (gradient.dtype() != expected.dtype) {
     gradient = gradient.to(expected.dtype);

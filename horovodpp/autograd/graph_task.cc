@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/anomaly.h"
+#include "horovodpp/autograd/function_node.h"
 #include "horovodpp/autograd/gradient_checks.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/graph_state.h"
@@ -271,6 +272,13 @@ std::vector<Tensor> GraphTask::take_captured() {
 bool GraphTask::reaches(const Node& node) const {
   const Id id = find(node);
   return id != kNone && states_[id].needed;
+}
+
+bool GraphTask::runs_functions() const {
+  return std::any_of(states_.begin(), states_.end(), [](const State& state) {
+    return state.needed &&
+           dynamic_cast<const FunctionNode*>(state.node) != nullptr;
+  });
 }
 
 bool GraphTask::visits(const Node& node) const {

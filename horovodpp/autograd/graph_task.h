@@ -39,11 +39,12 @@ class GraphTask {
   void add_root(Edge edge, Tensor gradient);
   // … then the nodes are found …
   void discover();
-  // … and, unless all of them shall run, those that lead to `targets`. A target
-  // is run itself, or (`capture`) only asked for the gradient that arrives.
+  // … and, unless all of them are to run, those that lead to `targets`. A
+  // target is run itself, or (`capture`) only asked for the gradient that
+  // arrives.
   void restrict_to(const std::vector<Edge>& targets, bool capture);
 
-  // Before anything changes: that all nodes that shall run still can.
+  // Before anything changes: that all nodes that are to run still can.
   //   GraphFreedError  an earlier backward has freed what one of them saved
   void check_not_freed() const;
 
@@ -54,6 +55,8 @@ class GraphTask {
   std::vector<Tensor> take_captured();
   // Whether `node` takes part.
   bool reaches(const Node& node) const;
+  // Whether a Function takes part, which can do what it likes.
+  bool runs_functions() const;
   // Whether only what leads to some targets runs.
   bool is_restricted() const { return restricted_; }
   // Whether `node`'s hooks will see a gradient, or have: it runs, or is captured.

@@ -51,7 +51,7 @@ struct CopySlices : Node {
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     Tensor whole = laid_out(grads[0]);
     const Tensor slice =
-        as_strided(whole, view.sizes, view.strides, view.offset - base.offset);
+        as_strided(whole, view.shape, view.strides, view.offset - base.offset);
     std::vector<Tensor> slice_grads{slice.clone()};
     std::vector<Tensor> slice_results(fn->next_edges().size());
     fn->apply(slice_grads, slice_results);
@@ -71,10 +71,10 @@ struct CopySlices : Node {
   // A copy of the base's gradient in which the view's lies where the view does.
   Tensor laid_out(const Tensor& gradient) const {
     const Geometry all = around(base, view);
-    if (is_dense(base) && base.sizes.product() == all.sizes[0]) {
+    if (is_dense(base) && base.shape.product() == all.shape[0]) {
       return with_layout(gradient, base);
     }
-    return as_strided(moved(gradient, base, all), base.sizes, base.strides,
+    return as_strided(moved(gradient, base, all), base.shape, base.strides,
                       base.offset - all.offset);
   }
 

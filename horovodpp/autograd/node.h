@@ -45,10 +45,14 @@ struct Edge {
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
+// Where the gradient of `tensor` goes; no node if it does not require grad.
+// (Defined in record.cc.)
+Edge gradient_edge(const Tensor& tensor);
+
 // What a gradient that arrives at a node must look like: the result that the
 // operation returned.
 struct InputMetadata {
-  Dims sizes;
+  Dims shape;
   DType dtype = DType::kF32;
 };
 
@@ -107,7 +111,7 @@ class Node : public Pooled {
     return static_cast<std::uint32_t>(inputs_.size() - 1);
   }
   std::uint32_t add_input(const Tensor& result) {
-    return add_input(InputMetadata{result.sizes(), result.dtype()});
+    return add_input(InputMetadata{result.shape(), result.dtype()});
   }
 
   // --- For the engine ---

@@ -44,19 +44,19 @@ Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
 }
 
 // Whether there is memory of x's storage for every element.
-bool lies_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+bool lies_within(const Tensor& x, const Dims& shape, const Dims& strides,
                  std::int64_t offset) {
   std::int64_t last = 0;
-  if (sizes.size() != strides.size() ||
+  if (shape.size() != strides.size() ||
       __builtin_add_overflow(x.storage_offset(), offset, &last) || last < 0 ||
-      !sizes.to_shape().checked(size_of(x.dtype())).ok()) {
+      !shape.to_shape().checked(size_of(x.dtype())).ok()) {
     return false;
   }
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
     std::int64_t span = 0;
-    if (sizes[d] == 0) return true;
+    if (shape[d] == 0) return true;
     if (strides[d] < 0 ||
-        __builtin_mul_overflow(sizes[d] - 1, strides[d], &span) ||
+        __builtin_mul_overflow(shape[d] - 1, strides[d], &span) ||
         __builtin_add_overflow(last, span, &last)) {
       return false;
     }
@@ -65,11 +65,11 @@ bool lies_within(const Tensor& x, const Dims& sizes, const Dims& strides,
   return static_cast<std::size_t>(last) < room;
 }
 
-void check_within(const Tensor& x, const Dims& sizes, const Dims& strides,
+void check_within(const Tensor& x, const Dims& shape, const Dims& strides,
                   std::int64_t offset) {
-  if (lies_within(x, sizes, strides, offset)) return;
+  if (lies_within(x, shape, strides, offset)) return;
   throw InvalidArgument(
-      absl::StrCat("as_strided: sizes ", sizes.to_string(), " with strides ",
+      absl::StrCat("as_strided: shape ", shape.to_string(), " with strides ",
                    strides.to_string(), " from element ", offset,
                    " on are not within the memory of ", x.describe()));
 }
@@ -112,9 +112,9 @@ void set_history(const Tensor& result, Ref<Node> node) {
   meta.grad_fn = std::move(node);
 }
 
-Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
+Tensor make_view(const Tensor& base, const Dims& shape, const Dims& strides,
                  std::int64_t offset) {
-  Tensor view = base.alias(sizes, strides, offset);
+  Tensor view = base.alias(shape, strides, offset);
   const ViewOrigin inherited = base.impl()->view_origin;
   view.impl()->view_origin = inherited;
   if (is_unrecorded(inherited)) return view;
@@ -134,23 +134,23 @@ Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
 
 Tensor unchanged(const Tensor& x) {
   if (is_grad_enabled() || !x.requires_grad()) return x;
-  return make_view(x, x.sizes(), x.strides(), x.storage_offset());
+  return make_view(x, x.shape(), x.strides(), x.storage_offset());
 }
 
-bool is_dense(const Geometry& g) { return is_dense(g.sizes, g.strides); }
+bool is_dense(const Geometry& g) { return is_dense(g.shape, g.strides); }
 
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry) {
   return clone_with_strides(tensor, is_dense(geometry)
                                         ? geometry.strides
-                                        : contiguous_strides(geometry.sizes));
+                                        : contiguous_strides(geometry.shape));
 }
 
 Geometry around(const Geometry& a, const Geometry& b) {
   const auto end = [](const Geometry& g) {
     std::int64_t last = g.offset;
-    for (std::size_t d = 0; d < g.sizes.size(); ++d) {
-      if (g.sizes[d] == 0) return g.offset;
-      last += (g.sizes[d] - 1) * g.strides[d];
+    for (std::size_t d = 0; d < g.shape.size(); ++d) {
+      if (g.shape[d] == 0) return g.offset;
+      last += (g.shape[d] - 1) * g.strides[d];
     }
     return last + 1;
   };
@@ -163,12 +163,12 @@ Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
   {
     NoGrad no_grad;
     const Geometry all = around(from, to);
-    const Tensor memory = zeros(all.sizes, {.dtype = x.dtype()});
+    const Tensor memory = zeros(all.shape, {.dtype = x.dtype()});
     const auto at = [&](const Geometry& g) {
-      return memory.alias(g.sizes, g.strides, g.offset - all.offset);
+      return memory.alias(g.shape, g.strides, g.offset - all.offset);
     };
     scatter_add(at(from), x);
-    const bool is_all = is_dense(to) && to.sizes.product() == all.sizes[0];
+    const bool is_all = is_dense(to) && to.shape.product() == all.shape[0];
     out = is_all ? at(to) : with_layout(at(to), to);
   }
   if (needs_grad(x)) {
@@ -182,7 +182,7 @@ Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
 
 Tensor shared(const Tensor& gradient, const Geometry& tensor) {
   if (is_dense(tensor)) return gradient;
-  const Tensor ones = full(tensor.sizes, 1.0, {.dtype = gradient.dtype()});
+  const Tensor ones = full(tensor.shape, 1.0, {.dtype = gradient.dtype()});
   return div(gradient, moved(ones, tensor, tensor));
 }
 
@@ -191,11 +191,11 @@ Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
   return shared(moved(gradient, view, base), base);
 }
 
-Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides,
+Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides,
                   std::int64_t offset) {
   check_defined(x, "as_strided");
-  check_within(x, sizes, strides, offset);
-  Tensor result = make_view(x, sizes, strides, x.storage_offset() + offset);
+  check_within(x, shape, strides, offset);
+  Tensor result = make_view(x, shape, strides, x.storage_offset() + offset);
   if (needs_grad(x)) set_history(result, as_strided_node(x, result));
   return result;
 }

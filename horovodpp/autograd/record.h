@@ -33,12 +33,17 @@ bool needs_grad(const Tensors&... inputs) {
   return is_grad_enabled() && (... || inputs.requires_grad());
 }
 
+// Tells who watches that an operation without a gradient reads these.
+template <typename... Tensors>
+void tell_reads(const Tensors&... inputs) {
+  if (graph_state.operation_observer == nullptr) [[likely]]
+    return;
+  (graph_state.operation_observer->reads(inputs), ...);
+}
+
 // The node that made `tensor`, and which of its results this is; no node for a
 // leaf. Brings a stale view up to date.
 Edge current_edge(const Tensor& tensor);
-
-// Where the gradient of `tensor` goes; no node if it does not require grad.
-Edge gradient_edge(const Tensor& tensor);
 
 // A new node with one edge for each input.
 template <typename N, typename... Tensors>
@@ -56,7 +61,7 @@ void set_history(const Tensor& result, Ref<Node> node);
 
 // A view of `base` with this geometry (offset absolute, in elements), known to
 // graphs as such. Its grad_fn is for the caller to set.
-Tensor make_view(const Tensor& base, const Dims& sizes, const Dims& strides,
+Tensor make_view(const Tensor& base, const Dims& shape, const Dims& strides,
                  std::int64_t offset);
 
 // The result of an operation that finds nothing to do on x: x or, where nothing is
@@ -66,9 +71,9 @@ Tensor unchanged(const Tensor& x);
 // Which elements of a storage a tensor is.
 struct Geometry {
   static Geometry of(const Tensor& tensor) {
-    return {tensor.sizes(), tensor.strides(), tensor.storage_offset()};
+    return {tensor.shape(), tensor.strides(), tensor.storage_offset()};
   }
-  Dims sizes;
+  Dims shape;
   Dims strides;
   std::int64_t offset = 0;
 };
@@ -79,7 +84,7 @@ bool is_dense(const Geometry& geometry);
 // The memory from the first element of either to the last, as one row.
 Geometry around(const Geometry& a, const Geometry& b);
 
-// `tensor`, which has the sizes of `geometry`, in its memory layout, from offset 0.
+// `tensor`, which has the shape of `geometry`, in its memory layout, from offset 0.
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry);
 
 // What memory holds at `to` after x was added to its zeros at `from`.

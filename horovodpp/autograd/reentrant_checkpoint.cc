@@ -2,9 +2,11 @@
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/function.h"
@@ -23,6 +25,7 @@ struct Region {
   CheckpointedFunction function;
   AutocastSetting autocast;
   std::optional<Generator::State> random;
+  std::shared_ptr<EffectLog> effects;
 };
 
 // A generator put back for the time of the object.
@@ -49,6 +52,7 @@ Tensors recompute(const Region& region, const Tensors& inputs) {
                     {.enabled = region.autocast.enabled});
   EnableGrad enable_grad;
   Recomputing recomputing;
+  const EffectLog::Scope effects(region.effects.get(), true);
   return region.function(inputs);
 }
 
@@ -74,6 +78,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
                          const Tensors& inputs) {
     context.save_for_backward(inputs);
     context.saved_data["region"] = region;
+    const EffectLog::Scope effects(region.effects.get(), false);
     return region.function(inputs);
   }
 
@@ -121,7 +126,8 @@ std::vector<Tensor> checkpoint_reentrant(
         "checkpoint_reentrant: None of the inputs have requires_grad=True. "
         "Gradients will be None");
   }
-  Region region{function, current_autocast(), std::nullopt};
+  Region region{function, current_autocast(), std::nullopt,
+                std::make_shared<EffectLog>()};
   if (options.preserve_rng_state) region.random = default_generator().state();
   return ReentrantCheckpoint::apply(region, inputs);
 }

@@ -22,7 +22,7 @@ std::any pack(const Tensor& tensor, Allocator& host) {
   }
   Tensor copy(Ref<TensorImpl>::adopt(
       new TensorImpl(Storage::allocate(tensor.bytes(), host), tensor.dtype(),
-                     tensor.sizes(), contiguous_strides(tensor.sizes()), 0)));
+                     tensor.shape(), contiguous_strides(tensor.shape()), 0)));
   convert_into(copy, tensor);
   return OnHost{std::move(copy), true};
 }

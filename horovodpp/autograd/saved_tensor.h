@@ -28,8 +28,8 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// Who holds a tensor that a node saved: asked for it in backward, by the number
-// of its place. Thread-safe.
+// Holds a tensor that a node saved, and is asked for it in backward, by the
+// number of its place. Thread-safe.
 class SavedTensorHolder {
  public:
   // The tensor of `place`, for `node`, which saved it.
@@ -46,8 +46,8 @@ class SavedTensorHolder {
   ~SavedTensorHolder() = default;
 };
 
-// Who decides, while it is in force on a thread, where the tensors that
-// operations save are held.
+// Decides, while it is in force on a thread, where the tensors that operations
+// save are held.
 class SavedTensorKeeper {
  public:
   struct Kept {

@@ -88,7 +88,7 @@ bool owns(const Tensor& tensor, const Tensor& wanted) {
 }  // namespace
 
 void Tensor::set_grad(const Tensor& grad) const {
-  if (grad.defined() && (grad.sizes() != sizes() || grad.dtype() != dtype())) {
+  if (grad.defined() && (grad.shape() != shape() || grad.dtype() != dtype())) {
     throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
                                        " does not fit a ", describe()));
   }

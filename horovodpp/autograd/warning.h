@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings: something is probably not meant as it is written, and goes on. Each
-// kind is said once; on stderr, or to whom a scope names:
+// Warnings: something is probably not meant as it is written; the program goes
+// on. Each kind is said once; on stderr, or to the function that a scope names:
 //
 //   hvd::autograd::Warnings warnings([](const std::string& text) { … });
 //

@@ -16,9 +16,10 @@ class BudgetHolder {
  public:
   // What would be free then: memory that is nobody else's.
   virtual std::int64_t held_bytes() const = 0;
-  // What it would cost: how long forward took. Not known while it runs.
+  // What it would cost: how long forward took until all was saved that backward
+  // needs. Not known while it runs.
   virtual bool is_running() const = 0;
-  virtual double forward_seconds() const = 0;
+  virtual double replay_seconds() const = 0;
   // Lets go of it all.
   virtual std::vector<Tensor> drop() = 0;
 

@@ -59,7 +59,7 @@ BudgetHolder* BudgetLedger::next_to_drop() const {
       running = holder;
       continue;
     }
-    const double cost = holder->forward_seconds() / static_cast<double>(bytes);
+    const double cost = holder->replay_seconds() / static_cast<double>(bytes);
     candidates.push_back({holder, cost});
     least = std::min(least, cost);
   }

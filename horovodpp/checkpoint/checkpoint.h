@@ -152,9 +152,9 @@ auto checkpoint(Function&& function, const Args&... args) {
   if constexpr (count > 0) {
     using Last = std::tuple_element_t<count - 1, std::tuple<Args...>>;
     if constexpr (std::is_same_v<Last, CheckpointOptions>) {
-      return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
         return autograd::checkpoint_with(std::get<count - 1>(all), function,
-                                         std::get<i>(all)...);
+                                         std::get<kAt>(all)...);
       }
       (std::make_index_sequence<count - 1>());
     } else {

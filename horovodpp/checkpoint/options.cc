@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 
 namespace hvd {
@@ -30,10 +31,15 @@ CheckpointOptions in_scope(CheckpointOptions options) {
 }
 
 void check_reentrant(const CheckpointOptions& options) {
-  if (options.debug) {
-    throw InvalidArgument(
-        "checkpoint: debug is only supported when use_reentrant = false");
-  }
+  const char* refused = options.debug               ? "debug"
+                        : options.policy            ? "a policy"
+                        : options.forward_context   ? "forward_context"
+                        : options.recompute_context ? "recompute_context"
+                                                    : nullptr;
+  if (refused == nullptr) return;
+  throw InvalidArgument(
+      absl::StrCat("checkpoint: ", refused,
+                   " is only supported when use_reentrant = false"));
 }
 
 }  // namespace autograd

@@ -2,8 +2,12 @@
 // What can be said about a checkpointed region, where it is made or for a scope.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 
+#include "horovodpp/checkpoint/offload_pool.h"
+#include "horovodpp/checkpoint/policy.h"
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {
@@ -26,8 +30,22 @@ struct CheckpointOptions {
   // Whether errors tell all operations of both runs, and where they were
   // called. Slow.
   bool debug = false;
+  // Which results of operations are kept: selective checkpointing, see policy.h.
+  SelectivePolicy policy = {};
+  // Whether a policy keeps copies, so that the function may write to the results.
+  // Writing to what is kept is an error otherwise.
+  bool keep_copies = false;
+  // Where a policy moves results; null: OffloadPool::of_process(). It outlives the
+  // scope of the call.
+  OffloadPool* offload_pool = nullptr;
+  // Called before forward, or before each recomputation; what they return lives
+  // until that has ended. For modes of the program's own:
+  //   .recompute_context = [] { return std::make_shared<QuietLog>(); }
+  std::function<std::shared_ptr<void>()> forward_context = {};
+  std::function<std::shared_ptr<void>()> recompute_context = {};
   // The older way: see reentrant_checkpoint.h. All of the above but
-  // preserve_rng_state is without effect then, and `debug` refused.
+  // preserve_rng_state is without effect then, and `debug`, a policy and contexts
+  // are refused.
   bool use_reentrant = false;
 };
 

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd {
 namespace {
@@ -132,6 +135,28 @@ CheckpointPlan CheckpointPlan::keep_all(std::size_t stages) {
   return CheckpointPlan(std::move(parts));
 }
 
+CheckpointPlan CheckpointPlan::in_segments(std::size_t stages,
+                                           std::int64_t segments) {
+  if (segments < 1 || static_cast<std::size_t>(segments) > stages) {
+    throw InvalidArgument(absl::StrCat(
+        "checkpoint_sequential: ", segments, " segments of ", stages,
+        " functions; wanted are 1 to as many segments as functions"));
+  }
+  const std::size_t size = stages / static_cast<std::size_t>(segments);
+  std::string text;
+  std::size_t next = 0;
+  const auto add = [&](std::size_t count) {
+    for (; count > 0; --count) absl::StrAppend(&text, next++, " ");
+  };
+  for (std::int64_t s = 0; s + 1 < segments; ++s) {
+    text += "(";
+    add(size);
+    text += ")";
+  }
+  add(stages - next);
+  return CheckpointPlan::parse(text);
+}
+
 CheckpointPlan CheckpointPlan::parse(std::string_view text) {
   return CheckpointPlan(Parser(text).parse());
 }
@@ -146,5 +171,24 @@ std::vector<int> CheckpointPlan::forward_runs() const {
 }
 
 std::string CheckpointPlan::to_string() const { return text_of(parts_); }
+
+void CheckpointPlan::save(const std::string& path) const {
+  std::ofstream file(path);
+  file << to_string() << '\n';
+  file.close();
+  if (file) return;
+  throw Error(absl::UnavailableError(
+      absl::StrCat("CheckpointPlan: cannot write '", path, "'")));
+}
+
+CheckpointPlan CheckpointPlan::load(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!std::getline(file, text)) {
+    throw Error(absl::NotFoundError(
+        absl::StrCat("CheckpointPlan: cannot read '", path, "'")));
+  }
+  return parse(text);
+}
 
 }  // namespace hvd

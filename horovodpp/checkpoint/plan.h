@@ -33,6 +33,8 @@ namespace HVD_EXPORT hvd {
 struct KeepOption {
   std::int64_t bytes = 0;      // Kept, with the output.
   double extra_seconds = 0.0;  // Of recomputation during backward.
+  // Needed at once beyond the stage's transient bytes, in forward or backward.
+  std::int64_t extra_transient_bytes = 0;
 };
 
 struct StageCost {
@@ -43,6 +45,9 @@ struct StageCost {
   // At most needed at once beyond what is kept.
   std::int64_t forward_transient_bytes = 0;
   std::int64_t backward_transient_bytes = 0;
+  // Of the gradients of its parameters to other ranks: begins when its backward
+  // has ended, and the communication of the stages behind it.
+  double communication_seconds = 0.0;
 };
 
 struct ChainCost {
@@ -65,6 +70,9 @@ class CheckpointPlan {
 
   // All stages kept, by their first option.
   static CheckpointPlan keep_all(std::size_t stages);
+  // Regions of as many stages each, and the rest kept: see sequential.h.
+  //   InvalidArgument  segments is below 1, or there are fewer stages
+  static CheckpointPlan in_segments(std::size_t stages, std::int64_t segments);
   // As to_string() gave it.
   //   InvalidArgument  the text is no plan; says where
   static CheckpointPlan parse(std::string_view text);
@@ -75,6 +83,11 @@ class CheckpointPlan {
   std::vector<int> forward_runs() const;
   // An option other than the first follows a stage as "3:1".
   std::string to_string() const;
+  // The same as a file, and back.
+  //   hvd::Error  the file cannot be written, or read
+  //   InvalidArgument  it holds no plan
+  void save(const std::string& path) const;
+  static CheckpointPlan load(const std::string& path);
 
   friend bool operator==(const CheckpointPlan&,
                          const CheckpointPlan&) = default;
@@ -86,23 +99,28 @@ class CheckpointPlan {
   std::vector<Part> parts_;
 };
 
-// Forward and backward of `plan` by these costs: seconds, and the most bytes held
-// at once beside the chain's input.
+// Forward and backward of `plan` by these costs: seconds of computing, seconds
+// until communication has ended as well, and the most bytes held at once beside
+// the chain's input.
 struct PlanCost {
   double seconds = 0.0;
+  double step_seconds = 0.0;
   std::int64_t peak_bytes = 0;
 };
 PlanCost cost_of(const CheckpointPlan& plan, const ChainCost& chain);
 
-// The fastest plan whose peak is at most `memory_budget` bytes. `resolution`:
-// into how many slots the budget is divided; sizes are rounded up to slots.
+// The plan of the least step_seconds whose peak is at most `memory_budget` bytes:
+// where stages communicate, what is computed again meanwhile costs nothing.
+// `resolution`: sizes are rounded up to slots, of which what it takes to keep
+// everything has so many (fewer for long chains that communicate). More memory
+// never makes a plan slower.
 //   InvalidArgument  the chain has no stages, a stage no option; a number is
 //                    negative or not finite
 //   hvd::Error (ResourceExhausted)  no plan fits; says how many bytes the least
 //                    hungry one needs
 CheckpointPlan plan_checkpoints(const ChainCost& chain,
                                 std::int64_t memory_budget,
-                                std::size_t resolution = 500);
+                                std::size_t resolution = 1000);
 
 // The bytes of the least hungry plan.
 std::int64_t least_memory(const ChainCost& chain);

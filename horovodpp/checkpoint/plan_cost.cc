@@ -15,11 +15,13 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 
 bool makes_sense(const StageCost& stage) {
   return is_time(stage.forward_seconds) && is_time(stage.backward_seconds) &&
-         stage.output_bytes >= 0 && stage.forward_transient_bytes >= 0 &&
+         is_time(stage.communication_seconds) && stage.output_bytes >= 0 &&
+         stage.forward_transient_bytes >= 0 &&
          stage.backward_transient_bytes >= 0 && !stage.options.empty() &&
          std::all_of(stage.options.begin(), stage.options.end(),
                      [](const KeepOption& option) {
                        return option.bytes >= 0 &&
+                              option.extra_transient_bytes >= 0 &&
                               is_time(option.extra_seconds);
                      });
 }
@@ -27,7 +29,9 @@ bool makes_sense(const StageCost& stage) {
 // Runs a plan on paper.
 class Account {
  public:
-  explicit Account(const ChainCost& chain) : chain_(chain) {}
+  // Tells `timeline`, unless it is null, what happens when.
+  Account(const ChainCost& chain, std::vector<PlanStep>* timeline)
+      : chain_(chain), timeline_(timeline) {}
 
   // Forward and backward through `parts`.
   void run(const std::vector<CheckpointPlan::Part>& parts) {
@@ -40,6 +44,7 @@ class Account {
   // The same of what is in a region, in backward. Of a region at the end only the
   // input is wanted.
   void replay(const std::vector<CheckpointPlan::Part>& parts) {
+    replays_ = true;
     if (!parts.back().is_region()) return run(parts);
     const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
     for (auto part = parts.begin(); part + 1 != parts.end(); ++part) {
@@ -50,26 +55,50 @@ class Account {
       backward(*part);
     }
   }
-  PlanCost total() const { return total_; }
+  PlanCost total() const {
+    PlanCost total = total_;
+    total.step_seconds = std::max(total.seconds, communicated_);
+    return total;
+  }
 
  private:
-  void need(std::int64_t bytes) {
+  using Kind = PlanStep::Kind;
+
+  // `kind` of a stage, which takes so long, and so many bytes beyond those held.
+  void spend(Kind kind, std::size_t stage, double seconds, std::int64_t bytes) {
     total_.peak_bytes = std::max(total_.peak_bytes, held_ + bytes);
+    const double begin = total_.seconds;
+    total_.seconds += seconds;
+    if (timeline_ != nullptr) {
+      timeline_->push_back({kind, stage, begin, total_.seconds, held_ + bytes});
+    }
+  }
+  void communicate(std::size_t stage) {
+    const double begin = std::max(communicated_, total_.seconds);
+    const double seconds = chain_.stages[stage].communication_seconds;
+    communicated_ = begin + seconds;
+    if (timeline_ != nullptr && seconds > 0) {
+      timeline_->push_back(
+          {Kind::kCommunication, stage, begin, communicated_, 0});
+    }
+  }
+  Kind forward_kind() const {
+    return replays_ ? Kind::kRecomputation : Kind::kForward;
   }
 
   void forward(const CheckpointPlan::Part& part, std::int64_t gradient) {
     if (part.is_region()) {
       for (std::size_t i = part.first; i <= part.last; ++i) {
-        need(gradient + passing_bytes(chain_, i, i > part.first));
-        total_.seconds += chain_.stages[i].forward_seconds;
+        spend(forward_kind(), i, chain_.stages[i].forward_seconds,
+              gradient + passing_bytes(chain_, i, i > part.first));
       }
       held_ += chain_.stages[part.last].output_bytes;
       return;
     }
     const StageCost& stage = chain_.stages[part.first];
     const KeepOption& option = stage.options[part.option];
-    need(keeping_bytes(stage, option, gradient));
-    total_.seconds += stage.forward_seconds;
+    spend(forward_kind(), part.first, stage.forward_seconds,
+          keeping_bytes(stage, option, gradient));
     held_ += option.bytes;
   }
 
@@ -82,12 +111,17 @@ class Account {
     const StageCost& stage = chain_.stages[part.first];
     const KeepOption& option = stage.options[part.option];
     held_ -= option.bytes;
-    need(backward_bytes(stage, option));
-    total_.seconds += stage.backward_seconds + option.extra_seconds;
+    spend(Kind::kBackward, part.first,
+          stage.backward_seconds + option.extra_seconds,
+          backward_bytes(stage, option));
+    communicate(part.first);
   }
 
   const ChainCost& chain_;
+  std::vector<PlanStep>* const timeline_;
+  bool replays_ = false;  // Forward is over.
   PlanCost total_;
+  double communicated_ = 0.0;  // Until then.
   std::int64_t held_ = 0;
 };
 
@@ -109,18 +143,23 @@ void check_chain(const ChainCost& chain) {
   }
 }
 
-}  // namespace autograd
-
-PlanCost cost_of(const CheckpointPlan& plan, const ChainCost& chain) {
-  autograd::check_chain(chain);
+PlanCost account_of(const CheckpointPlan& plan, const ChainCost& chain,
+                    std::vector<PlanStep>* timeline) {
+  check_chain(chain);
   if (plan.stages() != chain.stages.size()) {
     throw InvalidArgument(absl::StrCat("a plan for ", plan.stages(),
                                        " stages and a chain of ",
                                        chain.stages.size()));
   }
-  autograd::Account account(chain);
+  Account account(chain, timeline);
   account.run(plan.parts());
   return account.total();
+}
+
+}  // namespace autograd
+
+PlanCost cost_of(const CheckpointPlan& plan, const ChainCost& chain) {
+  return autograd::account_of(plan, chain, nullptr);
 }
 
 }  // namespace hvd

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "horovodpp/checkpoint/plan.h"
 
@@ -28,14 +29,31 @@ inline std::int64_t passing_bytes(const ChainCost& chain, std::size_t stage,
 inline std::int64_t keeping_bytes(const StageCost& stage,
                                   const KeepOption& option,
                                   std::int64_t gradient_bytes) {
-  return gradient_bytes + option.bytes + stage.forward_transient_bytes;
+  return gradient_bytes + option.bytes + stage.forward_transient_bytes +
+         option.extra_transient_bytes;
 }
 
 // Its backward.
 inline std::int64_t backward_bytes(const StageCost& stage,
                                    const KeepOption& option) {
-  return stage.output_bytes + option.bytes + stage.backward_transient_bytes;
+  return stage.output_bytes + option.bytes + stage.backward_transient_bytes +
+         option.extra_transient_bytes;
 }
+
+// What a plan does at a time: compute, or communicate.
+struct PlanStep {
+  enum class Kind { kForward, kRecomputation, kBackward, kCommunication };
+  Kind kind = Kind::kForward;
+  std::size_t stage = 0;
+  double begin = 0.0;  // Seconds.
+  double end = 0.0;
+  std::int64_t bytes = 0;  // Held at once, at most.
+};
+
+// The cost of a plan; and, unless it is null, its timeline.
+//   InvalidArgument  the plan is for another number of stages
+PlanCost account_of(const CheckpointPlan& plan, const ChainCost& chain,
+                    std::vector<PlanStep>* timeline);
 
 // Throws what plan_checkpoints() promises of a chain that makes no sense.
 void check_chain(const ChainCost& chain);

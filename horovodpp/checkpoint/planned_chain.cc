@@ -31,30 +31,35 @@ std::int64_t bytes_of(const ChainBudget& budget, const ChainCost& cost) {
 
 }  // namespace
 
-PlannedChain::PlannedChain(std::vector<ChainFunction> functions,
+PlannedChain::PlannedChain(const std::vector<ChainFunction>& functions,
                            const ProfileOptions& options)
-    : functions_(std::move(functions)), options_(options) {
-  if (functions_.empty()) {
+    : PlannedChain(options, autograd::as_stages(functions)) {}
+
+PlannedChain PlannedChain::of_stages(std::vector<ChainStage> stages,
+                                     const ProfileOptions& options) {
+  return PlannedChain(options, std::move(stages));
+}
+
+PlannedChain::PlannedChain(const ProfileOptions& options,
+                           std::vector<ChainStage> stages)
+    : stages_(std::move(stages)), options_(options) {
+  if (stages_.empty()) {
     throw InvalidArgument("PlannedChain: there are no functions");
   }
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
-    if (functions_[i]) continue;
-    throw InvalidArgument(
-        absl::StrCat("PlannedChain: function ", i, " is empty"));
-  }
+  autograd::check_stages(stages_, "PlannedChain");
 }
 
 PlannedChain::Known& PlannedChain::known_for(const Tensor& input) {
   for (Known& known : known_) {
-    if (known.sizes == input.sizes() && known.dtype == input.dtype() &&
+    if (known.shape == input.shape() && known.dtype == input.dtype() &&
         known.requires_grad == input.requires_grad()) {
       return known;
     }
   }
-  known_.push_back({input.sizes(),
+  known_.push_back({input.shape(),
                     input.dtype(),
                     input.requires_grad(),
-                    profile_chain(functions_, input, options_),
+                    profile_chain(stages_, input, options_),
                     {}});
   return known_.back();
 }
@@ -79,8 +84,8 @@ Tensor checkpoint_sequential(PlannedChain& chain, const ChainBudget& budget,
                              const CheckpointOptions& options) {
   const CheckpointPlan plan =
       is_grad_enabled() ? chain.plan_for(input, budget)
-                        : CheckpointPlan::keep_all(chain.functions().size());
-  return checkpoint_sequential(chain.functions(), plan, input, options);
+                        : CheckpointPlan::keep_all(chain.stages().size());
+  return checkpoint_sequential(chain.stages(), plan, input, options);
 }
 
 }  // namespace hvd

@@ -37,10 +37,13 @@ struct ChainBudget {
 class PlannedChain {
  public:
   //   InvalidArgument  there are none, or one is empty
-  explicit PlannedChain(std::vector<ChainFunction> functions,
+  explicit PlannedChain(const std::vector<ChainFunction>& functions,
                         const ProfileOptions& options = {});
+  // With a choice between the ways of each stage.
+  static PlannedChain of_stages(std::vector<ChainStage> stages,
+                                const ProfileOptions& options = {});
 
-  const std::vector<ChainFunction>& functions() const { return functions_; }
+  const std::vector<ChainStage>& stages() const { return stages_; }
 
   // What the chain costs for inputs like `input`.
   const ChainCost& cost_for(const Tensor& input);
@@ -51,12 +54,14 @@ class PlannedChain {
                                  const ChainBudget& budget);
 
  private:
+  PlannedChain(const ProfileOptions& options, std::vector<ChainStage> stages);
+
   struct Planned {
     std::int64_t bytes;
     CheckpointPlan plan;
   };
   struct Known {
-    autograd::Dims sizes;
+    autograd::Dims shape;
     DType dtype;
     bool requires_grad;
     ChainCost cost;
@@ -64,7 +69,7 @@ class PlannedChain {
   };
   Known& known_for(const Tensor& input);
 
-  const std::vector<ChainFunction> functions_;
+  const std::vector<ChainStage> stages_;
   const ProfileOptions options_;
   std::vector<Known> known_;
 };

@@ -5,47 +5,50 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/overlap_planner.h"
+#include "horovodpp/checkpoint/pair_table.h"
 #include "horovodpp/checkpoint/plan.h"
 #include "horovodpp/checkpoint/plan_cost.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd {
 namespace {
 
 using autograd::backward_bytes;
 using autograd::keeping_bytes;
+using autograd::PairTable;
 using autograd::passing_bytes;
+using autograd::PlanSlots;
 using Part = CheckpointPlan::Part;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// A table over pairs first <= last.
-template <typename T>
-class PairTable {
- public:
-  PairTable(std::size_t count, std::size_t width)
-      : count_(count),
-        width_(width),
-        values_(count * (count + 1) / 2 * width) {}
-  T* at(std::size_t first, std::size_t last) {
-    return values_.data() +
-           (first * (2 * count_ - first + 1) / 2 + last - first) * width_;
-  }
-
- private:
-  std::size_t count_, width_;
-  std::vector<T> values_;
-};
+// Seconds, in single precision, of which many fit into a vector.
+using Cost = float;
+constexpr Cost kNever = std::numeric_limits<Cost>::infinity();
 
 // What a pair of stages begins with: an option by which the first stage keeps, or
 // (stage > 0) a region that ends before `stage`. As one number: -1-option, or the
 // stage.
-using Choice = std::int16_t;
+using Choice = std::int32_t;
 constexpr Choice kNone = 0;
 Choice keeps_by(std::size_t option) {
   return static_cast<Choice>(-1 - static_cast<int>(option));
 }
 std::size_t option_of(Choice choice) {
   return static_cast<std::size_t>(-1 - choice);
+}
+
+// For each of n amounts of memory: `by`, if it costs less than the best so far.
+// Without branches, so that compilers make vector instructions of it.
+void offer(Choice by, Cost forward, const Cost* __restrict rest,
+           const Cost* __restrict inside, std::int64_t n, Cost* __restrict best,
+           Choice* __restrict choice) {
+  for (std::int64_t m = 0; m < n; ++m) {
+    const Cost total = forward + rest[m] + inside[m];
+    choice[m] = total < best[m] ? by : choice[m];
+    best[m] = std::min(total, best[m]);
+  }
 }
 
 }  // namespace
@@ -64,25 +67,23 @@ class CheckpointPlanner {
   PairTable<std::int64_t> least_bytes();
   // The plan that gets by with these.
   CheckpointPlan leanest();
-  // The fastest within `budget`; no stages if none is found.
-  CheckpointPlan fastest(std::int64_t budget, std::size_t resolution);
+  // The fastest in so many slots; no stages if none is found.
+  CheckpointPlan fastest(const PlanSlots& slots);
 
  private:
   std::int64_t gradient_bytes(std::size_t last) const {
     return chain_.stages[last].output_bytes;
   }
-  std::int64_t slots(std::int64_t bytes) const {
-    return bytes / slot_bytes_ + (bytes % slot_bytes_ != 0);
-  }
+  std::int64_t slots(std::int64_t bytes) const { return sizes_.of(bytes); }
 
   std::int64_t least_of(std::size_t first, std::size_t last,
                         PairTable<std::int64_t>& least, Choice* choice);
-  void fill(std::size_t first, std::size_t last, PairTable<double>& cost,
+  void fill(std::size_t first, std::size_t last, PairTable<Cost>& cost,
             PairTable<Choice>& choice);
   void consider_keeping(std::size_t first, std::size_t last,
-                        PairTable<double>& cost, Choice* choice);
+                        PairTable<Cost>& cost, Choice* choice);
   void consider_regions(std::size_t first, std::size_t last,
-                        PairTable<double>& cost, Choice* choice);
+                        PairTable<Cost>& cost, Choice* choice);
   template <typename ChoiceOf, typename Left>
   std::vector<Part> parts_of(std::size_t first, std::size_t last,
                              std::int64_t memory, const ChoiceOf& choice_of,
@@ -91,7 +92,7 @@ class CheckpointPlanner {
   const ChainCost& chain_;
   const std::size_t count_;
   std::vector<double> forward_before_;  // Seconds of all stages before.
-  std::int64_t slot_bytes_ = 1;
+  PlanSlots sizes_;
   std::int64_t slots_ = 0;
 };
 
@@ -180,22 +181,26 @@ CheckpointPlan CheckpointPlanner::leanest() {
 }
 
 void CheckpointPlanner::consider_keeping(std::size_t first, std::size_t last,
-                                         PairTable<double>& cost,
+                                         PairTable<Cost>& cost,
                                          Choice* choice) {
   const StageCost& stage = chain_.stages[first];
-  double* best = cost.at(first, last);
+  Cost* best = cost.at(first, last);
   for (std::size_t o = 0; o < stage.options.size(); ++o) {
     const KeepOption& option = stage.options[o];
     const double seconds =
         stage.forward_seconds + stage.backward_seconds + option.extra_seconds;
     const std::int64_t kept = slots(option.bytes);
+    KeepOption passing = option;
+    passing.bytes = 0;
     // In slots each of the sums, so that the parts fit together, too.
     const std::int64_t from =
-        std::max({kept + slots(keeping_bytes(stage, {}, gradient_bytes(last))),
-                  kept + slots(backward_bytes(stage, {}))});
-    const double* rest = first == last ? nullptr : cost.at(first + 1, last);
+        kept +
+        std::max(slots(keeping_bytes(stage, passing, gradient_bytes(last))),
+                 slots(backward_bytes(stage, passing)));
+    const Cost* rest = first == last ? nullptr : cost.at(first + 1, last);
     for (std::int64_t m = from; m <= slots_; ++m) {
-      const double total = seconds + (rest == nullptr ? 0.0 : rest[m - kept]);
+      const auto total =
+          static_cast<Cost>(seconds) + (rest == nullptr ? 0 : rest[m - kept]);
       if (total < best[m]) {
         best[m] = total;
         choice[m] = keeps_by(o);
@@ -205,9 +210,9 @@ void CheckpointPlanner::consider_keeping(std::size_t first, std::size_t last,
 }
 
 void CheckpointPlanner::consider_regions(std::size_t first, std::size_t last,
-                                         PairTable<double>& cost,
+                                         PairTable<Cost>& cost,
                                          Choice* choice) {
-  double* best = cost.at(first, last);
+  Cost* best = cost.at(first, last);
   const std::int64_t gradient = gradient_bytes(last);
   std::int64_t passing = 0;
   for (std::size_t end = first + 1; end <= last; ++end) {
@@ -215,35 +220,28 @@ void CheckpointPlanner::consider_regions(std::size_t first, std::size_t last,
         std::max(passing, passing_bytes(chain_, end - 1, end - 1 > first));
     const double forward = forward_before_[end] - forward_before_[first];
     const std::int64_t held = slots(autograd::input_bytes(chain_, end));
-    const double* rest = cost.at(end, last);
-    const double* inside = cost.at(first, end - 1);
-    const auto here = static_cast<Choice>(end);
-    for (std::int64_t m = std::max(held, slots(gradient + passing));
-         m <= slots_; ++m) {
-      const double total = forward + rest[m - held] + inside[m];
-      if (total < best[m]) {
-        best[m] = total;
-        choice[m] = here;
-      }
-    }
+    const Cost* rest = cost.at(end, last);
+    const Cost* inside = cost.at(first, end - 1);
+    const std::int64_t from = std::max(held, slots(gradient + passing));
+    if (from > slots_) continue;
+    offer(static_cast<Choice>(end), static_cast<Cost>(forward),
+          rest + (from - held), inside + from, slots_ + 1 - from, best + from,
+          choice + from);
   }
 }
 
 void CheckpointPlanner::fill(std::size_t first, std::size_t last,
-                             PairTable<double>& cost,
-                             PairTable<Choice>& choice) {
+                             PairTable<Cost>& cost, PairTable<Choice>& choice) {
   std::fill_n(cost.at(first, last), slots_ + 1, kNever);
   consider_keeping(first, last, cost, choice.at(first, last));
   consider_regions(first, last, cost, choice.at(first, last));
 }
 
-CheckpointPlan CheckpointPlanner::fastest(std::int64_t budget,
-                                          std::size_t resolution) {
-  slots_ = static_cast<std::int64_t>(resolution);
-  slot_bytes_ = std::max<std::int64_t>(1, budget / slots_);
-  slots_ = budget / slot_bytes_;
+CheckpointPlan CheckpointPlanner::fastest(const PlanSlots& slots_given) {
+  sizes_ = slots_given;
+  slots_ = sizes_.count;
   const auto width = static_cast<std::size_t>(slots_ + 1);
-  PairTable<double> cost(count_, width);
+  PairTable<Cost> cost(count_, width);
   PairTable<Choice> choice(count_, width);
   for (std::size_t length = 1; length <= count_; ++length) {
     for (std::size_t first = 0; first + length <= count_; ++first) {
@@ -261,11 +259,31 @@ CheckpointPlan CheckpointPlanner::fastest(std::int64_t budget,
       }));
 }
 
+namespace {
+
+bool communicates(const ChainCost& chain) {
+  return std::any_of(
+      chain.stages.begin(), chain.stages.end(),
+      [](const StageCost& stage) { return stage.communication_seconds > 0; });
+}
+
+PlanSlots slots_for(const ChainCost& chain, std::int64_t budget,
+                    std::int64_t full, std::size_t resolution) {
+  auto wanted = static_cast<std::int64_t>(resolution);
+  if (communicates(chain)) {
+    wanted = std::min(wanted, autograd::most_overlap_slots(chain));
+  }
+  const std::int64_t bytes = full / wanted + (full % wanted != 0);
+  return {.bytes = bytes, .count = budget / bytes};
+}
+
+}  // namespace
+
 CheckpointPlan plan_checkpoints(const ChainCost& chain,
                                 std::int64_t memory_budget,
                                 std::size_t resolution) {
   autograd::check_chain(chain);
-  constexpr std::size_t kMostStages = std::numeric_limits<Choice>::max();
+  constexpr std::size_t kMostStages = std::numeric_limits<std::int16_t>::max();
   if (chain.stages.size() > kMostStages || resolution == 0) {
     throw InvalidArgument(
         absl::StrCat("a checkpoint plan is for at most ", kMostStages,
@@ -273,17 +291,28 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
                      chain.stages.size(), " stages and ", resolution));
   }
   const CheckpointPlan keep_all = CheckpointPlan::keep_all(chain.stages.size());
-  if (cost_of(keep_all, chain).peak_bytes <= memory_budget) return keep_all;
+  const std::int64_t full = cost_of(keep_all, chain).peak_bytes;
+  if (full <= memory_budget) return keep_all;
   CheckpointPlanner planner(chain);
   const std::int64_t least = least_memory(chain);
   if (least > memory_budget) {
-    throw Error(absl::ResourceExhaustedError(absl::StrCat(
-        "no checkpoint plan of these ", chain.stages.size(), " stages fits ",
-        memory_budget, " bytes: the least that is needed are ", least)));
+    throw Error(absl::ResourceExhaustedError(
+        absl::StrCat("no checkpoint plan of these ", chain.stages.size(),
+                     " stages fits ", memory_budget,
+                     " bytes; the least that is needed is ", least, " bytes")));
   }
-  CheckpointPlan plan = planner.fastest(memory_budget, resolution);
+  // The slots are the same for every budget, so that more of them allow no less.
   // By rounding up to slots, what just fits may not.
-  return plan.stages() == 0 ? planner.leanest() : plan;
+  const PlanSlots slots = slots_for(chain, memory_budget, full, resolution);
+  const CheckpointPlan plan = communicates(chain)
+                                  ? autograd::plan_with_overlap(chain, slots)
+                                  : planner.fastest(slots);
+  const CheckpointPlan leanest = planner.leanest();
+  if (plan.stages() == 0) return leanest;
+  return cost_of(leanest, chain).step_seconds <
+                 cost_of(plan, chain).step_seconds
+             ? leanest
+             : plan;
 }
 
 std::int64_t least_memory(const ChainCost& chain) {

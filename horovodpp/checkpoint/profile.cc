@@ -2,17 +2,21 @@
 #include "horovodpp/checkpoint/profile.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -20,12 +24,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Counts what is saved and was made since; leaves it to the nodes.
 class Tally final : public SavedTensorKeeper {
@@ -50,20 +48,57 @@ class Tally final : public SavedTensorKeeper {
   std::int64_t bytes_ = 0;
 };
 
-// The leaves that a gradient of `root` reaches.
-std::vector<Edge> leaves_behind(const Tensor& root) {
-  std::vector<Edge> leaves;
-  absl::flat_hash_set<const Node*> seen;
-  std::vector<Ref<Node>> stack{gradient_edge(root).node};
+// Where a gradient of `root` leaves the graph whose nodes have numbers from `begin`
+// on: at leaves, and at what the function captured, whose graph is not its own.
+std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
+  std::vector<Edge> ends;
+  absl::flat_hash_set<std::pair<const Node*, std::size_t>> seen;
+  std::vector<Edge> stack{gradient_edge(root)};
   while (!stack.empty()) {
-    const Ref<Node> node = std::move(stack.back());
+    const Edge edge = std::move(stack.back());
     stack.pop_back();
-    if (!node || !seen.insert(node.get()).second) continue;
-    if (node->is_accumulate_grad()) leaves.push_back({node, 0});
-    for (const Edge& edge : node->next_edges()) stack.push_back(edge.node);
+    if (!edge || !seen.insert({edge.node.get(), edge.input_nr}).second) {
+      continue;
+    }
+    const Node& node = *edge.node;
+    if (node.is_accumulate_grad() || node.sequence_nr() < begin) {
+      ends.push_back(edge);
+    } else {
+      stack.insert(stack.end(), node.next_edges().begin(),
+                   node.next_edges().end());
+    }
   }
-  return leaves;
+  return ends;
 }
+
+// In its scope, tensors where gradients leave a graph may retain them; afterwards
+// they have those of before.
+class SameRetainedGradients {
+ public:
+  explicit SameRetainedGradients(const std::vector<Edge>& ends) {
+    for (const Edge& end : ends) {
+      NodeHooks* const hooks = end.node->hooks();
+      if (hooks == nullptr) continue;
+      SpinLockHolder lock(hooks->retains_lock);
+      for (const NodeHooks::Retain& retain : hooks->retains) {
+        Tensor tensor = retain.tensor.lock();
+        if (!tensor.defined()) continue;
+        Tensor gradient = meta_of(tensor).grad;
+        before_.push_back({std::move(tensor), std::move(gradient)});
+      }
+    }
+  }
+  ~SameRetainedGradients() {
+    for (auto& [tensor, gradient] : before_) {
+      meta_of(tensor).grad = std::move(gradient);
+    }
+  }
+  SameRetainedGradients(const SameRetainedGradients&) = delete;
+  SameRetainedGradients& operator=(const SameRetainedGradients&) = delete;
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> before_;
+};
 
 std::int64_t in_use() { return cpu_allocator().stats().current_bytes; }
 std::int64_t most_in_use() { return cpu_allocator().stats().peak_bytes; }
@@ -79,10 +114,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// One stage, again and again.
-class StageProfile {
+// One way of a stage, again and again.
+class WayProfile {
  public:
-  StageProfile(const ChainFunction& function, const Tensor& input)
+  WayProfile(const ChainFunction& function, const Tensor& input)
       : function_(function), input_(input) {}
 
   void run() {
@@ -100,6 +135,7 @@ class StageProfile {
     return result;
   }
   const Tensor& output() const { return output_; }
+  std::int64_t gradient_bytes() const { return gradient_bytes_; }
 
  private:
   Tensor forward() {
@@ -107,9 +143,15 @@ class StageProfile {
     const SavedTensorKeeper::Scope keeper(tally);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
-    const Clock::time_point begin = Clock::now();
+    const double begin = worked_seconds();
+    first_node_ = graph_state.next_sequence;
     Tensor output = function_(input_);
-    forward_seconds_.push_back(seconds_since(begin));
+    if (!output.defined()) {
+      throw InvalidArgument(
+          "profile_chain: a function returns an undefined tensor; each has to "
+          "return what the next one is given");
+    }
+    forward_seconds_.push_back(worked_seconds() - begin);
     const std::int64_t saved = tally.bytes();
     tally.count(output);
     kept_ = tally.bytes();
@@ -123,30 +165,47 @@ class StageProfile {
 
   void backward(const Tensor& output) {
     const Tensor gradient = ones_like(output.detach());
-    const std::vector<Edge> leaves = leaves_behind(output);
+    const std::vector<Edge> ends = ends_behind(output, first_node_);
+    const SameRetainedGradients same(ends);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
-    const Clock::time_point begin = Clock::now();
+    const double begin = worked_seconds();
     const std::vector<Tensor> gradients =
-        grad_at({output}, leaves, {gradient}, {.allow_unused = true});
-    backward_seconds_.push_back(seconds_since(begin));
+        grad_at({output}, ends, {gradient}, {.allow_unused = true});
+    backward_seconds_.push_back(worked_seconds() - begin);
     std::int64_t of_parameters = 0;
     const Edge own = input_.requires_grad() ? gradient_edge(input_) : Edge();
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].node == own.node) continue;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i].node == own.node) continue;
       of_parameters += bytes_of(gradients[i]);
     }
     cost_.backward_transient_bytes =
         std::max<std::int64_t>(0, most_in_use() - before - of_parameters);
+    gradient_bytes_ = of_parameters;
   }
 
   const ChainFunction& function_;
   const Tensor input_;
+  std::uint64_t first_node_ = 0;  // That the function makes.
   Tensor output_;
   StageCost cost_;
   std::int64_t kept_ = 0;
+  std::int64_t gradient_bytes_ = 0;  // Of parameters.
   std::vector<double> forward_seconds_, backward_seconds_;
 };
+
+// The cost of `whole`, with what `leaner` costs as another option.
+void add_option(StageCost& whole, const StageCost& leaner) {
+  const double extra = leaner.forward_seconds + leaner.backward_seconds -
+                       whole.forward_seconds - whole.backward_seconds;
+  const std::int64_t more = std::max(
+      leaner.forward_transient_bytes - whole.forward_transient_bytes,
+      leaner.backward_transient_bytes - whole.backward_transient_bytes);
+  whole.options.push_back(
+      {.bytes = leaner.options[0].bytes,
+       .extra_seconds = std::max(0.0, extra),
+       .extra_transient_bytes = std::max<std::int64_t>(0, more)});
+}
 
 // The generator, as it was before.
 class SameRandom {
@@ -165,10 +224,22 @@ class SameRandom {
 
 ChainCost profile_chain(const std::vector<ChainFunction>& functions,
                         const Tensor& input, const ProfileOptions& options) {
-  if (functions.empty() || options.repetitions < 1) {
+  return profile_chain(autograd::as_stages(functions), input, options);
+}
+
+ChainCost profile_chain(const std::vector<ChainStage>& stages,
+                        const Tensor& input, const ProfileOptions& options) {
+  autograd::check_stages(stages, "profile_chain");
+  if (stages.empty() || options.repetitions < 1) {
     throw InvalidArgument(absl::StrCat(
-        "profile_chain: ", functions.size(), " functions, ",
-        options.repetitions, " repetitions; wanted is at least one of each"));
+        "profile_chain: ", stages.size(), " functions, ", options.repetitions,
+        " repetitions; wanted is at least one of each"));
+  }
+  if (!(options.communication_seconds_per_byte >= 0.0) ||
+      !std::isfinite(options.communication_seconds_per_byte)) {
+    throw InvalidArgument(absl::StrCat("profile_chain: communication takes ",
+                                       options.communication_seconds_per_byte,
+                                       " seconds per byte"));
   }
   const autograd::SameRandom random;
   const autograd::Recomputing recomputing;
@@ -176,11 +247,21 @@ ChainCost profile_chain(const std::vector<ChainFunction>& functions,
   ChainCost result{.input_bytes = autograd::bytes_of(input), .stages = {}};
   Tensor x = input.detach();
   if (input.requires_grad()) x.set_requires_grad(true);
-  for (const ChainFunction& function : functions) {
-    autograd::StageProfile profile(function, x);
-    for (int i = 0; i < options.repetitions; ++i) profile.run();
-    result.stages.push_back(profile.cost());
-    x = profile.output();
+  for (const auto& [function, leaner] : stages) {
+    autograd::WayProfile whole(function, x);
+    std::vector<autograd::WayProfile> ways;
+    for (const ChainFunction& way : leaner) ways.emplace_back(way, x);
+    for (int i = 0; i < options.repetitions; ++i) {
+      whole.run();
+      for (autograd::WayProfile& way : ways) way.run();
+    }
+    StageCost& cost = result.stages.emplace_back(whole.cost());
+    cost.communication_seconds = options.communication_seconds_per_byte *
+                                 static_cast<double>(whole.gradient_bytes());
+    for (const autograd::WayProfile& way : ways) {
+      autograd::add_option(cost, way.cost());
+    }
+    x = whole.output();
     if (is_floating_point(x.dtype())) x.set_requires_grad(true);
   }
   return result;

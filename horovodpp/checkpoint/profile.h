@@ -15,6 +15,10 @@ namespace HVD_EXPORT hvd {
 
 struct ProfileOptions {
   int repetitions = 3;  // Of which the median counts.
+  // Seconds that other ranks' part in a gradient takes, for each byte of it: those
+  // of an allreduce of the gradients of a step, divided by their bytes. Above 0, a
+  // plan reckons with it (StageCost::communication_seconds).
+  double communication_seconds_per_byte = 0.0;
 };
 
 // Runs each function forward and backward on its own, on tensors like those that
@@ -23,8 +27,13 @@ struct ProfileOptions {
 // effects that a recomputation leaves out do not happen. Counts bytes as
 // requested from cpu_allocator(), memory that several saved tensors share once,
 // and gradients of leaves (parameters) not at all: they exist with any plan.
+// Seconds are those in which this thread had a processor.
 //   InvalidArgument  there are no functions, or no repetitions
 ChainCost profile_chain(const std::vector<ChainFunction>& functions,
+                        const Tensor& input,
+                        const ProfileOptions& options = {});
+// Each way of a stage is an option of it.
+ChainCost profile_chain(const std::vector<ChainStage>& stages,
                         const Tensor& input,
                         const ProfileOptions& options = {});
 

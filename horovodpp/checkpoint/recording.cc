@@ -9,6 +9,8 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/checkpoint/kept_results.h"
+#include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -24,7 +26,9 @@ Recording::Recording(const CheckpointOptions& options)
     : options_(in_scope(options)),
       mark_(Storage::next_mark()),
       autocast_(current_autocast()),
-      random_(default_generator().state()) {
+      random_(default_generator().state()),
+      kept_(options_.policy ? std::make_unique<KeptResults>(options_, mark_)
+                            : nullptr) {
   // A replay is for what was let go of: what it makes is needed once.
   if (is_recomputing() || BudgetLedger::current() == nullptr) return;
   ledger_ = BudgetLedger::current();
@@ -53,15 +57,23 @@ void Recording::save_inputs(std::span<const Tensor> inputs) {
 
 Recording::Forward::Forward(Recording& recording)
     : recording_(recording),
-      begin_(std::chrono::steady_clock::now()),
+      context_(recording.options_.forward_context
+                   ? recording.options_.forward_context()
+                   : nullptr),
       outer_(graph_state.operation_observer),
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
+  if (recording.ledger_ != nullptr) recording.began_ = worked_seconds();
   recording.running_.store(true, std::memory_order_relaxed);
+  recording.outer_ = outer_;
+  recording.follows_results_ = recording.kept_ != nullptr ||
+                               (outer_ != nullptr && outer_->follows_results());
 }
 
 Recording::Forward::~Forward() {
+  if (recording_.kept_ != nullptr) recording_.kept_->finish();
+  recording_.outer_ = nullptr;
   recording_.running_.store(false, std::memory_order_relaxed);
 }
 
@@ -73,47 +85,60 @@ void Recording::Forward::finish() const {
     }
   }
   if (recording_.ledger_ == nullptr) return;
-  recording_.forward_seconds_.store(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
-          .count(),
-      std::memory_order_relaxed);
+  if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
   recording_.ledger_->make_room();
 }
 
+void Recording::note_time() {
+  replay_seconds_.store(worked_seconds() - began_, std::memory_order_relaxed);
+}
+
 std::vector<bool> Recording::wanted() const {
+  std::vector<bool> result(slots_.size(), true);
   SpinLockHolder lock(lock_);
-  std::vector<bool> result;
-  for (const Content& content : contents_) result.push_back(content.wanted);
+  for (std::size_t i = 0; i < contents_.size(); ++i) {
+    result[i] = contents_[i].wanted;
+  }
   while (!result.empty() && !result.back()) result.pop_back();
   return result;
 }
 
 SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
+  constexpr std::size_t kFew = 8;
+  if (slots_.empty()) slots_.reserve(kFew);
   Slot& slot = slots_.emplace_back();
-  slot.sizes = tensor.sizes();
+  slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
   slot.operation = operation_;
   if (options_.determinism_check == DeterminismCheck::kChecksum) {
     slot.checksum = checksum(tensor);
   }
-  {
-    SpinLockHolder lock(lock_);
-    Content& content = contents_.emplace_back();
-    // A leaf is itself; with its history anything else would own this recording.
-    if (keeps_) content.value = tensor.is_leaf() ? tensor : tensor.detach();
+  if (ledger_ != nullptr) {
+    keep_content(tensor);
+    note_time();
+    ledger_->make_room();
   }
-  if (ledger_ != nullptr) ledger_->make_room();
   return {Ref<SavedTensorHolder>::share(this),
           static_cast<std::uint32_t>(slots_.size() - 1)};
+}
+
+void Recording::keep_content(const Tensor& tensor) {
+  const bool may = kept_ == nullptr || !kept_->is_never_kept(tensor);
+  SpinLockHolder lock(lock_);
+  contents_.resize(slots_.size());
+  // A leaf is itself; with its history anything else would own this recording.
+  if (keeps_ && may) {
+    contents_.back().value = tensor.is_leaf() ? tensor : tensor.detach();
+  }
 }
 
 void Recording::reads(const Tensor& tensor) {
   if (!tensor.defined() || tensor.is_inference()) return;
   Storage& storage = *tensor.impl()->storage;
   if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  captured_.push_back({WeakTensor(tensor), tensor.impl(), tensor.version()});
+  captured_.push_back({WeakTensor(tensor), &storage, tensor.version()});
 }
 
 void Recording::records(const Node& node) {
@@ -121,14 +146,39 @@ void Recording::records(const Node& node) {
   if (options_.debug) log_.add(operation_);
 }
 
+bool Recording::recalls(const char* operation, OperationResults& results) {
+  if (outer_ == nullptr || !outer_->follows_results() ||
+      !outer_->recalls(operation, results)) {
+    return false;
+  }
+  if (kept_ != nullptr) kept_->made(operation, results);
+  return true;
+}
+
+void Recording::made(const char* operation, const OperationResults& results) {
+  if (kept_ != nullptr) kept_->made(operation, results);
+  if (outer_ != nullptr && outer_->follows_results()) {
+    outer_->made(operation, results);
+  }
+}
+
+void Recording::named(const Tensor& tensor, std::string_view name) {
+  if (kept_ != nullptr) kept_->named(tensor, name);
+  if (outer_ != nullptr && outer_->follows_results()) {
+    outer_->named(tensor, name);
+  }
+}
+
 Tensor Recording::original(std::uint32_t place) const {
+  if (ledger_ == nullptr) return Tensor();  // It never keeps any.
   SpinLockHolder lock(lock_);
-  return contents_[place].value;
+  return place < contents_.size() ? contents_[place].value : Tensor();
 }
 
 void Recording::forget(std::uint32_t place) {
   Tensor dropped;  // Goes after the lock.
   SpinLockHolder lock(lock_);
+  if (place >= contents_.size()) contents_.resize(place + 1);
   contents_[place].wanted = false;
   dropped = std::move(contents_[place].value);
 }
@@ -142,6 +192,7 @@ std::int64_t Recording::held_bytes() const {
     const Storage* storage = content.value.impl()->storage.get();
     if (!storage->is_older_than(mark_)) ++shows[storage];
   }
+  if (kept_ != nullptr) kept_->count(shows);
   std::int64_t bytes = 0;
   for (const auto& [storage, count] : shows) {
     if (storage->owners() <= count) {
@@ -158,6 +209,7 @@ std::vector<Tensor> Recording::drop() {
   for (Content& content : contents_) {
     dropped.push_back(std::move(content.value));
   }
+  if (kept_ != nullptr) kept_->drop(dropped);
   return dropped;
 }
 

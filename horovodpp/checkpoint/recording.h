@@ -10,21 +10,21 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
 #include "horovodpp/checkpoint/budget_holder.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
@@ -35,6 +35,7 @@ namespace HVD_EXPORT hvd {
 namespace autograd {
 
 class BudgetLedger;
+class KeptResults;
 
 class Recording : public Node,
                   public SavedTensorKeeper,
@@ -61,7 +62,7 @@ class Recording : public Node,
 
    private:
     Recording& recording_;
-    const std::chrono::steady_clock::time_point begin_;
+    const std::shared_ptr<void> context_;
     OperationObserver* const outer_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
@@ -70,7 +71,7 @@ class Recording : public Node,
 
   // What the operations within saved.
   struct Slot {
-    Dims sizes;
+    Dims shape;
     DType dtype = DType::kF32;
     const char* operation = "";  // Of the node that saved it.
     std::uint64_t checksum = 0;  // If the options ask for it.
@@ -78,7 +79,7 @@ class Recording : public Node,
   // A tensor from outside that forward read, and its version then.
   struct Captured {
     WeakTensor tensor;
-    const TensorImpl* impl = nullptr;
+    const Storage* storage = nullptr;  // Where it lies; may be gone.
     std::uint32_t version = 0;
   };
 
@@ -88,6 +89,8 @@ class Recording : public Node,
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<Captured>& captured() const { return captured_; }
+  // Null without a policy.
+  KeptResults* kept() const { return kept_.get(); }
   // Of each slot, whether a node may still ask for it; without those behind the
   // last that is wanted.
   std::vector<bool> wanted() const;
@@ -97,7 +100,7 @@ class Recording : public Node,
   // nobody else's.
   std::int64_t held_bytes() const override;
   bool is_running() const override { return running_; }
-  double forward_seconds() const override { return forward_seconds_; }
+  double replay_seconds() const override { return replay_seconds_; }
   // From then on this is an ordinary checkpoint.
   std::vector<Tensor> drop() override;
 
@@ -111,6 +114,9 @@ class Recording : public Node,
   void forget(std::uint32_t place) override;
   void reads(const Tensor& tensor) override;
   void records(const Node& node) override;
+  bool recalls(const char* operation, OperationResults& results) override;
+  void made(const char* operation, const OperationResults& results) override;
+  void named(const Tensor& tensor, std::string_view name) override;
   void retain() override { Node::retain(); }
   void release() override { Node::release(); }
 
@@ -128,6 +134,11 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
+  // Of the slot made last, under a budget.
+  void keep_content(const Tensor& tensor);
+  // What is done so far has to be done again for what is saved so far.
+  void note_time();
+
   const CheckpointOptions options_;
   const std::uint64_t mark_;  // What is older comes from outside.
   const AutocastSetting autocast_;
@@ -137,12 +148,16 @@ class Recording : public Node,
   const char* operation_ = "";  // Recorded last.
   OperationLog log_;
   EffectLog effects_;
+  const std::unique_ptr<KeptResults> kept_;
+  OperationObserver* outer_ = nullptr;  // While forward runs.
   std::vector<Slot> slots_;
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
   std::atomic<bool> running_{false};
-  std::atomic<double> forward_seconds_{0.0};
-  // What changes after forward, by slot.
+  double began_ = 0.0;  // By worked_seconds(), under a budget.
+  std::atomic<double> replay_seconds_{0.0};
+  // What changes after forward, by slot; as if it were there for those that it
+  // does not reach to.
   struct Content {
     Tensor value;  // While it is kept.
     bool wanted = true;

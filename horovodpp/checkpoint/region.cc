@@ -65,13 +65,15 @@ Tensor Region::restore(std::uint32_t place, Node& node) {
       return found->take(place, node);
     }
   } else if (task != nullptr) {
-    const auto found =
-        std::static_pointer_cast<ReplayOfTask>(task->local(this));
+    const auto* found = static_cast<ReplayOfTask*>(task->local(this).get());
     if (found != nullptr && found->mark == mark()) {
       return found->replay->take(place, node);
     }
   }
-  const auto replay = Ref<Replay>::adopt(new Replay(*this));
+  const bool again =
+      group != nullptr || task == nullptr || task->options().retain_graph;
+  const auto replay = Ref<Replay>::adopt(
+      new Replay(*this, again, graph_state.operation_observer));
   replay_into(*replay);
   if (group != nullptr) {
     group->replay_of(mark()) = replay;
@@ -89,6 +91,8 @@ void Region::replay_into(Replay& replay) {
                              options().preserve_rng_state
                                  ? std::optional<Generator::State>(random())
                                  : std::nullopt);
+  const std::shared_ptr<void> context =
+      options().recompute_context ? options().recompute_context() : nullptr;
   const SavedTensorKeeper::Scope keeper(replay);
   const OperationObserver::Scope observer(&replay);
   const EffectLog::Scope effects(&this->effects(), true);

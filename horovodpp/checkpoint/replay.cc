@@ -6,22 +6,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/kept_results.h"
 
 namespace hvd::autograd {
 namespace {
 
-std::string describe(const Dims& sizes, DType dtype) {
-  return absl::StrCat(name_of(dtype), sizes.to_string());
+std::string describe(const Dims& shape, DType dtype) {
+  return absl::StrCat(name_of(dtype), shape.to_string());
 }
 
 }  // namespace
 
-Replay::Replay(const Recording& recording)
+Replay::Replay(const Recording& recording, bool again, OperationObserver* outer)
     : recording_(&recording),
+      outer_(outer != nullptr && outer->follows_recomputations() ? outer
+                                                                 : nullptr),
+      again_(again),
       forward_goes_on_(recording.is_running()),
       mark_(Storage::next_mark()),
       wanted_(recording.wanted()),
-      values_(wanted_.size()) {}
+      values_(wanted_.size()) {
+  follows_results_ = recording.kept() != nullptr || outer_ != nullptr;
+}
 
 SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
   reads(tensor);
@@ -49,12 +55,12 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
   const Recording::Slot& slot = recording_->slots()[place];
   const DeterminismCheck check = recording_->options().determinism_check;
   if (check == DeterminismCheck::kNone) return;
-  if (tensor.sizes() != slot.sizes || tensor.dtype() != slot.dtype) {
+  if (tensor.shape() != slot.shape || tensor.dtype() != slot.dtype) {
     fail(absl::StrCat(
         "recomputed values have different metadata than those of the forward "
         "pass. The first operation that differs saved tensor ",
         place, ": in forward ", slot.operation, " saved ",
-        describe(slot.sizes, slot.dtype), ", in the recomputation ", operation_,
+        describe(slot.shape, slot.dtype), ", in the recomputation ", operation_,
         " saved ", tensor.describe()));
   }
   if (check != DeterminismCheck::kChecksum) return;
@@ -126,7 +132,7 @@ void Replay::reads(const Tensor& tensor) {
   const auto from =
       captured.begin() + static_cast<std::ptrdiff_t>(next_captured_);
   const auto is_it = [&](const Recording::Captured& c) {
-    return c.impl == tensor.impl();
+    return c.storage == &storage;
   };
   auto found = std::find_if(from, captured.end(), is_it);
   if (found == captured.end()) {
@@ -143,6 +149,48 @@ void Replay::reads(const Tensor& tensor) {
                     found->version, " → ", tensor.version(),
                     ". Modify it after backward, or give the function a "
                     "clone() of it"));
+}
+
+void Replay::check_operation(const char* operation) const {
+  const auto& operations = recording_->kept()->operations();
+  const bool more = next_operation_ >= operations.size();
+  if (more ? forward_goes_on_
+           : std::string_view(operations[next_operation_]) == operation) {
+    return;
+  }
+  fail(absl::StrCat(
+      "the operations of the recomputation are not those of the forward pass. "
+      "The first that differs is number ",
+      next_operation_, ": in forward ",
+      more ? "there was none" : operations[next_operation_],
+      ", in the recomputation ", operation));
+}
+
+bool Replay::recalls(const char* operation, OperationResults& results) {
+  if (recording_->kept() != nullptr) {
+    check_operation(operation);
+    if (const auto recalled =
+            recording_->kept()->recall(next_operation_, again_)) {
+      results = std::move(recalled->results);
+      if (recording_->options().preserve_rng_state) {
+        default_generator().set_state(recalled->random);
+      }
+      made(operation, results);
+      return true;
+    }
+  }
+  if (outer_ == nullptr || !outer_->recalls(operation, results)) return false;
+  ++next_operation_;
+  return true;
+}
+
+void Replay::made(const char* operation, const OperationResults& results) {
+  ++next_operation_;
+  if (outer_ != nullptr) outer_->made(operation, results);
+}
+
+void Replay::named(const Tensor& tensor, std::string_view name) {
+  if (outer_ != nullptr) outer_->named(tensor, name);
 }
 
 void Replay::records(const Node& node) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "horovodpp/autograd/operation_observer.h"
@@ -23,8 +24,9 @@ struct ReplayIsComplete {};
 
 class Replay final : public SavedTensorKeeper, public OperationObserver {
  public:
-  // For one run, during which `recording` lives.
-  explicit Replay(const Recording& recording);
+  // For one run, during which `recording` lives. `again`: there may be another
+  // one. `outer`: who watches around it, or null.
+  Replay(const Recording& recording, bool again, OperationObserver* outer);
 
   // The tensor of `place`, which `node` needs; it is let go of.
   //   CheckpointError  it was asked for before
@@ -38,6 +40,9 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   Kept keep(const Tensor& tensor) override;
   void reads(const Tensor& tensor) override;
   void records(const Node& node) override;
+  bool recalls(const char* operation, OperationResults& results) override;
+  void made(const char* operation, const OperationResults& results) override;
+  void named(const Tensor& tensor, std::string_view name) override;
   void retain() override { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() override {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -51,9 +56,12 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
 
   ~Replay() = default;
   void check_same(const Tensor& tensor, std::size_t place) const;
+  void check_operation(const char* operation) const;
   [[noreturn]] void fail(const std::string& what) const;
 
-  const Recording* recording_;  // While the function runs.
+  const Recording* recording_;  // While the function runs,
+  OperationObserver* outer_;    // likewise.
+  const bool again_;
   // A backward within the function: forward will save more.
   const bool forward_goes_on_;
   const std::uint64_t mark_;
@@ -61,7 +69,8 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   std::vector<Value> values_;
   std::size_t saved_ = 0;          // So far, wanted or not.
   std::size_t next_captured_ = 0;  // The one that forward read next.
-  const char* operation_ = "";     // Recorded last.
+  std::size_t next_operation_ = 0;
+  const char* operation_ = "";  // Recorded last.
   OperationLog log_;
   std::atomic<std::uint32_t> owners_{1};
 };

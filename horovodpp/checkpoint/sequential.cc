@@ -10,18 +10,24 @@
 namespace hvd {
 namespace {
 
+using Part = CheckpointPlan::Part;
+
 // What regions share, so that each copies a pointer.
 struct Chain {
-  std::vector<ChainFunction> functions;
+  std::vector<ChainStage> stages;
   CheckpointPlan plan;
   CheckpointOptions options;
+
+  const ChainFunction& function_of(const Part& part) const {
+    const ChainStage& stage = stages[part.first];
+    return part.option == 0 ? stage.function : stage.leaner[part.option - 1];
+  }
 };
 
 Tensor run_parts(const std::shared_ptr<const Chain>& chain,
-                 const std::vector<CheckpointPlan::Part>& parts,
-                 const Tensor& input) {
+                 const std::vector<Part>& parts, const Tensor& input) {
   Tensor x = input;
-  for (const CheckpointPlan::Part& part : parts) {
+  for (const Part& part : parts) {
     if (part.is_region()) {
       x = checkpoint(
           [chain, &part](const Tensor& in) {
@@ -29,39 +35,22 @@ Tensor run_parts(const std::shared_ptr<const Chain>& chain,
           },
           x, chain->options);
     } else {
-      x = chain->functions[part.first](x);
+      x = chain->function_of(part)(x);
     }
   }
   return x;
 }
 
-void check_functions(const std::vector<ChainFunction>& functions) {
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    if (functions[i]) continue;
-    throw InvalidArgument(
-        absl::StrCat("checkpoint_sequential: function ", i, " is empty"));
-  }
-}
-
-CheckpointPlan in_segments(std::size_t functions, std::int64_t segments) {
-  if (segments < 1 || static_cast<std::size_t>(segments) > functions) {
+void check_options(const std::vector<Part>& parts,
+                   const std::vector<ChainStage>& stages) {
+  for (const Part& part : parts) {
+    check_options(part.inside, stages);
+    if (part.option <= stages[part.first].leaner.size()) continue;
     throw InvalidArgument(absl::StrCat(
-        "checkpoint_sequential: ", segments, " segments of ", functions,
-        " functions; wanted are 1 to as many segments as functions"));
+        "checkpoint_sequential: the plan takes option ", part.option,
+        " of stage ", part.first, ", which has options 0 to ",
+        stages[part.first].leaner.size()));
   }
-  const std::size_t size = functions / static_cast<std::size_t>(segments);
-  std::string text;
-  std::size_t next = 0;
-  const auto add = [&](std::size_t count) {
-    for (; count > 0; --count) absl::StrAppend(&text, next++, " ");
-  };
-  for (std::int64_t s = 0; s + 1 < segments; ++s) {
-    text += "(";
-    add(size);
-    text += ")";
-  }
-  add(functions - next);
-  return CheckpointPlan::parse(text);
 }
 
 }  // namespace
@@ -70,21 +59,50 @@ Tensor checkpoint_sequential(const std::vector<ChainFunction>& functions,
                              std::int64_t segments, const Tensor& input,
                              const CheckpointOptions& options) {
   return checkpoint_sequential(
-      functions, in_segments(functions.size(), segments), input, options);
+      functions, CheckpointPlan::in_segments(functions.size(), segments), input,
+      options);
 }
 
 Tensor checkpoint_sequential(const std::vector<ChainFunction>& functions,
                              const CheckpointPlan& plan, const Tensor& input,
                              const CheckpointOptions& options) {
-  check_functions(functions);
-  if (plan.stages() != functions.size()) {
+  return checkpoint_sequential(autograd::as_stages(functions), plan, input,
+                               options);
+}
+
+Tensor checkpoint_sequential(const std::vector<ChainStage>& stages,
+                             const CheckpointPlan& plan, const Tensor& input,
+                             const CheckpointOptions& options) {
+  autograd::check_stages(stages, "checkpoint_sequential");
+  if (plan.stages() != stages.size()) {
     throw InvalidArgument(absl::StrCat("checkpoint_sequential: a plan of ",
                                        plan.stages(), " stages for ",
-                                       functions.size(), " functions"));
+                                       stages.size(), " functions"));
   }
+  check_options(plan.parts(), stages);
   const auto chain =
-      std::make_shared<const Chain>(Chain{functions, plan, options});
+      std::make_shared<const Chain>(Chain{stages, plan, options});
   return run_parts(chain, chain->plan.parts(), input);
 }
 
+namespace autograd {
+
+std::vector<ChainStage> as_stages(const std::vector<ChainFunction>& functions) {
+  std::vector<ChainStage> stages;
+  stages.reserve(functions.size());
+  for (const ChainFunction& function : functions) stages.push_back({function});
+  return stages;
+}
+
+void check_stages(const std::vector<ChainStage>& stages, const char* caller) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto& [function, leaner] = stages[i];
+    bool is_whole = static_cast<bool>(function);
+    for (const ChainFunction& way : leaner) is_whole = is_whole && way;
+    if (is_whole) continue;
+    throw InvalidArgument(absl::StrCat(caller, ": function ", i, " is empty"));
+  }
+}
+
+}  // namespace autograd
 }  // namespace hvd

@@ -69,8 +69,9 @@ template <typename T, typename A>
 requires(!std::same_as<T, bool>) struct TensorsIn<std::vector<T, A>>
     : TensorsInRange<std::vector<T, A>> {
 };
-template <typename T, std::size_t n>
-struct TensorsIn<std::array<T, n>> : TensorsInRange<std::array<T, n>> {};
+template <typename T, std::size_t kCount>
+struct TensorsIn<std::array<T, kCount>>
+    : TensorsInRange<std::array<T, kCount>> {};
 
 template <typename Map>
 struct TensorsInMap {

@@ -32,8 +32,8 @@ struct Candidate {
 // larger by itself, goes alone. A group is fused as a whole or not at all.
 //
 // Looking for companions it may pass over others as long as fused and
-// passed-over bytes together stay within the threshold; who is passed over
-// keeps its order.
+// passed-over bytes together stay within the threshold; those passed over keep
+// their order.
 std::vector<std::vector<std::size_t>> plan_fusion(
     std::span<const Candidate> ready, const FusionOptions& options);
 

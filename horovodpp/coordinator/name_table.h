@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NameTable finds the id of a key. It keeps no keys of its own but points
-// into the requests that were agreed on, which whoever uses it keeps alive: a
-// job may have as many names as it has tensors, on every rank.
+// into the requests that were agreed on, which its user keeps alive: a job may
+// have as many names as it has tensors, on every rank.
 #pragma once
 
 #include <cstddef>

@@ -102,6 +102,10 @@ void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now,
   operation.mine = mine;
   ++operation.submissions;
   if (!cycle_.is_in_force()) return mark(operation);
+  submit_in_cycle(operation);
+}
+
+void RankProtocol::submit_in_cycle(Operation& operation) {
   const std::uint32_t id = operation.definition.id;
   if (cycle_.cycle().contains(id)) {
     operation.state = State::kInCycle;

@@ -146,6 +146,7 @@ class RankProtocol {
   void join(const Request& request, Clock::TimePoint now, Submission* mine);
   void submit_known(Operation& operation, Clock::TimePoint now,
                     Submission* mine);
+  void submit_in_cycle(Operation& operation);
   void mark(Operation& operation);
   void fail(const Key& key, Submission* mine, absl::Status why);
   // Rank `rank` shut down before all had submitted `key`.

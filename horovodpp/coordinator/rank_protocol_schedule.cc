@@ -249,13 +249,7 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
     Operation& operation = *operations_.find(id);
     board_.withdraw(operation.definition.slot);
-    if (cycle_.cycle().contains(id)) {
-      operation.state = State::kInCycle;
-      cycle_.cycle().submitted(id);
-    } else {
-      operation.state = State::kDeferred;
-      stop_cycle();
-    }
+    submit_in_cycle(operation);
   }
   if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
   return absl::OkStatus();

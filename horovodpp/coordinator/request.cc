@@ -130,7 +130,7 @@ TensorSpec decode_tensor(WireReader& reader) {
     dims.push_back(reader.i64());
   }
   tensor.dtype = dtype.value_or(DType::kF32);
-  tensor.shape = Shape(std::move(dims));
+  tensor.shape = Shape(dims);
   if (reader.ok() && !tensor.shape.checked(size_of(tensor.dtype)).ok()) {
     reader.fail(absl::StrCat("shape ", tensor.shape.to_string()));
   }

@@ -4,8 +4,9 @@
 // what they say until all whom it concerns have said it, and only then passes
 // it on, once, for all.
 //
-// Who has joined a process set counts as having said everything about it. This
-// is safe because a rank's Joined follows all it had proposed on the same way.
+// A rank that has joined a process set counts as having said everything about
+// it. This is safe because a rank's Joined follows all it had proposed on the
+// same way.
 //
 // A pure state machine: no thread, no clock, no I/O.
 #pragma once

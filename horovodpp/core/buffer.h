@@ -5,7 +5,7 @@
 //   StatusOr<Buffer> rows = hvd::allgather(mine, {.name = "rows"});
 //   const float* first = rows->data<float>();
 //
-// Copies share the memory (a result has one content, whoever looks at it).
+// Copies share the memory (a result is the same for all who look at it).
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class Buffer {
 
   // Uninitialized memory on the CPU, aligned to a cache line.
   //   InvalidArgument    the shape is malformed (see Shape::checked)
-  //   ResourceExhausted  the memory is not to be had
+  //   ResourceExhausted  there is not enough memory
   static StatusOr<Buffer> allocate(DType dtype, Shape shape);
 
-  // A copy of what `source` shows. CPU memory only (Unimplemented else).
+  // A copy of what `source` shows. CPU memory only (else Unimplemented).
   static StatusOr<Buffer> copy_of(const ConstTensorView& source);
 
   TensorView view() const { return view_; }

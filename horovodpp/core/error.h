@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures as exceptions, where they are at home: every rank's place in a job
-// returns a Status, tensors and what is built of them throw an hvd::Error.
+// Failures as exceptions. What has to do with a rank's place in a job returns a
+// Status; tensors and all that is built on them throw an hvd::Error.
 //
 //   hvd::throw_if_error(hvd::init());
 //   hvd::Buffer all = hvd::value_or_throw(hvd::allgather(rows));

@@ -5,6 +5,6 @@
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #error "horovodpp needs C++20: compile with -std=c++20 or later"
-// Is not there, and so the end of it: other errors would not be told but for it.
+// There is no such header, which ends the compilation: no more errors follow.
 #include "horovodpp/core/the_rest_needs_c++20"
 #endif

@@ -128,7 +128,7 @@ class [[nodiscard]] Status {
   }
   // "OK", "ABORTED: rank 3 …".
   std::string to_string() const;
-  // For who knows that it does not matter.
+  // Says that the outcome does not matter.
   void ignore_error() const {}
   // As Abseil calls them.
   std::string ToString() const { return to_string(); }

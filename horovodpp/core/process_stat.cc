@@ -12,6 +12,7 @@ namespace hvd {
 std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
   // "pid (name) state ...", and a name may hold anything.
   constexpr std::size_t kState = 1;  // After the name.
+  constexpr std::size_t kParent = 2;
   constexpr std::size_t kThreads = 18;
   const std::size_t name_end = text.rfind(')');
   if (name_end == absl::string_view::npos) return std::nullopt;
@@ -21,7 +22,10 @@ std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
     return std::nullopt;
   }
   ProcessStat stat = {.state = fields[kState].front()};
-  if (!absl::SimpleAtoi(fields[kThreads], &stat.threads)) return std::nullopt;
+  if (!absl::SimpleAtoi(fields[kParent], &stat.parent) ||
+      !absl::SimpleAtoi(fields[kThreads], &stat.threads)) {
+    return std::nullopt;
+  }
   return stat;
 }
 

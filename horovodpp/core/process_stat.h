@@ -10,6 +10,7 @@ namespace hvd {
 
 struct ProcessStat {
   char state = '?';  // 'R', 'S', 'T' (stopped), 'Z' (zombie) …
+  int parent = 0;
   int threads = 0;
 };
 

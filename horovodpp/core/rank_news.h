@@ -52,8 +52,8 @@ struct RankNews {
   std::vector<Named> culprits{};  // Whom the reason blames,
   std::string reason{};           // and what it says.
 
-  // `text` is why the job broke: who is its subject, or else everybody it names,
-  // is to blame. Who only saw it ("rank 1 (...): ") is not.
+  // `text` is why the job broke: its subject, or else every rank it names, is
+  // to blame. A rank that only saw it ("rank 1 (...): ") is not.
   void set_reason(const std::string& text);
   // Whether it blames a node that is silent.
   bool blames_silent_node() const {

@@ -29,8 +29,8 @@ class Shape {
     return {rank_ <= kFew ? few_.data() : many_.data(), rank_};
   }
 
-  // The product of the dimensions. Of a shape that checked() refuses:
-  // unspecified.
+  // The product of the dimensions. Unspecified for a shape that checked()
+  // refuses.
   std::int64_t num_elements() const;
 
   // InvalidArgument if a dimension is negative or if elements of

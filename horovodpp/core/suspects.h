@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suspects of a broken job: ranks that the reason takes for lost without having
-// seen them die, since they did not answer, or nothing was heard of their host any
-// more. Who re-forms the job does not wait for them. They travel with the reason,
-// as a payload of its status.
+// The suspects of a broken job: ranks that the reason takes for lost without
+// having seen them die, since they did not answer, or nothing was heard of
+// their host any more. Re-forming the job does not wait for them. They travel
+// with the reason, as a payload of its status.
 #pragma once
 
 #include <vector>

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace hvd {

@@ -109,9 +109,9 @@ Item TextWindows::get(std::int64_t index) const {
 
 Batch TextWindows::get_batch(std::span<const std::int64_t> indices) const {
   const auto count = static_cast<std::int64_t>(indices.size());
-  const autograd::Dims sizes{count, options_.length};
-  Batch batch{empty(sizes, {.dtype = DType::kI64}),
-              empty(sizes, {.dtype = DType::kI64})};
+  const autograd::Dims shape{count, options_.length};
+  Batch batch{empty(shape, {.dtype = DType::kI64}),
+              empty(shape, {.dtype = DType::kI64})};
   auto* window = batch[0].data<std::int64_t>();
   auto* target = batch[1].data<std::int64_t>();
   for (const std::int64_t index : indices) {

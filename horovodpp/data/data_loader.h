@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DataLoader reads a data set in the order of a sampler, batch by batch, ahead
-// of who uses them: worker threads fetch and collate.
+// A DataLoader reads a data set in the order of a sampler, batch by batch,
+// ahead of the program that uses them: worker threads fetch and collate.
 //
 //   DataLoader loader(dataset, sampler, {.batch_size = 64, .workers = 2});
 //   for (const Batch& batch : loader.iterate()) {

@@ -44,7 +44,7 @@ void check_alike(const Item& first, std::int64_t first_index, const Item& item,
   bool alike = first.size() == item.size();
   for (std::size_t k = 0; alike && k < item.size(); ++k) {
     alike = item[k].defined() && first[k].defined() &&
-            item[k].sizes() == first[k].sizes() &&
+            item[k].shape() == first[k].shape() &&
             item[k].dtype() == first[k].dtype();
   }
   if (alike) return;
@@ -98,9 +98,9 @@ Batch TensorDataset::get_batch(std::span<const std::int64_t> indices) const {
   }
   Batch batch;
   for (const Tensor& tensor : tensors_) {
-    autograd::Dims sizes = tensor.sizes();
-    sizes[0] = static_cast<std::int64_t>(indices.size());
-    Tensor rows = empty(sizes, {.dtype = tensor.dtype()});
+    autograd::Dims shape = tensor.shape();
+    shape[0] = static_cast<std::int64_t>(indices.size());
+    Tensor rows = empty(shape, {.dtype = tensor.dtype()});
     const std::size_t row =
         size() == 0 ? 0 : tensor.bytes() / static_cast<std::size_t>(size());
     auto* to = static_cast<std::byte*>(rows.raw_data());

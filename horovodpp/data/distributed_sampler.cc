@@ -81,7 +81,7 @@ Tensor DistributedSampler::state() const {
 void DistributedSampler::load_state(const Tensor& state) {
   const Tensor own = this->state();
   if (!state.defined() || state.dtype() != own.dtype() ||
-      state.sizes() != own.sizes()) {
+      state.shape() != own.shape()) {
     throw InvalidArgument(absl::StrCat(
         "the state of a sampler should be ", own.describe(), ", but is ",
         state.defined() ? state.describe() : "undefined"));

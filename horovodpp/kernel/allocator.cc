@@ -152,6 +152,10 @@ LargeCache& large_cache() {
   return *cache;
 }
 
+// Made when the library is loaded: where a thread makes it while another one
+// forks, the child would wait for that thread, which it does not have.
+[[maybe_unused]] const LargeCache& made_at_load = large_cache();
+
 class CpuAllocator : public Allocator {
  public:
   void* allocate(std::size_t bytes) override {

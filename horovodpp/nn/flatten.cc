@@ -15,18 +15,18 @@ Tensor Flatten::forward(const Tensor& input) {
     throw InvalidArgument(absl::StrCat("Flatten of dimensions ", start, " to ",
                                        end, " of ", input.describe()));
   }
-  autograd::Dims sizes;
+  autograd::Dims shape;
   std::int64_t together = 1;
   for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t size = input.sizes()[d];
+    const std::int64_t size = input.shape()[d];
     if (d >= start && d <= end) together *= size;
     if (d == end) {
-      sizes.push_back(together);
+      shape.push_back(together);
     } else if (d < start || d > end) {
-      sizes.push_back(size);
+      shape.push_back(size);
     }
   }
-  return input.reshape(sizes);
+  return input.reshape(shape);
 }
 
 }  // namespace hvd::nn

@@ -14,9 +14,9 @@
 
 namespace hvd::nn {
 
-Tensor uniform(const autograd::Dims& sizes, double bound, DType dtype) {
+Tensor uniform(const autograd::Dims& shape, double bound, DType dtype) {
   NoGrad no_grad;
-  Tensor result = rand(sizes, {.dtype = dtype}) * (2.0 * bound) - bound;
+  Tensor result = rand(shape, {.dtype = dtype}) * (2.0 * bound) - bound;
   result.set_requires_grad(true);
   return result;
 }
@@ -103,7 +103,7 @@ const Tensor& uniform_(const Tensor& tensor, double from, double to) {
   check(from <= to, "uniform_: the range ends before it begins");
   NoGrad no_grad;
   return fill_with(
-      tensor, rand(tensor.sizes(), draw_options(tensor)) * (to - from) + from);
+      tensor, rand(tensor.shape(), draw_options(tensor)) * (to - from) + from);
 }
 
 const Tensor& normal_(const Tensor& tensor, double mean, double deviation) {
@@ -111,7 +111,7 @@ const Tensor& normal_(const Tensor& tensor, double mean, double deviation) {
   check(deviation >= 0, "normal_: the deviation must not be negative");
   NoGrad no_grad;
   return fill_with(
-      tensor, randn(tensor.sizes(), draw_options(tensor)) * deviation + mean);
+      tensor, randn(tensor.shape(), draw_options(tensor)) * deviation + mean);
 }
 
 const Tensor& trunc_normal_(const Tensor& tensor,
@@ -123,7 +123,7 @@ const Tensor& trunc_normal_(const Tensor& tensor,
   NoGrad no_grad;
   const double first = normal_probability((low - mean) / deviation);
   const double last = normal_probability((high - mean) / deviation);
-  const Tensor values = rand(tensor.sizes(), {.dtype = DType::kF64});
+  const Tensor values = rand(tensor.shape(), {.dtype = DType::kF64});
   auto* value = values.data<double>();
   for (std::int64_t i = 0; i < values.num_elements(); ++i) {
     const double p = first + (last - first) * value[i];

@@ -22,7 +22,7 @@ namespace nn {
 using hvd::manual_seed;
 
 // A parameter, uniform in [-bound, bound).
-Tensor uniform(const autograd::Dims& sizes, double bound,
+Tensor uniform(const autograd::Dims& shape, double bound,
                DType dtype = DType::kF32);
 
 // The bound sqrt(6 / ((1 + a^2) fan_in)) with a = sqrt 5, that is
@@ -31,7 +31,7 @@ double kaiming_uniform_bound(std::int64_t fan_in);
 
 // Each fills `tensor`, of a floating-point type, in place and unrecorded, and
 // returns it. InvalidArgument for another type, or a range or deviation that
-// means nothing.
+// makes no sense.
 namespace init {
 
 const Tensor& constant_(const Tensor& tensor, double value);

@@ -56,9 +56,9 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size,
 
 void LSTM::add_direction(const std::string& name, std::int64_t inputs) {
   const double bound = kaiming_uniform_bound(hidden_size_);
-  const auto add = [&](const char* part, const autograd::Dims& sizes) {
+  const auto add = [&](const char* part, const autograd::Dims& shape) {
     return register_parameter(absl::StrCat(part, name),
-                              uniform(sizes, bound, options_.dtype));
+                              uniform(shape, bound, options_.dtype));
   };
   LstmWeights& weights = weights_.emplace_back();
   weights.w_ih = add("weight_ih_", {4 * hidden_size_, inputs});
@@ -70,15 +70,15 @@ void LSTM::add_direction(const std::string& name, std::int64_t inputs) {
 
 LstmState LSTM::checked_start(const Tensor& steps,
                               const LstmState& start) const {
-  const autograd::Dims sizes = {options_.num_layers * directions_,
+  const autograd::Dims shape = {options_.num_layers * directions_,
                                 steps.size(1), hidden_size_};
   LstmState result = start;
   for (Tensor* part : {&result.h, &result.c}) {
-    if (!part->defined()) *part = zeros(sizes, {.dtype = steps.dtype()});
-    if (part->sizes() == sizes) continue;
+    if (!part->defined()) *part = zeros(shape, {.dtype = steps.dtype()});
+    if (part->shape() == shape) continue;
     throw InvalidArgument(absl::StrCat("LSTM: it begins with ",
                                        part->describe(), ", not ",
-                                       sizes.to_string()));
+                                       shape.to_string()));
   }
   return result;
 }

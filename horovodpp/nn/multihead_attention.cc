@@ -33,7 +33,7 @@ void check_mask(const Tensor& mask, const autograd::Dims& wanted,
                 const char* what) {
   const bool is_mask =
       mask.dtype() == DType::kBool || is_floating_point(mask.dtype());
-  if (is_mask && mask.sizes() == wanted) return;
+  if (is_mask && mask.shape() == wanted) return;
   throw InvalidArgument(
       absl::StrCat("MultiheadAttention: the ", what, " is ", mask.describe(),
                    "; wanted is bool or floating point, ", wanted.to_string()));
@@ -42,7 +42,7 @@ void check_mask(const Tensor& mask, const autograd::Dims& wanted,
 // What a mask adds to the scores.
 Tensor as_scores(const Tensor& mask, DType dtype) {
   if (mask.dtype() != DType::kBool) return mask;
-  return masked_fill(zeros(mask.sizes(), {.dtype = dtype}), mask, kNever);
+  return masked_fill(zeros(mask.shape(), {.dtype = dtype}), mask, kNever);
 }
 
 Tensor causal_mask(std::int64_t queries, std::int64_t keys, DType dtype) {
@@ -152,7 +152,7 @@ MultiheadAttention::Result MultiheadAttention::attend(
   check(key, width_, "key");
   check(value, width_, "value");
   const int batch_at = options_.batch_first ? 0 : 1;
-  if (key.sizes() != value.sizes() ||
+  if (key.shape() != value.shape() ||
       key.size(batch_at) != query.size(batch_at)) {
     throw InvalidArgument(
         absl::StrCat("MultiheadAttention: query ", query.describe(), ", key ",
@@ -180,7 +180,7 @@ MultiheadAttention::Result MultiheadAttention::attend(
   result.output =
       result.output.permute(options_.batch_first ? autograd::Dims{0, 2, 1, 3}
                                                  : autograd::Dims{2, 0, 1, 3});
-  result.output = (*out_proj_)(result.output.reshape(query.sizes()));
+  result.output = (*out_proj_)(result.output.reshape(query.shape()));
   return result;
 }
 

@@ -29,8 +29,10 @@ static_assert(std::endian::native == std::endian::little,
 // A file that is read from its beginning to its end.
 class InputFile {
  public:
+  // A FIFO may have nobody at its other end, for whom open() would wait.
   explicit InputFile(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : path_(path),
+        fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat status {};
     if (fd_ < 0 || fstat(fd_, &status) != 0) fail(errno);
     if (!S_ISREG(status.st_mode)) {
@@ -147,7 +149,7 @@ void save_safetensors(const std::string& path,
   for (const auto& [name, tensor] : ordered) {
     const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
     header.entries.push_back(
-        {name, tensor.dtype(), tensor.shape(), begin, end});
+        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
   }
   const auto text = format_safetensors_header(header);
   if (!text.ok()) {

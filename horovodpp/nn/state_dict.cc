@@ -88,7 +88,7 @@ void check_assignment(const Assignment& assignment,
                      "' differs: ", "expected ", t.describe(), ", found ",
                      f.defined() ? f.describe() : "no tensor", way_out));
   };
-  if (!from.defined() || from.sizes() != target.sizes()) {
+  if (!from.defined() || from.shape() != target.shape()) {
     refuse("the shape", "; it is of another model");
   }
   if (from.dtype() != target.dtype() && !options.convert) {

@@ -28,7 +28,7 @@ struct LoadOptions {
   bool strict = true;
   // Whether another dtype is converted, instead of being an error.
   bool convert = false;
-  // Where it comes from, as messages shall say.
+  // Where it comes from, for messages.
   std::string source = "the state";
 };
 
@@ -44,7 +44,7 @@ StateDict without_prefix(const std::string& prefix, const StateDict& state);
 // Adds `more` at the end of `state`.
 void append(StateDict& state, const StateDict& more);
 
-// Scalars travel as tensors without dimensions, exactly: float64, resp. int64.
+// Scalars travel as tensors without dimensions, exactly: as float64 or int64.
 Tensor scalar_tensor(double value);
 Tensor count_tensor(std::int64_t value);
 // The values back.

@@ -4,6 +4,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -61,10 +62,11 @@ struct MulBackward : SavesBoth {
 struct DivBackward : SavesBoth {
   const char* name() const override { return "DivBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor quotient = div(grads[0], b.unpack(*this));
+    const Tensor divisor = b.unpack(*this);
+    const Tensor quotient = div(grads[0], divisor);
     if (wants(0)) results[0] = quotient;
     if (wants(1)) {
-      results[1] = neg(div(mul(quotient, a.unpack(*this)), b.unpack(*this)));
+      results[1] = neg(div(mul(quotient, a.unpack(*this)), divisor));
     }
   }
 };
@@ -103,7 +105,9 @@ using autograd::set_history;
 
 Tensor add(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(add, a, b);
-  Tensor out = autograd::elementwise<autograd::functors::Add>(a, b, "add");
+  Tensor out = autograd::result_of("add", [&] {
+    return autograd::elementwise<autograd::functors::Add>(a, b, "add");
+  });
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::AddBackward>(a, b));
   }
@@ -112,7 +116,9 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(sub, a, b);
-  Tensor out = autograd::elementwise<autograd::functors::Sub>(a, b, "sub");
+  Tensor out = autograd::result_of("sub", [&] {
+    return autograd::elementwise<autograd::functors::Sub>(a, b, "sub");
+  });
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::SubBackward>(a, b));
   }
@@ -121,7 +127,9 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(mul, a, b);
-  Tensor out = autograd::elementwise<autograd::functors::Mul>(a, b, "mul");
+  Tensor out = autograd::result_of("mul", [&] {
+    return autograd::elementwise<autograd::functors::Mul>(a, b, "mul");
+  });
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::MulBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -133,7 +141,9 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 Tensor div(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(div, a, b);
-  Tensor out = autograd::elementwise<autograd::functors::Div>(a, b, "div");
+  Tensor out = autograd::result_of("div", [&] {
+    return autograd::elementwise<autograd::functors::Div>(a, b, "div");
+  });
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::DivBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -144,8 +154,9 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, double b) {
-  Tensor out =
-      autograd::elementwise<autograd::functors::AddScalar>(a, "add", b);
+  Tensor out = autograd::result_of("add", [&] {
+    return autograd::elementwise<autograd::functors::AddScalar>(a, "add", b);
+  });
   if (needs_grad(a)) {
     set_history(out, make_node<autograd::AddScalarBackward>(a));
   }
@@ -153,8 +164,9 @@ Tensor add(const Tensor& a, double b) {
 }
 
 Tensor mul(const Tensor& a, double b) {
-  Tensor out =
-      autograd::elementwise<autograd::functors::MulScalar>(a, "mul", b);
+  Tensor out = autograd::result_of("mul", [&] {
+    return autograd::elementwise<autograd::functors::MulScalar>(a, "mul", b);
+  });
   if (needs_grad(a)) {
     auto node = make_node<autograd::MulScalarBackward>(a);
     node->factor = b;
@@ -164,7 +176,9 @@ Tensor mul(const Tensor& a, double b) {
 }
 
 Tensor neg(const Tensor& x) {
-  Tensor out = autograd::elementwise<autograd::functors::Neg>(x, "neg");
+  Tensor out = autograd::result_of("neg", [&] {
+    return autograd::elementwise<autograd::functors::Neg>(x, "neg");
+  });
   if (needs_grad(x)) set_history(out, make_node<autograd::NegBackward>(x));
   return out;
 }

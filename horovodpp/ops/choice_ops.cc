@@ -5,6 +5,7 @@
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
@@ -15,30 +16,36 @@ namespace autograd {
 namespace {
 
 template <typename F>
-Tensor compare(const Tensor& a, const Tensor& b, const char* operation, F f) {
-  check_same_dtype(a, b, operation);
-  Tensor out = empty(broadcast(a.sizes(), b.sizes(), operation),
-                     {.dtype = DType::kBool});
-  visit(a.dtype(),
-        [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
-  return out;
+Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
+  check_same_dtype(a, b, operation.text());
+  tell_reads(a, b);
+  return result_of(operation, [&] {
+    const Tensor out = empty(broadcast(a.shape(), b.shape(), operation.text()),
+                             {.dtype = DType::kBool});
+    visit(a.dtype(),
+          [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
+    return out;
+  });
 }
 
 template <typename F>
-Tensor compare(const Tensor& a, double b, const char* operation, F f) {
-  check_defined(a, operation);
-  Tensor out = empty(a.sizes(), {.dtype = DType::kBool});
-  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-    // As an element would be rounded; but an integer need not hold b.
-    double number = b;
-    if constexpr (!std::is_integral_v<T>) {
-      number = static_cast<double>(loaded(scalar_to<T>(b)));
-    }
-    map<bool, T>(out, a, [f, number](auto v) {
-      return f(static_cast<double>(v), number);
+Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
+  check_defined(a, operation.text());
+  tell_reads(a);
+  return result_of(operation, [&] {
+    const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
+    visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+      // As an element would be rounded; but an integer need not hold b.
+      double number = b;
+      if constexpr (!std::is_integral_v<T>) {
+        number = static_cast<double>(loaded(scalar_to<T>(b)));
+      }
+      map<bool, T>(out, a, [f, number](auto v) {
+        return f(static_cast<double>(v), number);
+      });
     });
+    return out;
   });
-  return out;
 }
 
 // y = c ? a : b:  da = dy where c, else 0;  db = dy where not c, else 0
@@ -56,10 +63,10 @@ struct WhereBackward : Node {
 template <typename T>
 void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
             const Tensor& b) {
-  const Dims& sizes = out.sizes();
+  const Dims& shape = out.shape();
   const Walk<4> walk(
-      sizes, {out.strides(), broadcast_strides(condition, sizes),
-              broadcast_strides(a, sizes), broadcast_strides(b, sizes)});
+      shape, {out.strides(), broadcast_strides(condition, shape),
+              broadcast_strides(a, shape), broadcast_strides(b, shape)});
   const auto [so, sc, sa, sb] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sc = sc, sa = sa, sb = sb](const auto& at) {
@@ -142,13 +149,17 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     autograd::throw_bad_dtype(condition.dtype(), "where: its condition",
                               "bool");
   }
-  Tensor out = empty(
-      autograd::broadcast(autograd::broadcast(a.sizes(), b.sizes(), "where"),
-                          condition.sizes(), "where"),
-      {.dtype = a.dtype()});
-  visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-    autograd::choose<T>(out, condition, a, b);
+  Tensor out = autograd::result_of("where", [&] {
+    const Tensor chosen = empty(
+        autograd::broadcast(autograd::broadcast(a.shape(), b.shape(), "where"),
+                            condition.shape(), "where"),
+        {.dtype = a.dtype()});
+    visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
+      autograd::choose<T>(chosen, condition, a, b);
+    });
+    return chosen;
   });
+  autograd::tell_reads(condition);
   if (autograd::needs_grad(a, b)) {
     auto node = autograd::make_node<autograd::WhereBackward>(a, b);
     node->condition.save(condition);
@@ -164,10 +175,12 @@ Tensor where(const Tensor& condition, const Tensor& a, double b) {
 }
 
 Tensor clamp(const Tensor& x, double low, double high) {
-  Tensor out = autograd::floating(x, "clamp", [low, high](auto v) {
-    using T = decltype(v);
-    if (v < static_cast<T>(low)) v = static_cast<T>(low);
-    return v > static_cast<T>(high) ? static_cast<T>(high) : v;
+  Tensor out = autograd::result_of("clamp", [&] {
+    return autograd::floating(x, "clamp", [low, high](auto v) {
+      using T = decltype(v);
+      if (v < static_cast<T>(low)) v = static_cast<T>(low);
+      return v > static_cast<T>(high) ? static_cast<T>(high) : v;
+    });
   });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::ClampBackward>(x);

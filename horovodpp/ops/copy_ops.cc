@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
@@ -34,13 +35,16 @@ struct CloneBackward : Node {
 }  // namespace
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
-  if (strides.size() != x.sizes().size() || !is_dense(x.sizes(), strides)) {
+  if (strides.size() != x.shape().size() || !is_dense(x.shape(), strides)) {
     throw InvalidArgument(
         absl::StrCat("clone_with_strides: ", strides.to_string(),
                      " are no dense strides of ", x.shape().to_string()));
   }
-  Tensor out = empty_strided(x.sizes(), strides, x.dtype());
-  convert_into(out, x);
+  Tensor out = result_of("clone", [&] {
+    const Tensor copy = empty_strided(x.shape(), strides, x.dtype());
+    convert_into(copy, x);
+    return copy;
+  });
   if (needs_grad(x)) set_history(out, make_node<CloneBackward>(x));
   return out;
 }
@@ -54,9 +58,12 @@ using autograd::set_history;
 Tensor to(const Tensor& x, DType dtype) {
   autograd::check_defined(x, "to");
   if (x.dtype() == dtype) return x;
-  Tensor out = autograd::empty_strided(
-      x.sizes(), autograd::strides_like(x.sizes(), x.strides()), dtype);
-  autograd::convert_into(out, x);
+  Tensor out = autograd::result_of("to", [&] {
+    const Tensor converted = autograd::empty_strided(
+        x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype);
+    autograd::convert_into(converted, x);
+    return converted;
+  });
   if (needs_grad(x) && is_floating_point(dtype)) {
     auto node = make_node<autograd::ToBackward>(x);
     node->dtype = x.dtype();
@@ -68,7 +75,7 @@ Tensor to(const Tensor& x, DType dtype) {
 Tensor clone(const Tensor& x) {
   autograd::check_defined(x, "clone");
   return autograd::clone_with_strides(x,
-                                      autograd::contiguous_strides(x.sizes()));
+                                      autograd::contiguous_strides(x.shape()));
 }
 
 }  // namespace hvd

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -22,10 +23,10 @@ std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
                          const char* operation) {
   check_defined(x, operation);
   check_defined(index, operation);
-  const std::size_t d = checked_dim(dim, x.sizes().size(), operation);
+  const std::size_t d = checked_dim(dim, x.shape().size(), operation);
   bool fits = index.dtype() == DType::kI64 && index.dim() == x.dim();
-  for (std::size_t k = 0; fits && k < x.sizes().size(); ++k) {
-    fits = k == d || index.sizes()[k] <= x.sizes()[k];
+  for (std::size_t k = 0; fits && k < x.shape().size(); ++k) {
+    fits = k == d || index.shape()[k] <= x.shape()[k];
   }
   if (fits) return d;
   throw InvalidArgument(absl::StrCat(
@@ -34,23 +35,23 @@ std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
       "; wanted is int64 of as many dimensions, the others no larger"));
 }
 
-// Calls f(place in the tensor of these sizes and strides, place in one of the
-// sizes of `index` with `other` strides) for each index.
+// Calls f(place in the tensor of this shape and these strides, place in one of
+// the shape of `index` with `other` strides) for each index.
 template <typename F>
-void for_each_named(const Tensor& index, const Dims& sizes, Dims strides,
+void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
                     const Dims& other, std::size_t dim, const char* operation,
                     F f) {
   const std::int64_t step = strides[dim];
   strides[dim] = 0;
   const auto* named = index.data<std::int64_t>();
-  const Walk<3> walk(index.sizes(), {strides, index.strides(), other});
+  const Walk<3> walk(index.shape(), {strides, index.strides(), other});
   const auto [sx, si, so] = walk.row_steps();
   walk.for_each_row([&, sx = sx, si = si, so = so](const auto& at) {
     for (std::int64_t i = 0; i < walk.row_size(); ++i) {
       const std::int64_t k = named[at[1] + i * si];
-      if (k < 0 || k >= sizes[dim]) {
+      if (k < 0 || k >= shape[dim]) {
         throw InvalidArgument(absl::StrCat(operation, ": index ", k,
-                                           " is not within the ", sizes[dim],
+                                           " is not within the ", shape[dim],
                                            " elements of dimension ", dim));
       }
       f(at[0] + i * sx + k * step, at[2] + i * so);
@@ -62,12 +63,12 @@ void for_each_named(const Tensor& index, const Dims& sizes, Dims strides,
 struct GatherBackward : Node {
   const char* name() const override { return "GatherBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = scatter_add(zeros(sizes, {.dtype = grads[0].dtype()}), dim,
+    results[0] = scatter_add(zeros(shape, {.dtype = grads[0].dtype()}), dim,
                              index.unpack(*this), grads[0]);
   }
   void release_saved() override { index.release(); }
   SavedTensor index;
-  Dims sizes;
+  Dims shape;
   std::int64_t dim = 0;
 };
 
@@ -86,8 +87,8 @@ struct ScatterAddBackward : Node {
 // The part of `source` that goes with `index`.
 Tensor part_for(const Tensor& index, const Tensor& source) {
   bool fits = source.dim() == index.dim();
-  for (std::size_t d = 0; fits && d < index.sizes().size(); ++d) {
-    fits = source.sizes()[d] >= index.sizes()[d];
+  for (std::size_t d = 0; fits && d < index.shape().size(); ++d) {
+    fits = source.shape()[d] >= index.shape()[d];
   }
   if (!fits) {
     throw InvalidArgument(absl::StrCat(
@@ -110,18 +111,21 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
                              {});
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "gather");
-  Tensor out = empty(index.sizes(), {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    autograd::for_each_named(
-        index, x.sizes(), x.strides(), out.strides(), d, "gather",
-        [&](auto at, auto other) { to[other] = from[at]; });
+  Tensor out = autograd::result_of("gather", [&] {
+    const Tensor gathered = empty(index.shape(), {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = gathered.data<T>();
+      const T* from = x.data<T>();
+      autograd::for_each_named(
+          index, x.shape(), x.strides(), gathered.strides(), d, "gather",
+          [&](auto at, auto other) { to[other] = from[at]; });
+    });
+    return gathered;
   });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::GatherBackward>(x);
     node->index.save(index);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     node->dim = static_cast<std::int64_t>(d);
     autograd::set_history(out, std::move(node));
   }
@@ -145,25 +149,24 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "scatter_add");
   const Tensor source = autograd::part_for(index, whole);
-  Tensor out;
-  {
+  Tensor out = autograd::result_of("scatter_add", [&] {
     NoGrad no_grad;
     const Tensor wide = autograd::widened(source.detach());
-    out = clone(autograd::widened(x.detach()));
+    const Tensor sums = clone(autograd::widened(x.detach()));
     autograd::visit_arithmetic(
-        out.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+        sums.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
           if constexpr (sizeof(autograd::Loaded<T>) == sizeof(T)) {
-            T* to = out.data<T>();
+            T* to = sums.data<T>();
             const T* from = wide.data<T>();
             autograd::for_each_named(
-                index, out.sizes(), out.strides(), wide.strides(), d,
+                index, sums.shape(), sums.strides(), wide.strides(), d,
                 "scatter_add", [&](auto at, auto other) {
                   to[at] = static_cast<T>(to[at] + from[other]);
                 });
           }
         });
-    out = to(out, x.dtype());
-  }
+    return to(sums, x.dtype());
+  });
   if (autograd::needs_grad(x, source)) {
     auto node = autograd::make_node<autograd::ScatterAddBackward>(x, source);
     node->index.save(index);

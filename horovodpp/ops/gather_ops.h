@@ -12,8 +12,8 @@
 
 namespace HVD_EXPORT hvd {
 
-// y[i, j, ...] = x[index[i, j, ...], j, ...] for dim = 0, and so on: the sizes
-// of `index` are at most those of x but for `dim`.
+// y[i, j, ...] = x[index[i, j, ...], j, ...] for dim = 0, and so on: `index`
+// is no larger than x in any other dimension.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 
 // A copy of x with x[index[i, j, ...], j, ...] += source[i, j, ...] for dim = 0,

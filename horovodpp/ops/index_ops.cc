@@ -41,9 +41,9 @@ void add_picks(const Tensor& tensor, const Tensor& x, Picks& picks) {
         "index: a ", tensor.describe(),
         " picks nothing; wanted are int64 indices or a bool mask"));
   }
-  for (std::size_t d = 0; d < tensor.sizes().size(); ++d) {
+  for (std::size_t d = 0; d < tensor.shape().size(); ++d) {
     const std::size_t dim = picks.size() + d;
-    if (tensor.sizes()[d] != x.sizes()[dim]) {
+    if (tensor.shape()[d] != x.shape()[dim]) {
       throw InvalidArgument(absl::StrCat("index: a mask of shape ",
                                          tensor.shape().to_string(),
                                          " does not cover dimension ", dim,
@@ -117,7 +117,7 @@ Indexed resolve(const Tensor& x, const std::vector<Index>& indices) {
       taken = x.dim();
     }
   }
-  picks.resize(view.sizes().size());
+  picks.resize(view.shape().size());
   return result;
 }
 
@@ -159,7 +159,7 @@ Tensor nonzero(const Tensor& x) {
   autograd::check_defined(x, "nonzero");
   const Tensor flags = clone(ne(x.detach(), 0.0));
   const bool* flag = flags.data<bool>();
-  const auto rank = x.sizes().size();
+  const auto rank = x.shape().size();
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < flags.num_elements(); ++i) {
     if (!flag[i]) continue;

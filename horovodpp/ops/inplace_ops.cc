@@ -104,7 +104,7 @@ struct SinInplaceBackward : Node {
 Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
   check_defined(self, operation);
   check_defined(other, operation);
-  if (!broadcasts_to(other.sizes(), self.sizes())) {
+  if (!broadcasts_to(other.shape(), self.shape())) {
     throw InvalidArgument(
         absl::StrCat(operation, ": shape ", other.shape().to_string(),
                      " does not broadcast to ", self.shape().to_string(),
@@ -229,7 +229,7 @@ const Tensor& Tensor::copy_(const Tensor& from) const {
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this, source);
   autograd::convert_into(
-      *this, source.alias(sizes(), autograd::broadcast_strides(source, sizes()),
+      *this, source.alias(shape(), autograd::broadcast_strides(source, shape()),
                           source.storage_offset()));
   finish_inplace(*this, std::move(node));
   return *this;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -25,7 +26,7 @@ struct Choice {
   std::size_t dim = 0;
   std::int64_t size = 0;  // Of the dimension.
   std::int64_t skipped = -1;
-  const char* operation = "index_select";
+  OperationName operation = "index_select";
 };
 
 void check_indices(const Tensor& indices, const char* operation) {
@@ -54,9 +55,9 @@ std::vector<std::int64_t> checked_indices(const Tensor& indices,
 
 // A tensor as [outer, size of dim, inner].
 struct Blocks {
-  Blocks(const Dims& sizes, std::size_t dim) {
-    for (std::size_t d = 0; d < dim; ++d) outer *= sizes[d];
-    for (std::size_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  Blocks(const Dims& shape, std::size_t dim) {
+    for (std::size_t d = 0; d < dim; ++d) outer *= shape[d];
+    for (std::size_t d = dim + 1; d < shape.size(); ++d) inner *= shape[d];
   }
   std::int64_t outer = 1;
   std::int64_t inner = 1;
@@ -64,11 +65,12 @@ struct Blocks {
 
 Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   const Tensor in = x.detach().contiguous();
-  const auto chosen = checked_indices(indices, choice.size, choice.operation);
-  Dims sizes = x.sizes();
-  sizes[choice.dim] = static_cast<std::int64_t>(chosen.size());
-  Tensor out = empty(sizes, {.dtype = x.dtype()});
-  const Blocks blocks(sizes, choice.dim);
+  const auto chosen =
+      checked_indices(indices, choice.size, choice.operation.text());
+  Dims shape = x.shape();
+  shape[choice.dim] = static_cast<std::int64_t>(chosen.size());
+  Tensor out = empty(shape, {.dtype = x.dtype()});
+  const Blocks blocks(shape, choice.dim);
   const auto row = static_cast<std::size_t>(blocks.inner) * size_of(x.dtype());
   if (row == 0) return out;
   const auto* from = static_cast<const std::byte*>(in.raw_data());
@@ -103,10 +105,10 @@ Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
   NoGrad no_grad;
   const Tensor in = widened(grad.detach()).contiguous();
   const auto chosen = indices.to_vector<std::int64_t>();
-  Dims sizes = grad.sizes();
-  sizes[choice.dim] = choice.size;
-  Tensor out = zeros(sizes, {.dtype = in.dtype()});
-  const Blocks blocks(sizes, choice.dim);
+  Dims shape = grad.shape();
+  shape[choice.dim] = choice.size;
+  Tensor out = zeros(shape, {.dtype = in.dtype()});
+  const Blocks blocks(shape, choice.dim);
   visit_floating(in.dtype(), "index_select", [&]<typename T>(TypeTag<T>) {
     const T* from = in.data<T>();
     T* to = out.data<T>();
@@ -145,7 +147,8 @@ Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
                  bool zero_skipped) {
   Choice forward = choice;
   if (!zero_skipped) forward.skipped = -1;
-  Tensor out = taken(x, indices, forward);
+  Tensor out =
+      result_of(choice.operation, [&] { return taken(x, indices, forward); });
   if (needs_grad(x)) {
     auto node = make_node<IndexSelectBackward>(x);
     node->indices.save(indices);
@@ -165,7 +168,8 @@ struct IndexAddBackward : SavesChoice {
 
 Tensor add_rows(const Tensor& grad, const Tensor& indices,
                 const Choice& choice) {
-  Tensor out = added(grad, indices, choice);
+  Tensor out =
+      result_of(choice.operation, [&] { return added(grad, indices, choice); });
   if (needs_grad(grad)) {
     auto node = make_node<IndexAddBackward>(grad);
     node->indices.save(indices);
@@ -197,12 +201,12 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
       autograd::throw_out_of_range(*options.padding_index, rows, "embedding");
     }
   }
-  Dims sizes = indices.sizes();
-  sizes.push_back(weight.size(1));
+  Dims shape = indices.shape();
+  shape.push_back(weight.size(1));
   return autograd::resized(
       autograd::take_rows(weight, reshape(indices, {indices.num_elements()}),
                           choice, false),
-      sizes);
+      shape);
 }
 
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
@@ -219,8 +223,8 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
     return autograd::resized(index_select(reshape(x, {1}), dim, indices), {});
   }
   const std::size_t d =
-      autograd::checked_dim(dim, x.sizes().size(), "index_select");
-  return autograd::take_rows(x, indices, {.dim = d, .size = x.sizes()[d]},
+      autograd::checked_dim(dim, x.shape().size(), "index_select");
+  return autograd::take_rows(x, indices, {.dim = d, .size = x.shape()[d]},
                              false);
 }
 

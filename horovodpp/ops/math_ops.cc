@@ -6,6 +6,7 @@
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/choice_ops.h"
 #include "horovodpp/ops/unary_ops.h"
@@ -156,20 +157,22 @@ struct AbsBackward : SavesInput {
 // y = compute(), whose node saves x: first, so that a recomputation that has all
 // it wants then does not compute any more.
 template <typename N, typename Compute>
-Tensor saving_input(const Tensor& x, Compute compute) {
+Tensor saving_input(const Tensor& x, OperationName operation, Compute compute) {
   Ref<N> node;
   if (needs_grad(x)) {
     node = make_node<N>(x);
     node->self.save(x);
   }
-  Tensor out = compute();
+  Tensor out = result_of(operation, compute);
   if (node) set_history(out, std::move(node));
   return out;
 }
 
 // y = f(x), whose node saves y.
-template <typename N>
-Tensor saving_result(const Tensor& x, Tensor out) {
+template <typename N, typename Compute>
+Tensor saving_result(const Tensor& x, OperationName operation,
+                     Compute compute) {
+  Tensor out = result_of(operation, compute);
   if (needs_grad(x)) {
     auto node = make_node<N>(x);
     set_history(out, node);
@@ -189,8 +192,10 @@ namespace functors = autograd::functors;
 
 Tensor pow(const Tensor& input, double exponent) {
   const Tensor x = autograd::autocast_wider(input);
-  Tensor out = autograd::floating(x, "pow", [exponent](auto v) {
-    return std::pow(v, static_cast<decltype(v)>(exponent));
+  Tensor out = autograd::result_of("pow", [&] {
+    return autograd::floating(x, "pow", [exponent](auto v) {
+      return std::pow(v, static_cast<decltype(v)>(exponent));
+    });
   });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::PowBackward>(x);
@@ -203,40 +208,43 @@ Tensor pow(const Tensor& input, double exponent) {
 
 Tensor sqrt(const Tensor& x) {
   return saving_result<autograd::SqrtBackward>(
-      x, elementwise<functors::Sqrt>(x, "sqrt"));
+      x, "sqrt", [&] { return elementwise<functors::Sqrt>(x, "sqrt"); });
 }
 
 Tensor sin(const Tensor& x) {
-  return saving_input<autograd::SinBackward>(x, [&] {
+  return saving_input<autograd::SinBackward>(x, "sin", [&] {
     return floating(x, "sin", [](auto v) { return std::sin(v); });
   });
 }
 
 Tensor cos(const Tensor& x) {
-  return saving_input<autograd::CosBackward>(x, [&] {
+  return saving_input<autograd::CosBackward>(x, "cos", [&] {
     return floating(x, "cos", [](auto v) { return std::cos(v); });
   });
 }
 
 Tensor tanh(const Tensor& x) {
   return saving_result<autograd::TanhBackward>(
-      x, elementwise<functors::Tanh>(x, "tanh"));
+      x, "tanh", [&] { return elementwise<functors::Tanh>(x, "tanh"); });
 }
 
 Tensor sigmoid(const Tensor& x) {
-  return saving_result<autograd::SigmoidBackward>(
-      x, elementwise<functors::Sigmoid>(x, "sigmoid"));
+  return saving_result<autograd::SigmoidBackward>(x, "sigmoid", [&] {
+    return elementwise<functors::Sigmoid>(x, "sigmoid");
+  });
 }
 
 Tensor erf(const Tensor& x) {
   return saving_input<autograd::ErfBackward>(
-      x, [&] { return elementwise<functors::Erf>(x, "erf"); });
+      x, "erf", [&] { return elementwise<functors::Erf>(x, "erf"); });
 }
 
 Tensor gelu(const Tensor& x, GeluForm form) {
   const bool exact = form == GeluForm::kExact;
-  Tensor out = exact ? elementwise<functors::Gelu>(x, "gelu")
-                     : elementwise<functors::GeluTanh>(x, "gelu");
+  Tensor out = autograd::result_of("gelu", [&] {
+    return exact ? elementwise<functors::Gelu>(x, "gelu")
+                 : elementwise<functors::GeluTanh>(x, "gelu");
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::GeluBackward>(x);
     node->self.save(x);
@@ -248,7 +256,7 @@ Tensor gelu(const Tensor& x, GeluForm form) {
 
 Tensor abs(const Tensor& x) {
   return saving_input<autograd::AbsBackward>(
-      x, [&] { return elementwise<functors::Abs>(x, "abs"); });
+      x, "abs", [&] { return elementwise<functors::Abs>(x, "abs"); });
 }
 
 }  // namespace hvd

@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/products.h"
@@ -94,7 +95,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (bias.defined()) check_same_dtype(x, bias, "linear");
   const bool fits = x.dim() >= 1 && weight.dim() == 2 &&
                     x.size(-1) == weight.size(1) &&
-                    (!bias.defined() || bias.sizes() == Dims({weight.size(0)}));
+                    (!bias.defined() || bias.shape() == Dims({weight.size(0)}));
   if (fits) return;
   throw InvalidArgument(absl::StrCat(
       "linear: input ", x.shape().to_string(), " does not go with weight ",
@@ -121,9 +122,9 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   }
   if (b.dim() == 1) return autograd::without(matmul(a, unsqueeze(b, 1)), -1);
   if (a.dim() > 2 && b.dim() == 2) {
-    autograd::Dims sizes = a.sizes();
-    sizes[sizes.size() - 1] = b.size(1);
-    return autograd::resized(matmul(autograd::as_matrix(a), b), sizes);
+    autograd::Dims shape = a.shape();
+    shape[shape.size() - 1] = b.size(1);
+    return autograd::resized(matmul(autograd::as_matrix(a), b), shape);
   }
   // Saved first: a recomputation that has all it wants then ends here.
   autograd::Ref<autograd::MatmulBackward> node;
@@ -132,7 +133,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     if (node->wants(1)) node->a.save(a);
     if (node->wants(0)) node->b.save(b);
   }
-  Tensor out = autograd::product(a, b, "matmul");
+  Tensor out = autograd::result_of(
+      "matmul", [&] { return autograd::product(a, b, "matmul"); });
   if (node) autograd::set_history(out, std::move(node));
   return out;
 }
@@ -159,7 +161,7 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
   Tensor out = matmul(a, b);
   const bool is_added = options.beta != 0.0;
   if (is_added) autograd::check_defined(x, "addmm");
-  if (x.defined() && !autograd::broadcasts_to(x.sizes(), out.sizes())) {
+  if (x.defined() && !autograd::broadcasts_to(x.shape(), out.shape())) {
     throw InvalidArgument(absl::StrCat(
         "addmm: shape ", x.shape().to_string(), " does not broadcast to ",
         out.shape().to_string(), ", the shape of the product"));
@@ -180,10 +182,10 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
   }
   autograd::check_linear(x, weight, bias);
   if (x.dim() != 2) {
-    autograd::Dims sizes = x.sizes();
-    sizes[sizes.size() - 1] = weight.size(0);
+    autograd::Dims shape = x.shape();
+    shape[shape.size() - 1] = weight.size(0);
     return autograd::resized(linear(autograd::as_matrix(x), weight, bias),
-                             sizes);
+                             shape);
   }
   const bool with_bias = bias.defined();
   const bool recorded = autograd::needs_grad(x, weight) ||
@@ -195,13 +197,14 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
     if (node->wants(1)) node->x.save(x);
     if (node->wants(0)) node->weight.save(weight);
   }
-  Tensor out =
-      autograd::product(x,
-                        weight.alias({weight.size(1), weight.size(0)},
-                                     {weight.strides()[1], weight.strides()[0]},
-                                     weight.storage_offset()),
-                        "linear");
-  if (with_bias) autograd::add_to_rows(out, bias);
+  Tensor out = autograd::result_of("linear", [&] {
+    const Tensor turned = weight.alias(
+        {weight.size(1), weight.size(0)},
+        {weight.strides()[1], weight.strides()[0]}, weight.storage_offset());
+    const Tensor y = autograd::product(x, turned, "linear");
+    if (with_bias) autograd::add_to_rows(y, bias);
+    return y;
+  });
   if (node) autograd::set_history(out, std::move(node));
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -20,10 +21,10 @@ namespace autograd {
 namespace {
 
 // The element that `indices`, of `dim` 1, names along `dim`; and back: a tensor
-// of `sizes` with `values` there and 0 elsewhere.
+// of `shape` with `values` there and 0 elsewhere.
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim);
 Tensor take_backward(const Tensor& values, const Tensor& indices,
-                     const Dims& sizes, std::int64_t dim);
+                     const Dims& shape, std::int64_t dim);
 
 struct SavesIndices : Node {
   void release_saved() override { indices.release(); }
@@ -35,9 +36,9 @@ struct SavesIndices : Node {
 struct MaxBackward : SavesIndices {
   const char* name() const override { return "MaxBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = take_backward(grads[0], indices.unpack(*this), sizes, dim);
+    results[0] = take_backward(grads[0], indices.unpack(*this), shape, dim);
   }
-  Dims sizes;
+  Dims shape;
 };
 
 // dx = take_backward(dy):  ddy = take(ddx)
@@ -54,7 +55,7 @@ void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
   const std::int64_t step = strides[dim];
   strides[dim] = 0;
   const auto* index = indices.data<std::int64_t>();
-  const Walk<2> walk(indices.sizes(), {strides, indices.strides()});
+  const Walk<2> walk(indices.shape(), {strides, indices.strides()});
   walk.for_each_row([&](const auto& at) {
     for (std::int64_t i = 0; i < walk.row_size(); ++i) {
       const std::int64_t other = at[1] + i * walk.row_steps()[1];
@@ -64,26 +65,29 @@ void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
 }
 
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim) {
-  Tensor out = empty(indices.sizes(), {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
-                   [&](auto at, auto other) { to[other] = from[at]; });
+  Tensor out = result_of("gather", [&] {
+    const Tensor taken = empty(indices.shape(), {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = taken.data<T>();
+      const T* from = x.data<T>();
+      for_each_taken(indices, x.strides(), static_cast<std::size_t>(dim),
+                     [&](auto at, auto other) { to[other] = from[at]; });
+    });
+    return taken;
   });
   if (needs_grad(x)) {
     auto node = make_node<MaxBackward>(x);
     node->indices.save(indices);
     node->dim = dim;
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     set_history(out, std::move(node));
   }
   return out;
 }
 
 Tensor take_backward(const Tensor& values, const Tensor& indices,
-                     const Dims& sizes, std::int64_t dim) {
-  Tensor out = zeros(sizes, {.dtype = values.dtype()});
+                     const Dims& shape, std::int64_t dim) {
+  Tensor out = zeros(shape, {.dtype = values.dtype()});
   const Tensor from_rows = clone(values.detach());
   visit(values.dtype(), [&]<typename T>(TypeTag<T>) {
     T* to = out.data<T>();
@@ -137,29 +141,28 @@ template <typename Which>
 MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   check_defined(x, Which::kName);
   if (x.dim() == 0) return extreme<Which>(reshape(x, {1}), dim, false);
-  const std::size_t d = checked_dim(dim, x.sizes().size(), Which::kName);
-  if (x.sizes()[d] == 0) {
+  const std::size_t d = checked_dim(dim, x.shape().size(), Which::kName);
+  if (x.shape()[d] == 0) {
     throw InvalidArgument(absl::StrCat(Which::kName, ": dimension ", d,
                                        " of shape ", x.shape().to_string(),
                                        " has no element"));
   }
   const auto along = static_cast<std::int64_t>(d);
-  Tensor found;
-  {
+  const Tensor found = result_of(Which::kName, [&] {
     NoGrad no_grad;
     const Tensor in = transpose(x.detach(), along, -1).contiguous();
     const std::int64_t n = in.size(-1);
-    Dims sizes = in.sizes();
-    sizes[sizes.size() - 1] = 1;
-    found = empty(sizes, {.dtype = DType::kI64});
-    auto* places = found.data<std::int64_t>();
+    Dims shape = in.shape();
+    shape[shape.size() - 1] = 1;
+    const Tensor first = empty(shape, {.dtype = DType::kI64});
+    auto* places = first.data<std::int64_t>();
     visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-      for (std::int64_t r = 0; r < found.num_elements(); ++r) {
+      for (std::int64_t r = 0; r < first.num_elements(); ++r) {
         places[r] = Which::find(in.data<T>() + r * n, n);
       }
     });
-    found = transpose(found, along, -1).contiguous();
-  }
+    return transpose(first, along, -1).contiguous();
+  });
   Tensor values = take(x, found, along);
   if (keepdim) return {values, found};
   return {without(values, along), without(found, along)};
@@ -191,13 +194,10 @@ struct ExtremeBackward : Node {
 template <typename Which>
 Tensor extreme_of_all(const Tensor& x) {
   check_defined(x, Which::kName);
-  Tensor out;
-  {
+  Tensor out = result_of(Which::kName, [&] {
     NoGrad no_grad;
-    const Tensor found =
-        extreme<Which>(reshape(x.detach(), {-1}), 0, false).values;
-    out = clone(found);
-  }
+    return clone(extreme<Which>(reshape(x.detach(), {-1}), 0, false).values);
+  });
   if (needs_grad(x)) {
     auto node = make_node<ExtremeBackward>(x);
     node->self.save(x);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/slice_ops.h"
 #include "horovodpp/ops/view_ops.h"
@@ -28,7 +29,7 @@ struct SplitBackward : Node {
     std::vector<Tensor> all(grads.begin(), grads.end());
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].defined()) continue;
-      all[i] = zeros(inputs()[i].sizes, {.dtype = inputs()[i].dtype});
+      all[i] = zeros(inputs()[i].shape, {.dtype = inputs()[i].dtype});
     }
     return all;
   }
@@ -58,14 +59,35 @@ struct CatBackward : Node {
 };
 
 // `part`, a fresh alias of a part of x, as one of several views of it.
-Tensor one_of_several(const Tensor& x, const Dims& sizes, const Dims& strides,
+Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
                       std::int64_t offset, const Ref<Node>& node) {
-  Tensor part = make_view(x, sizes, strides, offset);
+  Tensor part = make_view(x, shape, strides, offset);
   if (!is_unrecorded(part.impl()->view_origin)) {
     part.impl()->view_origin = ViewOrigin::kOneOfSeveral;
   }
   if (node) set_history(part, node);
   return part;
+}
+
+// Images whose channels lie last stay so; all else lies row by row.
+Dims strides_of_cat(const Tensor& first, const Dims& shape) {
+  const bool channels_last =
+      first.dim() == 4 && !first.is_contiguous() && first.strides()[1] == 1;
+  return channels_last ? strides_like(shape, first.strides())
+                       : contiguous_strides(shape);
+}
+
+// The tensors behind each other in dimension d, in a tensor of this shape.
+Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
+              std::size_t d) {
+  Tensor out = empty_strided(shape, strides_of_cat(tensors[0], shape),
+                             tensors[0].dtype());
+  std::int64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    convert_into(out.alias(tensor.shape(), out.strides(), offset), tensor);
+    offset += tensor.shape()[d] * out.strides()[d];
+  }
+  return out;
 }
 
 }  // namespace
@@ -80,9 +102,9 @@ std::vector<Tensor> split(const Tensor& x,
                           const std::vector<std::int64_t>& lengths,
                           std::int64_t dim) {
   check_defined(x, "split");
-  const std::size_t d = checked_dim(dim, x.sizes().size(), "split");
+  const std::size_t d = checked_dim(dim, x.shape().size(), "split");
   // Counted down, for a sum could overflow.
-  std::int64_t left = x.sizes()[d];
+  std::int64_t left = x.shape()[d];
   for (std::int64_t length : lengths) {
     left = length < 0 || length > left ? -1 : left - length;
     if (left < 0) break;
@@ -99,11 +121,11 @@ std::vector<Tensor> split(const Tensor& x,
   }
   std::vector<Tensor> parts;
   std::int64_t offset = x.storage_offset();
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   for (std::int64_t length : lengths) {
-    sizes[d] = length;
+    shape[d] = length;
     parts.push_back(
-        autograd::one_of_several(x, sizes, x.strides(), offset, node));
+        autograd::one_of_several(x, shape, x.strides(), offset, node));
     offset += length * x.strides()[d];
   }
   return parts;
@@ -141,20 +163,20 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
 
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
   check_defined(x, "unbind");
-  const std::size_t d = checked_dim(dim, x.sizes().size(), "unbind");
+  const std::size_t d = checked_dim(dim, x.shape().size(), "unbind");
   Ref<autograd::UnbindBackward> node;
   if (autograd::needs_grad(x)) {
     node = autograd::make_node<autograd::UnbindBackward>(x);
     node->dim = static_cast<std::int64_t>(d);
   }
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   Dims strides = x.strides();
-  sizes.erase(d);
+  shape.erase(d);
   strides.erase(d);
   std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < x.sizes()[d]; ++i) {
+  for (std::int64_t i = 0; i < x.shape()[d]; ++i) {
     parts.push_back(autograd::one_of_several(
-        x, sizes, strides, x.storage_offset() + i * x.strides()[d], node));
+        x, shape, strides, x.storage_offset() + i * x.strides()[d], node));
   }
   return parts;
 }
@@ -167,42 +189,31 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   for (const Tensor& tensor : tensors) {
     autograd::check_same_dtype(tensors[0], tensor, "cat");
   }
-  const std::size_t d = checked_dim(dim, tensors[0].sizes().size(), "cat");
-  Dims sizes = tensors[0].sizes();
-  sizes[d] = 0;
+  const std::size_t d = checked_dim(dim, tensors[0].shape().size(), "cat");
+  Dims shape = tensors[0].shape();
+  shape[d] = 0;
   bool recorded = false;
   for (const Tensor& tensor : tensors) {
-    Dims same = tensor.sizes();
-    if (same.size() == sizes.size()) same[d] = sizes[d];
-    if (same != sizes) {
+    Dims same = tensor.shape();
+    if (same.size() == shape.size()) same[d] = shape[d];
+    if (same != shape) {
       throw InvalidArgument(absl::StrCat(
           "cat: shapes ", tensors[0].shape().to_string(), " and ",
           tensor.shape().to_string(), " differ in more than dimension ", d));
     }
-    sizes[d] += tensor.sizes()[d];
+    shape[d] += tensor.shape()[d];
     recorded |= autograd::needs_grad(tensor);
   }
-  Tensor out = autograd::empty_strided(
-      sizes,
-      tensors[0].is_contiguous()
-          ? autograd::contiguous_strides(sizes)
-          : autograd::strides_like(sizes, tensors[0].strides()),
-      tensors[0].dtype());
-  Ref<autograd::CatBackward> node;
-  if (recorded) node = autograd::make_node<autograd::CatBackward>();
-  std::int64_t offset = 0;
+  Tensor out = autograd::result_of(
+      "cat", [&] { return autograd::joined(tensors, shape, d); });
+  if (!recorded) return out;
+  auto node = autograd::make_node<autograd::CatBackward>();
   for (const Tensor& tensor : tensors) {
-    autograd::convert_into(out.alias(tensor.sizes(), out.strides(), offset),
-                           tensor);
-    offset += tensor.sizes()[d] * out.strides()[d];
-    if (!node) continue;
     node->add_edge(autograd::gradient_edge(tensor));
-    node->lengths.push_back(tensor.sizes()[d]);
+    node->lengths.push_back(tensor.shape()[d]);
   }
-  if (node) {
-    node->dim = static_cast<std::int64_t>(d);
-    autograd::set_history(out, std::move(node));
-  }
+  node->dim = static_cast<std::int64_t>(d);
+  autograd::set_history(out, std::move(node));
   return out;
 }
 

@@ -27,7 +27,7 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
 // One after the other along a dimension; the other sizes are equal.
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
-// Along a new dimension; all sizes are equal.
+// Along a new dimension; all shapes are equal.
 Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
 
 }  // namespace hvd

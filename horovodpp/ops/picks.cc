@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/inplace.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/view_ops.h"
@@ -48,26 +49,26 @@ void add_offsets(std::vector<std::int64_t>& offsets, const Tensor& pick,
   }
 }
 
-Places places_of(const Dims& sizes, const Dims& strides, const Picks& picks) {
+Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
   Places places;
   std::optional<std::size_t> first, last;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
     if (!picks[d].defined()) {
-      places.rest.push_back(sizes[d]);
+      places.rest.push_back(shape[d]);
       places.rest_strides.push_back(strides[d]);
       continue;
     }
-    places.picked = first ? broadcast(places.picked, picks[d].sizes(), "index")
-                          : picks[d].sizes();
+    places.picked = first ? broadcast(places.picked, picks[d].shape(), "index")
+                          : picks[d].shape();
     if (!first) first = d;
     if (last && *last + 1 != d) first = 0;
     last = d;
   }
   places.first = *first;
   places.offsets.resize(static_cast<std::size_t>(places.picked.product()));
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
     if (!picks[d].defined()) continue;
-    add_offsets(places.offsets, picks[d], places.picked, sizes[d], strides[d],
+    add_offsets(places.offsets, picks[d], places.picked, shape[d], strides[d],
                 d);
   }
   for (std::size_t i = 0; i <= places.rest.size(); ++i) {
@@ -80,7 +81,7 @@ Places places_of(const Dims& sizes, const Dims& strides, const Picks& picks) {
 }
 
 // Calls f(at, other) with the offset of each chosen element, and that in a
-// tensor of the sizes of the result and these strides.
+// tensor of the shape of the result and these strides.
 template <typename F>
 void for_each_place(const Places& places, const Dims& strides, F f) {
   Dims picked_strides, rest_strides;
@@ -109,8 +110,8 @@ void for_each_place(const Places& places, const Dims& strides, F f) {
 // Writes `values`, which broadcast, to the chosen elements of x, or adds them.
 void put(const Tensor& x, const Picks& picks, const Tensor& values,
          bool accumulate) {
-  const Places places = places_of(x.sizes(), x.strides(), picks);
-  if (!broadcasts_to(values.sizes(), places.result)) {
+  const Places places = places_of(x.shape(), x.strides(), picks);
+  if (!broadcasts_to(values.shape(), places.result)) {
     throw InvalidArgument(
         absl::StrCat("index_put_: values of shape ", values.shape().to_string(),
                      " do not broadcast to ", places.result.to_string(),
@@ -146,15 +147,15 @@ struct SavesPicks : Node {
   std::vector<SavedTensor> saved;
 };
 
-Tensor pick_backward(const Tensor& grad, const Dims& sizes, const Picks& picks);
+Tensor pick_backward(const Tensor& grad, const Dims& shape, const Picks& picks);
 
 // y = x[picks]:  dx = dy added up at its places, 0 elsewhere
 struct IndexBackward : SavesPicks {
   const char* name() const override { return "IndexBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = pick_backward(grads[0], sizes, picks());
+    results[0] = pick_backward(grads[0], shape, picks());
   }
-  Dims sizes;
+  Dims shape;
 };
 
 // dx = pick_backward(dy):  ddy = ddx[picks]
@@ -171,9 +172,9 @@ struct IndexPutBackward : SavesPicks {
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override;
 };
 
-Tensor pick_backward(const Tensor& grad, const Dims& sizes,
+Tensor pick_backward(const Tensor& grad, const Dims& shape,
                      const Picks& picks) {
-  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
+  Tensor out = zeros(shape, {.dtype = grad.dtype()});
   put(out, picks, grad, true);
   if (needs_grad(grad)) {
     auto node = make_node<IndexBackwardBackward>(grad);
@@ -195,19 +196,22 @@ void IndexPutBackward::apply(std::span<Tensor> grads,
 }  // namespace
 
 Tensor pick(const Tensor& x, const Picks& picks) {
-  const Places places = places_of(x.sizes(), x.strides(), picks);
-  Tensor out = empty(places.result, {.dtype = x.dtype()});
-  visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    T* to = out.data<T>();
-    const T* from = x.data<T>();
-    for_each_place(
-        places, out.strides(),
-        [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+  const Places places = places_of(x.shape(), x.strides(), picks);
+  Tensor out = result_of("index", [&] {
+    const Tensor picked = empty(places.result, {.dtype = x.dtype()});
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      T* to = picked.data<T>();
+      const T* from = x.data<T>();
+      for_each_place(
+          places, picked.strides(),
+          [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+    });
+    return picked;
   });
   if (needs_grad(x)) {
     auto node = make_node<IndexBackward>(x);
     node->save(picks);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     set_history(out, std::move(node));
   }
   return out;

@@ -18,7 +18,7 @@ using Picks = std::vector<Tensor>;
 //   InvalidArgument  an index is out of range, or the picks do not broadcast
 Tensor pick(const Tensor& x, const Picks& picks);
 
-// Writes `value`, which broadcasts to the sizes of pick(), to them. Of an element
+// Writes `value`, which broadcasts to the shape of pick(), to them. Of an element
 // chosen twice the last value stays. Errors as above and of check_inplace().
 void put_(const Tensor& x, const Picks& picks, const Tensor& value);
 

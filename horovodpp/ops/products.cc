@@ -20,7 +20,7 @@ bool readable(std::int64_t inner_step, std::int64_t inner,
 BlasLayout matrices_of(Tensor& x) {
   const auto layout = [&] {
     return blas_layout(x.size(-2), x.size(-1),
-                       x.strides()[x.sizes().size() - 2], x.strides().back());
+                       x.strides()[x.shape().size() - 2], x.strides().back());
   };
   if (const auto found = layout()) return *found;
   x = clone(x);
@@ -29,20 +29,20 @@ BlasLayout matrices_of(Tensor& x) {
 
 // The strides of the matrices of x, seen as one of the larger `batch`.
 Dims batch_strides(const Tensor& x, const Dims& batch) {
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   Dims strides = x.strides();
   for (int i = 0; i < 2; ++i) {
-    sizes.erase(sizes.size() - 1);
+    shape.erase(shape.size() - 1);
     strides.erase(strides.size() - 1);
   }
-  return broadcast_strides(sizes, strides, batch);
+  return broadcast_strides(shape, strides, batch);
 }
 
-Dims batch_sizes(const Tensor& x) {
-  Dims sizes = x.sizes();
-  sizes.erase(sizes.size() - 1);
-  sizes.erase(sizes.size() - 1);
-  return sizes;
+Dims batch_shape(const Tensor& x) {
+  Dims shape = x.shape();
+  shape.erase(shape.size() - 1);
+  shape.erase(shape.size() - 1);
+  return shape;
 }
 
 template <typename T>
@@ -68,13 +68,13 @@ void multiply_all(const blas::GemmSize& size, const Dims& batch, Tensor& a,
 // spares it.
 std::optional<Tensor> product_of_halves(Tensor a, Tensor b,
                                         const blas::GemmSize& size,
-                                        const Dims& sizes) {
-  if (a.dtype() != DType::kBF16 || sizes.product() != size.m * size.n) {
+                                        const Dims& shape) {
+  if (a.dtype() != DType::kBF16 || shape.product() != size.m * size.n) {
     return std::nullopt;
   }
   const BlasLayout as = matrices_of(a);
   const BlasLayout bs = matrices_of(b);
-  Tensor out = empty(sizes, {.dtype = DType::kBF16});
+  Tensor out = empty(shape, {.dtype = DType::kBF16});
   const bool done = blas::gemm(
       size, blas::Matrix<const bf16>{a.data<bf16>(), as.stride, as.transposed},
       blas::Matrix<const bf16>{b.data<bf16>(), bs.stride, bs.transposed},
@@ -101,19 +101,19 @@ Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
   NoGrad no_grad;
   const blas::GemmSize size{left.size(-2), right.size(-1), left.size(-1)};
   const Dims batch =
-      broadcast(batch_sizes(left), batch_sizes(right), operation);
-  Dims sizes = batch;
-  sizes.push_back(size.m);
-  sizes.push_back(size.n);
-  if (sizes.product() == 0 || size.k == 0) {
-    return zeros(sizes, {.dtype = left.dtype()});
+      broadcast(batch_shape(left), batch_shape(right), operation);
+  Dims shape = batch;
+  shape.push_back(size.m);
+  shape.push_back(size.n);
+  if (shape.product() == 0 || size.k == 0) {
+    return zeros(shape, {.dtype = left.dtype()});
   }
-  if (const auto halves = product_of_halves(left, right, size, sizes)) {
+  if (const auto halves = product_of_halves(left, right, size, shape)) {
     return *halves;
   }
   Tensor a = widened(left);
   Tensor b = widened(right);
-  Tensor out = empty(sizes, {.dtype = a.dtype()});
+  Tensor out = empty(shape, {.dtype = a.dtype()});
   visit_floating(a.dtype(), operation, [&]<typename T>(TypeTag<T>) {
     multiply_all<T>(size, batch, a, b, out);
   });

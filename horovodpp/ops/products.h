@@ -12,7 +12,7 @@
 
 namespace hvd::autograd {
 
-// How BLAS reads a matrix of these sizes and strides where it lies, by rows or
+// How BLAS reads a matrix of this shape and these strides where it lies, by rows or
 // by columns; nothing if it cannot. Strides of dimensions of one element do not
 // matter.
 struct BlasLayout {

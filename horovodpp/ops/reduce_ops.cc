@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -30,11 +31,11 @@ struct ReducedDims {
 ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
                             const char* operation) {
   check_defined(x, operation);
-  auto goes = named_dims(dims, x.sizes().size(), operation);
+  auto goes = named_dims(dims, x.shape().size(), operation);
   if (dims.empty()) goes.fill(true);
   ReducedDims result;
-  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
-    const std::int64_t size = x.sizes()[d];
+  for (std::size_t d = 0; d < x.shape().size(); ++d) {
+    const std::int64_t size = x.shape()[d];
     result.kept.push_back(goes[d] ? 1 : size);
     if (goes[d]) {
       result.count *= size;
@@ -45,17 +46,17 @@ ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
   return result;
 }
 
-// y = sum x / divisor:  dx = dy / divisor, repeated to x's sizes
+// y = sum x / divisor:  dx = dy / divisor, repeated to x's shape
 struct SumBackward : Node {
   const char* name() const override {
     return is_mean ? "MeanBackward" : "SumBackward";
   }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor repeated = expand(reshape(grads[0], kept), sizes);
+    const Tensor repeated = expand(reshape(grads[0], kept), shape);
     results[0] = is_mean ? mul(repeated, factor) : repeated;
   }
   Dims kept;
-  Dims sizes;
+  Dims shape;
   double factor = 1.0;
   bool is_mean = false;
 };
@@ -74,7 +75,7 @@ Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
   Tensor out = zeros(keepdim ? reduction.kept : reduction.squeezed,
                      {.dtype = x.dtype()});
   const Dims strides = broadcast_strides(
-      reduction.kept, contiguous_strides(reduction.kept), x.sizes());
+      reduction.kept, contiguous_strides(reduction.kept), x.shape());
   add_sums(out, strides, x, reduction.count);
   if (is_mean) {
     visit_floating(x.dtype(), "mean", [&]<typename T>(TypeTag<T>) {
@@ -87,17 +88,20 @@ Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
 
 Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
               bool is_mean) {
-  const char* operation = is_mean ? "mean" : "sum";
+  const OperationName name =
+      is_mean ? OperationName("mean") : OperationName("sum");
+  const char* operation = name.text();
   const Tensor x = autocast_wider(input);
   const ReducedDims reduction = reduced_dims_of(x, dims, operation);
   if (is_mean && !is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
-  Tensor out = reduced(x, reduction, keepdim, is_mean);
+  Tensor out =
+      result_of(name, [&] { return reduced(x, reduction, keepdim, is_mean); });
   if (needs_grad(x)) {
     auto node = make_node<SumBackward>(x);
     node->kept = reduction.kept;
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     if (is_mean) node->factor = 1.0 / static_cast<double>(reduction.count);
     node->is_mean = is_mean;
     set_history(out, std::move(node));
@@ -119,20 +123,21 @@ double sum_of_squares(const Tensor& x) {
   return total;
 }
 
-Tensor sum_to(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return unchanged(x);
-  if (!broadcasts_to(sizes, x.sizes())) {
+Tensor sum_to(const Tensor& x, const Dims& shape) {
+  if (x.shape() == shape) return unchanged(x);
+  if (!broadcasts_to(shape, x.shape())) {
     throw InvalidArgument(absl::StrCat(
-        "sum_to: ", x.describe(), " does not sum down to ", sizes.to_string()));
+        "sum_to: ", x.describe(), " does not sum down to ", shape.to_string()));
   }
   Dims dims;
-  const std::size_t missing = x.sizes().size() - sizes.size();
-  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+  const std::size_t missing = x.shape().size() - shape.size();
+  for (std::size_t d = 0; d < x.shape().size(); ++d) {
     const bool goes =
-        d < missing || (sizes[d - missing] == 1 && x.sizes()[d] != 1);
+        d < missing || (shape[d - missing] == 1 && x.shape()[d] != 1);
     if (goes) dims.push_back(static_cast<std::int64_t>(d));
   }
-  return reshape(sum(x, dims, true), sizes);
+  const Tensor summed = sum(x, dims, true);
+  return missing == 0 ? summed : reshape(summed, shape);
 }
 
 }  // namespace autograd

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
@@ -27,10 +28,10 @@ std::int64_t offset_of(const Tensor& x, const Dims& start) {
 }
 
 void copy_part(const Tensor& out, const Dims& to, const Tensor& x,
-               const Dims& from, const Dims& sizes) {
-  if (sizes.product() == 0) return;
-  convert_into(out.alias(sizes, out.strides(), offset_of(out, to)),
-               x.alias(sizes, x.strides(), offset_of(x, from)));
+               const Dims& from, const Dims& shape) {
+  if (shape.product() == 0) return;
+  convert_into(out.alias(shape, out.strides(), offset_of(out, to)),
+               x.alias(shape, x.strides(), offset_of(x, from)));
 }
 
 // y = roll(x, shifts):  dx = roll(dy, -shifts)
@@ -46,12 +47,12 @@ struct RollBackward : Node {
 };
 
 // How far each dimension is shifted, in [0, size).
-Dims total_shifts(const Dims& sizes, const Widths& shifts, const Dims& dims) {
-  Dims total = Dims::filled(sizes.size(), 0);
+Dims total_shifts(const Dims& shape, const Widths& shifts, const Dims& dims) {
+  Dims total = Dims::filled(shape.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const std::size_t d = checked_dim(dims[i], sizes.size(), "roll");
-    if (sizes[d] == 0) continue;
-    const std::int64_t size = sizes[d];
+    const std::size_t d = checked_dim(dims[i], shape.size(), "roll");
+    if (shape[d] == 0) continue;
+    const std::int64_t size = shape[d];
     total[d] = ((total[d] + shifts[i]) % size + size) % size;
   }
   return total;
@@ -59,14 +60,14 @@ Dims total_shifts(const Dims& sizes, const Widths& shifts, const Dims& dims) {
 
 // Each dimension is cut in two, of which the first part goes behind the second.
 void roll_into(const Tensor& out, const Tensor& x, const Dims& shifts) {
-  const std::size_t rank = x.sizes().size();
-  const Dims& sizes = x.sizes();
+  const std::size_t rank = x.shape().size();
+  const Dims& shape = x.shape();
   for (std::size_t choice = 0; choice < (std::size_t{1} << rank); ++choice) {
     Dims to, from, part;
     bool exists = true;
     for (std::size_t d = 0; d < rank; ++d) {
       const bool second = (choice >> d & 1) != 0;
-      const std::int64_t cut = sizes[d] - shifts[d];
+      const std::int64_t cut = shape[d] - shifts[d];
       exists = exists && !(second && shifts[d] == 0);
       from.push_back(second ? cut : 0);
       to.push_back(second ? 0 : shifts[d]);
@@ -87,18 +88,18 @@ struct PadBackward : Node {
   Widths widths;
 };
 
-Dims padded_sizes(const Tensor& x, const Widths& widths) {
-  Dims sizes = x.sizes();
-  Dims kept = sizes;  // Of x.
-  const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * sizes.size();
+Dims padded_shape(const Tensor& x, const Widths& widths) {
+  Dims shape = x.shape();
+  Dims kept = shape;  // Of x.
+  const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * shape.size();
   bool possible = true;
   for (std::size_t i = 0; even && possible && i < widths.size(); ++i) {
-    const std::size_t d = sizes.size() - 1 - i / 2;
+    const std::size_t d = shape.size() - 1 - i / 2;
     kept[d] += std::min<std::int64_t>(widths[i], 0);
     possible =
-        kept[d] >= 0 && !__builtin_add_overflow(sizes[d], widths[i], &sizes[d]);
+        kept[d] >= 0 && !__builtin_add_overflow(shape[d], widths[i], &shape[d]);
   }
-  if (even && possible) return sizes;
+  if (even && possible) return shape;
   throw InvalidArgument(
       absl::StrCat("pad: ", widths.size(), " widths do not go with shape ",
                    x.shape().to_string(),
@@ -128,8 +129,12 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
     throw InvalidArgument(absl::StrCat("roll: ", shifts.size(), " shifts for ",
                                        dims.size(), " dimensions"));
   }
-  Tensor out = empty_like(x);
-  autograd::roll_into(out, x, autograd::total_shifts(x.sizes(), shifts, dims));
+  const auto total = autograd::total_shifts(x.shape(), shifts, dims);
+  Tensor out = autograd::result_of("roll", [&] {
+    const Tensor rolled = empty_like(x);
+    autograd::roll_into(rolled, x, total);
+    return rolled;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::RollBackward>(x);
     node->shifts = shifts;
@@ -143,17 +148,20 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
            double value) {
   autograd::check_defined(x, "pad");
   autograd::check_held(value, x.dtype(), "pad");
-  const Dims sizes = autograd::padded_sizes(x, widths);
-  Tensor out = full(sizes, value, {.dtype = x.dtype()});
-  Dims to = Dims::filled(sizes.size(), 0);
+  const Dims shape = autograd::padded_shape(x, widths);
+  Dims to = Dims::filled(shape.size(), 0);
   Dims from = to;
-  Dims part = x.sizes();
+  Dims part = x.shape();
   for (std::size_t i = 0; i < widths.size(); ++i) {
-    const std::size_t d = sizes.size() - 1 - i / 2;
+    const std::size_t d = shape.size() - 1 - i / 2;
     if (i % 2 == 0) (widths[i] < 0 ? from[d] : to[d]) = std::abs(widths[i]);
     part[d] += std::min<std::int64_t>(widths[i], 0);
   }
-  autograd::copy_part(out, to, x, from, part);
+  Tensor out = autograd::result_of("pad", [&] {
+    const Tensor padded = full(shape, value, {.dtype = x.dtype()});
+    autograd::copy_part(padded, to, x, from, part);
+    return padded;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::PadBackward>(x);
     node->widths = widths;
@@ -164,18 +172,21 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
 
 Tensor flip(const Tensor& x, const Dims& dims) {
   autograd::check_defined(x, "flip");
-  Tensor out = empty_like(x);
   Dims strides = x.strides();
   std::int64_t offset = x.storage_offset();
-  const auto flipped = autograd::named_dims(dims, x.sizes().size(), "flip");
-  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+  const auto flipped = autograd::named_dims(dims, x.shape().size(), "flip");
+  for (std::size_t d = 0; d < x.shape().size(); ++d) {
     if (!flipped[d]) continue;
-    offset += strides[d] * (x.sizes()[d] - 1);
+    offset += strides[d] * (x.shape()[d] - 1);
     strides[d] = -strides[d];
   }
-  if (x.num_elements() != 0) {
-    autograd::convert_into(out, x.alias(x.sizes(), strides, offset));
-  }
+  Tensor out = autograd::result_of("flip", [&] {
+    const Tensor reversed = empty_like(x);
+    if (x.num_elements() != 0) {
+      autograd::convert_into(reversed, x.alias(x.shape(), strides, offset));
+    }
+    return reversed;
+  });
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::FlipBackward>(x);
     node->dims = dims;

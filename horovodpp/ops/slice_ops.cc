@@ -15,7 +15,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
+Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
                        std::int64_t start);
 
 // dx = narrow_backward(dy):  ddy = narrow(ddx)
@@ -34,23 +34,23 @@ struct NarrowBackwardBackward : Node {
 struct NarrowBackward : Node {
   const char* name() const override { return "NarrowBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = narrow_backward(grads[0], sizes, dim, start);
+    results[0] = narrow_backward(grads[0], shape, dim, start);
   }
-  Dims sizes;
+  Dims shape;
   std::size_t dim = 0;
   std::int64_t start = 0;
 };
 
-Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
+Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
                        std::int64_t start) {
-  Tensor out = zeros(sizes, {.dtype = grad.dtype()});
+  Tensor out = zeros(shape, {.dtype = grad.dtype()});
   convert_into(
-      out.alias(grad.sizes(), out.strides(), start * out.strides()[dim]), grad);
+      out.alias(grad.shape(), out.strides(), start * out.strides()[dim]), grad);
   if (needs_grad(grad)) {
     auto node = make_node<NarrowBackwardBackward>(grad);
     node->dim = dim;
     node->start = start;
-    node->length = grad.sizes()[dim];
+    node->length = grad.shape()[dim];
     set_history(out, std::move(node));
   }
   return out;
@@ -60,12 +60,12 @@ Tensor narrow_backward(const Tensor& grad, const Dims& sizes, std::size_t dim,
 struct SliceBackward : Node {
   const char* name() const override { return "SliceBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Tensor out = zeros(sizes, {.dtype = grads[0].dtype()});
+    Tensor out = zeros(shape, {.dtype = grads[0].dtype()});
     slice(out, static_cast<std::int64_t>(dim), start, end, step)
         .copy_(grads[0]);
     results[0] = std::move(out);
   }
-  Dims sizes;
+  Dims shape;
   std::size_t dim = 0;
   std::int64_t start = 0;
   std::int64_t end = 0;
@@ -80,8 +80,8 @@ using autograd::Dims;
 Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
               std::int64_t length) {
   autograd::check_defined(x, "narrow");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "narrow");
-  const std::int64_t size = x.sizes()[d];
+  const std::size_t d = autograd::checked_dim(dim, x.shape().size(), "narrow");
+  const std::int64_t size = x.shape()[d];
   if (start < -size || length < 0 ||
       (start < 0 ? start + size : start) > size - length) {
     throw InvalidArgument(absl::StrCat(
@@ -89,13 +89,13 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
         " are not within shape ", x.shape().to_string()));
   }
   if (start < 0) start += size;
-  Dims sizes = x.sizes();
-  sizes[d] = length;
-  Tensor out = autograd::make_view(x, sizes, x.strides(),
+  Dims shape = x.shape();
+  shape[d] = length;
+  Tensor out = autograd::make_view(x, shape, x.strides(),
                                    x.storage_offset() + start * x.strides()[d]);
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::NarrowBackward>(x);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     node->dim = d;
     node->start = start;
     autograd::set_history(out, std::move(node));
@@ -106,12 +106,12 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
              std::int64_t end, std::int64_t step) {
   autograd::check_defined(x, "slice");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "slice");
+  const std::size_t d = autograd::checked_dim(dim, x.shape().size(), "slice");
   if (step <= 0) {
     throw InvalidArgument(
         absl::StrCat("slice: a step of ", step, " is not positive"));
   }
-  const std::int64_t size = x.sizes()[d];
+  const std::int64_t size = x.shape()[d];
   const auto from_front = [size](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
@@ -120,15 +120,15 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
   // A longer step ends no earlier, and its stride could overflow.
   step = std::min(step, std::max<std::int64_t>(end - start, 1));
   if (step == 1) return narrow(x, dim, start, end - start);
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   Dims strides = x.strides();
-  sizes[d] = (end - start + step - 1) / step;
+  shape[d] = (end - start + step - 1) / step;
   strides[d] *= step;
-  Tensor out = autograd::make_view(x, sizes, strides,
+  Tensor out = autograd::make_view(x, shape, strides,
                                    x.storage_offset() + start * x.strides()[d]);
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::SliceBackward>(x);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     node->dim = d;
     node->start = start;
     node->end = end;
@@ -140,8 +140,8 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
 
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
   autograd::check_defined(x, "select");
-  const std::size_t d = autograd::checked_dim(dim, x.sizes().size(), "select");
-  const std::int64_t size = x.sizes()[d];
+  const std::size_t d = autograd::checked_dim(dim, x.shape().size(), "select");
+  const std::int64_t size = x.shape()[d];
   if (index < -size || index >= size) {
     throw InvalidArgument(absl::StrCat("select: index ", index,
                                        " is not within dimension ", d,

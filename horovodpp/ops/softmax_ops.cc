@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -115,20 +116,20 @@ void log_softmax_row(const T* x, T* out, std::size_t n) {
 
 // Each row by `row`, recorded as N.
 template <typename N, typename Row>
-Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
+Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
              Row row) {
+  const char* operation = name.text();
   const Tensor x = autocast_wider(input);
   check_defined(x, operation);
   if (!is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
   if (x.dim() == 0) {
-    return resized(along<N>(reshape(x, {1}), dim, operation, row), {});
+    return resized(along<N>(reshape(x, {1}), dim, name, row), {});
   }
   const auto d =
-      static_cast<std::int64_t>(checked_dim(dim, x.sizes().size(), operation));
-  Tensor out;
-  {
+      static_cast<std::int64_t>(checked_dim(dim, x.shape().size(), operation));
+  Tensor out = result_of(name, [&] {
     NoGrad no_grad;
     const Tensor in = rows_of(x, d);
     Tensor made = empty_like(in);
@@ -138,8 +139,8 @@ Tensor along(const Tensor& input, std::int64_t dim, const char* operation,
       });
     });
     // A tensor of its own, whatever of it is a view.
-    out = restored(made, d, x.dtype()).detach();
-  }
+    return restored(made, d, x.dtype()).detach();
+  });
   if (needs_grad(x)) {
     auto node = make_node<N>(x);
     node->dim = d;

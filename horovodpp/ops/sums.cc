@@ -44,9 +44,9 @@ bool ends_in_columns(const Walk<2>& walk) {
 template <typename Sum, typename T>
 void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
   const std::size_t d = walk.rank() - 2;
-  Dims sizes, out_steps, in_steps;
+  Dims shape, out_steps, in_steps;
   for (std::size_t k = 0; k < d; ++k) {
-    sizes.push_back(walk.size(k));
+    shape.push_back(walk.size(k));
     out_steps.push_back(walk.steps(k)[0]);
     in_steps.push_back(walk.steps(k)[1]);
   }
@@ -62,7 +62,7 @@ void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
       for (std::size_t i = 0; i < n; ++i) to[i] += static_cast<Sum>(part[i]);
     }
   };
-  const Walk<2> outer(sizes, {out_steps, in_steps});
+  const Walk<2> outer(shape, {out_steps, in_steps});
   outer.for_each_row([&](const auto& at) {
     const auto [so, sx] = outer.row_steps();
     for (std::int64_t i = 0; i < outer.row_size(); ++i) {
@@ -107,7 +107,7 @@ void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
   constexpr std::int64_t kFew = 64;
   if (x.num_elements() == 0) return;
   const T* in = x.data<T>();
-  const auto walk = walk_as_stored<2>(x.sizes(), {out_strides, x.strides()});
+  const auto walk = walk_as_stored<2>(x.shape(), {out_strides, x.strides()});
   if constexpr (std::is_same_v<T, float>) {
     const std::int64_t parts =
         ends_in_columns(walk) ? count / walk.size(walk.rank() - 2) : count;
@@ -130,19 +130,19 @@ struct Ordered {
 };
 Ordered in_memory_order(const Tensor& x, const Dims& out_strides) {
   std::array<std::size_t, Dims::kMax> order{};
-  const std::size_t rank = x.sizes().size();
+  const std::size_t rank = x.shape().size();
   for (std::size_t d = 0; d < rank; ++d) order[d] = d;
   std::stable_sort(order.begin(), order.begin() + rank,
                    [&](std::size_t a, std::size_t b) {
                      return x.strides()[a] > x.strides()[b];
                    });
-  Dims sizes, strides, out;
+  Dims shape, strides, out;
   for (std::size_t d = 0; d < rank; ++d) {
-    sizes.push_back(x.sizes()[order[d]]);
+    shape.push_back(x.shape()[order[d]]);
     strides.push_back(x.strides()[order[d]]);
     out.push_back(out_strides[order[d]]);
   }
-  return {x.alias(sizes, strides, x.storage_offset()), out};
+  return {x.alias(shape, strides, x.storage_offset()), out};
 }
 
 }  // namespace

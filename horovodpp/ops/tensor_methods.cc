@@ -41,10 +41,10 @@ Tensor Tensor::clone() const { return hvd::clone(*this); }
 Tensor Tensor::contiguous() const {
   return is_contiguous() ? *this : hvd::clone(*this);
 }
-Tensor Tensor::reshape(const Dims& sizes) const {
-  return hvd::reshape(*this, sizes);
+Tensor Tensor::reshape(const Dims& shape) const {
+  return hvd::reshape(*this, shape);
 }
-Tensor Tensor::view(const Dims& sizes) const { return hvd::view(*this, sizes); }
+Tensor Tensor::view(const Dims& shape) const { return hvd::view(*this, shape); }
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
   return hvd::transpose(*this, dim0, dim1);
 }
@@ -59,8 +59,8 @@ Tensor Tensor::t() const {
 Tensor Tensor::permute(const Dims& order) const {
   return hvd::permute(*this, order);
 }
-Tensor Tensor::expand(const Dims& sizes) const {
-  return hvd::expand(*this, sizes);
+Tensor Tensor::expand(const Dims& shape) const {
+  return hvd::expand(*this, shape);
 }
 Tensor Tensor::narrow(std::int64_t dim, std::int64_t start,
                       std::int64_t length) const {

@@ -3,6 +3,7 @@
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
@@ -67,7 +68,9 @@ using autograd::set_history;
 
 Tensor exp(const Tensor& x) {
   if (autograd::autocast_widens(x)) return exp(autograd::autocast_wider(x));
-  Tensor out = autograd::elementwise<autograd::functors::Exp>(x, "exp");
+  Tensor out = autograd::result_of("exp", [&] {
+    return autograd::elementwise<autograd::functors::Exp>(x, "exp");
+  });
   if (needs_grad(x)) {
     auto node = make_node<autograd::ExpBackward>(x);
     set_history(out, node);
@@ -78,7 +81,9 @@ Tensor exp(const Tensor& x) {
 
 Tensor log(const Tensor& x) {
   if (autograd::autocast_widens(x)) return log(autograd::autocast_wider(x));
-  Tensor out = autograd::elementwise<autograd::functors::Log>(x, "log");
+  Tensor out = autograd::result_of("log", [&] {
+    return autograd::elementwise<autograd::functors::Log>(x, "log");
+  });
   if (needs_grad(x)) {
     auto node = make_node<autograd::LogBackward>(x);
     node->self.save(x);
@@ -88,7 +93,9 @@ Tensor log(const Tensor& x) {
 }
 
 Tensor relu(const Tensor& x) {
-  Tensor out = autograd::elementwise<autograd::functors::Relu>(x, "relu");
+  Tensor out = autograd::result_of("relu", [&] {
+    return autograd::elementwise<autograd::functors::Relu>(x, "relu");
+  });
   if (needs_grad(x)) {
     auto node = make_node<autograd::ReluBackward>(x);
     set_history(out, node);

@@ -16,13 +16,13 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// y = reshape(x):  dx = dy in x's sizes
+// y = reshape(x):  dx = dy in x's shape
 struct ReshapeBackward : Node {
   const char* name() const override { return "ReshapeBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = reshape(grads[0], sizes);
+    results[0] = reshape(grads[0], shape);
   }
-  Dims sizes;
+  Dims shape;
 };
 
 // y = permute(x, order):  dx = permute(dy, inverse order)
@@ -34,56 +34,56 @@ struct PermuteBackward : Node {
   Dims inverse;
 };
 
-// y = expand(x):  dx = dy summed down to x's sizes
+// y = expand(x):  dx = dy summed down to x's shape
 struct ExpandBackward : Node {
   const char* name() const override { return "ExpandBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = sum_to(grads[0], sizes);
+    results[0] = sum_to(grads[0], shape);
   }
-  Dims sizes;
+  Dims shape;
 };
 
-// `sizes` with its -1, if any, replaced by what is missing.
-Dims inferred(const Tensor& x, Dims sizes, const char* operation) {
+// `shape` with its -1, if any, replaced by what is missing.
+Dims inferred(const Tensor& x, Dims shape, const char* operation) {
   std::int64_t known = 1;
   std::optional<std::size_t> unknown;
   bool valid = true;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == -1 && !unknown) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == -1 && !unknown) {
       unknown = d;
-    } else if (sizes[d] < 0 ||
-               __builtin_mul_overflow(known, sizes[d], &known)) {
+    } else if (shape[d] < 0 ||
+               __builtin_mul_overflow(known, shape[d], &known)) {
       valid = false;
     }
   }
   if (valid && unknown && known != 0 && x.num_elements() % known == 0) {
-    sizes[*unknown] = x.num_elements() / known;
-    return sizes;
+    shape[*unknown] = x.num_elements() / known;
+    return shape;
   }
-  if (valid && !unknown && known == x.num_elements()) return sizes;
+  if (valid && !unknown && known == x.num_elements()) return shape;
   throw InvalidArgument(absl::StrCat(
       operation, ": the ", x.num_elements(), " elements of shape ",
-      x.shape().to_string(), " do not fill shape ", sizes.to_string()));
+      x.shape().to_string(), " do not fill shape ", shape.to_string()));
 }
 
-// Strides under which x's memory reads as `sizes`, if there are such: new
+// Strides under which x's memory reads as `shape`, if there are such: new
 // dimensions may split a dimension of x, or join neighbours that follow each
 // other in memory.
-std::optional<Dims> view_strides(const Tensor& x, const Dims& sizes) {
-  if (x.is_contiguous()) return contiguous_strides(sizes);
-  Dims strides = Dims::filled(sizes.size(), 0);
-  std::size_t to = sizes.size();
+std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
+  if (x.is_contiguous()) return contiguous_strides(shape);
+  Dims strides = Dims::filled(shape.size(), 0);
+  std::size_t to = shape.size();
   std::int64_t step = x.strides().back();
   std::int64_t chunk = 1;  // Elements of x that lie `step` apart…
-  std::int64_t taken = 1;  // … and how many of them `sizes` has taken.
-  for (std::size_t d = x.sizes().size(); d-- > 0;) {
-    chunk *= x.sizes()[d];
+  std::int64_t taken = 1;  // … and how many of them `shape` has taken.
+  for (std::size_t d = x.shape().size(); d-- > 0;) {
+    chunk *= x.shape()[d];
     const bool ends =
-        d == 0 || (x.sizes()[d - 1] != 1 && x.strides()[d - 1] != chunk * step);
+        d == 0 || (x.shape()[d - 1] != 1 && x.strides()[d - 1] != chunk * step);
     if (!ends) continue;
-    while (to > 0 && (taken < chunk || sizes[to - 1] == 1)) {
+    while (to > 0 && (taken < chunk || shape[to - 1] == 1)) {
       strides[to - 1] = taken * step;
-      taken *= sizes[--to];
+      taken *= shape[--to];
     }
     if (taken != chunk) return std::nullopt;
     if (d > 0) {
@@ -95,7 +95,7 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& sizes) {
 }
 
 // `to` with each -1 replaced by the size that `from` has there.
-Dims expanded_sizes(const Dims& from, Dims to) {
+Dims expanded_shape(const Dims& from, Dims to) {
   const std::size_t missing = to.size() - std::min(from.size(), to.size());
   std::int64_t count = 1;
   bool countable = true;
@@ -109,11 +109,11 @@ Dims expanded_sizes(const Dims& from, Dims to) {
                                      " does not repeat to ", to.to_string()));
 }
 
-Tensor viewed(const Tensor& x, const Dims& sizes, const Dims& strides) {
-  Tensor out = make_view(x, sizes, strides, x.storage_offset());
+Tensor viewed(const Tensor& x, const Dims& shape, const Dims& strides) {
+  Tensor out = make_view(x, shape, strides, x.storage_offset());
   if (needs_grad(x)) {
     auto node = make_node<ReshapeBackward>(x);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     set_history(out, std::move(node));
   }
   return out;
@@ -121,31 +121,31 @@ Tensor viewed(const Tensor& x, const Dims& sizes, const Dims& strides) {
 
 }  // namespace
 
-Tensor resized(const Tensor& made, const Dims& sizes) {
-  const auto strides = view_strides(made, sizes);
-  if (!strides) return resized(clone(made), sizes);
-  Tensor out = made.alias(sizes, *strides, made.storage_offset());
+Tensor resized(const Tensor& made, const Dims& shape) {
+  const auto strides = view_strides(made, shape);
+  if (!strides) return resized(clone(made), shape);
+  Tensor out = made.alias(shape, *strides, made.storage_offset());
   if (needs_grad(made)) {
     auto node = make_node<ReshapeBackward>(made);
-    node->sizes = made.sizes();
+    node->shape = made.shape();
     set_history(out, std::move(node));
   }
   return out;
 }
 
 Tensor without(const Tensor& made, std::int64_t dim) {
-  Dims sizes = made.sizes();
-  sizes.erase(checked_dim(dim, sizes.size(), "squeeze"));
-  return resized(made, sizes);
+  Dims shape = made.shape();
+  shape.erase(checked_dim(dim, shape.size(), "squeeze"));
+  return resized(made, shape);
 }
 
 }  // namespace autograd
 
 using autograd::Dims;
 
-Tensor view(const Tensor& x, const Dims& sizes) {
+Tensor view(const Tensor& x, const Dims& shape) {
   autograd::check_defined(x, "view");
-  const Dims to = autograd::inferred(x, sizes, "view");
+  const Dims to = autograd::inferred(x, shape, "view");
   const auto strides = autograd::view_strides(x, to);
   if (!strides) {
     throw InvalidArgument(
@@ -156,9 +156,9 @@ Tensor view(const Tensor& x, const Dims& sizes) {
   return autograd::viewed(x, to, *strides);
 }
 
-Tensor reshape(const Tensor& x, const Dims& sizes) {
+Tensor reshape(const Tensor& x, const Dims& shape) {
   autograd::check_defined(x, "reshape");
-  const Dims to = autograd::inferred(x, sizes, "reshape");
+  const Dims to = autograd::inferred(x, shape, "reshape");
   if (const auto strides = autograd::view_strides(x, to)) {
     return autograd::viewed(x, to, *strides);
   }
@@ -167,8 +167,8 @@ Tensor reshape(const Tensor& x, const Dims& sizes) {
 
 Tensor permute(const Tensor& x, const Dims& order) {
   autograd::check_defined(x, "permute");
-  const std::size_t rank = x.sizes().size();
-  Dims sizes = x.sizes();
+  const std::size_t rank = x.shape().size();
+  Dims shape = x.shape();
   Dims strides = x.strides();
   Dims inverse = Dims::filled(rank, -1);
   bool valid = order.size() == rank;
@@ -176,7 +176,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
     const std::size_t from = autograd::checked_dim(order[i], rank, "permute");
     valid = inverse[from] == -1;
     inverse[from] = static_cast<std::int64_t>(i);
-    sizes[i] = x.sizes()[from];
+    shape[i] = x.shape()[from];
     strides[i] = x.strides()[from];
   }
   if (!valid) {
@@ -184,7 +184,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
                                        " is no order of the dimensions of ",
                                        x.shape().to_string()));
   }
-  Tensor out = autograd::make_view(x, sizes, strides, x.storage_offset());
+  Tensor out = autograd::make_view(x, shape, strides, x.storage_offset());
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::PermuteBackward>(x);
     node->inverse = inverse;
@@ -195,7 +195,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
 
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   autograd::check_defined(x, "transpose");
-  const std::size_t rank = x.sizes().size();
+  const std::size_t rank = x.shape().size();
   Dims order = Dims::filled(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     order[i] = static_cast<std::int64_t>(i);
@@ -210,13 +210,13 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
 
 Tensor expand(const Tensor& x, const Dims& wanted) {
   autograd::check_defined(x, "expand");
-  const Dims sizes = autograd::expanded_sizes(x.sizes(), wanted);
-  if (x.sizes() == sizes) return autograd::unchanged(x);
+  const Dims shape = autograd::expanded_shape(x.shape(), wanted);
+  if (x.shape() == shape) return autograd::unchanged(x);
   Tensor out = autograd::make_view(
-      x, sizes, autograd::broadcast_strides(x, sizes), x.storage_offset());
+      x, shape, autograd::broadcast_strides(x, shape), x.storage_offset());
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::ExpandBackward>(x);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     autograd::set_history(out, std::move(node));
   }
   return out;
@@ -225,26 +225,26 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   autograd::check_defined(x, "squeeze");
   // A scalar is taken as [1].
-  const std::size_t rank = std::max<std::size_t>(x.sizes().size(), 1);
+  const std::size_t rank = std::max<std::size_t>(x.shape().size(), 1);
   const std::size_t d = autograd::checked_dim(dim, rank, "squeeze");
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   Dims strides = x.strides();
-  if (d < sizes.size() && sizes[d] == 1) {
-    sizes.erase(d);
+  if (d < shape.size() && shape[d] == 1) {
+    shape.erase(d);
     strides.erase(d);
   }
-  return autograd::viewed(x, sizes, strides);
+  return autograd::viewed(x, shape, strides);
 }
 
 Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
   autograd::check_defined(x, "unsqueeze");
   const std::size_t d =
-      autograd::checked_dim(dim, x.sizes().size() + 1, "unsqueeze");
-  Dims sizes = x.sizes();
+      autograd::checked_dim(dim, x.shape().size() + 1, "unsqueeze");
+  Dims shape = x.shape();
   Dims strides = x.strides();
-  strides.insert(d, d < sizes.size() ? sizes[d] * strides[d] : 1);
-  sizes.insert(d, 1);
-  return autograd::viewed(x, sizes, strides);
+  strides.insert(d, d < shape.size() ? shape[d] * strides[d] : 1);
+  shape.insert(d, 1);
+  return autograd::viewed(x, shape, strides);
 }
 
 }  // namespace hvd

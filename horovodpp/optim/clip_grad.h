@@ -27,7 +27,7 @@ struct ClipOptions {
 // Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), where `norm`,
 // which is returned, is that of all of them as one vector. It is computed in
 // double, in the order of `parameters`, so that ranks come to the same bits.
-//   InvalidArgument  max_norm or norm_type means nothing
+//   InvalidArgument  max_norm or norm_type makes no sense
 //   hvd::Error (OutOfRange)  the norm is not finite, if that is to be an error;
 //                            gradients are as they were
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,

@@ -2,10 +2,13 @@
 #include "horovodpp/optim/distributed_optimizer.h"
 
 #include <algorithm>
+#include <map>
+#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/engine.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
@@ -47,7 +50,7 @@ nn::SafetensorsHeader header_of(const nn::StateDict& state) {
   for (const auto& [name, tensor] : state) {
     const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
     header.entries.push_back(
-        {name, tensor.dtype(), tensor.shape(), begin, end});
+        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
   }
   return header;
 }
@@ -64,19 +67,141 @@ nn::StateDict empty_state(const std::string& text) {
   return state;
 }
 
+// A gradient that was handed over, which lives until it is reduced, whatever
+// becomes of the grad().
+struct HandedOver {
+  std::size_t index;  // Of its parameter.
+  Tensor gradient;
+};
+
 }  // namespace
 
-// How far this step is.
-struct DistributedOptimizer::Step {
-  Step(std::size_t parameters, int passes)
-      : passes_left(parameters, passes), handed_over(parameters) {}
+// Backward calls that count for all parameters. It hears of those of the whole
+// process, on their threads, also when the optimizer is gone.
+//
+// What a plain backward will not reach is known when it begins. One with a
+// reentrant region reaches more by backward calls of its own, on its thread, and
+// may show by these alone that it is of this optimizer's parameters: it counts when
+// it ends.
+class DistributedOptimizer::Passes {
+ public:
+  explicit Passes(DistributedOptimizer& optimizer) : optimizer_(&optimizer) {}
 
-  Mutex mutex;
-  std::vector<int> passes_left ABSL_GUARDED_BY(mutex);
-  // Keeps alive what is being reduced, whatever becomes of the grad().
-  std::vector<Tensor> handed_over ABSL_GUARDED_BY(mutex);
-  bool is_synchronized ABSL_GUARDED_BY(mutex) = false;
+  void begin(const autograd::BackwardPlan& plan);
+  void end(const autograd::BackwardPlan& plan);
+  // The optimizer goes.
+  void leave() {
+    MutexLock lock(mutex_);
+    optimizer_ = nullptr;
+  }
+
+ private:
+  struct Unreached {
+    std::size_t index;
+    int owed;  // Before.
+  };
+  // A backward that may reach more than it says.
+  struct Open {
+    std::thread::id thread = std::this_thread::get_id();
+    bool is_ours = false;
+    std::vector<Unreached> unreached = {};  // By what is known of it.
+  };
+
+  // The optimizer, if the backward is one of its parameters'; it does not go while
+  // that runs.
+  DistributedOptimizer* owner_of(const autograd::BackwardPlan& plan) const;
+  static std::vector<Unreached> unreached_by(
+      const autograd::BackwardPlan* plan,
+      const DistributedOptimizer& optimizer);
+  void begin_within(const DistributedOptimizer& optimizer);
+  Open take(const autograd::BackwardPlan& plan);
+
+  mutable Mutex mutex_;
+  DistributedOptimizer* optimizer_ ABSL_GUARDED_BY(mutex_);
+  std::map<const autograd::BackwardPlan*, Open> open_ ABSL_GUARDED_BY(mutex_);
 };
+
+DistributedOptimizer* DistributedOptimizer::Passes::owner_of(
+    const autograd::BackwardPlan& plan) const {
+  MutexLock lock(mutex_);
+  if (optimizer_ == nullptr) return nullptr;
+  const auto& parameters = optimizer_->parameters();
+  const bool any = std::any_of(
+      parameters.begin(), parameters.end(),
+      [&](const auto& parameter) { return plan.reaches(parameter.tensor); });
+  return any ? optimizer_ : nullptr;
+}
+
+// Without a plan: all.
+std::vector<DistributedOptimizer::Passes::Unreached>
+DistributedOptimizer::Passes::unreached_by(
+    const autograd::BackwardPlan* plan, const DistributedOptimizer& optimizer) {
+  std::vector<Unreached> unreached;
+  for (std::size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const auto& [name, parameter] = optimizer.parameters()[i];
+    if (!parameter.requires_grad()) continue;
+    if (plan != nullptr && plan->reaches(parameter)) continue;
+    unreached.push_back({i, optimizer.reducer_.owed(name)});
+  }
+  return unreached;
+}
+
+void DistributedOptimizer::Passes::begin(const autograd::BackwardPlan& plan) {
+  take(plan);  // Of one at the same address that failed to begin.
+  DistributedOptimizer* const optimizer = owner_of(plan);
+  if (plan.depth() > 0) {
+    if (optimizer != nullptr) begin_within(*optimizer);
+    return;
+  }
+  std::vector<Unreached> unreached;
+  if (optimizer != nullptr) unreached = unreached_by(&plan, *optimizer);
+  if (plan.may_reach_more()) {
+    MutexLock lock(mutex_);
+    open_[&plan] = {.is_ours = optimizer != nullptr,
+                    .unreached = std::move(unreached)};
+    return;
+  }
+  for (const auto& [index, owed] : unreached) {
+    if (owed > 0) optimizer->on_accumulated(index);
+  }
+}
+
+// The one around it is the optimizer's, too.
+void DistributedOptimizer::Passes::begin_within(
+    const DistributedOptimizer& optimizer) {
+  MutexLock lock(mutex_);
+  for (auto& [plan, open] : open_) {
+    if (open.thread != std::this_thread::get_id() || open.is_ours) continue;
+    open.is_ours = true;
+    open.unreached = unreached_by(nullptr, optimizer);
+  }
+}
+
+void DistributedOptimizer::Passes::end(const autograd::BackwardPlan& plan) {
+  const Open open = take(plan);
+  if (!open.is_ours || !plan.completed()) return;
+  DistributedOptimizer* optimizer = nullptr;
+  {
+    MutexLock lock(mutex_);
+    optimizer = optimizer_;
+  }
+  if (optimizer == nullptr) return;
+  for (const auto& [index, owed] : open.unreached) {
+    const std::string& name = optimizer->parameters()[index].name;
+    const bool was_reached = optimizer->reducer_.owed(name) != owed;
+    if (owed > 0 && !was_reached) optimizer->on_accumulated(index);
+  }
+}
+
+DistributedOptimizer::Passes::Open DistributedOptimizer::Passes::take(
+    const autograd::BackwardPlan& plan) {
+  MutexLock lock(mutex_);
+  const auto found = open_.find(&plan);
+  if (found == open_.end()) return {};
+  Open open = std::move(found->second);
+  open_.erase(found);
+  return open;
+}
 
 DistributedOptimizer::SkipSynchronize::SkipSynchronize(
     DistributedOptimizer& optimizer)
@@ -96,19 +221,26 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .name = options.name,
-                .process_set = options.process_set}),
-      now_(std::make_unique<Step>(parameters().size(), passes_per_step_)) {
+                .process_set = options.process_set}) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
-    const Tensor& parameter = parameters()[i].tensor;
+    const auto& [name, parameter] = parameters()[i];
+    reducer_.expect(name, passes_per_step_);
     if (!parameter.requires_grad()) continue;
     hooks_.push_back(parameter.register_hook(
-        [this, i](const Tensor&) { refuse_if_handed_over(i); }));
+        [this, i](const Tensor&) { refuse_surplus(i); }));
     hooks_.push_back(parameter.register_post_accumulate_grad_hook(
         [this, i](const Tensor&) { on_accumulated(i); }));
   }
+  if (!options.every_backward_counts) return;
+  passes_ = std::make_shared<Passes>(*this);
+  hooks_.push_back(autograd::add_backward_observer(
+      {.on_start = [passes =
+                        passes_](const auto& plan) { passes->begin(plan); },
+       .on_end = [passes = passes_](const auto& plan) { passes->end(plan); }}));
 }
 
 DistributedOptimizer::~DistributedOptimizer() {
+  if (passes_ != nullptr) passes_->leave();
   for (autograd::HookHandle& hook : hooks_) hook.remove();
   // The gradients' memory is borrowed until then.
   try {
@@ -120,39 +252,36 @@ DistributedOptimizer::~DistributedOptimizer() {
 
 // Before the engine adds to a gradient: it must not be on its way already, and
 // must have where to go.
-void DistributedOptimizer::refuse_if_handed_over(std::size_t index) {
+void DistributedOptimizer::refuse_surplus(std::size_t index) {
   throw_if_error(reducer_.status());
-  MutexLock lock(now_->mutex);
-  if (now_->passes_left[index] > 0) return;
+  const std::string& name = parameters()[index].name;
+  if (reducer_.owed(name) > 0) return;
   throw Error(absl::FailedPreconditionError(absl::StrCat(
       "Gradients were computed more than backward_passes_per_step times before "
       "call to step(): '",
-      parameters()[index].name, "' had its ", passes_per_step_,
+      name, "' had its ", passes_per_step_,
       ". Increase backward_passes_per_step to accumulate gradients locally.")));
 }
 
 void DistributedOptimizer::on_accumulated(std::size_t index) {
-  {
-    MutexLock lock(now_->mutex);
-    now_->is_synchronized = false;
-    if (--now_->passes_left[index] > 0) return;
-  }
-  hand_over(index);
+  is_synchronized_ = false;
+  if (reducer_.contribute(parameters()[index].name)) hand_over(index);
 }
 
 void DistributedOptimizer::hand_over(std::size_t index) {
   const auto& [name, parameter] = parameters()[index];
   Tensor gradient = parameter.grad();
   if (!gradient.defined()) {
-    gradient = zeros(parameter.sizes(), {.dtype = parameter.dtype()});
+    gradient = zeros(parameter.shape(), {.dtype = parameter.dtype()});
     parameter.set_grad(gradient);
   } else if (!gradient.is_contiguous()) {
     gradient = gradient.contiguous();
     parameter.set_grad(gradient);
   }
-  reducer_.add(name, gradient.tensor_view());
-  MutexLock lock(now_->mutex);
-  now_->handed_over[index] = std::move(gradient);
+  const TensorView view = gradient.tensor_view();
+  reducer_.add(name, view,
+               std::make_shared<const HandedOver>(
+                   HandedOver{index, std::move(gradient)}));
 }
 
 void DistributedOptimizer::synchronize() {
@@ -163,42 +292,26 @@ void DistributedOptimizer::synchronize() {
     const bool moves = parameter.requires_grad() || parameter.grad().defined();
     if (moves && !reducer_.has(name)) hand_over(i);
   }
-  std::vector<Tensor> reduced(parameters().size());
-  {
-    MutexLock lock(now_->mutex);
-    std::fill(now_->passes_left.begin(), now_->passes_left.end(),
-              passes_per_step_);
-    reduced.swap(now_->handed_over);
-  }
-  reducer_.finish();
-  for (std::size_t i = 0; i < reduced.size(); ++i) {
-    if (!reduced[i].defined()) continue;
-    const auto& [name, parameter] = parameters()[i];
-    if (!parameter.grad().is_same(reduced[i])) {
+  for (const std::shared_ptr<const void>& reduced : reducer_.finish()) {
+    const auto& [index, gradient] =
+        *static_cast<const HandedOver*>(reduced.get());
+    const auto& [name, parameter] = parameters()[index];
+    if (!parameter.grad().is_same(gradient)) {
       throw Error(absl::FailedPreconditionError(absl::StrCat(
           "the gradient of '", name,
           "' was replaced while it was being reduced; clear or replace "
           "gradients after step() or synchronize(), not between backward and "
           "these")));
     }
-    reduced[i].bump_version();
+    gradient.bump_version();
   }
-  MutexLock lock(now_->mutex);
-  now_->is_synchronized = true;
+  is_synchronized_ = true;
 }
 
 void DistributedOptimizer::step() {
-  bool is_synchronized = false;
-  {
-    MutexLock lock(now_->mutex);
-    is_synchronized = std::exchange(now_->is_synchronized, false);
-  }
   // Reduced gradients are not reduced again: a sum would grow with every call.
-  if (!*skips_synchronize_ && !is_synchronized) {
-    synchronize();
-    MutexLock lock(now_->mutex);
-    now_->is_synchronized = false;
-  }
+  if (!is_synchronized_ && !*skips_synchronize_) synchronize();
+  is_synchronized_ = false;
   wrapped_->step();
 }
 

@@ -21,8 +21,9 @@
 //   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
 //
 // A gradient is handed over once per step, after its last contribution. A
-// parameter that no backward has reached by then contributes zeros, so that
-// ranks may differ in what they reach. One that does not require grad, on all
+// parameter that no backward has reached contributes zeros when the step is due,
+// or, with `every_backward_counts`, earlier, so that ranks may differ in what they
+// reach. One that does not require grad, on all
 // ranks alike, stays as it is; should it require grad later on, its gradient is
 // reduced when the step is due, unless the optimizer is made anew.
 //
@@ -35,6 +36,7 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +60,12 @@ struct DistributedOptions {
   double gradient_predivide_factor = 1.0;
   // Gradients of so many backward passes are added up before they are reduced.
   int backward_passes_per_step = 1;
+  // Whether each of them counts for all parameters, also for those that it does
+  // not reach. These are then known to be complete when the last backward of a
+  // step begins, and are reduced while it runs; as zeros, where none has reached
+  // them. Otherwise that is left to step(), since another backward may reach
+  // them, as where each loss has one of its own.
+  bool every_backward_counts = false;
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -89,7 +97,7 @@ class DistributedOptimizer : public Optimizer {
     const bool previous_;
   };
 
-  //   hvd::Error       there is no job; options that mean nothing, or this rank
+  //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
@@ -131,18 +139,22 @@ class DistributedOptimizer : public Optimizer {
   }
 
  private:
-  void refuse_if_handed_over(std::size_t index);
+  class Passes;  // Counts backward calls for what they do not reach.
+
+  void refuse_surplus(std::size_t index);
   void on_accumulated(std::size_t index);
   void hand_over(std::size_t index);
 
   std::unique_ptr<Optimizer> wrapped_;
   const int passes_per_step_;
+  // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
-  struct Step;
-  const std::unique_ptr<Step> now_;
+  // Whether they are reduced, and no backward has added to one since.
+  std::atomic<bool> is_synchronized_ = false;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::vector<autograd::HookHandle> hooks_;
+  std::shared_ptr<Passes> passes_;  // Null unless every backward counts.
 };
 
 // Replaces the tensors, matched across ranks by name, by those of rank

@@ -175,7 +175,7 @@ void check_group(std::size_t group, std::size_t groups) {
 
 UpdateTarget::UpdateTarget(const Tensor& parameter)
     : parameter_(parameter),
-      dense_(autograd::is_dense(parameter.sizes(), parameter.strides())),
+      dense_(autograd::is_dense(parameter.shape(), parameter.strides())),
       elements_(dense_ ? parameter : parameter.detach().contiguous()) {}
 
 void UpdateTarget::finish() const {
@@ -194,7 +194,7 @@ Tensor UpdateTarget::alike(const Tensor& tensor) const {
 
 Tensor UpdateTarget::zeros() const {
   Tensor result = autograd::empty_strided(
-      elements_.sizes(), elements_.strides(), elements_.dtype());
+      elements_.shape(), elements_.strides(), elements_.dtype());
   result.zero_();
   return result;
 }

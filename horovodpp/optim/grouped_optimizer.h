@@ -30,7 +30,7 @@ struct ParameterGroup {
 };
 
 // One tensor that is remembered of each parameter: an int64[] that counts, or
-// one of the parameter's type and sizes.
+// one of the parameter's dtype and shape.
 struct StateSlot {
   std::string name;
   bool is_count = false;
@@ -53,7 +53,7 @@ class StatefulOptimizer : public Optimizer {
                     std::vector<StateSlot> slots);
 
   virtual std::vector<OptionValues> option_values() const = 0;
-  // All of them or, if one means nothing (InvalidArgument), none.
+  // All of them or, if one makes no sense (InvalidArgument), none.
   virtual void set_option_values(const std::vector<OptionValues>& values) = 0;
 
   Slots& slots(std::size_t parameter) { return state_[parameter]; }

@@ -30,7 +30,7 @@ namespace optim {
 // The rate at `step`, from 0, of a group whose rate was `base` at first.
 using Schedule = std::function<double(double base, std::int64_t step)>;
 
-// The functions below throw InvalidArgument if an option means nothing.
+// The functions below throw InvalidArgument if an option makes no sense.
 
 struct StepOptions {
   std::int64_t step_size = 1;

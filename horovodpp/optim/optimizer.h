@@ -47,8 +47,8 @@ class Optimizer {
 
   // Takes a copy of it over; on failure nothing changes.
   //   InvalidArgument  says what, expected and found: keys are missing or
-  //                    unknown, a shape or dtype differs, an option means
-  //                    nothing. options.strict is taken for true.
+  //                    unknown, a shape or dtype differs, an option makes
+  //                    no sense. options.strict is taken for true.
   virtual void load_state_dict(const nn::StateDict& state,
                                const nn::LoadOptions& options = {}) = 0;
 

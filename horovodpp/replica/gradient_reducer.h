@@ -10,7 +10,15 @@
 // A gradient is handed over once per step, after its last contribution, on
 // every rank: never before (a partial sum would be averaged), never twice (the
 // step would use a stale mean) and never not at all (the other ranks would
-// wait). It knows no framework, only names and memory.
+// wait). It knows no framework, only names and memory. Where a gradient is made of
+// several contributions, as of several backward passes, it counts them:
+//
+//   reducer.expect("fc1.weight", 4);                     // once
+//   if (reducer.contribute("fc1.weight")) reducer.add("fc1.weight", view);
+//
+// Where all gradients lie in one buffer, an index of its pieces will do:
+//
+//   reducer.add(buffer, {{"fc1.weight", 0, 7840}, {"fc1.bias", 7840, 10}});
 //
 // The memory of a gradient is borrowed until finish() has returned, and the end
 // of a reducer waits for what it has borrowed. Where somebody else's engine may
@@ -26,8 +34,10 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
@@ -56,6 +66,13 @@ struct ReducerOptions {
   ProcessSet process_set = ProcessSet::global();
 };
 
+// A gradient that is part of a flat buffer: `elements` from element `offset` on.
+struct GradientPiece {
+  std::string key;
+  std::int64_t offset = 0;
+  std::int64_t elements = 0;
+};
+
 class GradientReducer {
  public:
   //   hvd::Error (InvalidArgument)     the predivide factor is no positive
@@ -67,6 +84,18 @@ class GradientReducer {
   // Waits for what is under way in memory that has no `keep_alive`.
   ~GradientReducer();
 
+  // Says that the gradient of `key` is made of so many contributions in every
+  // step; of keys that were not expected, of one.
+  //   hvd::Error (InvalidArgument)  there is less than one
+  void expect(const std::string& key, int contributions);
+  // Counts a contribution. Whether it was the last one, so that the gradient is
+  // to be add()ed now.
+  //   hvd::Error (FailedPrecondition)  it is one too many; says of how many
+  bool contribute(const std::string& key);
+  // How many contributions are still to come in this step: none once it was
+  // added.
+  int owed(const std::string& key) const;
+
   // Starts to reduce `gradient` in place. Its memory is borrowed until finish()
   // has returned; or `keep_alive` is what it belongs to, and is let go later on,
   // on any thread.
@@ -74,6 +103,16 @@ class GradientReducer {
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   void add(const std::string& key, TensorView gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
+
+  // The same of all gradients in a flat buffer, or none. Each is a gradient of its
+  // own: ranks need not cut their buffers alike, nor add all pieces at once. What
+  // lies between the pieces stays as it is.
+  //   hvd::Error (InvalidArgument)  a piece does not lie within the buffer, shares
+  //                                 elements with another, or has the key of
+  //                                 another
+  //   (others)                      as above
+  void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
+           const std::shared_ptr<const void>& keep_alive = nullptr);
 
   // OK, or FailedPrecondition: this rank has left the job.
   Status status() const;
@@ -83,10 +122,11 @@ class GradientReducer {
   // Whether anything was.
   bool is_pending() const;
 
-  // Waits until everything that was added is reduced. Afterwards the same keys
-  // may be added again, also if it threw.
+  // Waits until everything that was added is reduced, and returns what it was
+  // added with, as `keep_alive`, in the order of adding. Afterwards all
+  // contributions are owed again, and the same keys may be added, also if it threw.
   //   hvd::Error  the first failure, in the order of adding; names the tensor
-  void finish();
+  std::vector<std::shared_ptr<const void>> finish();
 
  private:
   class State;

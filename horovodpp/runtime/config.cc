@@ -47,7 +47,7 @@ absl::Status read_count(const char* name, T& value,
 struct Unit {
   std::chrono::nanoseconds of = std::chrono::seconds(1);
   const char* name = "seconds";
-  // The largest number of them that means anything.
+  // The largest number of them that makes sense.
   std::int64_t most = 1'000'000'000;
 };
 
@@ -108,7 +108,7 @@ absl::Status read_stall_check(Config& config) {
   HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS", {},
                                     config.stall_warning_time));
   if (config.stall_warning_time.count() == 0) {
-    // Nobody who asks for no checks has the job ended by one, unless he says so.
+    // Without warnings the job is not given up either, unless that is asked for.
     config.stall_shutdown_time = std::chrono::nanoseconds(0);
   }
   HVD_RETURN_IF_ERROR(read_duration(kShutdown, {}, config.stall_shutdown_time));

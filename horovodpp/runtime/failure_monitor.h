@@ -39,9 +39,9 @@ class FailureMonitor : public transport::Interrupt {
   // are as in core/suspects.h.
   void report(const std::string& why, const std::vector<int>& suspects = {});
 
-  // What this rank has submitted fails because another one left the job early, as
-  // `why` says. The job is not broken by that. But if this rank ends now, then
-  // for that reason, and its peers blame who left.
+  // What this rank has submitted fails because another one left the job early,
+  // as `why` says. The job is not broken by that. But if this rank ends now,
+  // then for that reason, and its peers blame the rank that left.
   void hindered(const std::string& why);
 
   // This rank breaks the job: for the reason `why`, unless it was hindered.

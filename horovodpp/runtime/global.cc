@@ -16,11 +16,17 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/transport/mpi_communicator.h"
 
 namespace hvd {
 namespace {
 
-thread_local Runtime* thread_runtime = nullptr;
+// The job of a thread that holds a ThreadRuntime.
+struct ThreadJob {
+  std::shared_ptr<Runtime> runtime;
+  bool was_left = false;  // By shutdown().
+};
+thread_local ThreadJob* thread_job = nullptr;
 
 // The process's job. Never destroyed, so that exit order cannot matter.
 struct Process {
@@ -102,6 +108,10 @@ Status init(Headers headers) {
 
 Status init(const Config& config, Headers headers) {
   if (!headers.go_with_library()) return other_headers(headers);
+  if (thread_job != nullptr) {
+    HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+    return part_in(*runtime);
+  }
   MutexLock lock(process().mutex);
   if (process().runtime != nullptr) return part_in(*process().runtime);
   HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
@@ -114,12 +124,17 @@ Status init(const Config& config, Headers headers) {
 }
 
 Status shutdown() {
+  if (thread_job != nullptr) {
+    const absl::Status status = thread_job->runtime->stop();
+    if (!absl::IsFailedPrecondition(status)) thread_job->was_left = true;
+    return status;
+  }
   const std::shared_ptr<Runtime> runtime = take_runtime();
   return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
 Status reform() {
-  if (thread_runtime != nullptr) {
+  if (thread_job != nullptr) {
     return absl::FailedPreconditionError(
         "this thread has a job of its own; call Runtime::reform() on it");
   }
@@ -141,8 +156,11 @@ bool is_initialized() {
 }
 
 StatusOr<std::shared_ptr<Runtime>> find_runtime() {
-  if (thread_runtime != nullptr) {
-    return std::shared_ptr<Runtime>(std::shared_ptr<void>(), thread_runtime);
+  if (thread_job != nullptr) {
+    if (!thread_job->was_left) return thread_job->runtime;
+    return absl::FailedPreconditionError(
+        "this thread's rank has been shut down, and whoever started it starts "
+        "the next");
   }
   MutexLock lock(process().mutex);
   if (process().runtime == nullptr) return no_job(process().was_initialized);
@@ -157,11 +175,24 @@ int local_rank() { return topology().local_rank(); }
 int local_size() { return topology().local_size(); }
 int cross_rank() { return topology().cross_rank(); }
 int cross_size() { return topology().cross_size(); }
+bool mpi_built() { return transport::mpi_is_built(); }
 bool is_homogeneous() { return topology().is_homogeneous(); }
 
-ThreadRuntime::ThreadRuntime(Runtime& runtime)
-    : previous_(std::exchange(thread_runtime, &runtime)) {}
+struct ThreadRuntime::Scope {
+  ThreadJob job;
+  ThreadJob* previous;
+};
 
-ThreadRuntime::~ThreadRuntime() { thread_runtime = previous_; }
+ThreadRuntime::ThreadRuntime(std::shared_ptr<Runtime> runtime)
+    : scope_(std::make_unique<Scope>()) {
+  scope_->job.runtime = std::move(runtime);
+  scope_->previous = std::exchange(thread_job, &scope_->job);
+}
+
+ThreadRuntime::ThreadRuntime(Runtime& runtime)
+    : ThreadRuntime(
+          std::shared_ptr<Runtime>(std::shared_ptr<void>(), &runtime)) {}
+
+ThreadRuntime::~ThreadRuntime() { thread_job = scope_->previous; }
 
 }  // namespace hvd

@@ -45,7 +45,8 @@ class Runtime;
 Status init(Headers headers = Headers(HVD_VERSION));
 Status init(const Config& config, Headers headers = Headers(HVD_VERSION));
 
-// Leaves the job; see Runtime::stop. OK if there is none.
+// Leaves the job, that of this thread where it holds a ThreadRuntime; see
+// Runtime::stop. OK if there is none.
 Status shutdown();
 
 // Goes on without the ranks that are lost, after the job broke: the survivors'
@@ -71,6 +72,9 @@ int cross_rank();       // Of this node among the nodes with such a local rank.
 int cross_size();       // Nodes with such a local rank.
 bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 
+// Whether jobs of several processes can run over MPI: whether it was built in.
+bool mpi_built();
+
 // The current Runtime; throws where there is none. Valid until
 // shutdown() or reform().
 Runtime& current_runtime();
@@ -79,16 +83,20 @@ Runtime& current_runtime();
 StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
 // Makes `runtime` the current one of this thread while in scope: for programs
-// whose ranks are threads.
+// whose ranks are threads (run_ranks() does it for them). init() then finds it
+// started, and shutdown() leaves it.
 class ThreadRuntime {
  public:
+  explicit ThreadRuntime(std::shared_ptr<Runtime> runtime);
+  // `runtime` outlives what is made while in scope.
   explicit ThreadRuntime(Runtime& runtime);
   ~ThreadRuntime();
   ThreadRuntime(const ThreadRuntime&) = delete;
   ThreadRuntime& operator=(const ThreadRuntime&) = delete;
 
  private:
-  Runtime* previous_;
+  struct Scope;
+  std::unique_ptr<Scope> scope_;
 };
 
 }  // namespace hvd

@@ -233,8 +233,8 @@ absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
   return call_watch_->start();
 }
 
-// What the thread executes may be written until the process ends, so nobody can be
-// told that it is over; and who waits may be that thread.
+// What the thread executes may be written until the process ends, so nobody can
+// be told that it is over; and the one that waits may be that thread.
 void Job::end_caught(const std::string& call) {
   const absl::Status known = monitor_.judge();
   std::string why(known.message());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Membership is a rank's part in a job as somebody holds it who may outlive
-// the job: a reducer, an optimizer.
+// A Membership is a rank's part in a job, for objects that may outlive the job:
+// a reducer, an optimizer.
 //
 //   const Membership membership = runtime.membership();
 //   ...

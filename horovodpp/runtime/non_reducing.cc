@@ -93,7 +93,7 @@ absl::StatusOr<Shape> stacked(const BatchPart& part, const TensorSpec& tensor,
     }
     dims[0] += r;
   }
-  Shape shape(std::move(dims));
+  const Shape shape(dims);
   HVD_RETURN_IF_ERROR(annotate(shape.checked(size_of(tensor.dtype)), what));
   return shape;
 }

@@ -33,7 +33,7 @@ absl::Status Progress::run() {
       resting_ = rest = go_on(Listener::kRester);
       driver_.store(std::thread::id());
     }
-    // Not under the lock: who waits for something drives meanwhile.
+    // Not under the lock: a thread that waits for something drives meanwhile.
     if (rest) sleep(Listener::kRester, *rest);
   }
 }

@@ -196,7 +196,8 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
                       return check_epoch(epoch);
                     }}));
   Config config = config_;
-  config.measure_crossovers = false;  // Who has lost a rank wants to go on.
+  config.measure_crossovers =
+      false;  // A rank that has lost another wants to go on.
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
@@ -229,7 +230,8 @@ absl::Status Recovery::give_up(const absl::Status& why) {
 }
 
 absl::Status Recovery::attend(Look look) {
-  // While an epoch runs a death is its FailureMonitor's business: who has left may die.
+  // While an epoch runs a death is its FailureMonitor's business: a rank that
+  // has left may die.
   const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
   const std::size_t losses = router_->loss_count();
   if (between_epochs && losses > losses_seen_) {

@@ -124,9 +124,8 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
     std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
                                    tensor.shape.dims().end());
     dims[0] = scattered_rows(dims[0], calls.ranks(), calls.position());
-    HVD_ASSIGN_OR_RETURN(
-        part.outcome->tensors[index],
-        Buffer::allocate(tensor.dtype, Shape(std::move(dims))));
+    HVD_ASSIGN_OR_RETURN(part.outcome->tensors[index],
+                         Buffer::allocate(tensor.dtype, Shape(dims)));
     piece.output = part.outcome->tensors[index].view().data();
   }
   scratch.pieces.push_back(piece);

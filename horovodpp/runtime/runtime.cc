@@ -49,7 +49,7 @@ Outcome<std::vector<Buffer>> take_all(Results results) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
-  // Who waits in MPI_Init sees no deaths: the launcher has to.
+  // A rank in MPI_Init sees no deaths: the launcher has to.
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
                        runtime::make_communicator(config));
@@ -88,9 +88,9 @@ Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
       submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
       door_(std::make_unique<runtime::Door<Runtime>>(this)) {}
 
-// Who waits for a future may be driving the job; its end ends that.
-// A forked child leaves all as it is: its parent's threads, memory and wires are
-// not its own.
+// A thread that waits for a future may be driving the job, and stops when the
+// job does. A forked child leaves all as it is: its parent's threads, memory
+// and wires are not its own.
 Runtime::~Runtime() {
   job_->stop().IgnoreError();
   if (!job_->is_of_a_parent()) {

@@ -114,7 +114,7 @@ class Runtime {
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
 
-  // For who may outlive this Runtime.
+  // For objects that may outlive this Runtime.
   Membership membership() const;
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.

@@ -19,9 +19,9 @@ inline constexpr std::chrono::microseconds kBusySleep(100);
 
 struct Outlook {
   bool several_nodes = false;
-  // Also while nothing is in flight, as a node's leader does, and who has used
-  // them: where the receiver is slow the last of it may need this rank's help
-  // long after.
+  // Also while nothing is in flight, as a node's leader does, and a rank that
+  // has used them: where the receiver is slow the last of what was sent may need
+  // this rank's help long after.
   bool looks_after_wires = false;
   bool is_busy = false;  // Something is in flight.
   // What was sent may need this rank's help to arrive.

@@ -171,8 +171,8 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
     moved = moved || failed;
     if (!next_) return moved || parts_.coordinator.wants_step();
     moved = true;
-    // Who has what it waited for is not held up by others' batches: what it does
-    // next may be what another rank needs before it comes there.
+    // A thread that has what it waited for is not held up by others' batches:
+    // what it does next may be what another rank needs before it comes there.
     if (awaited != nullptr && (*awaited)()) return moved;
     const coordinator::Batch batch = *std::exchange(next_, std::nullopt);
     HVD_RETURN_IF_ERROR(carry_out(batch));
@@ -238,8 +238,8 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
 }
 
 bool Turn::has_ended() const {
-  // Who has told others so stays until his words have found room: they wait for
-  // them.
+  // A rank that has told others so stays until its messages have found room:
+  // they are waited for.
   return parts_.coordinator.closed() && !parts_.router.has_unwritten();
 }
 

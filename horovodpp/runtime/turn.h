@@ -40,7 +40,8 @@ class Turn {
   //   (errors)  the job is broken
   absl::StatusOr<bool> move_on(const Ready* awaited);
 
-  // Everything but batches: whether there is more to do for who drives next.
+  // Everything but batches: whether there is more to do for the thread that
+  // drives next.
   absl::StatusOr<bool> look();
 
   // One look at everything but batches, in a wait of a plane.

@@ -88,17 +88,17 @@ template <typename To, typename From>
 void copy_rows(const Tensor& out, const Tensor& x,
                void (*row)(const From*, To*, std::size_t)) {
   const auto walk =
-      walk_as_stored<2>(out.sizes(), {out.strides(), x.strides()});
+      walk_as_stored<2>(out.shape(), {out.strides(), x.strides()});
   const auto [so, sx] = walk.row_steps();
   const auto n = static_cast<std::size_t>(walk.row_size());
   if (lies_across(walk)) {
-    Dims sizes, out_steps, x_steps;
+    Dims shape, out_steps, x_steps;
     for (std::size_t d = 0; d + 2 < walk.rank(); ++d) {
-      sizes.push_back(walk.size(d));
+      shape.push_back(walk.size(d));
       out_steps.push_back(walk.steps(d)[0]);
       x_steps.push_back(walk.steps(d)[1]);
     }
-    const Walk<2> outer(sizes, {out_steps, x_steps});
+    const Walk<2> outer(shape, {out_steps, x_steps});
     outer.for_each_row([&](const auto& at) {
       for (std::int64_t i = 0; i < outer.row_size(); ++i) {
         copy_across(out.data<To>() + at[0] + i * outer.row_steps()[0],
@@ -122,8 +122,8 @@ void copy_rows(const Tensor& out, const Tensor& x,
 }  // namespace
 
 void convert_into(const Tensor& out, const Tensor& x) {
-  if (out.dtype() == x.dtype() && is_dense(x.sizes(), x.strides()) &&
-      same_layout(x.sizes(), out.strides(), x.strides())) {
+  if (out.dtype() == x.dtype() && is_dense(x.shape(), x.strides()) &&
+      same_layout(x.shape(), out.strides(), x.strides())) {
     if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
     return;
   }
@@ -150,7 +150,7 @@ void convert_into(const Tensor& out, const Tensor& x) {
 
 Tensor widened(const Tensor& x) {
   if (!is_half(x.dtype())) return x;
-  Tensor out = empty_strided(x.sizes(), strides_like(x.sizes(), x.strides()),
+  Tensor out = empty_strided(x.shape(), strides_like(x.shape(), x.strides()),
                              DType::kF32);
   convert_into(out, x);
   return out;

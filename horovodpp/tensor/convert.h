@@ -7,7 +7,7 @@
 
 namespace hvd::autograd {
 
-// out = x, converted to the dtype of `out`. Of the same sizes.
+// out = x, converted to the dtype of `out`. Of the same shape.
 void convert_into(const Tensor& out, const Tensor& x);
 
 // A 16-bit floating tensor in float32, any other as it is.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 
@@ -45,51 +46,51 @@ void Dims::erase(std::size_t at) {
   --size_;
 }
 
-Dims contiguous_strides(const Dims& sizes) {
-  Dims strides = Dims::filled(sizes.size(), 1);
-  for (std::size_t i = sizes.size(); i-- > 1;) {
+Dims contiguous_strides(const Dims& shape) {
+  Dims strides = Dims::filled(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) {
     // Unsigned: of a shape that will be refused, it may wrap.
     strides[i - 1] = static_cast<std::int64_t>(
         static_cast<std::uint64_t>(strides[i]) *
-        static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[i], 1)));
+        static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1)));
   }
   return strides;
 }
 
-bool is_contiguous(const Dims& sizes, const Dims& strides) {
-  if (sizes.product() == 0) return true;
+bool is_contiguous(const Dims& shape, const Dims& strides) {
+  if (shape.product() == 0) return true;
   std::int64_t expected = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 1) continue;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] == 1) continue;
     if (strides[i] != expected) return false;
-    expected *= sizes[i];
+    expected *= shape[i];
   }
   return true;
 }
 
-bool is_dense(const Dims& sizes, const Dims& strides) {
-  if (is_contiguous(sizes, strides)) return true;
+bool is_dense(const Dims& shape, const Dims& strides) {
+  if (is_contiguous(shape, strides)) return true;
   // From the fastest dimension to the slowest, whichever comes next.
   std::int64_t expected = 1;
   std::array<bool, Dims::kMax> placed{};
-  while (expected != sizes.product()) {
+  while (expected != shape.product()) {
     std::size_t next = 0;
-    while (next < sizes.size() &&
-           (placed[next] || sizes[next] == 1 || strides[next] != expected)) {
+    while (next < shape.size() &&
+           (placed[next] || shape[next] == 1 || strides[next] != expected)) {
       ++next;
     }
-    if (next == sizes.size()) return false;
+    if (next == shape.size()) return false;
     placed[next] = true;
-    expected *= sizes[next];
+    expected *= shape[next];
   }
   return true;
 }
 
-Dims strides_like(const Dims& sizes, const Dims& strides) {
-  if (is_contiguous(sizes, strides)) return contiguous_strides(sizes);
+Dims strides_like(const Dims& shape, const Dims& strides) {
+  if (is_contiguous(shape, strides)) return contiguous_strides(shape);
   std::array<std::size_t, Dims::kMax> order;  // From the slowest.
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (strides[d] == 0) return contiguous_strides(sizes);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] == 0) return contiguous_strides(shape);
     std::size_t at = d;
     while (at > 0 && strides[order[at - 1]] < strides[d]) {
       order[at] = order[at - 1];
@@ -97,26 +98,26 @@ Dims strides_like(const Dims& sizes, const Dims& strides) {
     }
     order[at] = d;
   }
-  Dims result = Dims::filled(sizes.size(), 1);
+  Dims result = Dims::filled(shape.size(), 1);
   std::int64_t step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
+  for (std::size_t i = shape.size(); i-- > 0;) {
     result[order[i]] = step;
-    step *= std::max<std::int64_t>(sizes[order[i]], 1);
+    step *= std::max<std::int64_t>(shape[order[i]], 1);
   }
   return result;
 }
 
-bool same_layout(const Dims& sizes, const Dims& a, const Dims& b) {
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] != 1 && a[i] != b[i]) return false;
+bool same_layout(const Dims& shape, const Dims& a, const Dims& b) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && a[i] != b[i]) return false;
   }
   return true;
 }
 
-void throw_bad_shape(const Dims& sizes, std::size_t element_bytes) {
-  const absl::Status status = sizes.to_shape().checked(element_bytes);
+void throw_bad_shape(const Dims& shape, std::size_t element_bytes) {
+  const absl::Status status = shape.to_shape().checked(element_bytes);
   throw InvalidArgument(
-      status.ok() ? absl::StrCat("shape ", sizes.to_string(), " is too large")
+      status.ok() ? absl::StrCat("shape ", shape.to_string(), " is too large")
                   : std::string(status.message()));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes or strides of a tensor, stored in place: a tensor has at most
-// Dims::kMax dimensions, and making one allocates nothing for them.
+// A number for each dimension of a tensor: its shape, its strides, an order or a
+// list of dimensions. Stored in place: a tensor has at most Dims::kMax
+// dimensions, and making one allocates nothing for them. (Shape, in core, is what
+// ranks tell each other of a tensor, of any number of dimensions.)
 #pragma once
 
 #include <array>
@@ -42,7 +44,7 @@ class Dims {
   void insert(std::size_t at, std::int64_t value);
   void erase(std::size_t at);
 
-  // The product; 1 of none. Of sizes that no memory can hold, it wraps.
+  // The product; 1 of none. Of a shape that no memory can hold, it wraps.
   std::int64_t product() const {
     std::uint64_t result = 1;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -69,27 +71,27 @@ class Dims {
   std::size_t size_ = 0;
 };
 
-// Strides, in elements, of a tensor of these sizes that lies row by row.
-Dims contiguous_strides(const Dims& sizes);
+// Strides, in elements, of a tensor of this shape that lies row by row.
+Dims contiguous_strides(const Dims& shape);
 
-// Whether sizes and strides describe memory that is filled row by row.
-bool is_contiguous(const Dims& sizes, const Dims& strides);
+// Whether shape and strides describe memory that is filled row by row.
+bool is_contiguous(const Dims& shape, const Dims& strides);
 
 // Whether every element has a place of its own and no gap lies between them,
 // in whatever order of dimensions.
-bool is_dense(const Dims& sizes, const Dims& strides);
+bool is_dense(const Dims& shape, const Dims& strides);
 
-// Dense strides for `sizes` that step through memory in the order of dimensions
+// Dense strides for `shape` that step through memory in the order of dimensions
 // in which `strides` do; row by row if one of those repeats elements (is 0).
-Dims strides_like(const Dims& sizes, const Dims& strides);
+Dims strides_like(const Dims& shape, const Dims& strides);
 
-// Whether two tensors of these sizes with strides `a` and `b` lie alike: strides
+// Whether two tensors of this shape with strides `a` and `b` lie alike: strides
 // of dimensions of one element do not matter.
-bool same_layout(const Dims& sizes, const Dims& a, const Dims& b);
+bool same_layout(const Dims& shape, const Dims& a, const Dims& b);
 
-// Throws the InvalidArgument that says what is wrong with `sizes` for elements
+// Throws the InvalidArgument that says what is wrong with `shape` for elements
 // of so many bytes.
-[[noreturn]] void throw_bad_shape(const Dims& sizes, std::size_t element_bytes);
+[[noreturn]] void throw_bad_shape(const Dims& shape, std::size_t element_bytes);
 
 // The shape that `a` and `b` broadcast to.
 //   InvalidArgument  a dimension differs and neither is 1; names `operation`

@@ -88,7 +88,7 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
   }
   auto exported = std::make_unique<Exported>();
   exported->tensor = x;
-  std::copy(x.sizes().begin(), x.sizes().end(), exported->shape.begin());
+  std::copy(x.shape().begin(), x.shape().end(), exported->shape.begin());
   std::copy(x.strides().begin(), x.strides().end(), exported->strides.begin());
   exported->managed.dl_tensor = {.data = x.raw_data(),
                                  .ndim = static_cast<std::int32_t>(x.dim()),
@@ -109,13 +109,13 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   const DLTensor& from = managed->dl_tensor;
   check(from);
   const DType dtype = *from_dl(from.dtype);
-  const autograd::Dims sizes = dims(from.shape, from.ndim);
+  const autograd::Dims shape = dims(from.shape, from.ndim);
   const autograd::Dims strides = from.strides == nullptr
-                                     ? autograd::contiguous_strides(sizes)
+                                     ? autograd::contiguous_strides(shape)
                                      : dims(from.strides, from.ndim);
   std::int64_t last = 0;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    last += std::max<std::int64_t>(sizes[d] - 1, 0) * strides[d];
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    last += std::max<std::int64_t>(shape[d] - 1, 0) * strides[d];
   }
   auto* data = static_cast<std::byte*>(from.data) + from.byte_offset;
   auto storage = autograd::Storage::borrow(
@@ -124,7 +124,7 @@ Tensor from_dlpack(DLManagedTensor* managed) {
         if (managed->deleter != nullptr) managed->deleter(managed);
       });
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
-      new autograd::TensorImpl(std::move(storage), dtype, sizes, strides, 0)));
+      new autograd::TensorImpl(std::move(storage), dtype, shape, strides, 0)));
 }
 
 }  // namespace hvd

@@ -83,16 +83,16 @@ void run_rows(FloatLoop loop, const Operands& operands) {
   const Tensor& second = reads_y ? *operands.y : x;
   const auto constant = static_cast<float>(operands.c);
   const bool contiguous = out.is_contiguous() && x.is_contiguous() &&
-                          second.is_contiguous() && x.sizes() == out.sizes() &&
-                          second.sizes() == out.sizes();
+                          second.is_contiguous() && x.shape() == out.shape() &&
+                          second.shape() == out.shape();
   if (contiguous) {
     run_row<T>(loop, {out.data<T>(), 1}, {x.data<T>(), 1},
                {second.data<T>(), 1}, constant, out.num_elements(), reads_y);
     return;
   }
   const auto walk = walk_as_stored<3>(
-      out.sizes(), {out.strides(), broadcast_strides(x, out.sizes()),
-                    broadcast_strides(second, out.sizes())});
+      out.shape(), {out.strides(), broadcast_strides(x, out.shape()),
+                    broadcast_strides(second, out.shape())});
   const auto [so, sx, sy] = walk.row_steps();
   walk.for_each_row([&, so = so, sx = sx, sy = sy](const auto& at) {
     run_row<T>(loop, {out.data<T>() + at[0], so}, {x.data<T>() + at[1], sx},

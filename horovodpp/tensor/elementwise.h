@@ -15,7 +15,7 @@
 namespace hvd::autograd {
 
 // The tensors that a functor runs over, all of one dtype: x and y broadcast to
-// the sizes of `out`, which may be one of them. Null for a y that is ignored.
+// the shape of `out`, which may be one of them. Null for a y that is ignored.
 struct Operands {
   const Tensor& out;
   const Tensor& x;

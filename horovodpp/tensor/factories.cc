@@ -19,21 +19,21 @@ Tensor with_options(Tensor tensor, const TensorOptions& options) {
   return tensor;
 }
 
-Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
+Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
   const std::size_t element = size_of(dtype);
   std::int64_t count = 1;
-  for (std::int64_t size : sizes) {
+  for (std::int64_t size : shape) {
     if (size < 0 || __builtin_mul_overflow(count, size, &count)) {
-      autograd::throw_bad_shape(sizes, element);
+      autograd::throw_bad_shape(shape, element);
     }
   }
   if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
-    autograd::throw_bad_shape(sizes, element);
+    autograd::throw_bad_shape(shape, element);
   }
   auto storage =
       autograd::Storage::allocate(static_cast<std::size_t>(count) * element);
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
-      new autograd::TensorImpl(std::move(storage), dtype, sizes, strides, 0)));
+      new autograd::TensorImpl(std::move(storage), dtype, shape, strides, 0)));
 }
 
 template <typename T>
@@ -43,9 +43,9 @@ std::span<T> elements(const Tensor& tensor) {
 
 // Calls `draw(generator, span)` on the new tensor's elements.
 template <typename Draw>
-Tensor random(const Dims& sizes, const TensorOptions& options,
+Tensor random(const Dims& shape, const TensorOptions& options,
               const char* operation, Draw draw) {
-  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  Tensor tensor = empty(shape, {.dtype = options.dtype});
   autograd::Generator& generator = autograd::default_generator();
   if (options.dtype == DType::kF32) {
     draw(generator, elements<float>(tensor));
@@ -77,32 +77,32 @@ void check_held(double value, DType dtype, const char* operation) {
   });
 }
 
-Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype) {
-  return allocate(sizes, strides, dtype);
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
+  return allocate(shape, strides, dtype);
 }
 
 }  // namespace autograd
 
-Tensor empty(const Dims& sizes, const TensorOptions& options) {
+Tensor empty(const Dims& shape, const TensorOptions& options) {
   return with_options(
-      allocate(sizes, autograd::contiguous_strides(sizes), options.dtype),
+      allocate(shape, autograd::contiguous_strides(shape), options.dtype),
       options);
 }
 
-Tensor zeros(const Dims& sizes, const TensorOptions& options) {
-  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+Tensor zeros(const Dims& shape, const TensorOptions& options) {
+  Tensor tensor = empty(shape, {.dtype = options.dtype});
   std::fill_n(static_cast<std::byte*>(tensor.raw_data()), tensor.bytes(),
               std::byte{0});
   return with_options(std::move(tensor), options);
 }
 
-Tensor ones(const Dims& sizes, const TensorOptions& options) {
-  return full(sizes, 1.0, options);
+Tensor ones(const Dims& shape, const TensorOptions& options) {
+  return full(shape, 1.0, options);
 }
 
-Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
+Tensor full(const Dims& shape, double value, const TensorOptions& options) {
   autograd::check_held(value, options.dtype, "full");
-  Tensor tensor = empty(sizes, {.dtype = options.dtype});
+  Tensor tensor = empty(shape, {.dtype = options.dtype});
   visit(options.dtype, [&]<typename T>(TypeTag<T>) {
     std::ranges::fill(elements<T>(tensor), autograd::scalar_to<T>(value));
   });
@@ -111,19 +111,19 @@ Tensor full(const Dims& sizes, double value, const TensorOptions& options) {
 
 Tensor empty_like(const Tensor& like) {
   if (like.is_contiguous()) {
-    return empty(like.sizes(), {.dtype = like.dtype()});
+    return empty(like.shape(), {.dtype = like.dtype()});
   }
   return autograd::empty_strided(
-      like.sizes(), autograd::strides_like(like.sizes(), like.strides()),
+      like.shape(), autograd::strides_like(like.shape(), like.strides()),
       like.dtype());
 }
 
 Tensor zeros_like(const Tensor& like) {
-  return zeros(like.sizes(), {.dtype = like.dtype()});
+  return zeros(like.shape(), {.dtype = like.dtype()});
 }
 
 Tensor ones_like(const Tensor& like) {
-  return ones(like.sizes(), {.dtype = like.dtype()});
+  return ones(like.shape(), {.dtype = like.dtype()});
 }
 
 Tensor arange(double start, double end, double step,
@@ -150,23 +150,23 @@ Tensor arange(double start, double end, double step,
   return with_options(std::move(tensor), options);
 }
 
-Tensor rand(const Dims& sizes, const TensorOptions& options) {
-  return random(sizes, options, "rand",
+Tensor rand(const Dims& shape, const TensorOptions& options) {
+  return random(shape, options, "rand",
                 [](auto& generator, auto out) { generator.uniform(out); });
 }
 
-Tensor randn(const Dims& sizes, const TensorOptions& options) {
-  return random(sizes, options, "randn",
+Tensor randn(const Dims& shape, const TensorOptions& options) {
+  return random(shape, options, "randn",
                 [](auto& generator, auto out) { generator.normal(out); });
 }
 
-Tensor bernoulli(const Dims& sizes, double probability,
+Tensor bernoulli(const Dims& shape, double probability,
                  const TensorOptions& options) {
   if (!(probability >= 0.0 && probability <= 1.0)) {
     throw InvalidArgument(
         absl::StrCat("bernoulli: ", probability, " is no probability"));
   }
-  Tensor flags = empty(sizes, {.dtype = DType::kBool});
+  Tensor flags = empty(shape, {.dtype = DType::kBool});
   autograd::default_generator().bernoulli(probability, elements<bool>(flags));
   return with_options(flags.to(options.dtype), options);
 }
@@ -177,25 +177,25 @@ Tensor randperm(std::int64_t n) {
   return tensor;
 }
 
-Tensor from_blob(void* data, const Dims& sizes, DType dtype,
+Tensor from_blob(void* data, const Dims& shape, DType dtype,
                  std::function<void(void*)> release) {
-  if (auto status = sizes.to_shape().checked(size_of(dtype)); !status.ok()) {
+  if (auto status = shape.to_shape().checked(size_of(dtype)); !status.ok()) {
     throw InvalidArgument(
         absl::StrCat("from_blob: ", std::string(status.message())));
   }
   const auto address = reinterpret_cast<std::uintptr_t>(data);
-  if ((data == nullptr && sizes.product() != 0) ||
+  if ((data == nullptr && shape.product() != 0) ||
       address % size_of(dtype) != 0) {
     throw InvalidArgument(absl::StrCat(
-        "from_blob: wanted is memory for ", name_of(dtype), sizes.to_string(),
+        "from_blob: wanted is memory for ", name_of(dtype), shape.to_string(),
         ", aligned for that, but it is at ", address));
   }
   auto storage = autograd::Storage::borrow(
-      data, static_cast<std::size_t>(sizes.product()) * size_of(dtype),
+      data, static_cast<std::size_t>(shape.product()) * size_of(dtype),
       Device::cpu(), std::move(release));
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
-      new autograd::TensorImpl(std::move(storage), dtype, sizes,
-                               autograd::contiguous_strides(sizes), 0)));
+      new autograd::TensorImpl(std::move(storage), dtype, shape,
+                               autograd::contiguous_strides(shape), 0)));
 }
 
 }  // namespace hvd

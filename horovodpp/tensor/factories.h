@@ -27,13 +27,13 @@ struct TensorOptions {
 };
 
 // Not initialized.
-Tensor empty(const autograd::Dims& sizes, const TensorOptions& options = {});
-Tensor zeros(const autograd::Dims& sizes, const TensorOptions& options = {});
-Tensor ones(const autograd::Dims& sizes, const TensorOptions& options = {});
-Tensor full(const autograd::Dims& sizes, double value,
+Tensor empty(const autograd::Dims& shape, const TensorOptions& options = {});
+Tensor zeros(const autograd::Dims& shape, const TensorOptions& options = {});
+Tensor ones(const autograd::Dims& shape, const TensorOptions& options = {});
+Tensor full(const autograd::Dims& shape, double value,
             const TensorOptions& options = {});
 
-// Of the sizes and dtype of `like`, its dimensions in the same order in
+// Of the shape and dtype of `like`, its dimensions in the same order in
 // memory.
 Tensor empty_like(const Tensor& like);
 // Row by row.
@@ -46,19 +46,19 @@ Tensor arange(double start, double end, double step = 1.0,
 
 // Uniform in [0,1); normal with mean 0 and variance 1. Both from the thread's
 // default generator. float32 or float64.
-Tensor rand(const autograd::Dims& sizes, const TensorOptions& options = {});
-Tensor randn(const autograd::Dims& sizes, const TensorOptions& options = {});
+Tensor rand(const autograd::Dims& shape, const TensorOptions& options = {});
+Tensor randn(const autograd::Dims& shape, const TensorOptions& options = {});
 
 // Elements that are 1 with `probability`, else 0, of any dtype; and the
 // numbers 0 … n-1 in random order, int64; from the same generator.
-Tensor bernoulli(const autograd::Dims& sizes, double probability,
+Tensor bernoulli(const autograd::Dims& shape, double probability,
                  const TensorOptions& options = {});
 Tensor randperm(std::int64_t n);
 
 // A copy of `values`, row by row.
-//   InvalidArgument  there are not as many as `sizes` says
+//   InvalidArgument  there are not as many as `shape` says
 template <typename T>
-Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
+Tensor from_vector(const std::vector<T>& values, const autograd::Dims& shape,
                    bool requires_grad = false);
 
 // A tensor on memory of somebody else's: contiguous, aligned for its dtype, and
@@ -66,13 +66,13 @@ Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
 // gone.
 //   InvalidArgument  it is not aligned, or null for some elements; `release` is
 //                    not called
-Tensor from_blob(void* data, const autograd::Dims& sizes, DType dtype,
+Tensor from_blob(void* data, const autograd::Dims& shape, DType dtype,
                  std::function<void(void*)> release = {});
 
 namespace autograd {
 
 // Not initialized, with these strides, which must be dense.
-Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype);
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);
 
 // That `dtype` holds `value`: integers hold whole numbers of their range, bool 0
 // and 1, and floating-point types round.

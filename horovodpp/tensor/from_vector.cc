@@ -14,14 +14,14 @@
 namespace HVD_EXPORT hvd {
 
 template <typename T>
-Tensor from_vector(const std::vector<T>& values, const autograd::Dims& sizes,
+Tensor from_vector(const std::vector<T>& values, const autograd::Dims& shape,
                    bool requires_grad) {
-  if (static_cast<std::int64_t>(values.size()) != sizes.product()) {
+  if (static_cast<std::int64_t>(values.size()) != shape.product()) {
     throw InvalidArgument(absl::StrCat("from_vector: ", values.size(),
                                        " values do not fill shape ",
-                                       sizes.to_string()));
+                                       shape.to_string()));
   }
-  Tensor tensor = empty(sizes, {.dtype = dtype_of<T>});
+  Tensor tensor = empty(shape, {.dtype = dtype_of<T>});
   std::copy(values.begin(), values.end(), tensor.data<T>());
   return requires_grad ? tensor.set_requires_grad(true) : tensor;
 }

@@ -11,30 +11,30 @@ namespace {
 
 // Whether, from the fastest dimension to the slowest, each steps over all that
 // those before reach. Then no two elements lie on one place.
-bool lies_apart(const Dims& sizes, const Dims& strides) {
-  if (is_contiguous(sizes, strides)) return true;
+bool lies_apart(const Dims& shape, const Dims& strides) {
+  if (is_contiguous(shape, strides)) return true;
   std::array<bool, Dims::kMax> seen{};
   std::int64_t reached = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::size_t next = sizes.size();
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      const bool less = next == sizes.size() || strides[d] < strides[next];
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::size_t next = shape.size();
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const bool less = next == shape.size() || strides[d] < strides[next];
       if (!seen[d] && less) next = d;
     }
     seen[next] = true;
-    if (sizes[next] == 1) continue;
+    if (shape[next] == 1) continue;
     if (strides[next] <= reached) return false;
-    reached += (sizes[next] - 1) * strides[next];
+    reached += (shape[next] - 1) * strides[next];
   }
   return true;
 }
 
 // The same, element by element.
-bool some_places_are_one(const Dims& sizes, const Dims& strides) {
+bool some_places_are_one(const Dims& shape, const Dims& strides) {
   std::vector<std::int64_t> places{0};
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::size_t count = places.size();
-    for (std::int64_t i = 1; i < sizes[d]; ++i) {
+    for (std::int64_t i = 1; i < shape[d]; ++i) {
       for (std::size_t k = 0; k < count; ++k) {
         places.push_back(places[k] + i * strides[d]);
       }
@@ -56,12 +56,12 @@ bool shares_memory(const Tensor& a, const Tensor& b) {
 
 bool repeats_places(const Tensor& tensor) {
   if (tensor.num_elements() == 0) return false;
-  const Dims& sizes = tensor.sizes();
+  const Dims& shape = tensor.shape();
   const Dims& strides = tensor.strides();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (strides[i] == 0 && sizes[i] > 1) return true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (strides[i] == 0 && shape[i] > 1) return true;
   }
-  return !lies_apart(sizes, strides) && some_places_are_one(sizes, strides);
+  return !lies_apart(shape, strides) && some_places_are_one(shape, strides);
 }
 
 }  // namespace hvd::autograd

@@ -25,11 +25,11 @@ std::string element(T value) {
 // As deep as a tensor has dimensions: at most Dims::kMax.
 template <typename T>
 void print(const Tensor& x, std::size_t dim, const T* at, std::string& out) {
-  if (dim == x.sizes().size()) {
+  if (dim == x.shape().size()) {
     out += element(*at);
     return;
   }
-  const std::int64_t size = x.sizes()[dim];
+  const std::int64_t size = x.shape()[dim];
   out += "[";
   for (std::int64_t i = 0; i < size; ++i) {
     if (i > 0) out += ", ";

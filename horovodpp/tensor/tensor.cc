@@ -6,7 +6,7 @@
 
 namespace hvd {
 std::int64_t Tensor::size(std::int64_t dimension) const {
-  return sizes()[autograd::checked_dim(dimension, sizes().size(), "size")];
+  return shape()[autograd::checked_dim(dimension, shape().size(), "size")];
 }
 
 void Tensor::throw_undefined() {
@@ -26,30 +26,30 @@ TensorView Tensor::tensor_view() const {
                                        " with strides ", strides().to_string(),
                                        " is not contiguous; use contiguous()"));
   }
-  return TensorView(raw_data(), dtype(), shape(), device());
+  return TensorView(raw_data(), dtype(), shape().to_shape(), device());
 }
 
 std::string Tensor::describe() const {
-  return absl::StrCat(name_of(dtype()), sizes().to_string());
+  return absl::StrCat(name_of(dtype()), shape().to_string());
 }
 
-Tensor Tensor::alias(const Dims& sizes, const Dims& strides,
+Tensor Tensor::alias(const Dims& shape, const Dims& strides,
                      std::int64_t offset) const {
   Tensor result(
       autograd::Ref<autograd::TensorImpl>::adopt(new autograd::TensorImpl(
-          self().storage, dtype(), sizes, strides, offset)));
+          self().storage, dtype(), shape, strides, offset)));
   result.impl()->inference = self().inference;
   return result;
 }
 
 Tensor Tensor::detach() const {
-  return alias(sizes(), strides(), storage_offset());
+  return alias(shape(), strides(), storage_offset());
 }
 
 Tensor Tensor::data() const {
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
       new autograd::TensorImpl(autograd::Storage::alias(self().storage),
-                               dtype(), sizes(), strides(), storage_offset())));
+                               dtype(), shape(), strides(), storage_offset())));
 }
 
 }  // namespace hvd

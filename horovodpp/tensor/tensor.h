@@ -57,13 +57,12 @@ class Tensor {
   Tensor() = default;
   bool defined() const { return static_cast<bool>(impl_); }
 
-  // Geometry. Sizes and strides count elements.
-  Shape shape() const { return sizes().to_shape(); }
-  const Dims& sizes() const { return self().sizes; }
+  // Geometry. Strides count elements.
+  const Dims& shape() const { return self().shape; }
   const Dims& strides() const { return self().strides; }
   std::int64_t size(std::int64_t dim) const;
   std::int64_t dim() const {
-    return static_cast<std::int64_t>(self().sizes.size());
+    return static_cast<std::int64_t>(self().shape.size());
   }
   std::int64_t num_elements() const { return self().num_elements; }
   std::int64_t storage_offset() const { return self().offset; }
@@ -184,12 +183,12 @@ class Tensor {
   Tensor to(DType dtype) const;
   Tensor clone() const;
   Tensor contiguous() const;
-  Tensor reshape(const Dims& sizes) const;
-  Tensor view(const Dims& sizes) const;
+  Tensor reshape(const Dims& shape) const;
+  Tensor view(const Dims& shape) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor t() const;  // Of at most 2 dimensions.
   Tensor permute(const Dims& order) const;
-  Tensor expand(const Dims& sizes) const;
+  Tensor expand(const Dims& shape) const;
   Tensor narrow(std::int64_t dim, std::int64_t start,
                 std::int64_t length) const;
   Tensor select(std::int64_t dim, std::int64_t index) const;
@@ -225,7 +224,7 @@ class Tensor {
 
   // --- For operations and the engine ---
   // A tensor of this geometry on the same storage that graphs know nothing of.
-  Tensor alias(const Dims& sizes, const Dims& strides,
+  Tensor alias(const Dims& shape, const Dims& strides,
                std::int64_t offset) const;
   explicit Tensor(autograd::Ref<autograd::TensorImpl> impl)
       : impl_(std::move(impl)) {}

@@ -10,7 +10,7 @@ namespace hvd {
 namespace {
 
 Tensor contiguous_copy(const Tensor& x) {
-  Tensor copy = empty(x.sizes(), {.dtype = x.dtype()});
+  Tensor copy = empty(x.shape(), {.dtype = x.dtype()});
   autograd::convert_into(copy, x);
   return copy;
 }

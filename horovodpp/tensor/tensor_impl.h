@@ -47,15 +47,15 @@ inline bool is_unrecorded(ViewOrigin origin) {
 
 class TensorImpl : public Pooled {
  public:
-  TensorImpl(Ref<Storage> memory, DType type, const Dims& shape,
+  TensorImpl(Ref<Storage> memory, DType type, const Dims& dims,
              const Dims& steps, std::int64_t start)
       : storage(std::move(memory)),
         offset(start),
-        num_elements(shape.product()),
-        sizes(shape),
+        num_elements(dims.product()),
+        shape(dims),
         strides(steps),
         dtype(type),
-        contiguous(is_contiguous(shape, steps)),
+        contiguous(is_contiguous(dims, steps)),
         inference(thread_state.inference_mode) {}
 
   void retain() { counts_.fetch_add(kStrong, std::memory_order_relaxed); }
@@ -92,7 +92,7 @@ class TensorImpl : public Pooled {
   std::unique_ptr<AutogradMeta, AutogradMetaDeleter> meta;
   std::int64_t offset;  // Of the first element, in elements.
   std::int64_t num_elements;
-  Dims sizes;
+  Dims shape;
   Dims strides;
   DType dtype;
   bool contiguous;

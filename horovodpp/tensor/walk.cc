@@ -8,23 +8,23 @@
 
 namespace hvd::autograd {
 
-Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to) {
+Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
   Dims result = Dims::filled(to.size(), 0);
-  const std::size_t missing = to.size() - sizes.size();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == to[missing + i]) result[missing + i] = strides[i];
+  const std::size_t missing = to.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == to[missing + i]) result[missing + i] = strides[i];
   }
   return result;
 }
 
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
-  if (a.sizes() == b.sizes()) return empty_like(a);
-  const Dims sizes = broadcast(a.sizes(), b.sizes(), operation);
-  if (sizes == a.sizes()) return empty_like(a);
-  if (sizes == b.sizes()) {
-    return empty_strided(sizes, strides_like(sizes, b.strides()), a.dtype());
+  if (a.shape() == b.shape()) return empty_like(a);
+  const Dims shape = broadcast(a.shape(), b.shape(), operation);
+  if (shape == a.shape()) return empty_like(a);
+  if (shape == b.shape()) {
+    return empty_strided(shape, strides_like(shape, b.strides()), a.dtype());
   }
-  return empty(sizes, {.dtype = a.dtype()});
+  return empty(shape, {.dtype = a.dtype()});
 }
 
 void check_defined(const Tensor& tensor, const char* operation) {

@@ -18,9 +18,9 @@ namespace hvd::autograd {
 
 // The strides of a tensor seen as one of the larger shape `to`: 0 where it
 // repeats.
-Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& to);
+Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to);
 inline Dims broadcast_strides(const Tensor& tensor, const Dims& to) {
-  return broadcast_strides(tensor.sizes(), tensor.strides(), to);
+  return broadcast_strides(tensor.shape(), tensor.strides(), to);
 }
 
 template <std::size_t N>
@@ -30,14 +30,14 @@ class Walk {
 
   // Dimensions of one element go, and neighbours that all tensors step through
   // alike become one.
-  Walk(const Dims& sizes, const std::array<Dims, N>& strides) {
-    empty_ = sizes.product() == 0;
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      if (sizes[d] == 1) continue;
-      if (rank_ > 0 && continues(strides, d, sizes[d])) {
-        sizes_[rank_ - 1] *= sizes[d];
+  Walk(const Dims& shape, const std::array<Dims, N>& strides) {
+    empty_ = shape.product() == 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == 1) continue;
+      if (rank_ > 0 && continues(strides, d, shape[d])) {
+        sizes_[rank_ - 1] *= shape[d];
       } else {
-        sizes_[rank_++] = sizes[d];
+        sizes_[rank_++] = shape[d];
       }
       for (std::size_t k = 0; k < N; ++k) steps_[rank_ - 1][k] = strides[k][d];
     }
@@ -99,10 +99,10 @@ class Walk {
 // rather than row by row: in that of the first tensor, where it steps, else in
 // that of the others. For loops that do not mind.
 template <std::size_t N>
-Walk<N> walk_as_stored(const Dims& sizes, const std::array<Dims, N>& strides) {
+Walk<N> walk_as_stored(const Dims& shape, const std::array<Dims, N>& strides) {
   std::array<std::size_t, Dims::kMax> order;
   bool sorted = true;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto goes_before = [&](std::size_t a, std::size_t b) {
       for (const Dims& steps : strides) {
         const std::int64_t x = std::abs(steps[a]), y = std::abs(steps[b]);
@@ -111,9 +111,9 @@ Walk<N> walk_as_stored(const Dims& sizes, const std::array<Dims, N>& strides) {
       return false;
     };
     std::size_t at = d;
-    if (sizes[d] != 1) {
+    if (shape[d] != 1) {
       while (at > 0 &&
-             (sizes[order[at - 1]] == 1 || goes_before(d, order[at - 1]))) {
+             (shape[order[at - 1]] == 1 || goes_before(d, order[at - 1]))) {
         order[at] = order[at - 1];
         --at;
       }
@@ -121,11 +121,11 @@ Walk<N> walk_as_stored(const Dims& sizes, const std::array<Dims, N>& strides) {
     sorted &= at == d;
     order[at] = d;
   }
-  if (sorted) return Walk<N>(sizes, strides);
-  Dims moved = sizes;
+  if (sorted) return Walk<N>(shape, strides);
+  Dims moved = shape;
   std::array<Dims, N> steps = strides;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    moved[d] = sizes[order[d]];
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    moved[d] = shape[order[d]];
     for (std::size_t k = 0; k < N; ++k) steps[k][d] = strides[k][order[d]];
   }
   return Walk<N>(moved, steps);
@@ -152,7 +152,7 @@ T stored(V value) {
   }
 }
 
-// out = f(a), element by element; `out` has the sizes of `a`.
+// out = f(a), element by element; `out` has the shape of `a`.
 template <typename Out, typename In, typename F>
 void map(const Tensor& out, const Tensor& a, F f) {
   Out* o = out.data<Out>();
@@ -164,7 +164,7 @@ void map(const Tensor& out, const Tensor& a, F f) {
     return;
   }
   const auto walk =
-      walk_as_stored<2>(out.sizes(), {out.strides(), a.strides()});
+      walk_as_stored<2>(out.shape(), {out.strides(), a.strides()});
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
@@ -215,15 +215,15 @@ void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
   const T* x = a.data<T>();
   const T* y = b.data<T>();
   if (out.is_contiguous() && a.is_contiguous() && b.is_contiguous() &&
-      a.sizes() == out.sizes() && b.sizes() == out.sizes()) {
+      a.shape() == out.shape() && b.shape() == out.shape()) {
     for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
       o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
     }
     return;
   }
   const auto walk = walk_as_stored<3>(
-      out.sizes(), {out.strides(), broadcast_strides(a, out.sizes()),
-                    broadcast_strides(b, out.sizes())});
+      out.shape(), {out.strides(), broadcast_strides(a, out.shape()),
+                    broadcast_strides(b, out.shape())});
   walk.for_each_row([&](const auto& at) {
     map_row(o + at[0], x + at[1], y + at[2], walk.row_size(), walk.row_steps(),
             f);

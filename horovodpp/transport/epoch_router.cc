@@ -18,8 +18,8 @@ struct Trailer {
   std::uint32_t kind = 0;
 };
 
-// Before they meet in a later epoch ranks have little to say to each other; who
-// sends more is out of order.
+// Before they meet in a later epoch ranks have little to say to each other; one
+// that sends more is faulty.
 constexpr int kMostKeptOfARank = 4096;
 
 // What the trailer says; nullopt if there is none.

@@ -62,8 +62,9 @@ class EpochRouter {
   //   FailedPrecondition  this epoch or a later one was entered before
   absl::Status enter(std::uint32_t epoch);
 
-  // The notice in `bytes` as they came over the wires, if that is what they are: who
-  // is still in the first epoch, and has no EpochRouter, hears of those who are not.
+  // The notice in `bytes` as they came over the wires, if that is what they
+  // are: a rank that is still in the first epoch, and has no EpochRouter, hears
+  // of those that are not.
   static std::optional<std::string> notice_in(const std::string& bytes);
 
   // `tag` of an epoch, as it goes over the wires: no two epochs' are equal, as

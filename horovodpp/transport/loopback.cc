@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/loopback.h"
 
+#include <unistd.h>
+
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/transport/loopback_shared.h"
@@ -11,11 +15,22 @@
 namespace hvd::transport {
 namespace {
 
-// One rank's end. `World` is LoopbackWorld::Shared, whose name is private.
-template <typename World>
+std::vector<Peer> peers_of(int size, int ranks_per_node) {
+  std::vector<Peer> peers;
+  const std::string host = host_name();
+  for (int rank = 0; rank < size; ++rank) {
+    const int node = ranks_per_node > 0 ? rank / ranks_per_node : 0;
+    peers.push_back({.host = host,
+                     .pid = ::getpid(),
+                     .node = absl::StrCat(host, "#", node)});
+  }
+  return peers;
+}
+
+// One rank's end.
 class LoopbackCommunicator : public Communicator {
  public:
-  LoopbackCommunicator(std::shared_ptr<World> world, int rank)
+  LoopbackCommunicator(std::shared_ptr<LoopbackShared> world, int rank)
       : world_(std::move(world)), rank_(rank) {}
 
   ~LoopbackCommunicator() override {
@@ -79,9 +94,9 @@ class LoopbackCommunicator : public Communicator {
     thread_.join();
   }
 
-  std::shared_ptr<World> world_;
+  std::shared_ptr<LoopbackShared> world_;
   const int rank_;
-  typename World::Watcher watcher_;  // The world's lock guards it.
+  LoopbackShared::Watcher watcher_;  // The world's lock guards it.
   std::thread thread_;
   absl::Status unwatched_;  // Why deaths go unseen, if they do.
 };
@@ -89,13 +104,14 @@ class LoopbackCommunicator : public Communicator {
 }  // namespace
 
 LoopbackWorld::LoopbackWorld(int size, Options options)
-    : shared_(std::make_shared<Shared>(size, options)) {}
+    : shared_(std::make_shared<LoopbackShared>(
+          peers_of(size, options.ranks_per_node))) {}
 
 LoopbackWorld::~LoopbackWorld() = default;
 
 std::unique_ptr<Communicator> LoopbackWorld::communicator(int rank) {
   if (!shared_->hand_out(rank)) return nullptr;
-  return std::make_unique<LoopbackCommunicator<Shared>>(shared_, rank);
+  return std::make_unique<LoopbackCommunicator>(shared_, rank);
 }
 
 void LoopbackWorld::kill(int rank, const std::string& how) {

@@ -15,6 +15,8 @@
 
 namespace hvd::transport {
 
+class LoopbackShared;
+
 class LoopbackWorld {
  public:
   struct Options {
@@ -38,8 +40,7 @@ class LoopbackWorld {
             const std::string& how = "was killed by signal 9 (SIGKILL)");
 
  private:
-  class Shared;
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<LoopbackShared> shared_;
 };
 
 }  // namespace hvd::transport

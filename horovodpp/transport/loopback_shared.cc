@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/loopback_shared.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
@@ -17,35 +15,27 @@ std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
 
-LoopbackWorld::Shared::Shared(int size, Options options)
-    : peers_(at(size)),
-      handed_out_(at(size)),
-      deaths_(at(size)),
-      mailboxes_(at(size)),
-      rounds_of_rank_(at(size)) {
-  const std::string host = host_name();
-  for (int rank = 0; rank < size; ++rank) {
-    const int node =
-        options.ranks_per_node > 0 ? rank / options.ranks_per_node : 0;
-    peers_[at(rank)] = {
-        .host = host, .pid = ::getpid(), .node = absl::StrCat(host, "#", node)};
-  }
-}
+LoopbackShared::LoopbackShared(std::vector<Peer> peers)
+    : peers_(std::move(peers)),
+      handed_out_(peers_.size()),
+      deaths_(peers_.size()),
+      mailboxes_(peers_.size()),
+      rounds_of_rank_(peers_.size()) {}
 
-bool LoopbackWorld::Shared::hand_out(int rank) {
+bool LoopbackShared::hand_out(int rank) {
   MutexLock lock(mutex_);
   if (rank < 0 || rank >= size() || handed_out_[at(rank)]) return false;
   handed_out_[at(rank)] = true;
   return true;
 }
 
-absl::Status LoopbackWorld::Shared::check_rank(int rank) const {
+absl::Status LoopbackShared::check_rank(int rank) const {
   if (rank >= 0 && rank < size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("there is no rank ", rank, " in a job of ", size()));
 }
 
-absl::StatusOr<std::vector<std::string>> LoopbackWorld::Shared::exchange(
+absl::StatusOr<std::vector<std::string>> LoopbackShared::exchange(
     int rank, const std::string& mine, TimePoint deadline) {
   MutexLock lock(mutex_);
   const std::uint64_t number = rounds_of_rank_[at(rank)]++;
@@ -70,7 +60,7 @@ absl::StatusOr<std::vector<std::string>> LoopbackWorld::Shared::exchange(
   return all;
 }
 
-absl::Status LoopbackWorld::Shared::check_missing(const Round& round) const {
+absl::Status LoopbackShared::check_missing(const Round& round) const {
   for (int rank = 0; rank < size(); ++rank) {
     if (round.values[at(rank)].has_value() || !is_dead(rank)) continue;
     return absl::AbortedError(absl::StrCat(peers_[at(rank)].to_string(rank),
@@ -79,7 +69,7 @@ absl::Status LoopbackWorld::Shared::check_missing(const Round& round) const {
   return absl::OkStatus();
 }
 
-std::string LoopbackWorld::Shared::missing_from(const Round& round) const {
+std::string LoopbackShared::missing_from(const Round& round) const {
   std::string missing;
   for (int rank = 0; rank < size(); ++rank) {
     if (!round.values[at(rank)].has_value()) {
@@ -89,8 +79,7 @@ std::string LoopbackWorld::Shared::missing_from(const Round& round) const {
   return missing;
 }
 
-absl::Status LoopbackWorld::Shared::send_mail(int from, int to,
-                                              std::string bytes) {
+absl::Status LoopbackShared::send_mail(int from, int to, std::string bytes) {
   HVD_RETURN_IF_ERROR(check_rank(to));
   MutexLock lock(mutex_);
   if (is_dead(from)) return absl::OkStatus();
@@ -98,7 +87,7 @@ absl::Status LoopbackWorld::Shared::send_mail(int from, int to,
   return absl::OkStatus();
 }
 
-std::optional<Mail> LoopbackWorld::Shared::receive_mail(int rank) {
+std::optional<Mail> LoopbackShared::receive_mail(int rank) {
   MutexLock lock(mutex_);
   std::deque<Mail>& mailbox = mailboxes_[at(rank)];
   if (mailbox.empty()) return std::nullopt;
@@ -107,7 +96,7 @@ std::optional<Mail> LoopbackWorld::Shared::receive_mail(int rank) {
   return mail;
 }
 
-absl::StatusOr<TransferId> LoopbackWorld::Shared::post_send(
+absl::StatusOr<TransferId> LoopbackShared::post_send(
     int from, int to, DataTag tag, std::span<const std::byte> bytes) {
   HVD_RETURN_IF_ERROR(check_rank(to));
   MutexLock lock(mutex_);
@@ -119,7 +108,7 @@ absl::StatusOr<TransferId> LoopbackWorld::Shared::post_send(
                .outcome = {}});
 }
 
-absl::StatusOr<TransferId> LoopbackWorld::Shared::post_receive(
+absl::StatusOr<TransferId> LoopbackShared::post_receive(
     int to, int from, DataTag tag, std::span<std::byte> bytes) {
   HVD_RETURN_IF_ERROR(check_rank(from));
   MutexLock lock(mutex_);
@@ -130,7 +119,7 @@ absl::StatusOr<TransferId> LoopbackWorld::Shared::post_receive(
                .outcome = {}});
 }
 
-TransferId LoopbackWorld::Shared::post(Posted posted) {
+TransferId LoopbackShared::post(Posted posted) {
   const TransferId id = next_id_++;
   const Route route = posted.route;
   const bool sends = posted.sends;
@@ -144,7 +133,7 @@ TransferId LoopbackWorld::Shared::post(Posted posted) {
 }
 
 // Copies under the lock: once abandon() has it, nobody writes any more.
-void LoopbackWorld::Shared::match(const Route& route) {
+void LoopbackShared::match(const Route& route) {
   const auto found = waiting_.find(route);
   Waiting& waiting = found->second;
   while (!waiting.sends.empty() && !waiting.receives.empty()) {
@@ -166,7 +155,7 @@ void LoopbackWorld::Shared::match(const Route& route) {
   if (waiting.sends.empty() && waiting.receives.empty()) waiting_.erase(found);
 }
 
-absl::StatusOr<bool> LoopbackWorld::Shared::test(int rank, TransferId id) {
+absl::StatusOr<bool> LoopbackShared::test(int rank, TransferId id) {
   MutexLock lock(mutex_);
   const auto found = posted_.find(id);
   if (found == posted_.end() || found->second.owner != rank) {
@@ -180,7 +169,7 @@ absl::StatusOr<bool> LoopbackWorld::Shared::test(int rank, TransferId id) {
   return true;
 }
 
-void LoopbackWorld::Shared::abandon(int rank, TransferId id) {
+void LoopbackShared::abandon(int rank, TransferId id) {
   MutexLock lock(mutex_);
   const auto found = posted_.find(id);
   if (found == posted_.end() || found->second.owner != rank) return;
@@ -188,7 +177,7 @@ void LoopbackWorld::Shared::abandon(int rank, TransferId id) {
   posted_.erase(found);
 }
 
-void LoopbackWorld::Shared::abandon_all(int rank) {
+void LoopbackShared::abandon_all(int rank) {
   MutexLock lock(mutex_);
   for (auto it = posted_.begin(); it != posted_.end();) {
     const auto current = it++;
@@ -198,7 +187,7 @@ void LoopbackWorld::Shared::abandon_all(int rank) {
   }
 }
 
-void LoopbackWorld::Shared::withdraw(TransferId id, const Route& route) {
+void LoopbackShared::withdraw(TransferId id, const Route& route) {
   const auto found = waiting_.find(route);
   if (found == waiting_.end()) return;
   std::erase(found->second.sends, id);
@@ -208,7 +197,7 @@ void LoopbackWorld::Shared::withdraw(TransferId id, const Route& route) {
   }
 }
 
-void LoopbackWorld::Shared::kill(int rank, const std::string& how) {
+void LoopbackShared::kill(int rank, const std::string& how) {
   if (!check_rank(rank).ok()) return;
   MutexLock lock(mutex_);
   if (is_dead(rank)) return;
@@ -221,7 +210,7 @@ void LoopbackWorld::Shared::kill(int rank, const std::string& how) {
   changed_.notify_all();
 }
 
-std::optional<std::pair<int, std::string>> LoopbackWorld::Shared::next_death(
+std::optional<std::pair<int, std::string>> LoopbackShared::next_death(
     Watcher& watcher) {
   MutexLock lock(mutex_);
   watcher.told.resize(peers_.size());
@@ -238,7 +227,7 @@ std::optional<std::pair<int, std::string>> LoopbackWorld::Shared::next_death(
   return std::nullopt;
 }
 
-void LoopbackWorld::Shared::stop(Watcher& watcher) {
+void LoopbackShared::stop(Watcher& watcher) {
   MutexLock lock(mutex_);
   watcher.stopping = true;
   changed_.notify_all();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a LoopbackWorld share: mailboxes, posted transfers, the
-// rounds of exchange() and who is dead. Every method locks; none calls back.
-// Thread-safe.
+// What the ranks of a LoopbackWorld (loopback.h) share: mailboxes, posted
+// transfers, the rounds of exchange() and who is dead. Every method locks; none
+// calls back. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -15,17 +15,16 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/core/topology.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/loopback.h"
 
 namespace hvd::transport {
 
-class LoopbackWorld::Shared {
+class LoopbackShared {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  Shared(int size, Options options);
+  // One rank for each of `peers`, which is how they see each other.
+  explicit LoopbackShared(std::vector<Peer> peers);
 
   int size() const { return static_cast<int>(peers_.size()); }
   const std::vector<Peer>& peers() const { return peers_; }
@@ -97,7 +96,7 @@ class LoopbackWorld::Shared {
   absl::Status check_missing(const Round& round) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::vector<Peer> peers_;
+  const std::vector<Peer> peers_;
   mutable Mutex mutex_;
   CondVar changed_;  // A round came nearer to its end, a rank died, a stop().
   std::vector<bool> handed_out_ ABSL_GUARDED_BY(mutex_);

@@ -116,22 +116,28 @@ absl::Status flush(ExchangePost& post, TimePoint deadline) {
   return absl::DeadlineExceededError("a rank does not take its mail");
 }
 
-// Ends the exchange on `ranks`, too; returns `why`.
+// Those to whom this rank sends in an exchange.
+std::vector<int> correspondents(const ExchangePost& post) {
+  if (post.rank() != 0) return {0};
+  std::vector<int> ranks(post.peers().size() - 1);
+  std::iota(ranks.begin(), ranks.end(), 1);
+  return ranks;
+}
+
+// Ends the exchange on all ranks; returns `why`.
 absl::Status call_off(ExchangePost& post, std::uint32_t round,
-                      const absl::Status& why, const std::vector<int>& ranks) {
+                      const absl::Status& why) {
   const std::string text =
       packed({.round = round, .kind = ExchangeKind::kCalledOff},
              std::string(why.message()));
   // As well as it goes: some of them may be dead.
-  for (int rank : ranks) post.send(rank, text).IgnoreError();
-  flush(post, std::chrono::steady_clock::now() + kFarewell).IgnoreError();
+  for (int rank : correspondents(post)) post.send(rank, text).IgnoreError();
+  const TimePoint end = std::chrono::steady_clock::now() + kFarewell;
+  while (!post.flushed().value_or(false) &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
   return why;
-}
-
-std::vector<int> all_but_first(std::size_t size) {
-  std::vector<int> ranks(size - 1);
-  std::iota(ranks.begin(), ranks.end(), 1);
-  return ranks;
 }
 
 // The next string of `round`; nullopt at the deadline, or why there is none.
@@ -156,9 +162,7 @@ absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
   std::size_t came = 1;
   while (came < size) {
     auto mail = next_string(post, round, deadline);
-    if (!mail.ok()) {
-      return call_off(post, round, mail.status(), all_but_first(size));
-    }
+    if (!mail.ok()) return call_off(post, round, mail.status());
     if (!mail->has_value()) break;
     auto& slot = strings[static_cast<std::size_t>((*mail)->from)];
     if (!slot.has_value()) ++came;
@@ -188,7 +192,7 @@ absl::StatusOr<std::vector<std::string>> lead(ExchangePost& post,
   }
   const absl::Status flushed = flush(post, deadline + kGrace);
   if (!complete) return absl::DeadlineExceededError(failure);
-  HVD_RETURN_IF_ERROR(flushed);
+  if (!flushed.ok()) return call_off(post, round, flushed);
   return all;
 }
 
@@ -199,7 +203,7 @@ absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
   HVD_RETURN_IF_ERROR(post.send(
       0, packed({.round = round, .kind = ExchangeKind::kString}, mine)));
   const auto answer = next_of(post, round, deadline + kGrace);
-  if (!answer.ok()) return call_off(post, round, answer.status(), {0});
+  if (!answer.ok()) return call_off(post, round, answer.status());
   if (!answer->has_value()) {
     return absl::DeadlineExceededError(
         absl::StrCat(post.peers()[0].to_string(0), " did not answer in time"));
@@ -222,6 +226,11 @@ absl::StatusOr<std::vector<std::string>> exchange_by_mail(
   if (deadline > TimePoint::max() - kGrace) deadline -= kGrace;
   if (post.rank() == 0) return lead(post, round, mine, deadline);
   return follow(post, round, mine, deadline);
+}
+
+absl::Status refuse_exchange(ExchangePost& post, std::uint32_t round,
+                             const absl::Status& why) {
+  return call_off(post, round, why);
 }
 
 }  // namespace hvd::transport

@@ -25,6 +25,8 @@ class ExchangePost {
   virtual absl::Status send(int to, std::string bytes) = 0;
   // An error, as that a rank is dead, ends the exchange on all ranks.
   virtual absl::StatusOr<std::optional<Mail>> receive() = 0;
+  // Whether all that was sent has left. An error if it has not and a rank is dead,
+  // which may be the one that does not take it.
   virtual absl::StatusOr<bool> flushed() = 0;
 };
 
@@ -34,5 +36,9 @@ class ExchangePost {
 absl::StatusOr<std::vector<std::string>> exchange_by_mail(
     ExchangePost& post, std::uint32_t round, const std::string& mine,
     std::chrono::steady_clock::time_point deadline);
+
+// This rank cannot take part: calls the round off on all ranks. Returns `why`.
+absl::Status refuse_exchange(ExchangePost& post, std::uint32_t round,
+                             const absl::Status& why);
 
 }  // namespace hvd::transport

@@ -15,6 +15,11 @@ namespace {
 
 constexpr char kPeerPayload[] = "horovodpp/peer";
 
+bool has_happened(int (*call)(int*)) {
+  int flag = 0;
+  return call(&flag) == MPI_SUCCESS && flag != 0;
+}
+
 }  // namespace
 
 absl::Status mpi_status(int code, const char* call, std::optional<int> peer) {
@@ -36,6 +41,10 @@ std::optional<int> peer_of(const absl::Status& status) {
   }
   return peer;
 }
+
+bool mpi_was_initialized() { return has_happened(MPI_Initialized); }
+
+bool mpi_was_finalized() { return has_happened(MPI_Finalized); }
 
 std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text = {};

@@ -29,8 +29,16 @@ absl::Status mpi_status(int code, const char* call,
 // That rank.
 std::optional<int> peer_of(const absl::Status& status);
 
+// Whether anybody in this process has initialized MPI, and finalized it.
+bool mpi_was_initialized();
+bool mpi_was_finalized();
+
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();
+
+// After a death MPI is polled so often until what the dead rank sent counts as lost:
+// it takes messages in by and by.
+inline constexpr int kPollsForLastWords = 100;
 
 // Polls a request until it is complete, or `check` says why nobody waits for it
 // any more. After an error or DeadlineExceeded the request is still MPI's: its

@@ -9,6 +9,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi_calls.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_mailbox.h"
 #include "horovodpp/transport/mpi_transfers.h"
@@ -71,8 +72,14 @@ class MpiCommunicator : public Communicator {
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
     const bool listens = !watched_;
-    // Who cannot watch takes no part in a job, and tells the others.
-    if (!world_.watch().status().ok()) post_.refuse(world_.watch().status());
+    // A rank that cannot watch takes no part in a job, and tells the others.
+    if (const absl::Status seeing = world_.watch().status(); !seeing.ok()) {
+      const auto self = static_cast<std::size_t>(rank());
+      return noted(refuse_exchange(
+          post_, round_++,
+          annotate(seeing, absl::StrCat(peers_[self].to_string(rank()),
+                                        " cannot run"))));
+    }
     if (listens) {
       on_peer_lost(
           [this](int rank, const std::string& how) { post_.lost(rank, how); });
@@ -175,10 +182,14 @@ class MpiCommunicator : public Communicator {
 
 }  // namespace
 
+bool mpi_is_built() { return true; }
+
+bool mpi_is_running() { return mpi_was_initialized() && !mpi_was_finalized(); }
+
 absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
     const MpiOptions& options) {
   MpiWorld& world = MpiWorld::instance();
-  HVD_RETURN_IF_ERROR(world.enter(options));
+  HVD_RETURN_IF_ERROR(world.enter(options.expected_size, options.deadline));
   return std::make_unique<MpiCommunicator>(world, options.ranks_per_node);
 }
 

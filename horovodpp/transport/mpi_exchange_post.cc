@@ -7,22 +7,26 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
-
 absl::Status MpiExchangePost::send(int to, std::string bytes) {
   return mailbox_.send(to, std::move(bytes));
 }
 
 absl::StatusOr<std::optional<Mail>> MpiExchangePost::receive() {
-  HVD_RETURN_IF_ERROR(refusal_);
   // Asked first, so that what came before a death counts.
   const std::string loss = this->loss();
   HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, mailbox_.receive());
-  if (!mail.has_value() && !loss.empty()) return absl::AbortedError(loss);
-  return mail;
+  if (mail.has_value() || loss.empty()) return mail;
+  // It may have said whose fault that is.
+  if (++polls_after_loss_ <= kPollsForLastWords) return std::nullopt;
+  return absl::AbortedError(loss);
 }
 
-void MpiExchangePost::refuse(const absl::Status& why) {
-  refusal_ = annotate(why, name_of(rank_));
+absl::StatusOr<bool> MpiExchangePost::flushed() {
+  HVD_ASSIGN_OR_RETURN(const bool flushed, mailbox_.flushed());
+  if (flushed) return true;
+  const std::string loss = this->loss();
+  if (!loss.empty()) return absl::AbortedError(loss);
+  return false;
 }
 
 void MpiExchangePost::lost(int rank, const std::string& how) {

@@ -30,10 +30,8 @@ class MpiExchangePost : public ExchangePost {
   const std::vector<Peer>& peers() const override { return peers_; }
   absl::Status send(int to, std::string bytes) override;
   absl::StatusOr<std::optional<Mail>> receive() override;
-  absl::StatusOr<bool> flushed() override { return mailbox_.flushed(); }
+  absl::StatusOr<bool> flushed() override;
 
-  // This rank cannot take part, for a reason of its own.
-  void refuse(const absl::Status& why);
   // Rank `rank` has died.
   void lost(int rank, const std::string& how);
   // Adds what MPI still holds.
@@ -46,7 +44,7 @@ class MpiExchangePost : public ExchangePost {
   const int rank_;
   const std::vector<Peer>& peers_;
   MpiMailbox mailbox_;
-  absl::Status refusal_;
+  int polls_after_loss_ = 0;
   Mutex mutex_;
   std::string loss_ ABSL_GUARDED_BY(mutex_);
 };

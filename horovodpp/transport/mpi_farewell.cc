@@ -78,9 +78,9 @@ FinalizesAlone::FinalizesAlone() { ::setenv(kAlone, "1", 1); }
 // Programs that this one starts may be others' MPI programs.
 FinalizesAlone::~FinalizesAlone() { ::unsetenv(kAlone); }
 
-// They meet twice: who comes to the second meeting has had everything that was
-// sent in the first one, so that all connections are there; and who leaves the
-// second one is not taken for lost by those in the first.
+// They meet twice: a rank that comes to the second meeting has had everything
+// that was sent in the first one, so that all connections are there; and one
+// that leaves the second one is not taken for lost by those in the first.
 bool meet_for_farewell(const MpiFarewell& farewell,
                        const std::atomic<bool>& lost) {
   const bool all_came =

@@ -29,8 +29,8 @@ struct MpiFarewell {
   int tag = 0;  // Of nothing else in `comm`.
   // Whether MPI_Finalize does not wait for anybody.
   bool finalizes_alone = false;
-  // Whom to tell that it came to nothing: who does not see the losses that are
-  // seen here.
+  // Whom to tell that it came to nothing: ranks that do not see the losses that
+  // are seen here.
   std::vector<int> remote = {};
 };
 

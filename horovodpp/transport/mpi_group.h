@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process sets from MPI communicators: whoever has split MPI_COMM_WORLD need
-// not name ranks once more. There only where the library is built with MPI.
+// Process sets from MPI communicators: a program that has split MPI_COMM_WORLD
+// need not name the ranks again. Only in a library that is built with MPI.
 //
 //   absl::StatusOr<std::vector<int>> ranks = hvd::ranks_of(first_half);
 //   ... hvd::add_process_set(*ranks);           // on every rank

@@ -39,11 +39,6 @@ std::string machine_id(const std::string& host) {
   return absl::StrCat(host, "/", boot, "/", processes.data());
 }
 
-bool has_happened(int (*call)(int*)) {
-  int flag = 0;
-  return call(&flag) == MPI_SUCCESS && flag != 0;
-}
-
 std::string level_name(int level) {
   switch (level) {
     case MPI_THREAD_SINGLE:
@@ -57,18 +52,13 @@ std::string level_name(int level) {
 
 }  // namespace
 
-bool mpi_is_built() { return true; }
-
-bool mpi_is_running() {
-  return has_happened(MPI_Initialized) && !has_happened(MPI_Finalized);
-}
-
 MpiWorld& MpiWorld::instance() {
   static auto* world = new MpiWorld;
   return *world;
 }
 
-absl::Status MpiWorld::enter(const MpiOptions& options) {
+absl::Status MpiWorld::enter(int expected_size,
+                             std::chrono::steady_clock::time_point deadline) {
   MutexLock lock(mutex_);
   if (in_use_) {
     return absl::FailedPreconditionError(
@@ -82,11 +72,11 @@ absl::Status MpiWorld::enter(const MpiOptions& options) {
         "anew (exec)"));
   }
   HVD_RETURN_IF_ERROR(start_or_adopt());
-  HVD_RETURN_IF_ERROR(check_size(options.expected_size));
+  HVD_RETURN_IF_ERROR(check_size(expected_size));
   // Joining involves all ranks, once: its outcome stands.
   if (!joined_.has_value()) {
     self_.pid = ::getpid();
-    joined_ = join(options.deadline);
+    joined_ = join(deadline);
   }
   if (!joined_->ok()) {
     distrust();
@@ -98,13 +88,13 @@ absl::Status MpiWorld::enter(const MpiOptions& options) {
 }
 
 absl::Status MpiWorld::start_or_adopt() {
-  if (has_happened(MPI_Finalized)) {
+  if (mpi_was_finalized()) {
     return absl::FailedPreconditionError(
         "MPI is finalized in this process, and cannot start again; initialize "
         "horovodpp before MPI_Finalize");
   }
   int level = MPI_THREAD_SINGLE;
-  if (has_happened(MPI_Initialized)) {
+  if (mpi_was_initialized()) {
     HVD_RETURN_IF_ERROR(
         mpi_status(MPI_Query_thread(&level), "MPI_Query_thread"));
     if (level >= MPI_THREAD_SERIALIZED) return absl::OkStatus();
@@ -171,7 +161,8 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   return absl::OkStatus();
 }
 
-// A rank that dies meanwhile is waited for no longer.
+// A rank that dies meanwhile is waited for no longer; one that had done its part
+// before does not matter here.
 absl::Status MpiWorld::await_duplicate(
     MPI_Request& request, std::chrono::steady_clock::time_point deadline) {
   Mutex mutex;
@@ -184,9 +175,13 @@ absl::Status MpiWorld::await_duplicate(
             rank),
         " ", how)));
   });
+  int polls_after_loss = 0;
   const absl::Status joined =
       mpi_await(request, "joining the MPI world", deadline, [&] {
         MutexLock lock(mutex);
+        if (loss.ok() || ++polls_after_loss <= kPollsForLastWords) {
+          return absl::OkStatus();
+        }
         return loss;
       });
   watch_->watch({});
@@ -198,7 +193,7 @@ absl::Status MpiWorld::meet_members(
   const std::string host = host_name();
   assign(self_.host, host);
   assign(self_.machine, machine_id(host));
-  // The program's own messages, if it has any, are hardly of the last tag.
+  // The program's own messages, if it has any, will hardly have the last tag.
   const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
   MpiExchangePost post({.comm = MPI_COMM_WORLD,
                         .rank = rank_,
@@ -249,7 +244,7 @@ void MpiWorld::at_exit() {
 
 void MpiWorld::finalize() {
   // Not in a forked child.
-  if (started_by_ != ::getpid() || !mpi_is_running()) return;
+  if (started_by_ != ::getpid() || mpi_was_finalized()) return;
   // Leaving without MPI_Finalize tells the launcher that the job failed.
   if (may_finalize()) MPI_Finalize();
 }

@@ -24,7 +24,6 @@
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_communicator.h"
 #include "horovodpp/transport/mpi_tags.h"
 #include "horovodpp/transport/peer_watch.h"
 
@@ -43,8 +42,10 @@ class MpiWorld {
   // Lives as long as the process.
   static MpiWorld& instance();
 
-  // Begins a generation; the errors are make_mpi_communicator()'s. Thread-safe.
-  absl::Status enter(const MpiOptions& options);
+  // Begins a generation, in a world of `expected_size` ranks, of any size if that
+  // is 0. The errors are make_mpi_communicator()'s. Thread-safe.
+  absl::Status enter(int expected_size,
+                     std::chrono::steady_clock::time_point deadline);
   // Ends it. Requests that MPI still holds are kept for good. Thread-safe.
   void leave(MpiMessages leftovers);
 

@@ -232,7 +232,7 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::open(
   for (int rank = 0; rank < topology.size(); ++rank) {
     HVD_RETURN_IF_ERROR(
         annotate(from_wire(outcomes[static_cast<std::size_t>(rank)]),
-                 topology.describe(rank)));
+                 absl::StrCat(topology.describe(rank), " cannot run")));
   }
   if (mapping == nullptr) {
     return absl::InternalError("the node's leader offered no segment");

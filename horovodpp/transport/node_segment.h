@@ -57,8 +57,8 @@ class alignas(128) BreakWord {
   };
   static constexpr std::uint32_t kDrafts = 8;
 
-  // Who raises it writes a draft, then makes it the one that stands: a writer
-  // that dies on the way keeps nobody else from it.
+  // A rank that raises it writes a draft, then makes it the one that stands: a
+  // writer that dies on the way keeps nobody else from it.
   std::atomic<std::uint32_t> chosen_{0};  // One more than the draft's index.
   std::atomic<std::uint32_t> begun_{0};
   Draft drafts_[kDrafts] = {};

@@ -33,7 +33,7 @@ class SharedMemory {
     static absl::StatusOr<Ticket> from_string(const std::string& text);
   };
 
-  // `bytes` zeros, on huge pages where the machine has them for who asks.
+  // `bytes` zeros, on huge pages where the machine gives them on request.
   //   ResourceExhausted  there is too little memory (says how much was asked)
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
       std::size_t bytes);

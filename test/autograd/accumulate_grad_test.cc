@@ -41,6 +41,24 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
   EXPECT_TRUE(v.grad().is_contiguous());
 }
 
+// Item 130.
+TEST(AccumulateGrad, KeepsNoHistoryThatIsNotThisBackwards) {
+  // Of a conversion to the dtype of the root,
+  Tensor x = leaf({1}, {1});
+  x.backward(x.to(DType::kF32));
+  EXPECT_FALSE(x.grad().requires_grad());
+
+  // and of a hook.
+  Tensor w = leaf({2}, {1});
+  w.register_hook([&](const Tensor& g) {
+    EnableGrad scope;
+    return g * w;
+  });
+  (w * 3.0).backward(ones64({1}));
+  EXPECT_FALSE(w.grad().requires_grad());
+  EXPECT_THAT(values(w.grad()), ElementsAre(6));
+}
+
 // Item 131.
 TEST(AccumulateGrad, CopiesTheGradientOfTheCaller) {
   Tensor x = leaf({1, 2}, {2});
@@ -92,12 +110,12 @@ TEST(AccumulateGrad, SumsGradientsDownToTheOperand) {
   (row + column + scalar).sum().backward();
   EXPECT_THAT(values(row.grad()), Each(2));
   EXPECT_THAT(values(column.grad()), Each(3));
-  EXPECT_EQ(column.grad().sizes(), autograd::Dims({2, 1}));
+  EXPECT_EQ(column.grad().shape(), autograd::Dims({2, 1}));
   EXPECT_EQ(value(scalar.grad()), 6);
 
   Tensor none = ones64({4, 0}, true), some = ones64({4, 1}, true);
   (none + some).sum().backward();
-  EXPECT_EQ(none.grad().sizes(), autograd::Dims({4, 0}));
+  EXPECT_EQ(none.grad().shape(), autograd::Dims({4, 0}));
   EXPECT_THAT(values(some.grad()), ElementsAre(0, 0, 0, 0));
 }
 

@@ -336,7 +336,7 @@ TEST(Backward, GradientsOfNothingMeet) {
   (y.sum() + y.mean({0}).sum() + (x.expand({3, 4}).narrow(1, 2, 0)).sum())
       .backward();
   EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 0));
-  EXPECT_EQ(none.grad().sizes(), (autograd::Dims{3, 0}));
+  EXPECT_EQ(none.grad().shape(), (autograd::Dims{3, 0}));
 }
 
 // Item 29.

@@ -81,13 +81,13 @@ TEST(Function, AnArgumentThatIsReturnedBecomesAView) {
 
 struct FirstRow : Function<FirstRow> {
   static Tensor forward(FunctionContext& context, const Tensor& x) {
-    context.saved_data["sizes"] = x.sizes();
+    context.saved_data["shape"] = x.shape();
     return x.select(0, 0);
   }
   static Tensors backward(FunctionContext& context, const Tensors& grads) {
-    const auto sizes =
-        std::any_cast<autograd::Dims>(context.saved_data["sizes"]);
-    return {grads[0].unsqueeze(0).expand(sizes) * 0.5};
+    const auto shape =
+        std::any_cast<autograd::Dims>(context.saved_data["shape"]);
+    return {grads[0].unsqueeze(0).expand(shape) * 0.5};
   }
 };
 

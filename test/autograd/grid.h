@@ -24,16 +24,16 @@ inline std::string name_of(Layout layout) {
   return kNames[static_cast<int>(layout)];
 }
 
-// The sizes of a leaf that laid_out() makes a tensor of `sizes` of.
-inline autograd::Dims leaf_sizes(const autograd::Dims& sizes, Layout layout) {
-  autograd::Dims result = sizes;
-  if (sizes.empty()) return result;
+// The shape of a leaf that laid_out() makes a tensor of `shape` of.
+inline autograd::Dims leaf_shape(const autograd::Dims& shape, Layout layout) {
+  autograd::Dims result = shape;
+  if (shape.empty()) return result;
   if (layout == Layout::kTransposed) {
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      result[d] = sizes[sizes.size() - 1 - d];
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      result[d] = shape[shape.size() - 1 - d];
     }
   } else if (layout == Layout::kGaps) {
-    result[sizes.size() - 1] *= 2;
+    result[shape.size() - 1] *= 2;
     result[0] += 1;
   } else if (layout == Layout::kRepeated) {
     result[0] = 1;
@@ -41,9 +41,9 @@ inline autograd::Dims leaf_sizes(const autograd::Dims& sizes, Layout layout) {
   return result;
 }
 
-inline Tensor laid_out(const Tensor& leaf, const autograd::Dims& sizes,
+inline Tensor laid_out(const Tensor& leaf, const autograd::Dims& shape,
                        Layout layout) {
-  if (sizes.empty()) return leaf;
+  if (shape.empty()) return leaf;
   if (layout == Layout::kTransposed) {
     autograd::Dims order;
     for (std::int64_t d = leaf.dim(); d-- > 0;) order.push_back(d);
@@ -51,9 +51,9 @@ inline Tensor laid_out(const Tensor& leaf, const autograd::Dims& sizes,
   }
   if (layout == Layout::kGaps) {
     const Tensor every_other = slice(leaf, -1, 0, leaf.size(-1), 2);
-    return narrow(every_other, 0, every_other.size(0) - sizes[0], sizes[0]);
+    return narrow(every_other, 0, every_other.size(0) - shape[0], shape[0]);
   }
-  if (layout == Layout::kRepeated) return expand(leaf, sizes);
+  if (layout == Layout::kRepeated) return expand(leaf, shape);
   return leaf;
 }
 
@@ -75,8 +75,8 @@ inline void check_grid(const InputFunction& function,
     SCOPED_TRACE(name_of(layout));
     manual_seed(11);
     Inputs leaves;
-    for (const autograd::Dims& sizes : shapes) {
-      Tensor x = randn(leaf_sizes(sizes, layout), {.dtype = DType::kF64});
+    for (const autograd::Dims& shape : shapes) {
+      Tensor x = randn(leaf_shape(shape, layout), {.dtype = DType::kF64});
       x = x * options.scale;
       if (options.positive) x = x * x + 0.5;
       leaves.push_back(x.set_requires_grad(true));

@@ -28,7 +28,7 @@ TEST(DLPack, GoesOutAndComesBackWithoutACopy) {
     Tensor y = from_dlpack(managed);
     EXPECT_EQ(y.raw_data(), x.raw_data());
     EXPECT_EQ(y.dtype(), dtype);
-    EXPECT_EQ(y.sizes(), Dims({3, 2}));
+    EXPECT_EQ(y.shape(), Dims({3, 2}));
     EXPECT_EQ(y.strides(), x.strides());
   }
 }

@@ -15,7 +15,7 @@ namespace hvd {
 // `wanted` than `tolerance` times the largest of those.
 inline void expect_near(const Tensor& found, const Tensor& wanted,
                         double tolerance) {
-  ASSERT_EQ(found.sizes(), wanted.sizes());
+  ASSERT_EQ(found.shape(), wanted.shape());
   const auto f = values(to(found.detach(), DType::kF64));
   const auto w = values(to(wanted.detach(), DType::kF64));
   double largest = 0, off = 0;

@@ -13,20 +13,20 @@
 namespace hvd {
 
 inline Tensor leaf(const std::vector<double>& values,
-                   const autograd::Dims& sizes) {
-  return from_vector<double>(values, sizes, true);
+                   const autograd::Dims& shape) {
+  return from_vector<double>(values, shape, true);
 }
 inline Tensor constant(const std::vector<double>& values,
-                       const autograd::Dims& sizes) {
-  return from_vector<double>(values, sizes);
+                       const autograd::Dims& shape) {
+  return from_vector<double>(values, shape);
 }
 inline Tensor leaf(double value) { return leaf({value}, {}); }
 inline Tensor constant(double value) { return constant({value}, {}); }
-inline Tensor ones64(const autograd::Dims& sizes, bool requires_grad = false) {
-  return ones(sizes, {.dtype = DType::kF64, .requires_grad = requires_grad});
+inline Tensor ones64(const autograd::Dims& shape, bool requires_grad = false) {
+  return ones(shape, {.dtype = DType::kF64, .requires_grad = requires_grad});
 }
-inline Tensor randn64(const autograd::Dims& sizes) {
-  return randn(sizes, {.dtype = DType::kF64, .requires_grad = true});
+inline Tensor randn64(const autograd::Dims& shape) {
+  return randn(shape, {.dtype = DType::kF64, .requires_grad = true});
 }
 inline std::vector<double> values(const Tensor& tensor) {
   return tensor.to_vector<double>();

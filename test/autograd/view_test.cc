@@ -21,10 +21,10 @@ using testing::Each;
 using testing::ElementsAre;
 using Tensors = std::vector<Tensor>;
 
-Tensor numbers(const Dims& sizes) {
-  return arange(0, static_cast<double>(sizes.product()), 1,
+Tensor numbers(const Dims& shape) {
+  return arange(0, static_cast<double>(shape.product()), 1,
                 {.dtype = DType::kF64})
-      .view(sizes);
+      .view(shape);
 }
 
 // Item 29.
@@ -41,11 +41,11 @@ TEST(Chunk, OfAnEmptyDimensionHasAsManyPartsAsAskedFor) {
   const Tensor x = numbers({0, 3});
   const Tensors parts = x.chunk(3);
   ASSERT_EQ(parts.size(), 3u);
-  for (const Tensor& part : parts) EXPECT_EQ(part.sizes(), Dims({0, 3}));
+  for (const Tensor& part : parts) EXPECT_EQ(part.shape(), Dims({0, 3}));
   EXPECT_EQ(x.chunk(2, 1).size(), 2u);
   for (const std::int64_t size : {0, 2}) {
     ASSERT_EQ(x.split(size).size(), 1u);
-    EXPECT_EQ(x.split(size)[0].sizes(), Dims({0, 3}));
+    EXPECT_EQ(x.split(size)[0].shape(), Dims({0, 3}));
   }
   EXPECT_ERROR(InvalidArgument, "never end", numbers({2}).split(0));
 }
@@ -86,7 +86,7 @@ TEST(Inplace, OneOfSeveralViewsIsNotWritten) {
 TEST(Split, PartsHaveTheSizesAskedFor) {
   const Tensor x = numbers({2, 5});
   const Tensors parts = split(x, std::vector<std::int64_t>{1, 0, 4}, 1);
-  EXPECT_EQ(parts[2].sizes(), Dims({2, 4}));
+  EXPECT_EQ(parts[2].shape(), Dims({2, 4}));
   EXPECT_EQ(parts[2].raw_data(), x.data<double>() + 1);
   EXPECT_EQ(x.chunk(3, 1).size(), 3u);
   EXPECT_EQ(x.chunk(4, 1).size(), 3u);
@@ -147,11 +147,11 @@ TEST(Slice, OfALongStepIsOneElement) {
 TEST(Index, NumbersAndSlicesMakeViews) {
   const Tensor x = numbers({2, 3, 4});
   EXPECT_EQ(x.index({1, 2, 3}).item<double>(), 23);
-  EXPECT_EQ(x.index({-1, kEllipsis, 0}).sizes(), Dims({3}));
+  EXPECT_EQ(x.index({-1, kEllipsis, 0}).shape(), Dims({3}));
   EXPECT_THAT(values(x.index({-1, kEllipsis, 0})), ElementsAre(12, 16, 20));
   EXPECT_THAT(values(x.index({0, Slice(1), Slice(0, -1, 2)})),
               ElementsAre(4, 6, 8, 10));
-  EXPECT_EQ(x.index({kNewAxis, 0, Slice(), kNewAxis}).sizes(),
+  EXPECT_EQ(x.index({kNewAxis, 0, Slice(), kNewAxis}).shape(),
             Dims({1, 3, 1, 4}));
   EXPECT_EQ(x.index({1}).raw_data(), x.data<double>() + 12);
   EXPECT_THROW(x.index({2}), InvalidArgument);
@@ -166,13 +166,13 @@ TEST(Index, AScalarOfIntegersIsANumber) {
   for (const DType dtype :
        {DType::kI8, DType::kI16, DType::kI32, DType::kI64}) {
     const Tensor row = x.index({scalar(-1, dtype)});
-    EXPECT_EQ(row.sizes(), Dims({3, 4}));
+    EXPECT_EQ(row.shape(), Dims({3, 4}));
     EXPECT_EQ(row.raw_data(), x.data<double>() + 12);  // A view.
   }
   EXPECT_THAT(values(x.index({scalar(1), kEllipsis, scalar(2)})),
               ElementsAre(14, 18, 22));
   const Tensor picks = from_vector<std::int64_t>({1, 0}, {2});
-  EXPECT_EQ(x.index({picks, Slice(), scalar(1)}).sizes(), Dims({2, 3}));
+  EXPECT_EQ(x.index({picks, Slice(), scalar(1)}).shape(), Dims({2, 3}));
   x.index_put_({scalar(0), scalar(0)}, -1.0);
   EXPECT_EQ(x.sum().item<double>(), 23 * 12 - 6 - 4);
   EXPECT_ERROR(InvalidArgument, "index 2 is not within dimension 0",
@@ -190,19 +190,19 @@ TEST(Index, HasOneEllipsisAtMost) {
 
 TEST(Index, TensorsPickElements) {
   const Tensor x = numbers({2, 3, 4});
-  const auto i64 = [](const std::vector<std::int64_t>& v, const Dims& sizes) {
-    return from_vector<std::int64_t>(v, sizes);
+  const auto i64 = [](const std::vector<std::int64_t>& v, const Dims& shape) {
+    return from_vector<std::int64_t>(v, shape);
   };
   EXPECT_THAT(values(x.index({0, i64({2, -3}, {2}), 1})), ElementsAre(9, 1));
   const Tensor columns = x.index({Slice(), Slice(), i64({3, 0, 3}, {3})});
-  EXPECT_EQ(columns.sizes(), Dims({2, 3, 3}));
+  EXPECT_EQ(columns.shape(), Dims({2, 3, 3}));
   EXPECT_EQ(columns.index({1, 2, 0}).item<double>(), 23);
   const Tensor apart = x.index({i64({1, 0}, {2}), Slice(), i64({0, 1}, {2})});
-  EXPECT_EQ(apart.sizes(), Dims({2, 3}));
+  EXPECT_EQ(apart.shape(), Dims({2, 3}));
   EXPECT_THAT(values(apart), ElementsAre(12, 16, 20, 1, 5, 9));
   const Tensor mask = gt(x, 20.0);
   EXPECT_THAT(values(x.index({mask})), ElementsAre(21, 22, 23));
-  EXPECT_EQ(x.index({eq(x.index({Slice(), 0, 0}), 0.0)}).sizes(),
+  EXPECT_EQ(x.index({eq(x.index({Slice(), 0, 0}), 0.0)}).shape(),
             Dims({1, 3, 4}));
   EXPECT_ERROR(InvalidArgument, "3 is not within dimension 1",
                x.index({Slice(), i64({3}, {1})}));
@@ -409,6 +409,13 @@ TEST(Views, ThatShowAllAreMadeWithoutRecordingToo) {
     EXPECT_FALSE(y.requires_grad());
     EXPECT_TRUE(autograd::shares_memory(x, y));
   }
+}
+
+TEST(Views, AreNoSumsThatKeepAllDimensions) {
+  Tensor y = autograd::sum_to(ones64({2, 3}), {2, 1});
+  EXPECT_NO_THROW(y.detach_());
+  Tensor z = autograd::sum_to(ones64({2, 3}), {3});
+  EXPECT_ERROR(autograd::AutogradError, "views", z.detach_());
 }
 
 TEST(CopySlices, KeepsToTheElementsOfABaseWithGaps) {

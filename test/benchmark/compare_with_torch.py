@@ -2,11 +2,18 @@
 """Times training steps of the example models beside PyTorch, on one thread.
 
     compare_with_torch.py build/dev/test/benchmark/model_benchmark [--models gpt,lstm]
+    compare_with_torch.py build/dev/test/benchmark/model_benchmark --checkpoint
 
-Two processes take turns, a step each, another one first in each round; while one
-computes the other waits. Both begin with the same weights, see the same batch, and
+Processes take turns, a step each, in another order in each round; while one
+computes the others wait. They begin with the same weights, see the same batch, and
 have to arrive at the same loss. Prints medians and quartiles, the ratio of the
 medians, and the peak of memory without what each process had before it made a model.
+
+With --checkpoint there are four processes, of each side one that keeps everything
+and one that computes each block again in backward (torch.utils.checkpoint, without
+reentrance): prints the time of a processor that forward and backward take, what
+recomputing adds to it, and the most that tensors held during them beyond parameters and
+gradients, by each side's own count.
 """
 
 import argparse
@@ -14,9 +21,10 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
+
+from contenders import Contender, contend, slowdown
 
 # As contests() in model_benchmark.cc: the size of a batch, and of a text.
 SETTINGS = {
@@ -29,14 +37,31 @@ SETTINGS = {
     "lstm": (32, 64),
 }
 DEFAULT = "mlp,lenet,resnet18,gpt,lstm"
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+CHECKPOINTED = "gpt,swin,densenet"
 
 
 def present_bytes():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def serve_torch(kind):
+def most_held(work):
+    """What PyTorch's tensors hold at most while work() runs, more than before."""
+    import torch
+
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
+        work()
+    held = most = 0
+    events = profile.profiler.kineto_results.events()
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        if event.name() == "[memory]":
+            held += event.nbytes()
+            most = max(most, held)
+    return most
+
+
+def serve_torch(kind, checkpointing):
     """What model_benchmark does, in PyTorch."""
     import resource
 
@@ -49,6 +74,8 @@ def serve_torch(kind):
     before = present_bytes()
     model = torch_models.build(kind)
     torch_models.fill(model)
+    if checkpointing == "block":
+        torch_models.checkpoint_blocks(model)
     size, length = SETTINGS[kind]
     inputs, targets = torch_models.batch(kind, {}, size=size, length=length)
     if length:
@@ -56,67 +83,37 @@ def serve_torch(kind):
     else:
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True)
 
-    def step():
-        optimizer.zero_grad()
+    def compute_gradients():
         loss = torch_models.step_loss(model, inputs, targets)
         loss.backward()
+        return loss
+
+    def step():
+        optimizer.zero_grad()
+        start = time.process_time()
+        loss = compute_gradients()
+        of_cpu = time.process_time() - start
         optimizer.step()
-        return loss.item()
+        return loss.item(), of_cpu
 
     for line in sys.stdin:
-        seconds = []
+        if line.strip() == "memory":
+            print(json.dumps({"step_bytes": most_held(compute_gradients)}), flush=True)
+            continue
+        seconds, cpu_seconds = [], []
         for _ in range(int(line)):
             start = time.perf_counter()
-            loss = step()
+            loss, of_cpu = step()
             seconds.append(time.perf_counter() - start)
+            cpu_seconds.append(of_cpu)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-        print(json.dumps({"seconds": seconds, "loss": loss, "peak_bytes": peak}), flush=True)
-
-
-class Contender:
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **ONE_THREAD},
-        )
-        self.seconds = []
-
-    def steps(self, count):
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"{self.process.args} ended")
-        self.answer = json.loads(answer)
-        return self.answer["seconds"]
-
-    def finish(self):
-        self.process.stdin.close()
-        if self.process.wait() != 0:
-            raise SystemExit(f"{self.process.args} failed")
+        answer = {"seconds": seconds, "cpu_seconds": cpu_seconds, "loss": loss, "peak_bytes": peak}
+        print(json.dumps(answer), flush=True)
 
 
 def compare(kind, program, seconds):
-    ours = Contender([program, kind])
-    torchs = Contender([sys.executable, __file__, "--serve", kind])
-    both = [ours, torchs]
-    for contender in both:
-        first = contender.steps(3)
-        # Short steps in groups, so that changing places does not tell.
-        contender.group = max(1, int(0.02 / min(first)))
-    losses = [contender.answer["loss"] for contender in both]
-    if abs(losses[0] - losses[1]) > 1e-3 * abs(losses[1]):
-        raise SystemExit(f"{kind}: the losses are {losses[0]} and {losses[1]}")
-    group = min(contender.group for contender in both)
-    end = time.monotonic() + seconds
-    rounds = 0
-    while time.monotonic() < end or rounds < 5:
-        for contender in both if rounds % 2 == 0 else reversed(both):
-            contender.seconds += contender.steps(group)
-        rounds += 1
+    both = [Contender([program, kind]), Contender([sys.executable, __file__, "--serve", kind])]
+    contend(kind, both, seconds)
     for contender in both:
         contender.finish()
     return both
@@ -136,23 +133,57 @@ def row(kind, both):
     )
 
 
+def checkpointed_row(kind, program, seconds):
+    def side(command):
+        return [Contender([*command, kind, how]) for how in ("none", "block")]
+
+    ours, torchs = side([program]), side([sys.executable, __file__, "--serve"])
+    contend(kind, [ours[0], torchs[0], ours[1], torchs[1]], seconds)
+    cells = []
+    for plain, checkpointed in (ours, torchs):
+        held = [contender.ask("memory")["step_bytes"] / 2**20 for contender in (plain, checkpointed)]
+        cells.append(
+            f"{plain.cpu_median() * 1e3:.1f} | {checkpointed.cpu_median() * 1e3:.1f} | "
+            f"{slowdown(checkpointed, plain):+.1%} | {held[0]:.1f} | {held[1]:.1f}"
+        )
+        plain.finish()
+        checkpointed.finish()
+    return f"| {kind} | {cells[0]} | {cells[1]} |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", nargs="?", help="model_benchmark")
-    parser.add_argument("--models", default=DEFAULT, help="of: " + ", ".join(SETTINGS))
+    parser.add_argument("--models", help="of: " + ", ".join(SETTINGS))
     parser.add_argument("--seconds", type=float, default=20, help="for each model")
-    parser.add_argument("--serve", choices=SETTINGS, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--checkpoint", action="store_true", help="what recomputing each block costs on both sides"
+    )
+    parser.add_argument("--serve", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve_torch(options.serve)
+        serve_torch(*options.serve, *["none"] * (2 - len(options.serve)))
         return
     if not options.program:
         parser.error("where is model_benchmark?")
-    print("| model | horovodpp ms | PyTorch ms | time | horovodpp MiB | PyTorch MiB | memory |")
-    print("|---|---|---|---|---|---|---|", flush=True)
-    for kind in options.models.split(","):
+    kinds = (options.models or (CHECKPOINTED if options.checkpoint else DEFAULT)).split(",")
+    for kind in kinds:
         if kind not in SETTINGS:
             parser.error(f"no model {kind}")
+    if options.checkpoint:
+        columns = "ms | recomputing | costs | MiB | recomputing"
+        sides = [
+            " | ".join(f"{side} {column}" for column in columns.split(" | "))
+            for side in ("horovodpp", "PyTorch")
+        ]
+        print(f"| model | {sides[0]} | {sides[1]} |")
+        print("|---" * 11 + "|", flush=True)
+        for kind in kinds:
+            print(checkpointed_row(kind, options.program, options.seconds), flush=True)
+        return
+    print("| model | horovodpp ms | PyTorch ms | time | horovodpp MiB | PyTorch MiB | memory |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    for kind in kinds:
         print(row(kind, compare(kind, options.program, options.seconds)), flush=True)
 
 

@@ -2,14 +2,23 @@
 // Training steps of an example model on one thread, when asked to.
 //
 //   echo 10 | model_benchmark gpt
+//   echo 10 | model_benchmark gpt budget=50%    (as --checkpoint of the examples)
 //
 // Reads numbers from standard input, makes as many steps for each, and answers
 // with a line of JSON: how long each step took, from the forgotten gradients to
-// the moved parameters, the last loss, and the most memory so far, without what
-// the process had before there was a model. compare_with_torch.py speaks with it,
-// and with PyTorch in the same way.
+// the moved parameters; how much time of a processor its forward and backward
+// took; the last loss, and the most memory so far, without what the process had
+// before there was a model.
+//
+// To the line "memory" it answers with what tensors held at most during forward
+// and backward, without what they held before (parameters, gradients, the batch);
+// with what they held at moments of it, as pairs of seconds and bytes; and with
+// the plan of checkpointing. compare_with_torch.py speaks with it, and with
+// PyTorch in the same way.
 #include <sys/resource.h>
+#include <time.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -17,11 +26,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/threads.h"
+#include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/sgd.h"
+#include "models/chain_model.h"
 #include "models/char_lstm.h"
 #include "models/densenet.h"
 #include "models/gpt.h"
@@ -34,27 +49,46 @@
 namespace hvd {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // As SETTINGS in compare_with_torch.py.
 struct Contest {
-  std::function<std::unique_ptr<nn::Module>()> make;
+  std::function<std::unique_ptr<models::ChainModel>()> make;
   std::int64_t batch;
   std::int64_t length = 0;  // Tokens; 0: it sees images.
+  autograd::Dims image = {1, 28, 28};
 };
 
-template <typename M>
-std::unique_ptr<nn::Module> make() {
-  return std::make_unique<M>();
+template <typename M, typename... Options>
+auto make(Options... options) {
+  return [=]() -> std::unique_ptr<models::ChainModel> {
+    return std::make_unique<M>(options...);
+  };
 }
 
 std::map<std::string, Contest> contests() {
   return {
-      {"mlp", {.make = make<models::Mlp>, .batch = 64}},
-      {"lenet", {.make = make<models::LeNet>, .batch = 64}},
-      {"resnet18", {.make = make<models::ResNet18>, .batch = 64}},
-      {"densenet", {.make = make<models::DenseNetBC>, .batch = 64}},
-      {"swin", {.make = make<models::Swin>, .batch = 64}},
-      {"gpt", {.make = make<models::GPT>, .batch = 16, .length = 128}},
-      {"lstm", {.make = make<models::CharLSTM>, .batch = 32, .length = 64}}};
+      {"mlp", {.make = make<models::Mlp>(), .batch = 64}},
+      {"lenet", {.make = make<models::LeNet>(), .batch = 64}},
+      {"resnet18", {.make = make<models::ResNet18>(), .batch = 64}},
+      {"resnet50",
+       {.make = make<models::ResNet50>(
+            models::ResNetOptions{.channels = 3, .classes = 1000}),
+        .batch = 16,
+        .image = {3, 64, 64}}},
+      {"densenet", {.make = make<models::DenseNetBC>(), .batch = 64}},
+      {"swin", {.make = make<models::Swin>(), .batch = 64}},
+      {"gpt", {.make = make<models::GPT>(), .batch = 16, .length = 128}},
+      {"gpt12",
+       {.make = make<models::GPT>(
+            models::GPTOptions{.width = 256, .layers = 12, .heads = 4}),
+        .batch = 8,
+        .length = 128}},
+      {"lstm", {.make = make<models::CharLSTM>(), .batch = 32, .length = 64}}};
 }
 
 struct Sample {
@@ -69,7 +103,10 @@ Sample sample_of(const Contest& contest) {
     return {tokens.narrow(1, 0, contest.length).contiguous(),
             tokens.narrow(1, 1, contest.length).reshape({-1})};
   }
-  return {same_uniform("images", {contest.batch, 1, 28, 28}).to(DType::kF32),
+  const auto& [channels, height, width] =
+      std::tuple(contest.image[0], contest.image[1], contest.image[2]);
+  return {same_uniform("images", {contest.batch, channels, height, width})
+              .to(DType::kF32),
           same_integers("labels", {contest.batch}, 10)};
 }
 
@@ -96,38 +133,132 @@ std::int64_t peak_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
+// Watches from a thread of its own what tensors hold, while it lives.
+class MemoryTrace {
+ public:
+  using Point = std::pair<double, std::int64_t>;
+
+  MemoryTrace() : thread_([this] { watch(); }) {}
+  ~MemoryTrace() { stop(); }
+  MemoryTrace(const MemoryTrace&) = delete;
+  MemoryTrace& operator=(const MemoryTrace&) = delete;
+
+  const std::vector<Point>& stop() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+    return points_;
+  }
+
+ private:
+  void watch() {
+    while (!done_) {
+      points_.emplace_back(seconds_since(start_),
+                           autograd::cpu_allocator().stats().current_bytes);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  std::atomic<bool> done_ = false;
+  std::vector<Point> points_;
+  std::thread thread_;
+};
+
+// The time that a processor has worked for this process.
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct StepTimes {
+  double seconds = 0;
+  double cpu_seconds = 0;  // Of forward and backward.
+};
+
 class Trainer {
  public:
-  explicit Trainer(const Contest& contest)
+  Trainer(const Contest& contest, const std::string& checkpointing)
       : model_(contest.make()), sample_(sample_of(contest)) {
+    model_->set_checkpointing(models::Checkpointing::parse(checkpointing));
     fill_with_same_numbers(*model_);
     optimizer_ = optimizer_of(contest, *model_);
   }
 
-  // Its seconds.
-  double step() {
-    using Clock = std::chrono::steady_clock;
+  StepTimes step() {
     const auto start = Clock::now();
     optimizer_->zero_grad();
+    StepTimes times{.cpu_seconds = -cpu_seconds()};
+    compute_gradients();
+    times.cpu_seconds += cpu_seconds();
+    optimizer_->step();
+    loss_value_ = loss_.item<float>();
+    times.seconds = seconds_since(start);
+    return times;
+  }
+
+  float loss() const { return loss_value_; }
+
+  // After a step, so that gradients are there.
+  void show_memory() {
+    auto& memory = autograd::cpu_allocator();
+    memory.reset_peak();
+    const std::int64_t before = memory.stats().current_bytes;
+    MemoryTrace trace;
+    compute_gradients();
+    const auto& points = trace.stop();
+    std::cout << "{\"step_bytes\": " << memory.stats().peak_bytes - before
+              << ", \"plan\": \""
+              << model_->plan_for(sample_.inputs).to_string()
+              << "\", \"trace\": [";
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      std::cout << (i == 0 ? "" : ", ") << '[' << points[i].first << ", "
+                << points[i].second - before << ']';
+    }
+    std::cout << "]}" << std::endl;
+  }
+
+ private:
+  void compute_gradients() {
     const Tensor logits = (*model_)(sample_.inputs);
     const Tensor loss =
         cross_entropy(logits.reshape({-1, logits.size(-1)}), sample_.targets);
     loss.backward();
-    optimizer_->step();
-    loss_ = loss.detach().item<float>();
-    return std::chrono::duration<double>(Clock::now() - start).count();
+    loss_ = loss.detach();
   }
 
-  float loss() const { return loss_; }
-
- private:
-  std::unique_ptr<nn::Module> model_;
+  std::unique_ptr<models::ChainModel> model_;
   Sample sample_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  float loss_ = 0;
+  Tensor loss_;
+  float loss_value_ = 0;
 };
 
-int serve(const std::string& name) {
+void show_list(const char* name, const std::vector<double>& values) {
+  std::cout << '"' << name << "\": [";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::cout << (i == 0 ? "" : ", ") << values[i];
+  }
+  std::cout << "], ";
+}
+
+void make_steps(Trainer& trainer, int count, std::int64_t before) {
+  std::vector<double> seconds, of_cpu;
+  for (int i = 0; i < count; ++i) {
+    const StepTimes times = trainer.step();
+    seconds.push_back(times.seconds);
+    of_cpu.push_back(times.cpu_seconds);
+  }
+  std::cout << '{';
+  show_list("seconds", seconds);
+  show_list("cpu_seconds", of_cpu);
+  std::cout << "\"loss\": " << trainer.loss()
+            << ", \"peak_bytes\": " << peak_bytes() - before << '}'
+            << std::endl;
+}
+
+int serve(const std::string& name, const std::string& checkpointing) {
   const auto all = contests();
   const auto found = all.find(name);
   if (found == all.end()) {
@@ -136,16 +267,14 @@ int serve(const std::string& name) {
   }
   set_num_threads(1);
   const std::int64_t before = present_bytes();
-  Trainer trainer(found->second);
-  int count = 0;
-  while (std::cin >> count) {
-    std::cout << "{\"seconds\": [";
-    for (int i = 0; i < count; ++i) {
-      std::cout << (i == 0 ? "" : ", ") << trainer.step();
+  Trainer trainer(found->second, checkpointing);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    if (line == "memory") {
+      trainer.show_memory();
+    } else {
+      make_steps(trainer, std::stoi(line), before);
     }
-    std::cout << "], \"loss\": " << trainer.loss()
-              << ", \"peak_bytes\": " << peak_bytes() - before << '}'
-              << std::endl;
   }
   return 0;
 }
@@ -154,10 +283,16 @@ int serve(const std::string& name) {
 }  // namespace hvd
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: model_benchmark MODEL, with numbers of steps on "
-                 "standard input\n";
+  if (argc != 2 && argc != 3) {
+    std::cerr
+        << "usage: model_benchmark MODEL [CHECKPOINTING], with numbers of "
+           "steps on standard input\n";
     return 2;
   }
-  return hvd::serve(argv[1]);
+  try {
+    return hvd::serve(argv[1], argc == 3 ? argv[2] : "none");
+  } catch (const std::exception& error) {
+    std::cerr << "model_benchmark: " << error.what() << '\n';
+    return 1;
+  }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1L of the contract: the non-reentrant checkpoint. What the types do not
-// allow is not tested: of item 169 and 170 a context_fn, 182 (there is one device
-// and no default dtype).
+// Section 1L of the contract: the non-reentrant checkpoint.
 #include "horovodpp/checkpoint/checkpoint.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +26,7 @@ using autograd::VersionError;
 using testing::HasSubstr;
 using Tensors = std::vector<Tensor>;
 
-constexpr CheckpointOptions kNoEarlyStop{.early_stop = false};
+const CheckpointOptions kNoEarlyStop{.early_stop = false};
 
 // The gradients of sum(run()) for `leaves`, which are left without one.
 template <typename Run>
@@ -217,7 +216,7 @@ TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
   Tensor filters = ones64({100, 1, 1, 1}, true);
   const auto used_by_backward = [](const Tensor& input, auto f) {
     Tensor y = checkpoint(f, input);
-    const Tensor gradient = ones64(y.sizes());
+    const Tensor gradient = ones64(y.shape());
     autograd::cpu_allocator().reset_peak();
     const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
     autograd::grad({y}, {input}, {gradient});
@@ -249,6 +248,18 @@ TEST(Checkpoint, TheScopeAroundForwardCounts) {
   CheckpointEarlyStop on(true);
   y.sum().backward();
   EXPECT_EQ(Counted::runs, 2);
+}
+
+// Item 203.
+TEST(Checkpoint, IsNotReentrantUnlessAskedAndDoesNotWarn) {
+  std::vector<std::string> warnings;
+  const autograd::Warnings collected(
+      [&](const std::string& text) { warnings.push_back(text); });
+  Tensor x = leaf({1, 2}, {2});
+  Tensor y = checkpoint(wave, x);
+  EXPECT_STREQ(y.grad_fn()->name(), "SinBackward");
+  y.sum().backward();
+  EXPECT_THAT(warnings, testing::IsEmpty());
 }
 
 // Item 160.
@@ -685,6 +696,27 @@ TEST(Checkpoint, ACapturedTensorThatWasModifiedIsAnError) {
   }
 }
 
+// Item 177: also where no gradient flows, and where each run makes a view of its
+// own.
+TEST(Checkpoint, ACapturedTensorIsKnownByItsMemory) {
+  Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
+  const std::vector<std::function<Tensor(const Tensor&)>> functions{
+      [&](const Tensor& in) { return sin(in + w.detach()); },
+      [&](const Tensor& in) { return sin(where(gt(w, 0.0), in, -in)); },
+      [&](const Tensor& in) { return sin(where(lt(w, in), in, -in)); },
+      [&](const Tensor& in) { return sin(in * w.detach().narrow(0, 1, 1)); }};
+  for (const auto& f : functions) {
+    Tensor y = checkpoint(f, x);
+    {
+      NoGrad no_grad;
+      w.add_(1.0);
+    }
+    EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+                 y.sum().backward());
+    EXPECT_NO_THROW(checkpoint(f, x).sum().backward());
+  }
+}
+
 TEST(Checkpoint, ACapturedTensorThatTheFunctionWritesItselfIsAnError) {
   Tensor x = leaf({1, 2}, {2}), sums = constant({0, 0}, {2});
   const auto f = [&](const Tensor& in) {
@@ -812,8 +844,21 @@ TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
     EXPECT_FALSE(autograd::is_autocast_active());
     EXPECT_EQ(autograd::graph_state.saved_tensor_keeper, nullptr);
     EXPECT_EQ(autograd::graph_state.operation_observer, nullptr);
+    EXPECT_FALSE(autograd::graph_state.in_operation);
   };
   EXPECT_ERROR(std::runtime_error, "oh", checkpoint(f(false), x));
+  balanced();
+  // Also out of the midst of an operation, and out of a policy.
+  const CheckpointOptions fails{
+      .policy = [](const CheckpointedOperation&) -> bool {
+        throw std::runtime_error("oh");
+      }};
+  EXPECT_ERROR(std::runtime_error, "oh", checkpoint(wave, x, fails));
+  balanced();
+  EXPECT_ERROR(
+      InvalidArgument, "matmul",
+      checkpoint([](const Tensor& in) { return matmul(in, ones64({3})); }, x,
+                 CheckpointOptions{.policy = {"matmul"}}));
   balanced();
   Tensor y = checkpoint(f(true), x);
   const auto state = autograd::default_generator().state();

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "horovodpp/autograd/error.h"
+#include "horovodpp/checkpoint/plan_drawing.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
@@ -34,7 +35,7 @@ ChainCost random_chain(std::mt19937& random, std::size_t stages,
     std::int64_t kept = stage.output_bytes + number(0, 20);
     double extra = 0.0;
     for (std::size_t o = 0; o < options; ++o) {
-      stage.options.push_back({kept, extra});
+      stage.options.push_back({kept, extra, o == 0 ? 0 : number(0, 4)});
       kept = std::max(stage.output_bytes, kept - number(1, 6));
       extra += number(1, 3);
     }
@@ -91,7 +92,7 @@ std::vector<PlanCost> costs_of_all(const ChainCost& chain) {
 double fastest_within(const std::vector<PlanCost>& costs, std::int64_t budget) {
   double best = std::numeric_limits<double>::infinity();
   for (const PlanCost& cost : costs) {
-    if (cost.peak_bytes <= budget) best = std::min(best, cost.seconds);
+    if (cost.peak_bytes <= budget) best = std::min(best, cost.step_seconds);
   }
   return best;
 }
@@ -101,7 +102,15 @@ TEST(CheckpointPlan, IsTheBestThereIs) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     const std::size_t stages = 2 + static_cast<std::size_t>(round % 4);
-    const ChainCost chain = random_chain(random, stages, 1 + round % 2);
+    ChainCost chain = random_chain(random, stages, 1 + round % 2);
+    // Every third chain computes longer than it communicates, every third is the
+    // other way round.
+    for (StageCost& stage : chain.stages) {
+      stage.communication_seconds =
+          round % 3 == 0
+              ? 0.0
+              : static_cast<double>(random() % (round % 3 == 1 ? 5 : 40));
+    }
     const std::vector<PlanCost> all = costs_of_all(chain);
     const std::int64_t least = least_memory(chain);
     EXPECT_EQ(fastest_within(all, least - 1),
@@ -112,13 +121,13 @@ TEST(CheckpointPlan, IsTheBestThereIs) {
     for (std::int64_t budget = least; budget <= most; ++budget) {
       // One slot a byte: nothing is lost by rounding.
       const CheckpointPlan plan =
-          plan_checkpoints(chain, budget, static_cast<std::size_t>(budget));
+          plan_checkpoints(chain, budget, static_cast<std::size_t>(most));
       const PlanCost cost = cost_of(plan, chain);
       EXPECT_LE(cost.peak_bytes, budget);
-      EXPECT_EQ(cost.seconds, fastest_within(all, budget))
+      EXPECT_EQ(cost.step_seconds, fastest_within(all, budget))
           << plan.to_string() << " with " << budget;
-      EXPECT_LE(cost.seconds, before);
-      before = cost.seconds;
+      EXPECT_LE(cost.step_seconds, before);
+      before = cost.step_seconds;
     }
   }
 }
@@ -140,6 +149,88 @@ TEST(CheckpointPlan, KeepsToTheBudgetWhateverTheResolution) {
   }
 }
 
+// Item 204: more memory is never slower, however coarse the slots.
+TEST(CheckpointPlan, IsNoSlowerWithMoreMemory) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 12; ++round) {
+    ChainCost chain = random_chain(random, 14, 2);
+    if (round % 2 == 1) {
+      for (StageCost& stage : chain.stages) {
+        stage.communication_seconds = static_cast<double>(random() % 12);
+      }
+    }
+    const std::int64_t most =
+        cost_of(CheckpointPlan::keep_all(14), chain).peak_bytes;
+    double before = std::numeric_limits<double>::infinity();
+    for (std::int64_t budget = least_memory(chain); budget <= most; ++budget) {
+      const double seconds =
+          cost_of(plan_checkpoints(chain, budget, 40), chain).step_seconds;
+      EXPECT_LE(seconds, before);
+      before = seconds;
+    }
+  }
+}
+
+// What is computed again while the last stages communicate costs nothing.
+TEST(CheckpointPlan, HidesRecomputationBehindCommunication) {
+  ChainCost chain{.input_bytes = 1, .stages = {}};
+  for (int i = 0; i < 8; ++i) {
+    chain.stages.push_back({.forward_seconds = 1.0,
+                            .backward_seconds = 2.0,
+                            .output_bytes = 1,
+                            .options = {{.bytes = 10}},
+                            .communication_seconds = 0.0});
+  }
+  chain.stages[7].communication_seconds = 30.0;
+  const CheckpointPlan all = CheckpointPlan::keep_all(8);
+  // Forward and the last backward, then communication.
+  EXPECT_EQ(cost_of(all, chain).step_seconds, 8 + 2 + 30.0);
+  const CheckpointPlan plan = plan_checkpoints(chain, 40);
+  const PlanCost cost = cost_of(plan, chain);
+  EXPECT_EQ(cost.step_seconds, 40.0) << plan.to_string();
+  EXPECT_GT(cost.seconds, 24.0);
+  // The plan that computes least makes the others wait for it just as long, or
+  // longer.
+  ChainCost alone = chain;
+  alone.stages[7].communication_seconds = 0.0;
+  const CheckpointPlan fastest = plan_checkpoints(alone, 40);
+  EXPECT_LE(cost_of(fastest, chain).seconds, cost.seconds);
+  EXPECT_GE(cost_of(fastest, chain).step_seconds, cost.step_seconds);
+}
+
+TEST(CheckpointPlan, IsAFileAndBack) {
+  const std::string path = testing::TempDir() + "/plan.txt";
+  const CheckpointPlan plan = CheckpointPlan::parse("(0 (1 2) 3) 4:1 5");
+  plan.save(path);
+  EXPECT_EQ(CheckpointPlan::load(path), plan);
+  EXPECT_THROW(CheckpointPlan::load(path + ".none"), Error);
+  EXPECT_THROW(plan.save(path + ".none/plan"), Error);
+}
+
+TEST(CheckpointPlan, IsDrawn) {
+  std::mt19937 random(7);
+  ChainCost chain = random_chain(random, 4);
+  chain.stages[2].communication_seconds = 5.0;
+  const std::string svg = draw(CheckpointPlan::parse("(0 1) 2 3"), chain);
+  const auto count = [&](const std::string& what) {
+    int found = 0;
+    for (auto at = svg.find(what); at != svg.npos;
+         at = svg.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  // In its row, and above the memory that it holds.
+  EXPECT_EQ(count("stage 0 forward"), 2);
+  EXPECT_EQ(count("stage 0 again"), 2);
+  EXPECT_EQ(count("stage 2 again"), 0);
+  EXPECT_EQ(count("stage 3 backward"), 2);
+  EXPECT_EQ(count("stage 2 communication"), 1);
+  EXPECT_EQ(svg.rfind("<svg", 0), 0u);
+  EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+  EXPECT_THROW(draw(CheckpointPlan::keep_all(3), chain), InvalidArgument);
+}
+
 TEST(CheckpointPlan, KeepsEverythingWhereThereIsRoom) {
   std::mt19937 random(3);
   const ChainCost chain = random_chain(random, 20);
@@ -157,7 +248,7 @@ TEST(CheckpointPlan, SaysTheLeastThatIsNeeded) {
     plan_checkpoints(chain, least - 1);
     ADD_FAILURE() << "threw nothing";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the least that is needed are " +
+    EXPECT_THAT(error.what(), HasSubstr("the least that is needed is " +
                                         std::to_string(least)));
   }
 }

@@ -2,6 +2,7 @@
 // Item 204 of the contract.
 #include "horovodpp/checkpoint/planned_chain.h"
 
+#include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
@@ -110,6 +111,64 @@ TEST(PlannedChain, MeasuringLeavesNoTrace) {
   EXPECT_EQ(cost.stages[1].output_bytes, tensor);
   EXPECT_GT(cost.stages[1].forward_seconds, 0.0);
   EXPECT_GT(cost.stages[1].backward_seconds, 0.0);
+}
+
+TEST(PlannedChain, MeasuringLeavesRetainedGradientsAsTheyAre) {
+  Model model(2);
+  const Tensor scale = exp(ones({kColumns}, {.requires_grad = true}));
+  scale.retain_grad();
+  model.functions.push_back([scale](const Tensor& in) { return in * scale; });
+  profile_chain(model.functions, model.x);
+  EXPECT_FALSE(scale.grad().defined());
+  (scale * 2.0).sum().backward({}, {.retain_graph = true});
+  const auto before = scale.grad().to_vector<float>();
+  profile_chain(model.functions, model.x);
+  EXPECT_EQ(scale.grad().to_vector<float>(), before);
+}
+
+// Item 204, with several ways to keep.
+TEST(PlannedChain, MeasuresEachWayOfAStageAndRunsTheOneOfThePlan) {
+  Model model(6);
+  std::vector<ChainStage> stages;
+  int lean_runs = 0;
+  for (const ChainFunction& function : model.functions) {
+    const auto i = stages.size();
+    // Of matmul what sin made is computed again, of tanh nothing.
+    stages.push_back({function, {[&, i](const Tensor& in) {
+                        ++lean_runs;
+                        return tanh(checkpoint(
+                            [w = model.weights[i]](const Tensor& x) {
+                              return matmul(sin(x), w);
+                            },
+                            in));
+                      }}});
+  }
+  const auto plain = model.gradients(
+      [&] { return checkpoint_sequential(model.functions, 1, model.x); });
+  auto chain = PlannedChain::of_stages(stages);
+  const std::int64_t tensor = kRows * kColumns * 4;
+  const StageCost& stage = chain.cost_for(model.x).stages[1];
+  ASSERT_EQ(stage.options.size(), 2u);
+  EXPECT_EQ(stage.options[0].bytes, 2 * tensor);
+  EXPECT_EQ(stage.options[1].bytes, tensor);
+  EXPECT_GE(stage.options[1].extra_transient_bytes, tensor);
+  lean_runs = 0;
+  const auto plan = CheckpointPlan::parse("0:1 (1 2:1 (3:1) 4) 5");
+  EXPECT_EQ(model.gradients(
+                [&] { return checkpoint_sequential(stages, plan, model.x); }),
+            plain);
+  EXPECT_EQ(lean_runs, 6);
+}
+
+TEST(PlannedChain, RefusesOptionsThatAStageDoesNotHave) {
+  const Model model(2);
+  EXPECT_ERROR(InvalidArgument, "option 1 of stage 1, which has options 0 to 0",
+               checkpoint_sequential(
+                   model.functions, CheckpointPlan::parse("(0 1:1)"), model.x));
+  EXPECT_ERROR(
+      InvalidArgument, "function 1 is empty",
+      PlannedChain::of_stages(
+          {{model.functions[0]}, {model.functions[1], {ChainFunction()}}}));
 }
 
 TEST(PlannedChain, RefusesBudgetsThatCannotBe) {

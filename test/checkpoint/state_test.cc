@@ -2,10 +2,12 @@
 // Section 1M of the contract: random numbers, autocast, effects. The generator is
 // the only one there is: of item 187, what devices would add is not tested.
 #include <optional>
+#include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/effects.h"
+#include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/checkpoint/effects.h"
 #include "test/autograd/support.h"
 
 namespace hvd {
@@ -54,6 +56,34 @@ TEST(CheckpointState, RandomNumbersAreThoseOfForward) {
                   x);
             }),
             run_of([](const Tensor& x) { return drops(dropout(x, 0.3)); }));
+}
+
+// Item 191: a residual branch that is dropped for some samples, between operations
+// that save.
+TEST(CheckpointState, DropsTheSamePaths) {
+  const Tensor x = randn64({32, 8}), w = randn64({8, 8});
+  std::vector<std::vector<double>> dropped;
+  const auto block = [&](const Tensor& in) {
+    const Tensor path = drop_path(tanh(matmul(in, w)), 0.5);
+    dropped.push_back(values(path.detach()));
+    return sin(in + path);
+  };
+  const auto run = [&](bool checkpointed) {
+    manual_seed(7);
+    x.set_grad({});
+    w.set_grad({});
+    dropped.clear();
+    Tensor y = x;
+    for (int i = 0; i < 3; ++i)
+      y = checkpointed ? checkpoint(block, y) : block(y);
+    y.sum().backward();
+    return std::pair(values(x.grad()), values(w.grad()));
+  };
+  const auto plain = run(false);
+  EXPECT_EQ(dropped.size(), 3u);
+  EXPECT_EQ(run(true), plain);
+  ASSERT_EQ(dropped.size(), 6u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(dropped[5 - i], dropped[i]);
 }
 
 // Item 186.
@@ -133,6 +163,21 @@ TEST(CheckpointEffects, HappenOnceAndReturnTheSame) {
   EXPECT_EQ(told, 1);
   run_once([&] { ++told; });
   EXPECT_EQ(told, 2);
+}
+
+TEST(CheckpointEffects, HappenOnceInReentrantRegions) {
+  Tensor x = leaf({1, 2}, {2});
+  int calls = 0;
+  const auto f = [&](const std::vector<Tensor>& in) {
+    const double factor = run_once([&] { return 2.0 + ++calls; });
+    return std::vector<Tensor>{sin(in[0] * factor)};
+  };
+  const auto nested = [&](const std::vector<Tensor>& in) {
+    return autograd::checkpoint_reentrant(f, in);
+  };
+  autograd::checkpoint_reentrant(nested, {x})[0].sum().backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(values(x.grad()), values(cos(x.detach() * 3.0) * 3.0));
 }
 
 TEST(CheckpointEffects, OthersInTheRecomputationAreAnError) {

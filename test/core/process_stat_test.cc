@@ -8,18 +8,19 @@
 namespace hvd {
 namespace {
 
-// Fields 4 to 19 do not matter, 20 is the number of threads.
+// Field 4 is the parent, 5 to 19 do not matter, 20 is the number of threads.
 std::string stat_of(const std::string& name, const std::string& state,
                     const std::string& threads) {
   return "4711 (" + name + ") " + state +
-         " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " + threads + " 0 99\n";
+         " 815 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " + threads + " 0 99\n";
 }
 
-TEST(ProcessStat, TellsStateAndThreadsWhateverTheName) {
+TEST(ProcessStat, TellsStateParentAndThreadsWhateverTheName) {
   for (const char* name : {"python3", "a b", ") Z 1 (", ""}) {
     const auto stat = parse_process_stat(stat_of(name, "T", "12"));
     ASSERT_TRUE(stat.has_value()) << name;
     EXPECT_EQ(stat->state, 'T');
+    EXPECT_EQ(stat->parent, 815);
     EXPECT_EQ(stat->threads, 12);
   }
 }

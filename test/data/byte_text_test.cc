@@ -55,7 +55,7 @@ TEST(TextWindows, AreFollowedByTheirTargets) {
   EXPECT_THAT(item[1].to_vector<std::int64_t>(), ElementsAre(5, 6, 7, 255));
   const std::int64_t both[] = {1, 0};
   const Batch batch = windows.get_batch(both);
-  EXPECT_EQ(batch[0].sizes(), (autograd::Dims{2, 4}));
+  EXPECT_EQ(batch[0].shape(), (autograd::Dims{2, 4}));
   EXPECT_THAT(batch[1].to_vector<std::int64_t>(),
               ElementsAre(5, 6, 7, 255, 1, 2, 3, 4));
 }

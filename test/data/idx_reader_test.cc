@@ -57,7 +57,7 @@ class IdxReader : public testing::Test {
 TEST_F(IdxReader, ReadsPlainAndCompressedFiles) {
   const std::string bytes = idx(8, {2, 3}, "abcdef");
   for (const Tensor& t : {read(bytes), read_gz(bytes)}) {
-    EXPECT_EQ(t.sizes(), (autograd::Dims{2, 3}));
+    EXPECT_EQ(t.shape(), (autograd::Dims{2, 3}));
     EXPECT_THAT(t.to_vector<std::uint8_t>(),
                 ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
   }

@@ -21,7 +21,9 @@ class Difference:
     name: str  # Of the tensor.
     ours: str
     theirs: str
-    sizes: dict = dataclasses.field(default_factory=dict)  # Of the tensors so far.
+    sizes: dict = dataclasses.field(default_factory=dict)  # Of the tensors so far,
+    dtypes: dict = dataclasses.field(default_factory=dict)  # and their dtypes.
+    refused: list = dataclasses.field(default_factory=list)  # Statements before, by both.
 
     @property
     def operation(self):
@@ -39,25 +41,29 @@ def difference(program, ours, theirs):
         return Difference(-1, {}, "crash", "", ours["crash"], "")
     statements = program["statements"] + [{}]
     first = {}  # The versions of each tensor where it was seen first.
-    sizes = {}
+    so_far = {"sizes": {}, "dtypes": {}, "refused": []}
     fields = len(FIELDS)
     for at, (statement, a, b) in enumerate(zip(statements, ours, theirs)):
         if "error" in a and "error" in b or "skipped" in a and "skipped" in b:
             # PyTorch's refused backward has by then added to some gradients.
             if statement["do"] in ("backward", "grad"):
                 fields = FIELDS.index("gradient")
+            if "error" in a:
+                so_far["refused"].append(at)
             continue
         if "error" in a or "skipped" in a:
-            return Difference(at, statement, "refused", "", str(a), "accepted", sizes)
-        sizes.update({name: d[1] for name, d in a["tensors"].items() if d})
+            return Difference(at, statement, "refused", "", str(a), "accepted", **so_far)
+        for name, described in a["tensors"].items():
+            if described and len(described) > 1:
+                so_far["dtypes"][name], so_far["sizes"][name] = described[:2]
         if "error" in b or "skipped" in b:
-            return Difference(at, statement, "accepted", "", "accepted", str(b), sizes)
+            return Difference(at, statement, "accepted", "", "accepted", str(b), **so_far)
         for name in sorted(set(a["tensors"]) | set(b["tensors"])):
             x, y = (o["tensors"].get(name) and o["tensors"][name][:fields] for o in (a, b))
             found = compare(since(first, name, "ours", x), since(first, name, "theirs", y))
             if found:
                 field, first, second = found
-                return Difference(at, statement, field, name, first, second, sizes)
+                return Difference(at, statement, field, name, first, second, **so_far)
     return None
 
 

@@ -34,7 +34,7 @@ nlohmann::json version_of(const Tensor& tensor) {
 
 // Without its own gradient: a tensor can be its own.
 nlohmann::json describe_alone(const Tensor& tensor) {
-  const autograd::Dims& sizes = tensor.sizes();
+  const autograd::Dims& sizes = tensor.shape();
   return {name_of(tensor.dtype()),
           std::vector<std::int64_t>(sizes.begin(), sizes.end()),
           tensor.requires_grad(),

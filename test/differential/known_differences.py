@@ -9,9 +9,10 @@ import re
 
 from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
-                        does, either, given_gradient, gives_what_is_written, has_empty_tensors,
-                        has_infinite_values, has_to_do_with_gradients, inference_leaf,
-                        is_unrecorded, meets, one_is_not_finite, one_of_the_same,
+                        does, either, every_tensor, given_gradient, gives_what_is_written,
+                        has_empty_tensors, has_infinite_values,
+                        has_operand_viewed_without_recording, has_to_do_with_gradients,
+                        inference_leaf, is_unrecorded, meets, one_is_not_finite, one_of_the_same,
                         ours_nan_theirs_zero, passes_given_gradient, reads_what_it_writes,
                         records_under_inference_mode, refused_inference_write, result_of,
                         returned_gradient, signs_of_infinities_differ, stems_from_the_same,
@@ -67,8 +68,18 @@ def is_a_root(statement):
     return statement["number"] == 0.5
 
 
-def several_backwards(program, difference):
-    return sum(s["do"] == "backward" for s in program["statements"][:difference.at]) > 1
+def refused_a_backward(program, difference):
+    return any(program["statements"][at]["do"] == "backward" for at in difference.refused)
+
+
+def operands_of_several_dtypes(program, difference):
+    return len({difference.dtypes.get(name) for name in every_tensor(difference.statement)
+                if name in difference.dtypes}) > 1
+
+
+def has_operand_that_is_no_number(program, difference):
+    return any(difference.dtypes.get(name) in ("int64", "bool")
+               for name in every_tensor(difference.statement))
 
 
 def is_dilated(statement):
@@ -87,6 +98,31 @@ def in_16_bits(program, difference):
     return any(s.get("dtype") in ("float16", "bfloat16") for s in program["statements"])
 
 
+def meets_product_with_a_vector(program, difference):
+    return meets("matmul", where=lambda s: any(
+        len(difference.sizes.get(name, ())) == 1 for name in s["of"]))(program, difference)
+
+
+def target_is_result_of(*operations):
+    def found(program, difference):
+        return any(s["do"] in operations and difference.statement["of"][0] in s["as"]
+                   for s in before(program, difference))
+    return found
+
+
+def writes_linear_with_a_hook(program, difference):
+    """Whether a result of linear got a hook, and then was written in place."""
+    hooked = set()
+    made = {name for s in before(program, difference) if s["do"] == "linear" for name in s["as"]
+            if len(difference.sizes.get(name, ())) != 2}
+    for s in before(program, difference):
+        if s["do"] == "scaling_hook":
+            hooked |= made & set(s["of"])
+        elif s["do"].endswith("_") and s["of"][0] in hooked:
+            return True
+    return False
+
+
 VALUES = "values|gradient's values"
 PRESENCE = "presence|gradient's presence"
 MODIFIED = "modified by an inplace operation"
@@ -100,7 +136,8 @@ OF_OPERANDS = ("relu", "relu_", "relu_backward", "abs", "layer_norm", "batch_nor
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
     Known("operands have one dtype; PyTorch promotes", kind="refused",
-          ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert"),
+          ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert",
+          program=either(operands_of_several_dtypes, has_operand_that_is_no_number)),
     Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
           operation=".*number.*", ours="int|bool", theirs="float"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
@@ -123,14 +160,22 @@ KNOWN = [
           program=both(does("scaling_hook"), stems_from_the_same)),
     Known("the same, where it is detached", kind="accepted", operation="detach_",
           theirs="Can't detach views in-place", program=both(target_is_a_view, stems_from_the_same)),
+    Known("the same, where one of both is made to require grad and the other is written",
+          kind="refused", operation=".*_", ours="leaf Variable that requires grad is being used",
+          program=both(does("requires_grad_"), stems_from_the_same)),
     Known("a view made without recording does not require grad; PyTorch's says so if its base does",
           kind="requires_grad", operation="|".join(sorted(VIEWS)), ours="False", theirs="True",
           program=unrecorded),
     Known("the same, where that came later", kind="requires_grad", ours="False", theirs="True",
           program=result_of(*VIEWS, where=is_unrecorded)),
+    Known("the same of what is made of one", kind="requires_grad", ours="False", theirs="True",
+          program=both(does("requires_grad_"), has_operand_viewed_without_recording)),
     Known("a view made without recording can be used after a recorded write to its base",
           kind="dtype", theirs="unusable", program=result_of(
               *VIEWS, where=lambda program, at: is_unrecorded(program, at))),
+    Known("the same, where it is an operand", kind="accepted",
+          theirs="A view was created in no_grad mode and its base or another view of its base",
+          program=has_operand_viewed_without_recording),
     Known("the same of gradients that are views of one another", kind="dtype", theirs="unusable",
           program=has_to_do_with_gradients),
     Known("a gradient that is a view of another; PyTorch's requires grad as that does",
@@ -139,12 +184,10 @@ KNOWN = [
     Known("gradients of ours are no views", kind="accepted", operation=".*_",
           theirs="A view was created in no_grad mode|Can't detach views in-place",
           program=writes_gradient),
-    Known("gradients of ours are views where PyTorch's are not", kind="refused",
-          operation="detach_", ours="Can't detach views in-place", program=writes_gradient),
     Known("a gradient that passes unchanged may be a view of the one given, or that one",
           kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
     Known("what a refused backward had added is not there", kind="values", operation="get_grad",
-          program=several_backwards),
+          program=refused_a_backward),
     Known("one of several views can be used after a write to its base", kind="dtype",
           theirs="unusable", program=meets(*SEVERAL_VIEWS)),
     Known("the same, where it is an operand", kind="accepted",
@@ -155,6 +198,9 @@ KNOWN = [
           program=both(does("requires_grad_"), result_of(*VIEWS))),
     Known("the same; the base gets the gradients", kind="gradient's presence", theirs="None",
           program=viewed_before_it_required_grad),
+    Known("a view of what came to require grad by a recorded write cannot be frozen; PyTorch takes "
+          "it for a leaf", kind="refused", operation="requires_grad_",
+          ours="can only be taken from leaves", program=target_is_a_view),
     Known("a view of what came to require grad by a recorded write may be written; PyTorch takes it "
           "for a leaf unless its grad_fn was asked for", kind="accepted", operation=".*_|index_put_.*",
           theirs="a leaf Variable that requires grad is being used", program=target_is_a_view),
@@ -172,6 +218,9 @@ KNOWN = [
     Known("the same of what is copied since it lies otherwise", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="matmul|linear",
           program=meets(*ON_IMAGES)),
+    Known("an attention keeps its operands; PyTorch's scales them before, and keeps the results",
+          kind="refused", operation="scaled_dot_product_attention",
+          ours="Inference tensors cannot be saved"),
     Known("inference tensors may be made to require grad outside of inference_mode", kind="accepted",
           operation="requires_grad_", theirs="Setting requires_grad=True on inference tensor"),
     Known("an inference tensor of no elements is not written, either", kind="refused",
@@ -316,7 +365,7 @@ KNOWN = [
     Known("the same, and so has no gradient", kind=PRESENCE, ours="None",
           program=both(creates_graph, meets(*OF_OPERANDS))),
     Known("what is written without regard to what was there has a gradient of zeros, which depends "
-          "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, does(
+          "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
               "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),
     Known("gradients of an attention of nothing are tensors of their own", kind="version",
           program=both(has_empty_tensors, meets("scaled_dot_product_attention"),
@@ -348,6 +397,9 @@ KNOWN = [
           "PyTorch's in some order", kind="values", operation=".*_", program=reads_what_it_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",
           kind=VALUES, operation="grad|backward", program=both(under_autocast, meets("lstm"))),
+    Known("the same of a product with a vector; PyTorch's gradient is an outer product, which is not",
+          kind=VALUES, operation="grad|backward",
+          program=both(under_autocast, meets_product_with_a_vector)),
     Known("what detach_() took out of a graph is still what a node saved", kind="accepted",
           theirs="saved tensor that has been detached in-place", program=does("detach_")),
     Known("weights of classes that are no numbers", kind=VALUES, program=both(
@@ -356,20 +408,26 @@ KNOWN = [
           program=both(meets("pow", where=is_a_root), one_is_not_finite)),
     Known("infinities as integers are the largest ones, and NaN is 0", kind="values",
           operation="to", program=theirs_is_the_least),
+    Known("as_strided keeps to the memory of its tensor; that of a result may be larger in PyTorch",
+          kind="refused", operation="as_strided", ours="are not within the memory of"),
     Known("results lie in memory otherwise, images with their channels last", kind="values|"
-          "refused|accepted|gradient's values", operation="as_strided|view"),
+          "refused|accepted|gradient's values", operation="as_strided|view",
+          program=meets(*ON_IMAGES)),
     Known("the same, and so may be copies where PyTorch's are views", program=copied_or_viewed),
-    Known("the same; a copy may be the tensor itself, whose gradient is asked for", kind=PRESENCE,
-          program=both(meets("contiguous", "channels_last"), meets(*ON_IMAGES))),
+    Known("gradients lie in memory as their formulas leave them", kind="refused|accepted",
+          operation="as_strided|view", program=has_to_do_with_gradients),
     Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
-          program=lambda program, difference: any(
-              s["do"] == "linear" and difference.statement["of"][0] in s["as"]
-              for s in program["statements"])),
+          program=target_is_result_of("linear")),
+    Known("so does that of one dimension; a write in place leaves a view's hooks behind",
+          kind=VALUES, operation="backward|grad", program=writes_linear_with_a_hook),
+    Known("PyTorch's nll_loss of more than two dimensions returns a view", kind="accepted",
+          operation="detach_", theirs="Can't detach views in-place",
+          program=target_is_result_of("nll_loss", "cross_entropy")),
     Known("clone_with_strides wants dense strides", kind="refused",
           operation="clone_with_strides", ours="no dense strides"),
     Known("grad of an input sees its hooks also if another input lies before it",
-          kind="values|gradient's values", operation="grad", program=does("scaling_hook")),
+          kind="values|gradient's values", operation="grad", program=meets("scaling_hook")),
     Known("argmax(x) works along the last dimension, and a scalar has none", kind="refused",
           operation="argmax", ours="no last dimension"),
     Known("dropout of all is 0, also of NaN, of infinities, and of negative numbers", kind=VALUES,

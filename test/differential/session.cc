@@ -2,11 +2,14 @@
 #include "session.h"
 
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "description.h"
+#include "horovodpp/checkpoint.h"
 #include "operations.h"
+#include "regions.h"
 
 namespace hvd::differential {
 
@@ -17,7 +20,7 @@ struct Session::Scope {
   std::unique_ptr<Autocast> autocast;
 };
 
-Session::Session() = default;
+Session::Session(Tensors tensors) : tensors_(std::move(tensors)) {}
 
 Session::~Session() {
   while (!scopes_.empty()) scopes_.pop_back();
@@ -37,29 +40,62 @@ void Session::enter(const Statement& s) {
   scopes_.push_back(std::move(scope));
 }
 
-nlohmann::json Session::execute(const nlohmann::json& statement) {
-  const Statement s(statement, tensors_);
+std::vector<Tensor> Session::results_of(const nlohmann::json& statement) {
   const std::string operation = statement.at("do");
-  nlohmann::json described = nlohmann::json::object();
+  std::vector<Tensor> results;
+  if (operation == "region") {
+    results = run_region(statement, tensors_);
+  } else if (operation == "chain") {
+    results = run_chain(statement, tensors_);
+  } else {
+    results = all_operations().at(operation)(Statement(statement, tensors_));
+  }
+  const std::size_t names = statement.value("as", nlohmann::json()).size();
+  if (names > 0 && results.size() != names) {
+    throw std::length_error("there are " + std::to_string(results.size()) +
+                            " results");
+  }
+  results.resize(names);
+  for (std::size_t i = 0; i < names; ++i) {
+    if (results[i].defined()) tensors_[statement["as"][i]] = results[i];
+  }
+  return results;
+}
+
+void Session::step(const nlohmann::json& statement) {
+  const std::string operation = statement.at("do");
   if (operation == "enter") {
-    enter(s);
+    enter(Statement(statement, tensors_));
   } else if (operation == "leave") {
     if (!scopes_.empty()) scopes_.pop_back();
   } else {
-    std::vector<Tensor> results = all_operations().at(operation)(s);
-    const std::vector<std::string> names =
-        statement.value("as", std::vector<std::string>());
-    if (names.empty()) {
-      if (operation.back() == '_') {
-        described[statement["of"][0].get<std::string>()] = describe(s[0]);
-      }
-    } else if (results.size() != names.size()) {
-      throw std::length_error("there are " + std::to_string(results.size()) +
-                              " results");
+    try {
+      results_of(statement);
+    } catch (const MissingOperand&) {
+    } catch (const autograd::CheckpointError&) {
+      throw;
+    } catch (const std::exception&) {
     }
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      described[names[i]] = describe(results[i]);
-      if (results[i].defined()) tensors_[names[i]] = std::move(results[i]);
+  }
+}
+
+nlohmann::json Session::execute(const nlohmann::json& statement) {
+  const std::string operation = statement.at("do");
+  nlohmann::json described = nlohmann::json::object();
+  const bool is_left_out =
+      is_brief_ && operation != "grad" && operation != "backward";
+  if (operation == "enter" || operation == "leave") {
+    step(statement);
+  } else if (is_left_out) {
+    results_of(statement);
+  } else {
+    const std::vector<Tensor> results = results_of(statement);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      described[statement["as"][i].get<std::string>()] = describe(results[i]);
+    }
+    if (results.empty() && operation.back() == '_') {
+      const std::string target = statement["of"][0];
+      described[target] = describe(tensors_.at(target));
     }
   }
   if (operation == "backward") described = descriptions();
@@ -84,11 +120,19 @@ nlohmann::json Session::descriptions() const {
 
 nlohmann::json Session::run(const nlohmann::json& program) {
   nlohmann::json outcomes = nlohmann::json::array();
+  // As with any memory, if it says nothing about that.
+  std::optional<MemoryBudget> budget;
+  if (program.contains("budget")) budget.emplace(program["budget"]);
+  is_brief_ = program.contains("chance");
+  if (is_brief_) manual_seed(program["chance"]);
   for (const nlohmann::json& statement : program.at("statements")) {
     outcomes.push_back(run_statement(statement));
   }
   while (!scopes_.empty()) scopes_.pop_back();
   outcomes.push_back({{"tensors", descriptions()}});
+  if (is_brief_) {
+    outcomes.push_back({{"tensors", {{"chance", describe(rand({4}))}}}});
+  }
   return outcomes;
 }
 

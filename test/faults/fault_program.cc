@@ -10,6 +10,7 @@
 //   work=single      one large tensor at a time
 //   victims=R,R      who does a fault to itself; none if empty
 //   fault=abort|throw|exit|quick_exit|kill|stuck     which; code=N for exits
+//   fault=no_threads                   it can start none in init()
 //   when=start|init|steps|shutdown     before init(), within it, in step=N,
 //                    within shutdown(); delay_us=N after that
 //   survivors=return|throw|quick_exit  how who has an error ends
@@ -21,6 +22,7 @@
 // the monotonic time; an error has its whole text.
 #include <fcntl.h>
 #include <horovodpp/horovodpp.h>
+#include <mpi.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@
 
 #include "horovodpp/core/status.h"
 #include "test/faults/held_by_mpi.h"
+#include "test/support/no_threads.h"
 #include "test/support/refused_call.h"
 
 namespace {
@@ -281,6 +284,20 @@ void survive(const Options& options) {
   if (how == "quick_exit") ::_exit(kSurvivorsCode);
 }
 
+// A victim of "no_threads" does it as where its user has as many processes as
+// are allowed.
+absl::Status enter(const Options& options, const Diary& diary, int number) {
+  if (options.text("fault", "") != "no_threads" ||
+      !options.lists("victims", number)) {
+    return hvd::init();
+  }
+  int provided = 0;  // MPI needs some of its own.
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  diary.tell("fault", "no threads");
+  const hvd::NoThreads none;
+  return hvd::init();
+}
+
 int live(const Options& options, const Diary& diary, int number) {
   const Fate fate(options, diary, number);
   const auto fail = [&](const absl::Status& status) {
@@ -292,8 +309,8 @@ int live(const Options& options, const Diary& diary, int number) {
   fate.begins("start");
   fate.ends("start");
   fate.begins("init");
-  if (const absl::Status status = hvd::init(); !status.ok())
-    return fail(status);
+  const absl::Status entered = enter(options, diary, number);
+  if (!entered.ok()) return fail(entered);
   fate.ends("init");
   Trainer trainer(options, number);
   TimeToTrain time(options.number("seconds", 20));

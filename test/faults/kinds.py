@@ -243,6 +243,7 @@ HERE = [
     Kind("Ctrl-C", 8, at_terminal),
     Kind("before init()", 15, during("start", 100_000), waits=True),
     Kind("during init()", 15, during("init", 400_000), waits=True),
+    Kind("init() without threads", 10, by_itself("no_threads", None), waits=True),
     Kind("during shutdown()", 30, during("shutdown", 3_000)),
 ]
 

@@ -427,6 +427,27 @@ TEST(Horovodrun, FailsIfOutputIsLost) {
               HasSubstr("cannot write to standard output: No space left"));
 }
 
+// bash counts KiB: more than MPI writes, less than the rank does.
+TEST(Horovodrun, FailsIfALimitOnFilesCutsItsOutputOff) {
+  const TemporaryFile file("");
+  TestProcess process({"bash", "-c",
+                       "ulimit -f 16384; exec \"$0\" -np 1 sh -c 'yes | head "
+                       "-c 20000000' > \"$1\"",
+                       HVD_HOROVODRUN, file.path()});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("cannot write to standard output: File too large"));
+}
+
+// Open MPI's server writes more than that for its ranks, and passes the signal on
+// that it gets: they are to end with an error of their own.
+TEST(Horovodrun, KeepsTheSignalOfALimitOnFilesFromRanks) {
+  TestProcess process({"bash", "-c", "ulimit -f 2000; exec \"$0\" -np 2 \"$1\"",
+                       HVD_HOROVODRUN, HVD_MPI_PROGRAM});
+  EXPECT_THAT(process.wait().err, Not(HasSubstr("killed by signal")));
+}
+
 TEST(Horovodrun, RunsWithoutStandardStreams) {
   TestProcess process({"sh", "-c",
                        "\"$0\" -np 1 sh -c 'exit 7' <&- >&- 2>&-; echo $?",

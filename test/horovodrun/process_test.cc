@@ -33,6 +33,11 @@ TEST(Spawn, TellsWhyAProgramCannotRun) {
   EXPECT_EQ(spawn({"/"}, {}).error, EACCES);
 }
 
+TEST(DescribeStartError, SaysWhatToDoAboutALimitOfProcesses) {
+  EXPECT_THAT(describe_start_error(EAGAIN), ::testing::HasSubstr("ulimit -u"));
+  EXPECT_EQ(describe_start_error(EACCES), "Permission denied");
+}
+
 TEST(Spawn, MakesAProcessGroup) {
   const Spawned spawned = spawn({"sleep", "1000"}, {.own_group = true});
   ASSERT_EQ(spawned.error, 0);
@@ -51,6 +56,23 @@ TEST(Spawn, RestoresSignalsInTheChild) {
   std::signal(SIGUSR1, SIG_DFL);
   kill(spawned.pid, SIGUSR1);
   EXPECT_EQ(WTERMSIG(wait_status(spawned.pid)), SIGUSR1);
+}
+
+TEST(ReapChildren, TellsOfOneChildAndReapsTheOthersToo) {
+  const Spawned one = spawn({"sh", "-c", "exit 3"}, {});
+  const Spawned other = spawn({"true"}, {});
+  for (const Spawned& child : {one, other}) {
+    ASSERT_EQ(child.error, 0);
+    siginfo_t info;
+    ASSERT_EQ(
+        waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT),
+        0);
+  }
+  const auto status = reap_children(one.pid);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 3);
+  EXPECT_EQ(waitpid(other.pid, nullptr, 0), -1);
+  EXPECT_FALSE(reap_children(one.pid).has_value());
 }
 
 TEST(Capture, TakesBothStreams) {

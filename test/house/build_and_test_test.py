@@ -3,6 +3,7 @@
 
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
@@ -44,6 +45,19 @@ class Summary(unittest.TestCase):
 class Lines(unittest.TestCase):
     def test_without_closing_lines_pass_unchanged(self):
         self.assertEqual(list(build_and_test.with_summary(OUTPUT[:5], {"dev": 1})), OUTPUT[:5])
+
+
+class Python(unittest.TestCase):
+    def test_is_used_where_it_was_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(build_and_test.python_options("dev", root), [])
+            python = root / "build" / "tools" / "python" / "bin" / "python"
+            python.parent.mkdir(parents=True)
+            python.touch()
+            self.assertIn(f"-DHVD_TORCH_PYTHON={python}",
+                          build_and_test.python_options("dev", root))
+            self.assertEqual(build_and_test.python_options("asan", root), [])
 
 
 if __name__ == "__main__":

@@ -33,9 +33,6 @@ LEASHES = [
 ]
 GETENV_FILES = r"runtime/config[^/]*"
 
-# Folders whose cycles of modules are printed and not yet refused.
-STILL_KNOTTED = {"transport"}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 GETENV = re.compile(r"\b(secure_)?getenv\b")
 LAYER = re.compile(r"^\s*hvd_layer\(([^)]*)\)", re.MULTILINE)
@@ -102,7 +99,7 @@ def includes_of_modules(sources):
 
 
 def cycles_of_modules(sources):
-    """(folder, line to print) for each folder with a cycle: its shortest one."""
+    """A line to print for each folder with a cycle: its shortest one."""
     for folder, graph in sorted(includes_of_modules(sources).items()):
         cycle = cycle_in(graph)
         if cycle is None:
@@ -110,7 +107,7 @@ def cycles_of_modules(sources):
         knotted = [module for module in graph if shortest_cycle(graph, module)]
         steps = (graph[here][there] for here, there in zip(cycle, cycle[1:]))
         names = (" includes ".join(pathlib.PurePath(p).name for p in step) for step in steps)
-        yield folder, (
+        yield (
             f"horovodpp/{folder}: {len(knotted)} modules include each other; "
             f"the shortest cycle: {', '.join(names)}"
         )
@@ -158,7 +155,7 @@ def sources_of(root):
     return {file.relative_to(library).as_posix(): file.read_text() for file in files}
 
 
-def violations(root, may_be_knotted=()):
+def violations(root):
     """Every violation in the repository at `root`, as printable lines."""
     granted = granted_folders((pathlib.Path(root) / "horovodpp/CMakeLists.txt").read_text())
     for wrong in violations_of_grants(granted):
@@ -170,17 +167,11 @@ def violations(root, may_be_knotted=()):
         for number, line in enumerate(text.splitlines(), 1):
             for wrong in violations_in_line(path, line, granted):
                 yield f"horovodpp/{path}:{number}: {wrong}"
-    for folder, cycle in cycles_of_modules(sources):
-        if folder not in may_be_knotted:
-            yield cycle
+    yield from cycles_of_modules(sources)
 
 
 def main():
-    root = sys.argv[1]
-    for folder, cycle in cycles_of_modules(sources_of(root)):
-        if folder in STILL_KNOTTED:
-            print(f"not refused yet: {cycle}")
-    found = list(violations(root, STILL_KNOTTED))
+    found = list(violations(sys.argv[1]))
     print("\n".join(found) or "every #include is within its layer")
     return 1 if found else 0
 

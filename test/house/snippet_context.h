@@ -16,6 +16,7 @@ struct Net : hvd::nn::Module {
 extern hvd::Tensor images, labels, x;
 extern std::vector<hvd::ChainFunction> blocks;
 extern hvd::Tensor input, w, w1, w2, w3;
+extern hvd::Tensor image_features, text_features;
 extern std::string path;
 extern std::int64_t epochs;
 extern std::shared_ptr<hvd::nn::Linear> layer;

@@ -6,13 +6,15 @@ set(calls
   "grouped_allreduce_async({view})" "allgather_async(view)" "grouped_allgather_async({view})"
   "broadcast_async_(view, 0)" "broadcast_async(view, 0)" "alltoall_async(view)"
   "reducescatter_async(view)" "grouped_reducescatter_async({view})" "join_async()"
+  "allreduce_async_(tensor)" "allreduce_async(tensor)" "grouped_allreduce_async_({tensor})"
+  "broadcast_async_(tensor, 0)" "alltoall_async(tensor)" "reducescatter_async(tensor)"
   "current_runtime().allreduce_async_(view)" "current_runtime().barrier_async()")
 set(statements "")
 foreach(call ${calls})
   string(APPEND statements "  hvd::${call};\n")
 endforeach()
 file(WRITE ${WORK}/dropped_future.cc
-  "#include <horovodpp/horovodpp.h>\nvoid forget(hvd::TensorView view) {\n${statements}}\n")
+  "#include <horovodpp/horovodpp.h>\nvoid forget(hvd::TensorView view, const hvd::Tensor& tensor) {\n${statements}}\n")
 execute_process(
   COMMAND ${CXX} -std=c++20 -isystem ${PREFIX}/${INCLUDEDIR} -fsyntax-only ${WORK}/dropped_future.cc
   RESULT_VARIABLE result ERROR_VARIABLE text)

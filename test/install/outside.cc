@@ -38,6 +38,8 @@ int main() try {
   const hvd::Tensor gradient = weight.grad();
   hvd::throw_if_error(
       hvd::allreduce_(gradient.tensor_view(), {.name = "weight"}));
+  hvd::allreduce_(gradient, {.name = "weight"});
+  if (hvd::broadcast(weight, 0).grad_fn().get() == nullptr) return 4;
   hvd::throw_if_error(hvd::shutdown());
   return gradient.to_vector<float>() == std::vector<float>(3, 2) ? 0 : 1;
 } catch (const std::exception& error) {

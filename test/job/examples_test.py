@@ -3,6 +3,7 @@
 
 import gzip
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -45,16 +46,16 @@ class FashionMnist(unittest.TestCase):
         accuracies = re.findall(r"test accuracy ([0-9.]+) %", job.stdout)
         self.assertEqual(len(accuracies), 2, job.stdout)
         self.assertGreater(float(accuracies[-1]), 70)
-        self.assertEqual(len(re.findall(r"100%  \d+ images/s  loss", job.stdout)), 2)
+        self.assertEqual(len(re.findall(r"100%  \d+ images/s  tensors \d+ MiB  loss", job.stdout)), 2)
 
     def test_trains_every_model(self):
-        for model, *width in (["lenet"], ["resnet18", "4"], ["densenet", "4"],
-                              ["swin", "16"]):
+        for model, *width in (["lenet"], ["resnet18", "4"], ["resnet50", "4"],
+                              ["densenet", "4"], ["swin", "16"]):
             options = ["--width", *width] if width else []
             job = jobs.run(2, FASHION_MNIST, "--model", model, *options, "--augment",
                            "--epochs", "1", "--limit", "256", "--batch-size", "32")
             self.assertEqual((job.returncode, job.stderr), (0, ""), model)
-            self.assertRegex(job.stdout, r"100%  \d+ images/s  loss")
+            self.assertRegex(job.stdout, r"100%  \d+ images/s  tensors \d+ MiB  loss")
             self.assertRegex(job.stdout,
                              r"test accuracy [0-9.]+ %, peak memory of a rank \d+ MiB")
 
@@ -78,6 +79,34 @@ class FashionMnist(unittest.TestCase):
             several = self.losses(ranks, 36)
             worst = max(abs(a - b) / a for a, b in zip(one, several, strict=True))
             self.assertLessEqual(worst, 1e-4, f"{ranks} ranks")
+
+    def test_what_is_checkpointed_shows_in_memory_and_not_in_the_losses(self):
+        def run(how):
+            with tempfile.NamedTemporaryFile() as file:
+                job = jobs.run(2, FASHION_MNIST, "--model", "densenet", "--width", "8",
+                               "--epochs", "1", "--limit", "320", "--batch-size", "32",
+                               "--checkpoint", how, "--loss-file", file.name)
+                self.assertEqual((job.returncode, job.stderr), (0, ""), how)
+                memory = re.search(r"100%  \d+ images/s  tensors (\d+) MiB", job.stdout)
+                with open(file.name) as losses:
+                    return losses.read(), int(memory.group(1)), job.stdout
+
+        plain, all_memory, _ = run("none")
+        for how, shown in (("block", "loss"), ("sqrt", "loss"),
+                           ("budget=50%", r"\n  plan .*\("),
+                           ("online=50%", r"\n  recomputed [1-9]\d* of \d+ regions")):
+            losses, memory, output = run(how)
+            self.assertEqual(losses, plain, how)
+            self.assertLess(memory, 0.8 * all_memory, how)
+            self.assertRegex(output, shown)
+
+    def test_a_way_of_checkpointing_that_cannot_be_is_told_with_the_way_out(self):
+        for how, way_out in (("blocks", "none, block, sqrt, budget=BYTES"),
+                             ("budget", "512MiB"), ("budget=12XB", "12XB"),
+                             ("budget=1KiB", "the least that is needed is")):
+            job = jobs.run(1, FASHION_MNIST, "--limit", "64", "--checkpoint", how)
+            self.assertNotEqual(job.returncode, 0)
+            self.assertIn(way_out, job.stderr)
 
     def test_a_missing_file_is_named_with_the_package_that_has_it(self):
         job = jobs.run(2, FASHION_MNIST, "--data", "/nonexistent")
@@ -142,11 +171,23 @@ class Text(unittest.TestCase):
                       re.findall(r"validation loss ([0-9.]+) nats", job.stdout)]
             self.assertEqual(len(losses), 8, job.stdout)
             self.assertLess(losses[-1], 0.3)
-            self.assertRegex(job.stdout, r"100%  \d+ tokens/s  loss")
+            self.assertRegex(job.stdout, r"100%  \d+ tokens/s  tensors \d+ MiB  loss")
             # What it begins with is chance; what it ends with it has learned.
             sample = job.stdout.split("--- sample ---\n")[-1].split("\n")[0]
             self.assertEqual(len(sample), 24)
             self.assertIn(sample[-12:], "abcdefgh" * 3)
+
+    def test_learns_the_same_with_every_way_of_checkpointing(self):
+        losses = set()
+        for how in ("none", "block", "sqrt", "budget=50%", "online=50%"):
+            with tempfile.NamedTemporaryFile() as file:
+                job = self.run_on(b"abcdefgh" * 100, "--width", "32", "--layers", "3",
+                                  "--dropout", "0.1", "--context", "16", "--epochs", "1",
+                                  "--batch-size", "4", "--sample-bytes", "0",
+                                  "--checkpoint", how, "--loss-file", file.name)
+                self.assertEqual((job.returncode, job.stderr), (0, ""), how)
+                losses.add(pathlib.Path(file.name).read_text())
+        self.assertEqual(len(losses), 1)
 
     def test_a_file_that_is_too_short_is_named(self):
         job = self.run_on(b"short", "--validation", "0")

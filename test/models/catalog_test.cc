@@ -23,7 +23,7 @@ TEST(Catalog, MakesEveryImageModel) {
   const NoGrad no_grad;
   const Tensor images = randn({2, 1, 28, 28});
   for (const std::string name :
-       {"mlp", "lenet", "resnet18", "densenet", "swin"}) {
+       {"mlp", "lenet", "resnet18", "resnet50", "densenet", "swin"}) {
     const auto model = models::make_image_model(name);
     EXPECT_EQ((*model)(images).shape(), Shape({2, 10})) << name;
   }

@@ -44,25 +44,25 @@ inline std::vector<std::uint64_t> hashed(const std::string& name,
 }
 
 // In [-bound, bound): multiples of 2^-23 of it, exact in float32. float64.
-inline Tensor same_uniform(const std::string& name, const autograd::Dims& sizes,
+inline Tensor same_uniform(const std::string& name, const autograd::Dims& shape,
                            double bound = 1.0) {
   std::vector<double> values;
-  for (const std::uint64_t word : hashed(name, sizes.product())) {
+  for (const std::uint64_t word : hashed(name, shape.product())) {
     const auto steps = static_cast<double>(word >> 40);
     values.push_back((std::ldexp(steps, -23) - 1.0) * bound);
   }
-  return from_vector(values, sizes);
+  return from_vector(values, shape);
 }
 
 // int64, in [0, below).
 inline Tensor same_integers(const std::string& name,
-                            const autograd::Dims& sizes, std::int64_t below) {
+                            const autograd::Dims& shape, std::int64_t below) {
   std::vector<std::int64_t> values;
-  for (const std::uint64_t word : hashed(name, sizes.product())) {
+  for (const std::uint64_t word : hashed(name, shape.product())) {
     values.push_back(static_cast<std::int64_t>(
         (word >> 33) % static_cast<std::uint64_t>(below)));
   }
-  return from_vector(values, sizes);
+  return from_vector(values, shape);
 }
 
 // Parameters of one dimension get a little, added to 1 where all are 1; others
@@ -75,14 +75,14 @@ inline void fill_with_same_numbers(const nn::Module& model) {
       const auto now = parameter.to(DType::kF64).to_vector<double>();
       const bool all_one = std::all_of(now.begin(), now.end(),
                                        [](double x) { return x == 1.0; });
-      values = same_uniform(name, parameter.sizes(), std::ldexp(1.0, -4)) +
+      values = same_uniform(name, parameter.shape(), std::ldexp(1.0, -4)) +
                (all_one ? 1.0 : 0.0);
     } else {
       const auto fan_in =
           static_cast<double>(parameter.num_elements() / parameter.size(0));
       const int power =
           static_cast<int>(std::nearbyint(-std::log2(fan_in) / 2));
-      values = same_uniform(name, parameter.sizes(), std::ldexp(1.0, power));
+      values = same_uniform(name, parameter.shape(), std::ldexp(1.0, power));
     }
     parameter.copy_(values.to(parameter.dtype()));
   }

@@ -174,7 +174,7 @@ class PyTorchsModel : public testing::TestWithParam<Case> {
 
   static void expect_logits(const Tensor& found, const Tensor& wanted,
                             double tolerance) {
-    ASSERT_EQ(found.sizes(), wanted.sizes());
+    ASSERT_EQ(found.shape(), wanted.shape());
     EXPECT_LE(largest(found.detach().to(DType::kF64) - wanted),
               tolerance * largest(wanted));
   }

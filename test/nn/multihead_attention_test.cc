@@ -99,13 +99,13 @@ TEST(MultiheadAttention, RefusesShapesThatWouldBroadcast) {
   };
   attend({.mask = zeros({3, 5})});
   attend({.mask = zeros({4, 3, 5}), .key_padding_mask = zeros({2, 5})});
-  for (const autograd::Dims& sizes : std::vector<autograd::Dims>{
+  for (const autograd::Dims& shape : std::vector<autograd::Dims>{
            {5}, {1, 5}, {3, 1}, {5, 3}, {1, 3, 5}, {2, 2, 3, 5}}) {
-    EXPECT_THROW(attend({.mask = zeros(sizes)}), InvalidArgument);
+    EXPECT_THROW(attend({.mask = zeros(shape)}), InvalidArgument);
   }
-  for (const autograd::Dims& sizes :
+  for (const autograd::Dims& shape :
        std::vector<autograd::Dims>{{5, 2}, {10}, {1, 5}, {2, 5, 1}}) {
-    EXPECT_THROW(attend({.key_padding_mask = zeros(sizes)}), InvalidArgument);
+    EXPECT_THROW(attend({.key_padding_mask = zeros(shape)}), InvalidArgument);
   }
   EXPECT_THROW(attend({.mask = zeros({3, 5}, {.dtype = DType::kI64})}),
                InvalidArgument);

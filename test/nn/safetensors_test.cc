@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdint>
@@ -103,7 +104,7 @@ TEST_F(Safetensors, WritesTensorsRowByRowWhateverTheirStrides) {
   const auto loaded = load_safetensors(path("f")).tensors;
   EXPECT_THAT(loaded[0].tensor.to_vector<std::int64_t>(),
               ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_EQ(loaded[0].tensor.sizes(), (autograd::Dims{3, 2}));
+  EXPECT_EQ(loaded[0].tensor.shape(), (autograd::Dims{3, 2}));
   EXPECT_THAT(loaded[1].tensor.to_vector<std::int64_t>(),
               ElementsAre(1, 2, 4, 5));
 }
@@ -134,6 +135,19 @@ TEST_F(Safetensors, SaysThatAFileIsMissing) {
     EXPECT_THAT(error.what(), HasSubstr(path("none")));
   }
   EXPECT_THROW(load_safetensors(folder_.path()), Error);
+}
+
+TEST_F(Safetensors, WaitsForNothingButAFile) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  for (const std::string& file :
+       {path("fifo"), std::string("/dev/zero"), std::string("/")}) {
+    try {
+      load_safetensors(file);
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no regular file"));
+    }
+  }
 }
 
 TEST_F(Safetensors, SaysWhatIsWrongWithAFile) {

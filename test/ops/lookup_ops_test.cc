@@ -11,8 +11,8 @@ namespace {
 using autograd::Dims;
 using testing::ElementsAre;
 
-Tensor indices_of(const std::vector<std::int64_t>& values, const Dims& sizes) {
-  return from_vector<std::int64_t>(values, sizes);
+Tensor indices_of(const std::vector<std::int64_t>& values, const Dims& shape) {
+  return from_vector<std::int64_t>(values, shape);
 }
 
 TEST(Embedding, HasItsDerivatives) {
@@ -66,7 +66,7 @@ TEST(Embedding, NamesWhatDoesNotFit) {
 TEST(IndexSelect, TakesScalarsAsOneElement) {
   const Tensor row =
       index_select(constant({1, 2, 3, 4}, {2, 2}), 0, indices_of({1}, {}));
-  EXPECT_EQ(row.sizes(), Dims({1, 2}));
+  EXPECT_EQ(row.shape(), Dims({1, 2}));
   EXPECT_EQ(values(row), (std::vector<double>{3, 4}));
 
   const Tensor x = leaf(7);
@@ -91,7 +91,7 @@ TEST(IndexSelect, HasItsDerivativesAlongEveryDimension) {
   EXPECT_THAT(
       index_select(x, 1, indices_of({2, 2}, {2})).to_vector<std::int64_t>(),
       ElementsAre(2, 2, 5, 5));
-  EXPECT_EQ(index_select(x, 0, indices_of({}, {0})).sizes(), Dims({0, 3}));
+  EXPECT_EQ(index_select(x, 0, indices_of({}, {0})).shape(), Dims({0, 3}));
 }
 
 TEST(Gather, HasItsDerivatives) {

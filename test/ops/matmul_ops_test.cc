@@ -36,7 +36,7 @@ const Factors kFactors[] = {
 TEST(Matmul, OfEveryRankHasItsDerivatives) {
   for (const Factors& pair : kFactors) {
     SCOPED_TRACE(pair.a.to_string() + pair.b.to_string());
-    EXPECT_EQ(matmul(ones(pair.a), ones(pair.b)).sizes(), pair.result);
+    EXPECT_EQ(matmul(ones(pair.a), ones(pair.b)).shape(), pair.result);
     check_grid(product_of, {pair.a, pair.b});
   }
 }
@@ -64,14 +64,14 @@ TEST(Matmul, OfHeadsReadsThemWhereTheyLie) {
   const auto before = autograd::cpu_allocator().stats().current_bytes;
   const Tensor scores = matmul(heads.detach(), heads.detach().transpose(2, 3));
   const auto after = autograd::cpu_allocator().stats().current_bytes;
-  EXPECT_EQ(scores.sizes(), Dims({2, 3, 5, 5}));
+  EXPECT_EQ(scores.shape(), Dims({2, 3, 5, 5}));
   EXPECT_EQ(after - before, static_cast<std::int64_t>(scores.bytes()));
 }
 
 TEST(Matmul, OfNothingIsZeroOrEmpty) {
   EXPECT_EQ(matmul(ones({2, 3, 0}), ones({2, 0, 4})).to_vector<float>(),
             std::vector<float>(24, 0.0f));
-  EXPECT_EQ(matmul(ones({0, 3, 2}), ones({0, 2, 4})).sizes(), Dims({0, 3, 4}));
+  EXPECT_EQ(matmul(ones({0, 3, 2}), ones({0, 2, 4})).shape(), Dims({0, 3, 4}));
   EXPECT_EQ(matmul(ones({0}), ones({0})).item<float>(), 0.0f);
 }
 
@@ -111,8 +111,8 @@ TEST(Addmm, AddsAProductToWhatBroadcasts) {
   const auto run = [](const Inputs& x) {
     return addmm(x[0], x[1], x[2], {.beta = 0.5, .alpha = -2.0});
   };
-  for (const Dims& sizes : {Dims({2, 4}), Dims({4}), Dims({2, 1}), Dims()}) {
-    check_grid(run, {sizes, {2, 3}, {3, 4}});
+  for (const Dims& shape : {Dims({2, 4}), Dims({4}), Dims({2, 1}), Dims()}) {
+    check_grid(run, {shape, {2, 3}, {3, 4}});
   }
   const Tensor x = full({2}, NAN);
   EXPECT_THAT(
@@ -126,8 +126,8 @@ TEST(Addmm, AddsAProductToWhatBroadcasts) {
 
 TEST(Linear, TakesAVectorAsWeight) {
   const auto run = [](const Inputs& x) { return linear(x[0], x[1]); };
-  for (const Dims& sizes : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {
-    check_grid(run, {sizes, {3}});
+  for (const Dims& shape : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {
+    check_grid(run, {shape, {3}});
   }
   const Tensor x = ones64({2, 3}), w = constant({1, 2, 3}, {3});
   EXPECT_THAT(values(linear(x, w)), ElementsAre(6, 6));
@@ -143,8 +143,8 @@ TEST(Linear, TakesAVectorAsWeight) {
 
 TEST(Linear, HasItsDerivatives) {
   const auto run = [](const Inputs& x) { return linear(x[0], x[1], x[2]); };
-  for (const Dims& sizes : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {
-    check_grid(run, {sizes, {2, 3}, {2}});
+  for (const Dims& shape : {Dims({3}), Dims({4, 3}), Dims({2, 2, 3})}) {
+    check_grid(run, {shape, {2, 3}, {2}});
   }
 }
 

@@ -330,7 +330,7 @@ TEST(Ops, ComputeInFloat32AndInIntegers) {
 
 TEST(Ops, ALinearMapOfNothingIsZero) {
   const Tensor y = linear(ones({2, 3, 0}), ones({4, 0}));
-  EXPECT_EQ(y.sizes(), autograd::Dims({2, 3, 4}));
+  EXPECT_EQ(y.shape(), autograd::Dims({2, 3, 4}));
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(24, 0.0f));
 }
 
@@ -363,7 +363,7 @@ TEST(Matmul, ReadsTransposedNarrowAndEmptyOperands) {
               ElementsAre(12, 16, 48, 76));
   EXPECT_THAT(ones({2, 0}).matmul(ones({0, 2})).to_vector<float>(),
               ElementsAre(0, 0, 0, 0));
-  EXPECT_EQ(ones({0, 3}).matmul(ones({3, 2})).sizes(), Dims({0, 2}));
+  EXPECT_EQ(ones({0, 3}).matmul(ones({3, 2})).shape(), Dims({0, 2}));
 }
 
 TEST(Sum, IsExactOverManyElementsAndAnyLayout) {
@@ -426,10 +426,10 @@ TEST(Argmax, GoesAlongAnyDimension) {
   const Tensor x = from_vector<float>({1, 5, 5, 9, 2, 3}, {2, 3});
   EXPECT_THAT(argmax(x, 0).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
   EXPECT_THAT(x.argmax(-1).to_vector<std::int64_t>(), ElementsAre(1, 0));
-  EXPECT_EQ(argmax(x, 0, true).sizes(), Dims({1, 3}));
-  EXPECT_EQ(x.argmax(1, true).sizes(), Dims({2, 1}));
+  EXPECT_EQ(argmax(x, 0, true).shape(), Dims({1, 3}));
+  EXPECT_EQ(x.argmax(1, true).shape(), Dims({2, 1}));
   EXPECT_EQ(argmax(full({}, 3), 0).item<std::int64_t>(), 0);
-  EXPECT_EQ(argmax(ones({2, 0}), 0).sizes(), Dims({0}));
+  EXPECT_EQ(argmax(ones({2, 0}), 0).shape(), Dims({0}));
   EXPECT_ERROR(InvalidArgument, "no element", argmax(ones({2, 0}), 1));
   EXPECT_ERROR(InvalidArgument, "out of range", argmax(x, 2));
 }
@@ -476,7 +476,7 @@ TEST(Ops, HalvesAreComputedInFloat) {
     EXPECT_EQ(loss.dtype(), dtype);
     (exp(y.mean()) + loss).backward();
     EXPECT_EQ(w.grad().dtype(), dtype);
-    EXPECT_EQ(x.grad().sizes(), x.sizes());
+    EXPECT_EQ(x.grad().shape(), x.shape());
     EXPECT_EQ(
         full({4096}, 1, {.dtype = dtype}).sum().to(DType::kF32).item<float>(),
         4096);
@@ -555,7 +555,7 @@ TEST(Max, IsTheFirstOfEqualsAndNanIfThereIsOne) {
   const Tensor x = from_vector<float>({1, 5, 5, NAN, 2, 7}, {2, 3});
   EXPECT_THAT(max(x, 1).indices.to_vector<std::int64_t>(), ElementsAre(1, 0));
   EXPECT_TRUE(std::isnan(max(x).item<float>()));
-  EXPECT_EQ(max(x, 0, true).values.sizes(), Dims({1, 3}));
+  EXPECT_EQ(max(x, 0, true).values.shape(), Dims({1, 3}));
   EXPECT_ERROR(InvalidArgument, "no element", max(zeros({2, 0}), 1));
 }
 
@@ -601,8 +601,16 @@ TEST(Comparisons, RoundANumberAsElementsAre) {
 }
 
 TEST(Nonzero, OfAScalarIsOnePlaceOfNoDimensions) {
-  EXPECT_EQ(nonzero(full({}, 1)).sizes(), Dims({1, 0}));
-  EXPECT_EQ(nonzero(full({}, 0)).sizes(), Dims({0, 0}));
+  EXPECT_EQ(nonzero(full({}, 1)).shape(), Dims({1, 0}));
+  EXPECT_EQ(nonzero(full({}, 0)).shape(), Dims({0, 0}));
+}
+
+TEST(Cat, LiesRowByRowUnlessItIsOfImages) {
+  const Tensor x = ones({2, 3}).t();
+  EXPECT_TRUE(cat({x, x}, 1).is_contiguous());
+  EXPECT_EQ(stack({x, x}, 0).view({-1}).shape(), Dims({12}));
+  const Tensor images = channels_last(ones({2, 3, 4, 5}));
+  EXPECT_EQ(cat({images, images}, 1).strides(), Dims({120, 1, 30, 6}));
 }
 
 TEST(Cat, NamesTheShapesThatDoNotFit) {

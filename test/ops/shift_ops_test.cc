@@ -11,8 +11,8 @@ namespace {
 using autograd::Dims;
 using testing::ElementsAre;
 
-Tensor numbers(const Dims& sizes) {
-  return arange(0, static_cast<double>(sizes.product())).view(sizes);
+Tensor numbers(const Dims& shape) {
+  return arange(0, static_cast<double>(shape.product())).view(shape);
 }
 
 TEST(Roll, HasItsDerivatives) {
@@ -32,7 +32,7 @@ TEST(Roll, BringsInAtOneEndWhatLeavesAtTheOther) {
               ElementsAre(5, 3, 4, 2, 0, 1));
   EXPECT_THAT(roll(numbers({2, 2}), {1, 1}, {1, 1}).to_vector<std::int64_t>(),
               ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(roll(numbers({0, 2}), {1}, {0}).sizes(), Dims({0, 2}));
+  EXPECT_EQ(roll(numbers({0, 2}), {1}, {0}).shape(), Dims({0, 2}));
   EXPECT_ERROR(InvalidArgument, "1 shifts for 2 dimensions",
                roll(numbers({2, 2}), {1}, {0, 1}));
 }
@@ -52,7 +52,7 @@ TEST(Pad, PutsTheValueAroundAndCutsOff) {
               ElementsAre(9, 0, 1, 9, 2, 3, 9, 9, 9));
   EXPECT_THAT(pad(numbers({2, 3}), {-1, -1}).to_vector<std::int64_t>(),
               ElementsAre(1, 4));
-  EXPECT_EQ(pad(numbers({2, 3}), {-1, -2}).sizes(), Dims({2, 0}));
+  EXPECT_EQ(pad(numbers({2, 3}), {-1, -2}).shape(), Dims({2, 0}));
   EXPECT_ERROR(InvalidArgument, "more is cut off than there is",
                pad(numbers({2, 3}), {-2, -2}));
   EXPECT_ERROR(InvalidArgument, "more is cut off than there is",
@@ -67,7 +67,7 @@ TEST(Flip, ReversesAndHasItsDerivatives) {
               ElementsAre(5, 4, 3, 2, 1, 0));
   EXPECT_THAT(flip(numbers({2, 3}).t(), {-1}).to_vector<std::int64_t>(),
               ElementsAre(3, 0, 4, 1, 5, 2));
-  EXPECT_EQ(flip(numbers({0, 2}), {0}).sizes(), Dims({0, 2}));
+  EXPECT_EQ(flip(numbers({0, 2}), {0}).shape(), Dims({0, 2}));
   EXPECT_EQ(flip(full({}, 3), {0}).item<float>(), 3);
   EXPECT_ERROR(InvalidArgument, "flip: dimension -2 is named twice",
                flip(numbers({2, 3}), {0, -2}));

@@ -98,8 +98,8 @@ TEST(Softmax, MeetsInfinitiesAndNanAsExpDoes) {
 
 TEST(Softmax, OfAScalarIsOneAndOfNothingNothing) {
   EXPECT_EQ(softmax(full({}, 3), 0).item<float>(), 1);
-  EXPECT_EQ(softmax(ones({0, 3}), 1).sizes(), Dims({0, 3}));
-  EXPECT_EQ(softmax(ones({3, 0}), 1).sizes(), Dims({3, 0}));
+  EXPECT_EQ(softmax(ones({0, 3}), 1).shape(), Dims({0, 3}));
+  EXPECT_EQ(softmax(ones({3, 0}), 1).shape(), Dims({3, 0}));
   EXPECT_ERROR(InvalidArgument, "softmax: dimension 2",
                softmax(ones({2, 3}), 2));
   EXPECT_ERROR(InvalidArgument, "floating point",

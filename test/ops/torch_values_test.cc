@@ -30,8 +30,8 @@ using TorchCases = std::map<std::string, TorchCase>;
 const std::vector<Dims> kPair = {{3, 1, 5}, {4, 5}};
 const std::vector<Dims> kRows = {{5, 7}};
 
-Tensor integers(const std::vector<std::int64_t>& values, const Dims& sizes) {
-  return from_vector(values, sizes);
+Tensor integers(const std::vector<std::int64_t>& values, const Dims& shape) {
+  return from_vector(values, shape);
 }
 
 Tensor class_labels() { return integers({3, 0, -100, 5, 1}, {5}); }
@@ -322,7 +322,7 @@ void hold_to_pytorch(const std::string& name, const TorchCase& c, DType dtype,
   }
   const Tensor out = c.run(inputs);
   expect_near(out, fixture().at(name + ".out"), tolerance);
-  out.backward(same_uniform(name + ".out", out.sizes()).to(dtype));
+  out.backward(same_uniform(name + ".out", out.shape()).to(dtype));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string gradient = "grad" + std::to_string(i);
     SCOPED_TRACE(gradient);

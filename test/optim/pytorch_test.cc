@@ -29,12 +29,12 @@ std::map<std::string, Tensor> read(const std::string& name) {
 }
 
 // Element i is ((i a + b) mod 17 - 8) / 8, as in the script.
-Tensor numbers(const autograd::Dims& sizes, std::int64_t a, std::int64_t b) {
+Tensor numbers(const autograd::Dims& shape, std::int64_t a, std::int64_t b) {
   std::vector<double> values;
-  for (std::int64_t i = 0; i < sizes.product(); ++i) {
+  for (std::int64_t i = 0; i < shape.product(); ++i) {
     values.push_back(static_cast<double>((i * a + b) % 17 - 8) / 8);
   }
-  return from_vector(values, sizes);
+  return from_vector(values, shape);
 }
 
 struct Case {
@@ -61,7 +61,7 @@ Case adamw(const std::string& name, const AdamWOptions& options) {
 
 void expect_near(const Tensor& found, const Tensor& wanted, double relative,
                  const std::string& name) {
-  ASSERT_EQ(found.sizes(), wanted.sizes());
+  ASSERT_EQ(found.shape(), wanted.shape());
   const auto f = found.to(DType::kF64).to_vector<double>();
   const auto w = wanted.to(DType::kF64).to_vector<double>();
   for (std::size_t i = 0; i < f.size(); ++i) {
@@ -83,7 +83,7 @@ TEST_P(PyTorchs, ParametersComeOutAfter1And20Steps) {
     for (int step = 0; step < 20; ++step) {
       for (const auto& [name, parameter] : parameters) {
         parameter.set_grad(
-            numbers(parameter.sizes(), 7, step * 3 + 1).to(dtype));
+            numbers(parameter.shape(), 7, step * 3 + 1).to(dtype));
       }
       optimizer->step();
       if (step != 0 && step != 19) continue;

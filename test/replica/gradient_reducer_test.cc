@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <latch>
 #include <limits>
 #include <memory>
@@ -57,6 +58,123 @@ TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
       EXPECT_TRUE(absl::IsAlreadyExists(error.status()));
       EXPECT_THAT(error.what(), HasSubstr("'w' was handed over twice"));
     }
+    reducer.finish();
+  });
+}
+
+TEST(GradientReducer, CountsTheContributionsOfAStep) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    reducer.expect("w", 3);
+    for (int step = 0; step < 2; ++step) {
+      float value = static_cast<float>(job.topology().rank());
+      EXPECT_EQ(reducer.owed("w"), 3);
+      EXPECT_FALSE(reducer.contribute("w"));
+      EXPECT_FALSE(reducer.contribute("w"));
+      EXPECT_EQ(reducer.owed("w"), 1);
+      EXPECT_TRUE(reducer.contribute("w"));
+      EXPECT_EQ(reducer.owed("w"), 0);
+      reducer.add("w", TensorView::of(&value, {}));
+      try {
+        reducer.contribute("w");
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_TRUE(absl::IsFailedPrecondition(error.status()));
+        EXPECT_THAT(error.what(),
+                    HasSubstr("'w' has had 3 contributions in this step, was "
+                              "added and gets one more, where 3 were"));
+      }
+      reducer.finish();
+      EXPECT_EQ(value, 0.5f);
+    }
+    // What was not expected has one; what was added early has none to come.
+    float value = 1;
+    EXPECT_EQ(reducer.owed("v"), 1);
+    EXPECT_TRUE(reducer.contribute("v"));
+    EXPECT_FALSE(reducer.contribute("w"));
+    reducer.add("w", TensorView::of(&value, {}));
+    EXPECT_EQ(reducer.owed("w"), 0);
+    EXPECT_THROW(reducer.contribute("w"), Error);
+    reducer.finish();
+    EXPECT_EQ(reducer.owed("v"), 1);
+    EXPECT_EQ(reducer.owed("w"), 3);
+    EXPECT_THROW(reducer.expect("w", 0), Error);
+  });
+}
+
+TEST(GradientReducer, ReturnsWhatItWasGivenInThatOrder) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    std::vector<std::shared_ptr<std::vector<float>>> gradients;
+    for (const char* key : {"c", "a", "b"}) {
+      gradients.push_back(std::make_shared<std::vector<float>>(3, 1.0f));
+      reducer.add(key, TensorView::of(gradients.back()->data(), {3}),
+                  gradients.back());
+    }
+    float borrowed = 1;
+    reducer.add("d", TensorView::of(&borrowed, {}));
+    const auto owners = reducer.finish();
+    ASSERT_EQ(owners.size(), 4u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(owners[i], gradients[i]);
+    EXPECT_EQ(owners[3], nullptr);
+    EXPECT_TRUE(reducer.finish().empty());
+  });
+}
+
+TEST(GradientReducer, ReducesTheGradientsInABuffer) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const float rank = static_cast<float>(job.topology().rank());
+    GradientReducer reducer(job);
+    for (int step = 0; step < 3; ++step) {
+      std::vector<float> buffer(10, rank);
+      const TensorView view = TensorView::of(buffer.data(), {2, 5});
+      const std::vector<GradientPiece> all = {
+          {"w", 0, 4}, {"none", 4, 0}, {"b", 4, 3}, {"c", 8, 2}};
+      // Rank 1 adds them one by one, from the last.
+      if (rank == 0) {
+        reducer.add(view, all);
+      } else {
+        for (std::size_t i = all.size(); i > 0; --i) {
+          reducer.add(view, {all[i - 1]});
+        }
+      }
+      EXPECT_TRUE(reducer.has("b"));
+      reducer.finish();
+      std::vector<float> expected(10, 0.5f);
+      expected[7] = rank;  // Lies between pieces.
+      EXPECT_EQ(buffer, expected);
+    }
+  });
+}
+
+TEST(GradientReducer, RefusesABufferThatIsCutWrongly) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    std::vector<float> buffer(10, 1);
+    const TensorView view = TensorView::of(buffer.data(), {10});
+    GradientReducer reducer(job);
+    const auto expect_refused = [&](const std::vector<GradientPiece>& pieces,
+                                    const std::string& why) {
+      try {
+        reducer.add(view, pieces);
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr(why));
+      }
+      EXPECT_FALSE(reducer.is_pending());
+    };
+    expect_refused({{"a", 0, 4}, {"b", 8, 3}},
+                   "'b', 3 elements from 8 on, does not lie within its 10");
+    expect_refused({{"a", -1, 2}}, "does not lie within");
+    expect_refused({{"a", 0, -1}}, "does not lie within");
+    expect_refused({{"a", 11, 0}}, "does not lie within");
+    expect_refused({{"a", std::numeric_limits<std::int64_t>::max(), 1}},
+                   "does not lie within");
+    expect_refused({{"a", 5, 2}, {"b", 0, 6}},
+                   "'a', 2 elements from 5 on, shares");
+    expect_refused({{"a", 0, 2}, {"a", 4, 2}}, "has the key of another");
+    reducer.add("b", view);
+    EXPECT_THROW(reducer.add(view, {{"a", 0, 1}, {"b", 1, 1}}), Error);
+    EXPECT_FALSE(reducer.has("a"));
     reducer.finish();
   });
 }

@@ -183,9 +183,11 @@ TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {
   EXPECT_EQ(barrier(), absl::OkStatus());
   EXPECT_EQ(size(), 1);
 
-  const ThreadRuntime scope(current_runtime());
-  current_runtime().abort("is tired again");
-  EXPECT_THAT(message_of(reform()), HasSubstr("a job of its own"));
+  {
+    const ThreadRuntime scope(current_runtime());
+    current_runtime().abort("is tired again");
+    EXPECT_THAT(message_of(reform()), HasSubstr("a job of its own"));
+  }
   EXPECT_TRUE(absl::IsAborted(shutdown()));
 }
 

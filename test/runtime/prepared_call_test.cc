@@ -42,7 +42,7 @@ class PreparedCallTest : public ::testing::Test, public SubmissionSink {
   float x_ = 1;
   SetTable sets_{0, 2};
   // Owns nothing.
-  std::shared_ptr<SubmissionSink> sink_{std::shared_ptr<void>(), this};
+  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
   std::vector<SubmissionPtr> submitted_;
   int waits_ = 0;
   int announced_ = 0;

@@ -159,10 +159,10 @@ TEST(Elementwise, ReadsEveryLayout) {
     for (const auto& [first, second] : shapes) {
       for (Layout layout : kLayouts) {
         manual_seed(1);
-        const auto make = [&](const Dims& sizes) {
+        const auto make = [&](const Dims& shape) {
           const Tensor leaf =
-              randn(leaf_sizes(sizes, layout), {.dtype = DType::kF64});
-          return laid_out(to(leaf, dtype), sizes, layout);
+              randn(leaf_shape(shape, layout), {.dtype = DType::kF64});
+          return laid_out(to(leaf, dtype), shape, layout);
         };
         const Tensor a = make(first);
         const Tensor b = make(second);

@@ -131,7 +131,7 @@ TEST(Tensor, PrintsItself) {
 
 TEST(Views, ShareMemoryAndSeeTheRightElements) {
   Tensor x = arange(0, 24).view({2, 3, 4});
-  EXPECT_EQ(x.permute({2, 0, 1}).sizes(), Dims({4, 2, 3}));
+  EXPECT_EQ(x.permute({2, 0, 1}).shape(), Dims({4, 2, 3}));
   EXPECT_THAT(x.select(1, 2).select(0, 1).to_vector<std::int64_t>(),
               ElementsAre(20, 21, 22, 23));
   EXPECT_THAT(
@@ -147,7 +147,7 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
   EXPECT_ERROR(InvalidArgument, "is no order", x.permute({0, 0, 1}));
   EXPECT_ERROR(InvalidArgument, "not within shape", x.narrow(0, 1, 2));
   EXPECT_ERROR(InvalidArgument, "does not repeat", x.expand({2, 3, 5}));
-  EXPECT_EQ(ones({1, 3}).expand({2, -1, -1}).sizes(), Dims({2, 1, 3}));
+  EXPECT_EQ(ones({1, 3}).expand({2, -1, -1}).shape(), Dims({2, 1, 3}));
   constexpr std::int64_t kLarge = std::int64_t{1} << 32;
   for (const Dims& bad : {Dims({-2, 3}), Dims({-1, 1, 3}), Dims({3}),
                           Dims({kLarge, kLarge, 1, 3})}) {
@@ -160,15 +160,15 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
 TEST(Views, TakeFewDimensionsAsTheyAre) {
   const Tensor scalar = constant(3), row = constant({1, 2, 3}, {3});
   EXPECT_EQ(value(scalar.t()), 3);
-  EXPECT_EQ(row.t().sizes(), Dims({3}));
+  EXPECT_EQ(row.t().shape(), Dims({3}));
   EXPECT_EQ(row.t().raw_data(), row.raw_data());
   EXPECT_ERROR(InvalidArgument, "more than 2 dimensions", ones({1, 2, 3}).t());
   EXPECT_EQ(value(scalar.transpose(0, -1)), 3);
   EXPECT_ERROR(InvalidArgument, "out of range", scalar.transpose(0, 1));
   EXPECT_EQ(value(scalar.squeeze(0)), 3);
-  EXPECT_EQ(row.squeeze(0).sizes(), Dims({3}));
+  EXPECT_EQ(row.squeeze(0).shape(), Dims({3}));
   EXPECT_EQ(row.squeeze(0).raw_data(), row.raw_data());
-  EXPECT_EQ(ones({2, 1, 3}).squeeze(-1).sizes(), Dims({2, 1, 3}));
+  EXPECT_EQ(ones({2, 1, 3}).squeeze(-1).shape(), Dims({2, 1, 3}));
   EXPECT_ERROR(InvalidArgument, "out of range", row.squeeze(1));
 }
 

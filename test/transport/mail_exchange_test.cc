@@ -141,6 +141,43 @@ TEST(ExchangeByMail, WhatWasCalledOffBeforeEndsTheNextRound) {
   }
 }
 
+// Rank 0 waits for no rank that died without taking the answer.
+TEST(ExchangeByMail, ADeathBeforeTheAnswerLeftEndsTheNextRound) {
+  class HasADeadReader : public LoopbackPost {
+   public:
+    using LoopbackPost::LoopbackPost;
+    absl::StatusOr<bool> flushed() override {
+      return absl::AbortedError("rank 2 fell over");
+    }
+  };
+  LoopbackWorld world(2);
+  const auto far = Clock::now() + std::chrono::hours(1);
+  std::thread leader([&] {
+    HasADeadReader post(world.communicator(0));
+    const All all = exchange_by_mail(post, 0, "", far);
+    EXPECT_EQ(all.status(), absl::AbortedError("rank 2 fell over"));
+  });
+  LoopbackPost post(world.communicator(1));
+  EXPECT_TRUE(exchange_by_mail(post, 0, "", far).ok());
+  const All all = exchange_by_mail(post, 1, "", far);
+  EXPECT_EQ(all.status(), absl::AbortedError("rank 2 fell over"));
+  leader.join();
+}
+
+TEST(ExchangeByMail, ARankThatCannotTakePartTellsAll) {
+  for (int who : {0, 1, 2}) {
+    on_ranks(3, {0, 1, 2}, [&](LoopbackPost& post) {
+      const absl::Status why = absl::AbortedError("rank 2 has no threads");
+      if (post.rank() == who) {
+        EXPECT_EQ(refuse_exchange(post, 0, why), why);
+        return;
+      }
+      const auto far = Clock::now() + std::chrono::hours(1);
+      EXPECT_EQ(exchange_by_mail(post, 0, "", far).status(), why);
+    });
+  }
+}
+
 // Whichever rank sees that another one is dead, all others are told at once.
 TEST(ExchangeByMail, ARankThatSeesADeathCallsItOffForAll) {
   class SeesADeath : public ExchangePost {

@@ -7,9 +7,11 @@
 #include <barrier>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "horovodpp/core/rank_news.h"
 #include "horovodpp/transport/loopback.h"
 #include "horovodpp/transport/waiting.h"
 #include "test/transport/child_process.h"
@@ -150,8 +152,11 @@ TEST(NodeSegment, AnErrorAnywhereIsTheResultOfEveryRank) {
       [](int, Opened segment) {
         EXPECT_EQ(segment.status().code(), absl::StatusCode::kResourceExhausted)
             << segment.status();
-        EXPECT_NE(segment.status().message().find("rank 0"), std::string::npos)
-            << segment.status();
+        // The launcher is told so, too.
+        RankNews news;
+        news.set_reason(std::string(segment.status().message()));
+        ASSERT_EQ(news.culprits.size(), 1u) << segment.status();
+        EXPECT_EQ(news.culprits[0].rank, 0) << segment.status();
       });
   on_threads(
       2, 0, [](int) { return ~std::size_t{0}; },

@@ -15,6 +15,7 @@ namespace models {
 namespace {
 
 constexpr std::int64_t kSwinHead = 16;
+constexpr double kSwinDropPath = 0.1;
 constexpr std::int64_t kGptHead = 32;
 
 [[noreturn]] void refuse(const std::string& name, std::int64_t width,
@@ -31,13 +32,14 @@ std::int64_t heads_of(const std::string& name, std::int64_t width,
 
 }  // namespace
 
-std::shared_ptr<hvd::nn::Module> make_image_model(const std::string& name,
-                                                  std::int64_t width) {
+std::shared_ptr<ChainModel> make_image_model(const std::string& name,
+                                             std::int64_t width) {
   if (width < 0) refuse(name, width, "it is positive");
-  if (name == "resnet18") {
+  if (name == "resnet18" || name == "resnet50") {
     ResNetOptions options;
     if (width > 0) options.width = width;
-    return std::make_shared<ResNet18>(options);
+    if (name == "resnet18") return std::make_shared<ResNet18>(options);
+    return std::make_shared<ResNet50>(options);
   }
   if (name == "densenet") {
     DenseNetOptions options;
@@ -45,7 +47,7 @@ std::shared_ptr<hvd::nn::Module> make_image_model(const std::string& name,
     return std::make_shared<DenseNetBC>(options);
   }
   if (name == "swin") {
-    SwinOptions options;
+    SwinOptions options{.drop_path = kSwinDropPath};
     if (width > 0) options.width = width;
     options.heads = heads_of(name, options.width, kSwinHead);
     return std::make_shared<Swin>(options);
@@ -56,11 +58,12 @@ std::shared_ptr<hvd::nn::Module> make_image_model(const std::string& name,
     return std::make_shared<LeNet>();
   }
   refuse(name, width,
-         "there are mlp, lenet, resnet18, densenet and swin for images");
+         "there are mlp, lenet, resnet18, resnet50, densenet and swin for "
+         "images");
 }
 
-std::shared_ptr<hvd::nn::Module> make_text_model(
-    const std::string& name, const TextModelOptions& options) {
+std::shared_ptr<ChainModel> make_text_model(const std::string& name,
+                                            const TextModelOptions& options) {
   if (options.width < 0 || options.layers < 0) {
     refuse(name, options.width, "sizes are positive");
   }

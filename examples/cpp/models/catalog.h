@@ -2,21 +2,21 @@
 // The example models by name, in the sizes that the training programs use.
 #pragma once
 
-#include <horovodpp/nn/nn.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "models/chain_model.h"
+
 namespace models {
 
-// For float [n, 1, 28, 28] -> [n, 10]: "mlp", "lenet", "resnet18", "densenet" or
-// "swin". `width` is the number of channels of a ResNet's stem, the growth of a
+// For float [n, 1, 28, 28] -> [n, 10]: "mlp", "lenet", "resnet18", "resnet50",
+// "densenet" or "swin". `width` is the number of channels of a ResNet's stem, the growth of a
 // DenseNet, the width of a Swin's first stage (a multiple of 16, the width of a
 // head); 0: the default. The others have none.
 //   InvalidArgument  there is no such model, or not of that width
-std::shared_ptr<hvd::nn::Module> make_image_model(const std::string& name,
-                                                  std::int64_t width = 0);
+std::shared_ptr<ChainModel> make_image_model(const std::string& name,
+                                             std::int64_t width = 0);
 
 struct TextModelOptions {
   std::int64_t width = 0;  // Of a GPT, or the state of an LSTM; 0: the default.
@@ -26,7 +26,7 @@ struct TextModelOptions {
 };
 // For int64 [n, t] -> [n, t, 256]: "gpt", whose heads are 32 wide, or "lstm".
 //   InvalidArgument  there is no such model, or not of that width
-std::shared_ptr<hvd::nn::Module> make_text_model(
+std::shared_ptr<ChainModel> make_text_model(
     const std::string& name, const TextModelOptions& options = {});
 
 }  // namespace models

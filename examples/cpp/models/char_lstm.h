@@ -5,10 +5,9 @@
 //   hvd::Tensor logits = model(tokens);  // int64 [n, t] -> [n, t, 256]
 #pragma once
 
-#include <horovodpp/nn/nn.h>
-
 #include <cstdint>
-#include <memory>
+
+#include "models/chain_model.h"
 
 namespace models {
 
@@ -19,17 +18,10 @@ struct CharLSTMOptions {
   std::int64_t vocabulary = 256;
 };
 
-class CharLSTM : public hvd::nn::Module {
+// int64 [n, t] -> [n, t, vocabulary]
+class CharLSTM : public ChainModel {
  public:
   explicit CharLSTM(const CharLSTMOptions& options = {});
-
-  // int64 [n, t] -> [n, t, vocabulary]
-  hvd::Tensor forward(const hvd::Tensor& tokens) override;
-
- private:
-  std::shared_ptr<hvd::nn::Embedding> embedding_;
-  std::shared_ptr<hvd::nn::LSTM> lstm_;
-  std::shared_ptr<hvd::nn::Linear> head_;
 };
 
 }  // namespace models

@@ -2,6 +2,12 @@
 // DenseNet-BC (Huang et al. 2017) for small images: every layer of a block sees
 // what all layers before it made; with bottlenecks, and half of the features
 // behind each block.
+//
+// What a layer sees is as long as all that was made before it, so that keeping
+// it for each layer takes memory that grows with the square of their number.
+// Checkpointed by block, the network is memory-efficient (Pleiss et al. 2017): the
+// layers keep what they made, and in backward put together and normalize again
+// what they saw.
 #pragma once
 
 #include <horovodpp/nn/nn.h>
@@ -9,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "models/chain_model.h"
 
 namespace models {
 
@@ -27,7 +35,20 @@ class DenseLayer : public hvd::nn::Module {
   // [n, inputs, h, w] -> [n, growth, h, w]
   hvd::Tensor forward(const hvd::Tensor& x) override;
 
+  // The same of cat(features, 1), which is computed again in backward together
+  // with the first convolution, if a gradient flows to one of them. `leanly`: so
+  // is the second norm.
+  hvd::Tensor run_efficiently(const std::vector<hvd::Tensor>& features,
+                              bool leanly);
+
+  // x and behind it what the layer makes of it. Leaner: computes norms again.
+  hvd::ChainStage stage();
+
  private:
+  hvd::Tensor bottleneck(const hvd::Tensor& x, bool leanly);
+  hvd::Tensor grow(const hvd::Tensor& x, bool leanly);
+  hvd::Tensor append(const hvd::Tensor& x, bool leanly);
+
   const double dropout_;
   std::shared_ptr<hvd::nn::BatchNorm2d> norm1_;
   std::shared_ptr<hvd::nn::Conv2d> conv1_;
@@ -43,6 +64,9 @@ class DenseBlock : public hvd::nn::Module {
   // [n, inputs, h, w] -> [n, inputs + layers growth, h, w]
   hvd::Tensor forward(const hvd::Tensor& x) override;
 
+  hvd::Tensor run_efficiently(const hvd::Tensor& x, bool leanly);
+  std::vector<hvd::ChainStage> stages();
+
  private:
   std::shared_ptr<hvd::nn::ModuleList<DenseLayer>> layers_;
 };
@@ -53,22 +77,27 @@ class Transition : public hvd::nn::Module {
   Transition(std::int64_t inputs, std::int64_t outputs);
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
+  hvd::Tensor run(const hvd::Tensor& x, bool leanly);
 
  private:
   std::shared_ptr<hvd::nn::BatchNorm2d> norm_;
   std::shared_ptr<hvd::nn::Conv2d> conv_;
 };
 
-class DenseNetBC : public hvd::nn::Module {
+// float [n, channels, h, w] -> [n, classes]
+class DenseNetBC : public ChainModel {
  public:
   explicit DenseNetBC(const DenseNetOptions& options = {});
 
-  // float [n, channels, h, w] -> [n, classes]
-  hvd::Tensor forward(const hvd::Tensor& images) override;
+ protected:
+  hvd::Tensor run_blocks(const hvd::Tensor& images, bool leanly) override;
 
  private:
+  hvd::Tensor classify(const hvd::Tensor& x);
+
   std::shared_ptr<hvd::nn::Conv2d> conv0_;
-  std::vector<std::shared_ptr<hvd::nn::Module>> stages_;
+  std::vector<std::shared_ptr<DenseBlock>> blocks_;
+  std::vector<std::shared_ptr<Transition>> transitions_;  // Between them.
   std::shared_ptr<hvd::nn::BatchNorm2d> norm_;
   std::shared_ptr<hvd::nn::Linear> classifier_;
 };

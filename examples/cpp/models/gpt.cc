@@ -28,23 +28,58 @@ GPTBlock::GPTBlock(const GPTOptions& options)
           "fc_out",
           std::make_shared<nn::Linear>(4 * options.width, options.width))) {}
 
-Tensor GPTBlock::attend(const Tensor& x) {
-  const std::int64_t n = x.size(0);
-  const std::int64_t t = x.size(1);
-  const std::int64_t width = x.size(2);
-  const auto qkv =
-      (*qkv_)(x).reshape({n, t, 3, heads_, width / heads_}).unbind(2);
-  const Tensor y = hvd::scaled_dot_product_attention(
-      qkv[0].transpose(1, 2), qkv[1].transpose(1, 2), qkv[2].transpose(1, 2),
-      {.is_causal = true});
-  return (*proj_)(y.transpose(1, 2).reshape({n, t, width}));
+// [n, t, 3 width] -> [n, t, width]
+Tensor GPTBlock::attend(const Tensor& qkv) const {
+  const std::int64_t n = qkv.size(0);
+  const std::int64_t t = qkv.size(1);
+  const std::int64_t width = qkv.size(2) / 3;
+  const auto parts = qkv.reshape({n, t, 3, heads_, width / heads_}).unbind(2);
+  return hvd::scaled_dot_product_attention(
+             parts[0].transpose(1, 2), parts[1].transpose(1, 2),
+             parts[2].transpose(1, 2), {.is_causal = true})
+      .transpose(1, 2)
+      .reshape({n, t, width});
+}
+
+// A product needs its input only, so that a region that ends with one computes
+// again what comes before it, and not the product.
+Tensor GPTBlock::add_attention(const Tensor& x, Lean lean) {
+  const Tensor qkv = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) { return (*qkv_)((*ln_1_)(in)); }, x);
+  const Tensor y = recompute_if(
+      lean >= Lean::kAttention,
+      [this](const Tensor& in) { return (*proj_)(attend(in)); }, qkv);
+  return x + hvd::dropout(y, dropout_, is_training());
+}
+
+Tensor GPTBlock::add_mlp(const Tensor& x, Lean lean) {
+  const Tensor wide = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) { return (*fc_)((*ln_2_)(in)); }, x);
+  const Tensor y = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) {
+        return (*fc_out_)(hvd::gelu(in, hvd::GeluForm::kTanh));
+      },
+      wide);
+  return x + hvd::dropout(y, dropout_, is_training());
+}
+
+std::vector<hvd::ChainStage> GPTBlock::stages() {
+  const auto attention = [this](Lean lean) {
+    return [this, lean](const Tensor& x) { return add_attention(x, lean); };
+  };
+  const auto mlp = [this](Lean lean) {
+    return [this, lean](const Tensor& x) { return add_mlp(x, lean); };
+  };
+  return {{attention(Lean::kNot),
+           {attention(Lean::kNorms), attention(Lean::kAttention)}},
+          {mlp(Lean::kNot), {mlp(Lean::kNorms)}}};
 }
 
 Tensor GPTBlock::forward(const Tensor& x) {
-  const Tensor y =
-      x + hvd::dropout(attend((*ln_1_)(x)), dropout_, is_training());
-  const Tensor wide = hvd::gelu((*fc_)((*ln_2_)(y)), hvd::GeluForm::kTanh);
-  return y + hvd::dropout((*fc_out_)(wide), dropout_, is_training());
+  return add_mlp(add_attention(x, Lean::kNot), Lean::kNot);
 }
 
 GPT::GPT(const GPTOptions& options)
@@ -55,17 +90,23 @@ GPT::GPT(const GPTOptions& options)
                                       options.context, options.width))),
       blocks_(register_module("blocks",
                               std::make_shared<nn::ModuleList<GPTBlock>>())) {
-  for (std::int64_t i = 0; i < options.layers; ++i) {
-    blocks_->push_back(std::make_shared<GPTBlock>(options));
-  }
   ln_f_ = register_module("ln_f", std::make_shared<nn::LayerNorm>(
                                       hvd::autograd::Dims{options.width}));
+  add_stage({[this](const Tensor& tokens) { return embed(tokens); }});
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    const auto block = std::make_shared<GPTBlock>(options);
+    blocks_->push_back(block);
+    add_block(block->stages());
+  }
+  add_stage({[this](const Tensor& x) { return predict(x); }});
 }
 
-Tensor GPT::forward(const Tensor& tokens) {
+Tensor GPT::embed(const Tensor& tokens) {
   const Tensor positions = hvd::arange(0, static_cast<double>(tokens.size(1)));
-  Tensor x = (*wte_)(tokens) + (*wpe_)(positions);
-  for (const auto& block : *blocks_) x = (*block)(x);
+  return (*wte_)(tokens) + (*wpe_)(positions);
+}
+
+Tensor GPT::predict(const Tensor& x) {
   return hvd::linear((*ln_f_)(x), wte_->weight());
 }
 

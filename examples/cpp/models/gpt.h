@@ -10,6 +10,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
+
+#include "models/chain_model.h"
 
 namespace models {
 
@@ -29,8 +32,15 @@ class GPTBlock : public hvd::nn::Module {
   // [n, t, width] -> the same
   hvd::Tensor forward(const hvd::Tensor& x) override;
 
+  // Its two halves. What each can compute again in backward for little: norms
+  // and the GELU, and then attention too, its products left out.
+  std::vector<hvd::ChainStage> stages();
+
  private:
-  hvd::Tensor attend(const hvd::Tensor& x);
+  enum class Lean { kNot, kNorms, kAttention };
+  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor attend(const hvd::Tensor& qkv) const;
 
   const std::int64_t heads_;
   const double dropout_;
@@ -42,18 +52,19 @@ class GPTBlock : public hvd::nn::Module {
   std::shared_ptr<hvd::nn::Linear> fc_out_;
 };
 
-class GPT : public hvd::nn::Module {
+// int64 [n, t] -> [n, t, vocabulary], t at most the context.
+class GPT : public ChainModel {
  public:
   explicit GPT(const GPTOptions& options = {});
-
-  // int64 [n, t] -> [n, t, vocabulary], t at most the context.
-  hvd::Tensor forward(const hvd::Tensor& tokens) override;
 
   // Weights as of GPT-2: normal with a deviation of 0.02, that of what is added
   // to the residual less, biases 0. (The constructor's are PyTorch's.)
   void reset_parameters();
 
  private:
+  hvd::Tensor embed(const hvd::Tensor& tokens);
+  hvd::Tensor predict(const hvd::Tensor& x);
+
   const GPTOptions options_;
   std::shared_ptr<hvd::nn::Embedding> wte_;
   std::shared_ptr<hvd::nn::Embedding> wpe_;

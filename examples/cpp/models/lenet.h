@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // LeNet-5 (LeCun et al. 1998), with ReLU and maxima, for images of 28x28.
+//
+//   models::LeNet model;
+//   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
 #pragma once
 
-#include <horovodpp/nn/nn.h>
-
-#include <memory>
+#include "models/chain_model.h"
 
 namespace models {
 
-class LeNet : public hvd::nn::Module {
+class LeNet : public ChainModel {
  public:
   LeNet();
-
-  // float [n, 1, 28, 28] -> [n, 10]
-  hvd::Tensor forward(const hvd::Tensor& images) override;
-
- private:
-  std::shared_ptr<hvd::nn::Conv2d> conv1_;
-  std::shared_ptr<hvd::nn::Conv2d> conv2_;
-  std::shared_ptr<hvd::nn::Linear> fc1_;
-  std::shared_ptr<hvd::nn::Linear> fc2_;
-  std::shared_ptr<hvd::nn::Linear> fc3_;
 };
 
 }  // namespace models

@@ -5,15 +5,15 @@
 //   hvd::Tensor logits = model(images);  // [n, ...] -> [n, 10]
 #pragma once
 
-#include <horovodpp/nn/nn.h>
+#include <cstdint>
+
+#include "models/chain_model.h"
 
 namespace models {
 
-class Mlp : public hvd::nn::Sequential {
+class Mlp : public ChainModel {
  public:
   explicit Mlp(std::int64_t inputs = 784, std::int64_t classes = 10);
-
-  hvd::Tensor forward(const hvd::Tensor& images) override;
 };
 
 }  // namespace models

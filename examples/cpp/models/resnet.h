@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-18 (He et al. 2016) for small images: a stem of 3x3, and a pooling by 2
-// behind it.
+// ResNet-18 and ResNet-50 (He et al. 2016) for small images: a stem of 3x3, and
+// a pooling by 2 behind it.
 //
 //   models::ResNet18 model({.width = 32});
 //   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
@@ -9,7 +9,10 @@
 #include <horovodpp/nn/nn.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
+
+#include "models/chain_model.h"
 
 namespace models {
 
@@ -19,12 +22,39 @@ class BasicBlock : public hvd::nn::Module {
   BasicBlock(std::int64_t inputs, std::int64_t outputs, std::int64_t stride);
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
+  // Leaner: computes norms again.
+  hvd::ChainStage stage();
 
  private:
+  hvd::Tensor run(const hvd::Tensor& x, bool leanly);
+
   std::shared_ptr<hvd::nn::Conv2d> conv1_;
   std::shared_ptr<hvd::nn::BatchNorm2d> bn1_;
   std::shared_ptr<hvd::nn::Conv2d> conv2_;
   std::shared_ptr<hvd::nn::BatchNorm2d> bn2_;
+  std::shared_ptr<hvd::nn::Sequential> downsample_;  // Null: the input fits.
+};
+
+// Three: to a quarter of the channels, 3x3, and back.
+class Bottleneck : public hvd::nn::Module {
+ public:
+  Bottleneck(std::int64_t inputs, std::int64_t width, std::int64_t stride);
+
+  hvd::Tensor forward(const hvd::Tensor& x) override;
+  // Leaner: computes norms again; also the last convolution and the shortcut,
+  // which make the most bytes of the fewest operations.
+  hvd::ChainStage stage();
+
+ private:
+  enum class Lean { kNot, kNorms, kWide };
+  hvd::Tensor run(const hvd::Tensor& x, Lean lean);
+
+  std::shared_ptr<hvd::nn::Conv2d> conv1_;
+  std::shared_ptr<hvd::nn::BatchNorm2d> bn1_;
+  std::shared_ptr<hvd::nn::Conv2d> conv2_;
+  std::shared_ptr<hvd::nn::BatchNorm2d> bn2_;
+  std::shared_ptr<hvd::nn::Conv2d> conv3_;
+  std::shared_ptr<hvd::nn::BatchNorm2d> bn3_;
   std::shared_ptr<hvd::nn::Sequential> downsample_;  // Null: the input fits.
 };
 
@@ -34,18 +64,32 @@ struct ResNetOptions {
   std::int64_t classes = 10;
 };
 
-class ResNet18 : public hvd::nn::Module {
- public:
-  explicit ResNet18(const ResNetOptions& options = {});
-
-  // float [n, channels, h, w] -> [n, classes]
-  hvd::Tensor forward(const hvd::Tensor& images) override;
+// float [n, channels, h, w] -> [n, classes]
+class ResNet : public ChainModel {
+ protected:
+  // `make(layer, stride)`: the next block of the layer of this number, from 0.
+  template <typename Make>
+  void build(const ResNetOptions& options,
+             const std::array<std::int64_t, 4>& counts, std::int64_t features,
+             const Make& make);
 
  private:
+  hvd::Tensor stem(const hvd::Tensor& images, bool leanly);
+  hvd::Tensor classify(const hvd::Tensor& x);
+
   std::shared_ptr<hvd::nn::Conv2d> conv1_;
   std::shared_ptr<hvd::nn::BatchNorm2d> bn1_;
-  std::array<std::shared_ptr<hvd::nn::Sequential>, 4> layers_;
   std::shared_ptr<hvd::nn::Linear> fc_;
+};
+
+class ResNet18 : public ResNet {
+ public:
+  explicit ResNet18(const ResNetOptions& options = {});
+};
+
+class ResNet50 : public ResNet {
+ public:
+  explicit ResNet50(const ResNetOptions& options = {});
 };
 
 }  // namespace models

@@ -3,7 +3,9 @@
 
 #include <horovodpp/autograd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace models {
@@ -89,40 +91,77 @@ Tensor SwinBlock::shift_mask() const {
   }
   const Tensor of_patch = to_windows(region).squeeze(-1);
   const Tensor apart = hvd::ne(of_patch.unsqueeze(1), of_patch.unsqueeze(2));
-  return hvd::masked_fill(hvd::zeros(apart.sizes()), apart, -100.0);
+  return hvd::masked_fill(hvd::zeros(apart.shape()), apart, -100.0);
 }
 
-Tensor SwinBlock::attend(const Tensor& windows) {
+// [n windows, window^2, 3 width] -> [n windows, window^2, width]
+Tensor SwinBlock::attend(const Tensor& qkv) const {
   const std::int64_t w2 = options_.window * options_.window;
   const std::int64_t heads = options_.heads;
   const std::int64_t width = options_.width;
-  const auto qkv = (*qkv_)(windows)
-                       .reshape({-1, w2, 3, heads, width / heads})
-                       .permute({2, 0, 3, 1, 4})
-                       .unbind(0);
+  const auto parts = qkv.reshape({-1, w2, 3, heads, width / heads})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind(0);
   const Tensor bias = hvd::index_select(bias_table_, 0, index_)
                           .reshape({w2, w2, heads})
                           .permute({2, 0, 1});
   const double scale = std::pow(static_cast<double>(width / heads), -0.5);
-  Tensor scores = hvd::matmul(qkv[0] * scale, qkv[1].transpose(-2, -1)) + bias;
+  Tensor scores =
+      hvd::matmul(parts[0] * scale, parts[1].transpose(-2, -1)) + bias;
   if (mask_.defined()) {
     scores =
         scores.reshape({-1, mask_.size(0), heads, w2, w2}) + mask_.unsqueeze(1);
     scores = scores.reshape({-1, heads, w2, w2});
   }
-  return hvd::matmul(hvd::softmax(scores, -1), qkv[2])
+  return hvd::matmul(hvd::softmax(scores, -1), parts[2])
       .transpose(1, 2)
       .reshape({-1, w2, width});
 }
 
+Tensor SwinBlock::shifted(const Tensor& x, std::int64_t shift) const {
+  return shift == 0 ? x : hvd::roll(x, {shift, shift}, {1, 2});
+}
+
+// A product needs its input only, so that a region that ends with one computes
+// again what comes before it, and not the product.
+Tensor SwinBlock::add_attention(const Tensor& x, Lean lean) {
+  const Tensor qkv = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) {
+        return (*qkv_)(to_windows(shifted((*norm1_)(in), -options_.shift)));
+      },
+      x);
+  const Tensor windows = recompute_if(
+      lean >= Lean::kAttention,
+      [this](const Tensor& in) { return (*proj_)(attend(in)); }, qkv);
+  const Tensor y = shifted(from_windows(windows, x.size(0)), options_.shift);
+  return x + hvd::drop_path(y, options_.drop_path, is_training());
+}
+
+Tensor SwinBlock::add_mlp(const Tensor& x, Lean lean) {
+  const Tensor wide = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) { return (*fc1_)((*norm2_)(in)); }, x);
+  const Tensor y = recompute_if(
+      lean >= Lean::kNorms,
+      [this](const Tensor& in) { return (*fc2_)(hvd::gelu(in)); }, wide);
+  return x + hvd::drop_path(y, options_.drop_path, is_training());
+}
+
 Tensor SwinBlock::forward(const Tensor& x) {
-  const std::int64_t shift = options_.shift;
-  Tensor y = (*norm1_)(x);
-  if (shift > 0) y = hvd::roll(y, {-shift, -shift}, {1, 2});
-  y = from_windows((*proj_)(attend(to_windows(y))), x.size(0));
-  if (shift > 0) y = hvd::roll(y, {shift, shift}, {1, 2});
-  y = x + y;
-  return y + (*fc2_)(hvd::gelu((*fc1_)((*norm2_)(y))));
+  return add_mlp(add_attention(x, Lean::kNot), Lean::kNot);
+}
+
+std::vector<hvd::ChainStage> SwinBlock::stages() {
+  const auto attention = [this](Lean lean) {
+    return [this, lean](const Tensor& x) { return add_attention(x, lean); };
+  };
+  const auto mlp = [this](Lean lean) {
+    return [this, lean](const Tensor& x) { return add_mlp(x, lean); };
+  };
+  return {{attention(Lean::kNot),
+           {attention(Lean::kNorms), attention(Lean::kAttention)}},
+          {mlp(Lean::kNot), {mlp(Lean::kNorms)}}};
 }
 
 PatchMerging::PatchMerging(std::int64_t width)
@@ -152,33 +191,45 @@ Swin::Swin(const SwinOptions& options)
           "stages", std::make_shared<nn::ModuleList<nn::Sequential>>())),
       merges_(register_module(
           "merges", std::make_shared<nn::ModuleList<PatchMerging>>())) {
+  add_stage({[this](const Tensor& images) { return embed(images); }});
   SwinBlockOptions block{.width = options.width,
                          .heads = options.heads,
                          .size = options.image / options.patch,
                          .window = options.window};
+  const std::int64_t all = std::accumulate(
+      options.depths.begin(), options.depths.end(), std::int64_t{0});
+  std::int64_t before = 0;
   for (std::size_t i = 0; i < options.depths.size(); ++i) {
     std::vector<std::shared_ptr<nn::Module>> blocks;
-    for (std::int64_t b = 0; b < options.depths[i]; ++b) {
+    for (std::int64_t b = 0; b < options.depths[i]; ++b, ++before) {
       block.shift = b % 2 == 0 ? 0 : options.window / 2;
-      blocks.push_back(std::make_shared<SwinBlock>(block));
+      block.drop_path = options.drop_path * static_cast<double>(before) /
+                        static_cast<double>(std::max<std::int64_t>(1, all - 1));
+      const auto made = std::make_shared<SwinBlock>(block);
+      add_block(made->stages());
+      blocks.push_back(made);
     }
     stages_->push_back(std::make_shared<nn::Sequential>(std::move(blocks)));
     if (i + 1 == options.depths.size()) break;
-    merges_->push_back(std::make_shared<PatchMerging>(block.width));
+    const auto merge = std::make_shared<PatchMerging>(block.width);
+    merges_->push_back(merge);
+    const auto run = [merge](const Tensor& x) { return (*merge)(x); };
+    add_stage(
+        {run, {[run](const Tensor& x) { return hvd::checkpoint(run, x); }}});
     block.width *= 2;
     block.heads *= 2;
     block.size /= 2;
   }
   norm_ = register_module("norm", layer_norm(block.width));
   head_ = register_module("head", linear(block.width, options.classes));
+  add_stage({[this](const Tensor& x) { return classify(x); }});
 }
 
-Tensor Swin::forward(const Tensor& images) {
-  Tensor x = (*norm0_)((*patch_embed_)(images).permute({0, 2, 3, 1}));
-  for (std::size_t i = 0; i < stages_->size(); ++i) {
-    x = (*stages_)[i](x);
-    if (i < merges_->size()) x = (*merges_)[i](x);
-  }
+Tensor Swin::embed(const Tensor& images) {
+  return (*norm0_)((*patch_embed_)(images).permute({0, 2, 3, 1}));
+}
+
+Tensor Swin::classify(const Tensor& x) {
   return (*head_)((*norm_)(x).mean({1, 2}));
 }
 

@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "models/chain_model.h"
+
 namespace models {
 
 struct SwinOptions {
@@ -22,6 +24,9 @@ struct SwinOptions {
   std::int64_t image = 28;
   std::int64_t patch = 2;
   std::int64_t classes = 10;
+  // The chance of the last block to be left out of a sample while training
+  // (stochastic depth, Huang et al. 2016); those before have less.
+  double drop_path = 0.0;
 };
 
 struct SwinBlockOptions {
@@ -30,6 +35,7 @@ struct SwinBlockOptions {
   std::int64_t size = 14;  // Of the image, in patches.
   std::int64_t window = 7;
   std::int64_t shift = 0;
+  double drop_path = 0.0;
 };
 
 class SwinBlock : public hvd::nn::Module {
@@ -39,12 +45,20 @@ class SwinBlock : public hvd::nn::Module {
   // [n, size, size, width] -> the same
   hvd::Tensor forward(const hvd::Tensor& x) override;
 
+  // Its two halves. What each can compute again in backward for little: norms,
+  // the shift and the GELU, and then attention too, its products left out.
+  std::vector<hvd::ChainStage> stages();
+
  private:
+  enum class Lean { kNot, kNorms, kAttention };
+  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor shifted(const hvd::Tensor& x, std::int64_t shift) const;
   hvd::Tensor to_windows(const hvd::Tensor& x) const;
   hvd::Tensor from_windows(const hvd::Tensor& x, std::int64_t images) const;
   hvd::Tensor relative_index() const;
   hvd::Tensor shift_mask() const;
-  hvd::Tensor attend(const hvd::Tensor& windows);
+  hvd::Tensor attend(const hvd::Tensor& qkv) const;
 
   SwinBlockOptions options_;
   hvd::Tensor bias_table_;  // Of each way between two patches and head.
@@ -70,14 +84,15 @@ class PatchMerging : public hvd::nn::Module {
   std::shared_ptr<hvd::nn::Linear> reduction_;
 };
 
-class Swin : public hvd::nn::Module {
+// float [n, 1, image, image] -> [n, classes]
+class Swin : public ChainModel {
  public:
   explicit Swin(const SwinOptions& options = {});
 
-  // float [n, 1, image, image] -> [n, classes]
-  hvd::Tensor forward(const hvd::Tensor& images) override;
-
  private:
+  hvd::Tensor embed(const hvd::Tensor& images);
+  hvd::Tensor classify(const hvd::Tensor& x);
+
   std::shared_ptr<hvd::nn::Conv2d> patch_embed_;
   std::shared_ptr<hvd::nn::LayerNorm> norm0_;
   std::shared_ptr<hvd::nn::ModuleList<hvd::nn::Sequential>> stages_;

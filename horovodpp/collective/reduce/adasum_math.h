@@ -6,7 +6,7 @@
 //   (1 - a.b / 2|a|^2) a  +  (1 - a.b / 2|b|^2) b
 //
 // A vector without length counts with the factor 1, so zeros change nothing.
-// With an infinity or a NaN in either vector nothing that is left is a number.
+// An infinity or a NaN in either vector makes all of the result NaN.
 //
 // Vectors are of f32 or f64; products and sums of them are made in double. Equal
 // arguments give equal bits. Stateless, thread-safe.

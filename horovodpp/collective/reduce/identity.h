@@ -16,7 +16,7 @@ namespace hvd::collective {
 // OK if there is such a value. Depends on the reduction alone, so all ranks get
 // the same answer.
 //   InvalidArgument  there is none: the prescale, which is applied to it like to
-//                    all others, leaves no value neutral. So it is in most
+//                    all others, leaves no value neutral. That is so for most
 //                    products with a prescale, and in floating-point sums with
 //                    one that is not finite
 absl::Status check_identity(const Reduction& reduction);

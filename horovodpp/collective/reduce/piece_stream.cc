@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kAhead = 2048;
 constexpr std::size_t kLine = 64;
-// Of a longer piece the processor sees by itself how it goes on.
+// The processor itself prefetches the rest of a longer piece.
 constexpr std::size_t kMostAskedFor = 1024;
 
 // Copies `kWidth` to 2 * `kWidth` bytes. Reads all before it writes any.

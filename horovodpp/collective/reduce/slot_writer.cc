@@ -26,7 +26,7 @@ void SlotWriter::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 void SlotWriter::compare(std::byte* to, const std::byte* from) {
   using std::chrono::steady_clock;
   constexpr int kAdvantage = 2;
-  // Not the time to fetch what is copied is compared.
+  // The time to fetch what is copied is not to count.
   alignas(64) std::byte near[2 * kTried];
   std::memcpy(near, from, sizeof(near));
   const auto start = steady_clock::now();

@@ -32,10 +32,10 @@ struct DirectSeat {
 Staging direct_staging(int ranks, std::size_t total_bytes,
                        std::size_t most_bytes);
 
-// One flow on its way. It goes by in stages, of which all ranks take the same
-// ones in the same order: the contributions of a round, and its results, with
-// the contributions of the next round before the results of this one. In a
-// stage each rank sends one message, or none, to each of the others.
+// One flow on its way. It proceeds in stages, the same ones in the same order
+// on all ranks: the contributions of a round, and its results, with the
+// contributions of the next round before the results of this one. In a stage
+// each rank sends one message, or none, to each of the others.
 //
 // Why nobody waits for ever: of all messages that have not arrived take one of the
 // earliest stage. Its receiver has taken in what came before, and has room, as it

@@ -4,14 +4,14 @@
 //
 // The data is cut into a segment for each rank, and a segment into rounds of at
 // most a slot. In each round every rank sends every other one what it
-// contributes to that one's segment; who has all contributions to its own
-// reduces them, and sends the results to those who need them (the pairwise
-// exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective
-// communication operations in MPICH", 2005, section 4.3, there and back). So a
-// rank sends and receives as much as in a ring, in two steps instead of two for
-// each rank, and, which is the point of it: all contributions to an element
-// come together in one place. They are added up in one order, wherever the cuts
-// fall.
+// contributes to that one's segment; a rank that has all contributions to its
+// own segment reduces them, and sends the results to those that need them (the
+// pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of
+// collective communication operations in MPICH", 2005, section 4.3, there and
+// back). So a rank sends and receives as much as in a ring, in two steps
+// instead of two for each rank, and, which is the point of it: all
+// contributions to an element come together in one place. They are added up in
+// one order, wherever the cuts fall.
 //
 // Ranks here are positions among those that take part. Not thread-safe.
 #pragma once

@@ -11,10 +11,10 @@
 //   use(board.slot(peer, 0));
 //   board.end();
 //
-// A call goes by in steps. In a step every member fills its slot and arrives;
-// once all have arrived, all may read all slots, and each may overwrite a part
-// of its own that nobody else reads with a result; once all have finished, all
-// may read the results.
+// A call takes place in steps. In a step every member fills its slot and
+// arrives; once all have arrived, all may read all slots, and each may
+// overwrite a part of its own that nobody else reads with a result; once all
+// have finished, all may read the results.
 //
 // A rank writes only to its own slots. It has four, used in turn, and announces
 // its two latest calls in two records. These rules make them enough:

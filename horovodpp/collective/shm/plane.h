@@ -7,14 +7,15 @@
 //   ShmBoard board(*segment, segment->payload(), waiting);
 //   ShmPlane all(board), some(board, {0, 2, 3});
 //
-// Large tensors go by in chunks that stay in cache: each rank copies its chunk
-// in, straight from the pieces; each reduces its own slice of the chunk from
-// all ranks' copies, in place of its own; each copies the slices out, straight
-// into the pieces. While one chunk is reduced the next is filled and the last
-// is emptied. Small tensors take one step: everyone copies in and reduces
-// everything itself. What lies in the arenas of all members goes by without a
-// copy: each reads its slice of everybody's tensors, reduces it, and writes the
-// result into everybody's. All add in rank order, so all give the same bits.
+// Large tensors pass through in chunks that stay in cache: each rank copies its
+// chunk in, straight from the pieces; each reduces its own slice of the chunk
+// from all ranks' copies, in place of its own; each copies the slices out,
+// straight into the pieces. While one chunk is reduced the next is filled and
+// the last is emptied. Small tensors take one step: everyone copies in and
+// reduces everything itself. What lies in the arenas of all members is not
+// copied: each reads its slice of everybody's tensors, reduces it, and writes
+// the result into everybody's. All add in rank order, so all give the same
+// bits.
 //
 // Ranks in calls are positions in `members`. A plane is light: all that is
 // shared, the failure of a call included, is its board's. Not thread-safe.

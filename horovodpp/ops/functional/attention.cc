@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -36,10 +37,10 @@ struct Settings {
 };
 
 // 1 / (1 - p) where a weight is kept, else 0.
-Tensor kept_weights(const Dims& sizes, DType dtype, const DropoutMask& mask) {
+Tensor kept_weights(const Dims& shape, DType dtype, const DropoutMask& mask) {
   const DType wide = dtype == DType::kF64 ? dtype : DType::kF32;
-  const Tensor out = ones(sizes, {.dtype = wide});
-  const std::int64_t keys = sizes.back();
+  const Tensor out = ones(shape, {.dtype = wide});
+  const std::int64_t keys = shape.back();
   visit_floating(wide, "attention", [&]<typename T>(TypeTag<T>) {
     T* row = out.data<T>();
     for (std::int64_t i = 0; i * keys < out.num_elements(); ++i, row += keys) {
@@ -70,7 +71,7 @@ Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
   weights = where(sees, weights, 0.0);
   if (settings.dropout) {
     weights = weights *
-              kept_weights(weights.sizes(), weights.dtype(), *settings.dropout);
+              kept_weights(weights.shape(), weights.dtype(), *settings.dropout);
   }
   return matmul(weights, v);
 }
@@ -166,41 +167,41 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 }
 
 Dims leading(const Tensor& x) {
-  Dims sizes = x.sizes();
-  sizes.erase(sizes.size() - 1);
-  sizes.erase(sizes.size() - 1);
-  return sizes;
+  Dims shape = x.shape();
+  shape.erase(shape.size() - 1);
+  shape.erase(shape.size() - 1);
+  return shape;
 }
 
 Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
                 std::int64_t columns) {
-  Dims sizes = batch;
-  sizes.push_back(rows);
-  sizes.push_back(columns);
-  return x.sizes() == sizes ? x : expand(x, sizes);
+  Dims shape = batch;
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return x.shape() == shape ? x : expand(x, shape);
 }
 
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const Settings& settings) {
-  AttentionResult result;
   const bool keeps = needs_grad(q, k, v);
-  {
+  auto [out, sums, weights] = result_of("attention", [&] {
     NoGrad no_grad;
-    result = attention_forward(call_of(q, k, v, mask, settings), keeps);
-    result.out = to(result.out, q.dtype());
-  }
+    const AttentionResult result =
+        attention_forward(call_of(q, k, v, mask, settings), keeps);
+    return std::array{to(result.out, q.dtype()), result.sums, result.weights};
+  });
   if (keeps) {
     auto node = make_node<AttentionBackward>(q, k, v);
     node->q.save(q);
     node->k.save(k);
     node->v.save(v);
     if (mask.defined()) node->mask.save(mask);
-    node->sums.save(result.sums);
-    if (result.weights.defined()) node->weights.save(result.weights);
+    node->sums.save(sums);
+    if (weights.defined()) node->weights.save(weights);
     node->settings = settings;
-    set_history(result.out, std::move(node));
+    set_history(out, std::move(node));
   }
-  return result.out;
+  return out;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace hvd::autograd {
 
-// One call: its operands [..., rows, columns], all of the same leading sizes
+// One call: its operands [..., rows, columns], all of the same leading dimensions
 // (`batch`) and of one dtype, float32 or float64. An operand that BLAS cannot
 // read where it lies becomes a copy.
 struct AttentionCall {

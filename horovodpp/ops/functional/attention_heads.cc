@@ -49,6 +49,16 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   }
 }
 
+// Calls f(head, begin, end) for each block of queries.
+template <typename T, typename F>
+void for_each_block(const Scores<T>& scores, std::int64_t queries, F f) {
+  for (std::int64_t head = 0; head < scores.heads(); ++head) {
+    for (std::int64_t at = 0; at < queries; at += scores.block()) {
+      f(head, at, std::min(at + scores.block(), queries));
+    }
+  }
+}
+
 template <typename T>
 class Forward {
  public:
@@ -59,11 +69,9 @@ class Forward {
         block_(scores_.block(), call.keys()) {}
 
   void run() {
-    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
-      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
-        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
-      }
-    }
+    for_each_block(scores_, call_.queries(),
+                   [&](std::int64_t head, std::int64_t begin,
+                       std::int64_t end) { run_block(head, begin, end); });
   }
 
  private:
@@ -83,6 +91,7 @@ class Forward {
         T* kept = result_.weights.data<T>() + (first + i) * call_.keys();
         rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i),
                                          kept, static_cast<std::size_t>(keys));
+        std::fill(kept + keys, kept + call_.keys(), T{0});
       }
       if (call_.dropout) scores_.drop(row, head, begin + i, keys);
     }
@@ -120,11 +129,9 @@ class Backward {
   }
 
   void run() {
-    for (std::int64_t head = 0; head < scores_.heads(); ++head) {
-      for (std::int64_t at = 0; at < call_.queries(); at += scores_.block()) {
-        run_block(head, at, std::min(at + scores_.block(), call_.queries()));
-      }
-    }
+    for_each_block(scores_, call_.queries(),
+                   [&](std::int64_t head, std::int64_t begin,
+                       std::int64_t end) { run_block(head, begin, end); });
   }
 
  private:
@@ -212,18 +219,18 @@ class Backward {
 
 std::int64_t AttentionCall::heads() const {
   std::int64_t count = 1;
-  for (std::size_t d = 0; d + 2 < q.sizes().size(); ++d) count *= q.sizes()[d];
+  for (std::size_t d = 0; d + 2 < q.shape().size(); ++d) count *= q.shape()[d];
   return count;
 }
 
 std::int64_t dropout_row(std::int64_t keys) { return (keys + 63) / 64 * 64; }
 
 AttentionResult attention_forward(AttentionCall call, bool keeps) {
-  Dims sizes = call.q.sizes();
+  Dims shape = call.q.shape();
   const DType dtype = call.q.dtype();
   const auto with_last = [&](std::int64_t size) {
-    sizes[sizes.size() - 1] = size;
-    return sizes;
+    shape[shape.size() - 1] = size;
+    return shape;
   };
   AttentionResult result;
   if (call.heads() * call.queries() == 0 || call.keys() == 0 ||
@@ -250,7 +257,7 @@ AttentionGradients attention_backward(AttentionCall call,
     return {zeros_like(call.q), zeros_like(call.k), zeros_like(call.v)};
   }
   const auto room = [](const Tensor& x) {
-    return empty(x.sizes(), {.dtype = x.dtype()});
+    return empty(x.shape(), {.dtype = x.dtype()});
   };
   const AttentionGradients result{room(call.q), room(call.k), room(call.v)};
   const Tensor rows = grad.contiguous();

@@ -39,10 +39,10 @@ class Operand {
   explicit Operand(Tensor& x) {
     const auto layout = [&] {
       return blas_layout(x.size(-2), x.size(-1),
-                         x.strides()[x.sizes().size() - 2], x.strides().back());
+                         x.strides()[x.shape().size() - 2], x.strides().back());
     };
     if (!layout()) x = clone(x);
-    first_ = {x.data<T>(), x.strides()[x.sizes().size() - 2], *layout()};
+    first_ = {x.data<T>(), x.strides()[x.shape().size() - 2], *layout()};
   }
   Head<const T> at(std::int64_t offset) const {
     return {first_.data + offset, first_.row_step, first_.layout};
@@ -54,14 +54,14 @@ class Operand {
 
 // Where each head's matrix begins.
 inline std::vector<std::int64_t> offsets_of(const Tensor& x) {
-  Dims sizes = x.sizes();
+  Dims shape = x.shape();
   Dims strides = x.strides();
   for (int i = 0; i < 2; ++i) {
-    sizes.erase(sizes.size() - 1);
+    shape.erase(shape.size() - 1);
     strides.erase(strides.size() - 1);
   }
   std::vector<std::int64_t> offsets;
-  const Walk<1> walk(sizes, {strides});
+  const Walk<1> walk(shape, {strides});
   walk.for_each_row([&](const auto& at) {
     for (std::int64_t i = 0; i < walk.row_size(); ++i) {
       offsets.push_back(at[0] + i * walk.row_steps()[0]);
@@ -184,7 +184,7 @@ class Scores {
     const Tensor& mask = call_.mask;
     const std::int64_t step = mask.strides().back();
     const std::int64_t start = offset(mask_offsets_, head) +
-                               i * mask.strides()[mask.sizes().size() - 2];
+                               i * mask.strides()[mask.shape().size() - 2];
     if (mask.dtype() == DType::kBool) {
       const bool* counts = mask.data<bool>() + start;
       for (std::int64_t j = 0; j < keys; ++j) {

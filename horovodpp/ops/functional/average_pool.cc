@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -30,10 +31,10 @@ struct Grid {
 // Calls f(pooled, pixel) for each pixel of each window, with offsets in images
 // with their channels last.
 template <typename F>
-void for_each_pixel(const Grid& grid, const Dims& sizes, F f) {
-  const std::int64_t channels = sizes[1];
+void for_each_pixel(const Grid& grid, const Dims& shape, F f) {
+  const std::int64_t channels = shape[1];
   std::int64_t pooled = 0;
-  for (std::int64_t n = 0; n < sizes[0]; ++n) {
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
     for (const Window& row : grid.rows) {
       for (const Window& column : grid.columns) {
         for (std::int64_t h = row.begin; h < row.end; ++h) {
@@ -50,16 +51,16 @@ void for_each_pixel(const Grid& grid, const Dims& sizes, F f) {
 
 // to = from / elements of the window, for each window.
 template <typename T>
-void divide_by_counts(const Grid& grid, const Dims& sizes, const T* from,
+void divide_by_counts(const Grid& grid, const Dims& shape, const T* from,
                       T* to) {
-  for (std::int64_t n = 0; n < sizes[0]; ++n) {
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
     for (const Window& row : grid.rows) {
       for (const Window& column : grid.columns) {
         const T count =
             static_cast<T>(std::max<std::int64_t>(1, row.count * column.count));
-        for (std::int64_t c = 0; c < sizes[1]; ++c) to[c] = from[c] / count;
-        from += sizes[1];
-        to += sizes[1];
+        for (std::int64_t c = 0; c < shape[1]; ++c) to[c] = from[c] / count;
+        from += shape[1];
+        to += shape[1];
       }
     }
   }
@@ -86,29 +87,29 @@ struct AveragePoolNode : Node {
 Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   NoGrad no_grad;
   const Tensor x = channels_last(widened(input));
-  Dims sizes = x.sizes();
-  sizes[2] = averages ? static_cast<std::int64_t>(grid.rows.size())
+  Dims shape = x.shape();
+  shape[2] = averages ? static_cast<std::int64_t>(grid.rows.size())
                       : grid.image.height;
-  sizes[3] = averages ? static_cast<std::int64_t>(grid.columns.size())
+  shape[3] = averages ? static_cast<std::int64_t>(grid.columns.size())
                       : grid.image.width;
-  const Tensor out = empty_channels_last(sizes, x.dtype());
-  const std::int64_t channels = sizes[1];
+  const Tensor out = empty_channels_last(shape, x.dtype());
+  const std::int64_t channels = shape[1];
   visit_floating(x.dtype(), "avg_pool2d", [&]<typename T>(TypeTag<T>) {
     T* to = out.data<T>();
     std::fill_n(to, out.num_elements(), T(0));
     if (averages) {
       const T* from = x.data<T>();
-      for_each_pixel(grid, sizes, [&](auto pooled, auto pixel) {
+      for_each_pixel(grid, shape, [&](auto pooled, auto pixel) {
         for (std::int64_t c = 0; c < channels; ++c) {
           to[pooled + c] += from[pixel + c];
         }
       });
-      divide_by_counts(grid, sizes, to, to);
+      divide_by_counts(grid, shape, to, to);
     } else {
       const Tensor shares = empty_like(x);
       T* from = shares.data<T>();
-      divide_by_counts(grid, sizes, x.data<T>(), from);
-      for_each_pixel(grid, sizes, [&](auto pooled, auto pixel) {
+      divide_by_counts(grid, shape, x.data<T>(), from);
+      for_each_pixel(grid, shape, [&](auto pooled, auto pixel) {
         for (std::int64_t c = 0; c < channels; ++c) {
           to[pixel + c] += from[pooled + c];
         }
@@ -119,7 +120,8 @@ Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
 }
 
 Tensor recorded(const Tensor& x, const Grid& grid, bool averages) {
-  Tensor out = computed(x, grid, averages);
+  Tensor out =
+      result_of("avg_pool2d", [&] { return computed(x, grid, averages); });
   if (needs_grad(x)) {
     auto node = make_node<AveragePoolNode>(x);
     node->grid = grid;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
@@ -30,9 +31,9 @@ ChannelStatistics statistics_of(const std::vector<double>& mean,
   std::vector<double> rstd;
   rstd.reserve(variance.size());
   for (double v : variance) rstd.push_back(1.0 / std::sqrt(v + eps));
-  const Dims sizes{static_cast<std::int64_t>(mean.size())};
-  return {to(from_vector(mean, sizes), dtype),
-          to(from_vector(rstd, sizes), dtype)};
+  const Dims shape{static_cast<std::int64_t>(mean.size())};
+  return {to(from_vector(mean, shape), dtype),
+          to(from_vector(rstd, shape), dtype)};
 }
 
 // x normalized, scaled and shifted; x wide, the result of dtype `out`.
@@ -45,7 +46,7 @@ Tensor normalized(const Tensor& x, const ChannelStatistics& statistics,
   const Tensor shift = sub(parameter_in(dtype, bias, channels, 0.0),
                            mul(statistics.mean, scale));
   Tensor out =
-      empty_strided(x.sizes(), channels_last_strides(x.sizes()), dtype);
+      empty_strided(x.shape(), channels_last_strides(x.shape()), dtype);
   const Tensor matrix = as_channel_matrix(x);
   visit_floating(dtype, "batch_norm", [&]<typename T>(TypeTag<T>) {
     scale_columns(channel_matrix_size(x), {matrix.data<T>(), scale.data<T>(),
@@ -68,7 +69,7 @@ void check_batch_norm(const Tensor& x, const std::vector<Tensor>& parameters) {
     if (!p.defined()) continue;
     const bool same =
         p.dtype() == x.dtype() || (!wide && p.dtype() == DType::kF32);
-    if (same && p.sizes() == Dims({x.size(1)})) continue;
+    if (same && p.shape() == Dims({x.size(1)})) continue;
     throw InvalidArgument(absl::StrCat(
         "batch_norm: ", p.describe(), " does not go with input ", x.describe(),
         "; wanted is one element for each channel, in its dtype",
@@ -92,7 +93,7 @@ void update(const Tensor& running, const std::vector<double>& found,
   for (std::size_t i = 0; i < after.size(); ++i) {
     after[i] = (1.0 - momentum) * after[i] + momentum * found[i];
   }
-  running.copy_(to(from_vector(after, running.sizes()), running.dtype()));
+  running.copy_(to(from_vector(after, running.shape()), running.dtype()));
 }
 
 struct Running {
@@ -149,24 +150,24 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
   autograd::check_batch_norm(x, {running_mean, running_var, weight, bias});
   autograd::check_running(running_mean);
   autograd::check_running(running_var);
-  autograd::ChannelStatistics statistics;
-  Tensor out;
-  {
+  auto [out, mean, rstd] = autograd::result_of("batch_norm", [&] {
     NoGrad no_grad;
     // Laid out once for both passes.
     const Tensor wide =
         autograd::as_channel_matrix(autograd::widened(x.detach()));
     const autograd::Running running{running_mean, running_var};
-    statistics =
+    const autograd::ChannelStatistics statistics =
         options.training
             ? autograd::statistics_while_training(wide, running, options)
             : autograd::running_statistics(running, wide.dtype(), options.eps);
-    out = to(autograd::normalized(wide, statistics, weight, bias), x.dtype());
-  }
+    const Tensor y =
+        to(autograd::normalized(wide, statistics, weight, bias), x.dtype());
+    return std::array{y, statistics.mean, statistics.rstd};
+  });
   const autograd::NormOperands operands{x, weight, bias};
   if (autograd::needs_grad(operands)) {
     auto node = autograd::make_node<autograd::BatchNormBackward>();
-    autograd::save_norm(*node, operands, statistics.mean, statistics.rstd);
+    autograd::save_norm(*node, operands, mean, rstd);
     node->eps = options.eps;
     node->training = options.training;
     autograd::set_history(out, std::move(node));

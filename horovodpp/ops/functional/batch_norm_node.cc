@@ -18,9 +18,9 @@ namespace {
 
 // [c] as [1, c, 1, ...], as many dimensions as x.
 Tensor along_channels(const Tensor& parameter, const Tensor& x) {
-  Dims sizes = Dims::filled(x.sizes().size(), 1);
-  sizes[1] = x.size(1);
-  return reshape(parameter, sizes);
+  Dims shape = Dims::filled(x.shape().size(), 1);
+  shape[1] = x.size(1);
+  return reshape(parameter, shape);
 }
 
 Dims all_but_channels(const Tensor& x) {
@@ -32,8 +32,8 @@ Dims all_but_channels(const Tensor& x) {
 }  // namespace
 
 Tensor as_channel_matrix(const Tensor& x) {
-  const Dims strides = channels_last_strides(x.sizes());
-  if (same_layout(x.sizes(), x.strides(), strides)) return x;
+  const Dims strides = channels_last_strides(x.shape());
+  if (same_layout(x.shape(), x.strides(), strides)) return x;
   return clone_with_strides(x.detach(), strides);
 }
 
@@ -52,10 +52,10 @@ template <typename T>
 void BatchNormBackward::parameter_gradients(const std::vector<double>& sum,
                                             std::vector<double> dot, const T* r,
                                             std::span<Tensor> results) {
-  const Dims sizes{static_cast<std::int64_t>(sum.size())};
+  const Dims shape{static_cast<std::int64_t>(sum.size())};
   for (std::size_t i = 0; i < dot.size(); ++i) dot[i] *= r[i];
-  if (wants(1)) results[1] = to(from_vector(dot, sizes), dtypes[0]);
-  if (wants(2)) results[2] = to(from_vector(sum, sizes), dtypes[1]);
+  if (wants(1)) results[1] = to(from_vector(dot, shape), dtypes[0]);
+  if (wants(2)) results[2] = to(from_vector(sum, shape), dtypes[1]);
 }
 
 template <typename T>
@@ -83,7 +83,7 @@ void BatchNormBackward::apply_fused(const ChannelStatistics& s,
     c[i] = training ? static_cast<T>(-factor * sum[i] / count) : T(0);
   }
   const Tensor out =
-      empty_strided(x.sizes(), channels_last_strides(x.sizes()), x.dtype());
+      empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());
   if (training) {
     blend_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
                          b.data(), c.data(), out.data<T>()});

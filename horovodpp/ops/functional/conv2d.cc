@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/convolution.h"
 #include "horovodpp/kernel/visit.h"
@@ -20,11 +21,11 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-Dims sizes_of_x(const ConvShape& s) { return {s.n, s.in, s.height, s.width}; }
-Dims sizes_of_y(const ConvShape& s) {
+Dims shape_of_x(const ConvShape& s) { return {s.n, s.in, s.height, s.width}; }
+Dims shape_of_y(const ConvShape& s) {
   return {s.n, s.out, s.out_height, s.out_width};
 }
-Dims sizes_of_weight(const ConvShape& s) {
+Dims shape_of_weight(const ConvShape& s) {
   return {s.out, s.in / s.options.groups, s.kernel.height, s.kernel.width};
 }
 
@@ -49,24 +50,24 @@ Tensor computed(ConvPass pass, const ConvShape& shape,
   Tensor out;
   switch (pass) {
     case ConvPass::kForward:
-      out = empty_channels_last(sizes_of_y(shape), dtype);
+      out = empty_channels_last(shape_of_y(shape), dtype);
       buffers.x = first.raw_data();
       buffers.weight = second.raw_data();
       buffers.y = out.raw_data();
       break;
     case ConvPass::kBackwardData:
-      out = empty_channels_last(sizes_of_x(shape), dtype);
+      out = empty_channels_last(shape_of_x(shape), dtype);
       buffers.x = out.raw_data();
       buffers.weight = second.raw_data();
       buffers.y = first.raw_data();
       break;
     case ConvPass::kBackwardWeights:
-      out = empty(sizes_of_weight(shape), {.dtype = dtype});
+      out = empty(shape_of_weight(shape), {.dtype = dtype});
       buffers.x = first.raw_data();
       buffers.weight = out.raw_data();
       buffers.y = second.raw_data();
   }
-  if (shape.n == 0) return zeros(out.sizes(), {.dtype = dtype});
+  if (shape.n == 0) return zeros(out.shape(), {.dtype = dtype});
   if (convolve_with_dnnl(pass, shape, dtype, buffers)) return out;
   if (size_of(dtype) < size_of(DType::kF32)) {
     const ConvOperands wide{widened(first), widened(second),
@@ -157,11 +158,10 @@ Tensor convolve(ConvPass pass, const ConvShape& shape,
     if (node->wants(1)) node->first.save(given.first);
     if (node->wants(0)) node->second.save(given.second);
   }
-  Tensor out;
-  {
+  Tensor out = result_of("conv2d", [&] {
     NoGrad no_grad;
-    out = computed(pass, shape, given);
-  }
+    return computed(pass, shape, given);
+  });
   if (node) set_history(out, std::move(node));
   return out;
 }
@@ -190,7 +190,7 @@ ConvShape checked_shape(const Tensor& x, const Tensor& weight,
                     weight.num_elements() > 0 &&
                     x.size(1) == weight.size(1) * o.groups &&
                     weight.size(0) % o.groups == 0 &&
-                    (!bias.defined() || bias.sizes() == Dims({weight.size(0)}));
+                    (!bias.defined() || bias.shape() == Dims({weight.size(0)}));
   if (!fits) throw_misfit(x, weight, bias, o);
   if (!is_sound(o.stride, 1) || !is_sound(o.dilation, 1) ||
       !is_sound(o.padding, 0) ||

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -116,7 +117,7 @@ struct Constants {
 };
 Constants constants_of(const Tensor& x, const Rows& rows) {
   Constants result{zeros({x.size(0), 1}, {.dtype = DType::kF64}),
-                   zeros(x.sizes(), {.dtype = DType::kF64})};
+                   zeros(x.shape(), {.dtype = DType::kF64})};
   const auto classes = static_cast<std::size_t>(x.size(1));
   double* out = result.subtracted.data<double>();
   for (std::size_t i = 0; i < rows.size(); ++i, out += classes) {
@@ -216,18 +217,21 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& targets,
                           const CrossEntropyOptions& options) {
   const Rows rows(x, targets, options);
   check_classes(x, "cross_entropy");
-  CrossEntropyForward result = forward(x, rows, options.reduction);
+  auto [loss, sums] = result_of("cross_entropy", [&] {
+    CrossEntropyForward result = forward(x, rows, options.reduction);
+    return std::array{result.loss, result.sums};
+  });
   if (needs_grad(x)) {
     auto node = make_node<CrossEntropyBackward>(x);
     node->logits.save(x);
     node->targets.save(targets);
     if (options.weight.defined()) node->weight.save(options.weight);
-    node->sums.save(result.sums);
+    node->sums.save(sums);
     node->options = options;
     node->options.weight = Tensor();
-    set_history(result.loss, std::move(node));
+    set_history(loss, std::move(node));
   }
-  return result.loss;
+  return loss;
 }
 
 }  // namespace

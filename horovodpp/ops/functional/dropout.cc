@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/mask_loops.h"
@@ -61,7 +62,7 @@ struct DropoutBackward : Node {
 
 Tensor masked_and_recorded(const Tensor& x,
                            const std::shared_ptr<const DropoutMask>& mask) {
-  Tensor out = masked(x, *mask);
+  Tensor out = result_of("dropout", [&] { return masked(x, *mask); });
   if (needs_grad(x)) {
     auto node = make_node<DropoutBackward>(x);
     node->mask = mask;
@@ -77,7 +78,7 @@ void check_probability(double p, const char* operation) {
   }
 }
 
-// Writes what `draw` returns, of x's sizes and dtype, to x. Only the drawing is
+// Writes what `draw` returns, of x's shape and dtype, to x. Only the drawing is
 // not recorded: what was in x before gets no gradient.
 template <typename Draw>
 void fill_from(const Tensor& x, Draw draw) {
@@ -139,9 +140,9 @@ Tensor drop_path(const Tensor& x, double p, bool training) {
   autograd::check_defined(x, "drop_path");
   autograd::check_probability(p, "drop_path");
   if (!training || p == 0.0) return x;
-  autograd::Dims sizes = x.sizes();
-  for (std::size_t d = 1; d < sizes.size(); ++d) sizes[d] = 1;
-  return mul(x, dropout(ones(sizes, {.dtype = x.dtype()}), p));
+  autograd::Dims shape = x.shape();
+  for (std::size_t d = 1; d < shape.size(); ++d) shape[d] = 1;
+  return mul(x, dropout(ones(shape, {.dtype = x.dtype()}), p));
 }
 
 namespace autograd {
@@ -149,21 +150,21 @@ namespace autograd {
 void uniform_(const Tensor& x, double low, double high) {
   check_defined(x, "uniform_");
   fill_from(x, [&] {
-    return rand(x.sizes(), {.dtype = x.dtype()}) * (high - low) + low;
+    return rand(x.shape(), {.dtype = x.dtype()}) * (high - low) + low;
   });
 }
 
 void normal_(const Tensor& x, double mean, double deviation) {
   check_defined(x, "normal_");
   fill_from(x, [&] {
-    return randn(x.sizes(), {.dtype = x.dtype()}) * deviation + mean;
+    return randn(x.shape(), {.dtype = x.dtype()}) * deviation + mean;
   });
 }
 
 void bernoulli_(const Tensor& x, double probability) {
   check_defined(x, "bernoulli_");
   fill_from(x, [&] {
-    return bernoulli(x.sizes(), probability, {.dtype = x.dtype()});
+    return bernoulli(x.shape(), probability, {.dtype = x.dtype()});
   });
 }
 

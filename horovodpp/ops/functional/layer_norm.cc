@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
@@ -109,10 +110,10 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
   if (!is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), "layer_norm", "floating point");
   }
-  bool fits = !shape.empty() && shape.size() <= x.sizes().size();
-  const std::size_t first = fits ? x.sizes().size() - shape.size() : 0;
+  bool fits = !shape.empty() && shape.size() <= x.shape().size();
+  const std::size_t first = fits ? x.shape().size() - shape.size() : 0;
   for (std::size_t d = 0; fits && d < shape.size(); ++d) {
-    fits = x.sizes()[first + d] == shape[d];
+    fits = x.shape()[first + d] == shape[d];
   }
   if (!fits) {
     throw InvalidArgument(absl::StrCat(
@@ -124,7 +125,7 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
     if (!p.defined()) continue;
     const bool same =
         p.dtype() == x.dtype() || (!wide && p.dtype() == DType::kF32);
-    if (same && p.sizes() == shape) continue;
+    if (same && p.shape() == shape) continue;
     throw InvalidArgument(absl::StrCat(
         "layer_norm: ", p.describe(), " does not go with input ", x.describe(),
         "; wanted is the normalized shape ", shape.to_string(),
@@ -138,25 +139,24 @@ void check_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
 Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
                   const Tensor& weight, const Tensor& bias, double eps) {
   autograd::check_layer_norm(x, shape, weight, bias);
-  Tensor out, mean, rstd;
-  {
+  auto [out, mean, rstd] = autograd::result_of("layer_norm", [&] {
     NoGrad no_grad;
     const Tensor rows = autograd::widened(x.detach()).contiguous();
     const DType dtype = rows.dtype();
     const Tensor w = autograd::parameter_as(dtype, weight);
     const Tensor b = autograd::parameter_as(dtype, bias);
     const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
-    mean = empty({size.rows}, {.dtype = dtype});
-    rstd = empty({size.rows}, {.dtype = dtype});
-    out = empty(x.sizes(), {.dtype = dtype});
+    const Tensor means = empty({size.rows}, {.dtype = dtype});
+    const Tensor rstds = empty({size.rows}, {.dtype = dtype});
+    const Tensor y = empty(x.shape(), {.dtype = dtype});
     autograd::visit_floating(dtype, "layer_norm", [&]<typename T>(TypeTag<T>) {
-      autograd::normalize_rows(
-          size, {rows.data<T>(), autograd::data_or_null<T>(w),
-                 autograd::data_or_null<T>(b), eps, out.data<T>(),
-                 mean.data<T>(), rstd.data<T>()});
+      autograd::normalize_rows(size,
+                               {rows.data<T>(), autograd::data_or_null<T>(w),
+                                autograd::data_or_null<T>(b), eps, y.data<T>(),
+                                means.data<T>(), rstds.data<T>()});
     });
-    out = to(out, x.dtype());
-  }
+    return std::array{to(y, x.dtype()), means, rstds};
+  });
   const autograd::NormOperands operands{x, weight, bias};
   if (autograd::needs_grad(operands)) {
     auto node = autograd::make_node<autograd::LayerNormBackward>();

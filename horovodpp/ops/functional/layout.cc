@@ -10,14 +10,14 @@
 namespace hvd {
 namespace autograd {
 
-Dims channels_last_strides(const Dims& sizes) {
-  Dims strides = contiguous_strides(sizes);
-  const std::int64_t channels = sizes[1];
+Dims channels_last_strides(const Dims& shape) {
+  Dims strides = contiguous_strides(shape);
+  const std::int64_t channels = shape[1];
   strides[1] = 1;
   std::int64_t step = channels;
-  for (std::size_t d = sizes.size(); d-- > 2;) {
+  for (std::size_t d = shape.size(); d-- > 2;) {
     strides[d] = step;
-    step *= sizes[d];
+    step *= shape[d];
   }
   strides[0] = step;
   return strides;
@@ -25,11 +25,11 @@ Dims channels_last_strides(const Dims& sizes) {
 
 bool is_channels_last(const Tensor& x) {
   return x.dim() == 4 &&
-         same_layout(x.sizes(), x.strides(), channels_last_strides(x.sizes()));
+         same_layout(x.shape(), x.strides(), channels_last_strides(x.shape()));
 }
 
-Tensor empty_channels_last(const Dims& sizes, DType dtype) {
-  return empty_strided(sizes, channels_last_strides(sizes), dtype);
+Tensor empty_channels_last(const Dims& shape, DType dtype) {
+  return empty_strided(shape, channels_last_strides(shape), dtype);
 }
 
 }  // namespace autograd
@@ -42,7 +42,7 @@ Tensor channels_last(const Tensor& x) {
   }
   if (autograd::is_channels_last(x)) return x;
   return autograd::clone_with_strides(
-      x, autograd::channels_last_strides(x.sizes()));
+      x, autograd::channels_last_strides(x.shape()));
 }
 
 }  // namespace hvd

@@ -19,13 +19,13 @@ Tensor channels_last(const Tensor& x);
 namespace autograd {
 
 // Strides of [n, c, ...] with the channels last.
-Dims channels_last_strides(const Dims& sizes);
+Dims channels_last_strides(const Dims& shape);
 
 // Whether the images `x` lie with their channels last.
 bool is_channels_last(const Tensor& x);
 
 // An image tensor like that, not initialized.
-Tensor empty_channels_last(const Dims& sizes, DType dtype);
+Tensor empty_channels_last(const Dims& shape, DType dtype);
 
 }  // namespace autograd
 }  // namespace hvd

@@ -3,6 +3,7 @@
 
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
@@ -20,7 +21,7 @@ namespace {
 Tensor nll_rows(const Tensor& x, const Tensor& targets,
                 const NllOptions& options);
 Tensor nll_backward(const Tensor& grad, const Tensor& targets,
-                    const Dims& sizes, const NllOptions& options);
+                    const Dims& shape, const NllOptions& options);
 
 struct SavesTargets : Node {
   void save(const Tensor& wanted, const NllOptions& opts) {
@@ -48,9 +49,9 @@ struct NllLossBackward : SavesTargets {
   const char* name() const override { return "NllLossBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     results[0] =
-        nll_backward(grads[0], targets.unpack(*this), sizes, unpacked());
+        nll_backward(grads[0], targets.unpack(*this), shape, unpacked());
   }
-  Dims sizes;
+  Dims shape;
 };
 
 // dx = nll_backward(dy), linear in dy:  ddy = nll_loss(ddx)
@@ -62,16 +63,16 @@ struct NllLossBackwardBackward : SavesTargets {
 };
 
 Tensor nll_backward(const Tensor& grad, const Tensor& targets,
-                    const Dims& sizes, const NllOptions& options) {
+                    const Dims& shape, const NllOptions& options) {
   const Tensor wide = widened(grad.detach()).contiguous();
-  Tensor out = zeros(sizes, {.dtype = wide.dtype()});
+  Tensor out = zeros(shape, {.dtype = wide.dtype()});
   const Targets read = read_targets(out, targets, options, "nll_loss");
   const double share = read.share(options.reduction);
   const std::size_t step = options.reduction == Reduction::kNone ? 1 : 0;
   visit_floating(wide.dtype(), "nll_loss", [&]<typename T>(TypeTag<T>) {
     const T* from = wide.data<T>();
     T* row = out.data<T>();
-    for (std::size_t i = 0; i < read.classes.size(); ++i, row += sizes[1]) {
+    for (std::size_t i = 0; i < read.classes.size(); ++i, row += shape[1]) {
       if (read.ignored[i]) continue;
       row[read.classes[i]] =
           -static_cast<T>(share * read.weights[i]) * from[i * step];
@@ -89,11 +90,9 @@ Tensor nll_backward(const Tensor& grad, const Tensor& targets,
   return out;
 }
 
-// x [n, classes], targets [n].
-Tensor nll_rows(const Tensor& x, const Tensor& targets,
+// The losses of the rows, or their sum, in the dtype they are computed in.
+Tensor nll_sums(const Tensor& x, const Targets& read,
                 const NllOptions& options) {
-  check_classes(x, "nll_loss");
-  const Targets read = read_targets(x, targets, options, "nll_loss");
   const Tensor in = widened(x.detach());
   const bool each = options.reduction == Reduction::kNone;
   Tensor out = empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()});
@@ -113,14 +112,22 @@ Tensor nll_rows(const Tensor& x, const Tensor& targets,
       *out.data<T>() = static_cast<T>(total * read.share(options.reduction));
     }
   });
-  {
+  return out;
+}
+
+// x [n, classes], targets [n].
+Tensor nll_rows(const Tensor& x, const Tensor& targets,
+                const NllOptions& options) {
+  check_classes(x, "nll_loss");
+  const Targets read = read_targets(x, targets, options, "nll_loss");
+  Tensor out = result_of("nll_loss", [&] {
     NoGrad no_grad;
-    out = to(out, x.dtype());
-  }
+    return to(nll_sums(x, read, options), x.dtype());
+  });
   if (needs_grad(x)) {
     auto node = make_node<NllLossBackward>(x);
     node->save(targets, options);
-    node->sizes = x.sizes();
+    node->shape = x.shape();
     set_history(out, std::move(node));
   }
   return out;
@@ -164,19 +171,21 @@ Tensor mse_loss(const Tensor& input, const Tensor& wanted,
                 Reduction reduction) {
   const Tensor x = autograd::autocast_wider(input);
   const Tensor target = autograd::autocast_wider(wanted);
+  autograd::check_same_dtype(x, target, "mse_loss");
   double share = 1.0;
-  Tensor out;
-  {
+  if (reduction == Reduction::kMean) {
+    share = 1.0 / static_cast<double>(
+                      autograd::broadcast(x.shape(), target.shape(), "mse_loss")
+                          .product());
+  }
+  Tensor out = autograd::result_of("mse_loss", [&] {
     NoGrad no_grad;
     const Tensor difference =
         autograd::elementwise<autograd::functors::Sub>(x, target, "mse_loss");
-    const auto count = static_cast<double>(difference.num_elements());
-    if (reduction == Reduction::kMean) share = 1.0 / count;
-    out = reduction == Reduction::kNone
-              ? mul(difference, difference)
-              : full({}, autograd::sum_of_squares(difference) * share,
-                     {.dtype = x.dtype()});
-  }
+    if (reduction == Reduction::kNone) return mul(difference, difference);
+    return full({}, autograd::sum_of_squares(difference) * share,
+                {.dtype = x.dtype()});
+  });
   if (autograd::needs_grad(x, target)) {
     auto node = autograd::make_node<autograd::MseLossBackward>(x, target);
     node->x.save(x);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -89,7 +90,7 @@ struct LstmBackward : Node {
                             gates.unpack(*this)};
     const LstmGateGradients found = lstm_backward_steps(in, saved, grads);
     if (wants(kX)) {
-      results[kX] = reshape(matmul(found.gates, in[kWih]), in[kX].sizes());
+      results[kX] = reshape(matmul(found.gates, in[kWih]), in[kX].shape());
     }
     if (wants(kH)) results[kH] = found.h;
     if (wants(kC)) results[kC] = found.c;
@@ -121,14 +122,14 @@ void check_lstm(const Values& in) {
   const bool ranks = in[kX].dim() == 3 && in[kH].dim() == 2;
   const std::int64_t n = ranks ? hidden_of(in) : 0;
   bool fits = ranks && steps_of(in) > 0 &&
-              in[kH].sizes() == Dims({batch_of(in), n}) &&
-              in[kC].sizes() == in[kH].sizes() &&
-              in[kWih].sizes() == Dims({4 * n, in[kX].size(2)}) &&
-              in[kWhh].sizes() == Dims({4 * n, n}) &&
+              in[kH].shape() == Dims({batch_of(in), n}) &&
+              in[kC].shape() == in[kH].shape() &&
+              in[kWih].shape() == Dims({4 * n, in[kX].size(2)}) &&
+              in[kWhh].shape() == Dims({4 * n, n}) &&
               in[kBih].defined() == in[kBhh].defined();
   if (fits && in[kBih].defined()) {
     fits =
-        in[kBih].sizes() == Dims({4 * n}) && in[kBhh].sizes() == Dims({4 * n});
+        in[kBih].shape() == Dims({4 * n}) && in[kBhh].shape() == Dims({4 * n});
   }
   if (fits) return;
   throw InvalidArgument(absl::StrCat(
@@ -162,33 +163,35 @@ LstmResult lstm(const Tensor& x, const LstmState& start,
   check_lstm(in);
   bool wanted = false;
   for (const Tensor& value : in) wanted |= value.defined() && needs_grad(value);
-  LstmForward made;
-  LstmResult result;
   const std::int64_t last = in[kX].size(0) - 1;
-  {
+  const auto [output, h, c, wide_output, cells, gates] = result_of("lstm", [&] {
     NoGrad no_grad;
     Autocast off(DType::kBF16, {.enabled = false});
     Values wide;
     for (const Tensor& value : in) {
       wide.push_back(value.defined() ? widened(value.detach()) : value);
     }
-    made = lstm_forward_steps(wide);
+    const LstmForward made = lstm_forward_steps(wide);
     const DType dtype = in[kX].dtype();
-    result.output = to(made.output, dtype);
-    result.h = to(clone(select(made.output, 0, last)), dtype);
-    result.c = to(clone(select(made.cells, 0, last + 1)), dtype);
-  }
+    return std::array{to(made.output, dtype),
+                      to(clone(select(made.output, 0, last)), dtype),
+                      to(clone(select(made.cells, 0, last + 1)), dtype),
+                      made.output,
+                      made.cells,
+                      made.gates};
+  });
+  LstmResult result{output, h, c};
   if (!wanted) return result;
   const Ref<LstmBackward> node = recorded(in);
-  node->cells.save(made.cells);
-  node->gates.save(made.gates);
-  for (const Tensor* tensor : {&result.output, &result.h, &result.c}) {
+  node->cells.save(cells);
+  node->gates.save(gates);
+  for (const Tensor* tensor : {&output, &h, &c}) {
     set_history(*tensor, node);
   }
-  if (result.output.dtype() == made.output.dtype()) {
-    node->output.save_output(result.output);
+  if (output.dtype() == wide_output.dtype()) {
+    node->output.save_output(output);
   } else {
-    node->output.save(made.output);
+    node->output.save(wide_output);
   }
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
@@ -62,14 +63,14 @@ void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
 // one, with channels last.
 template <typename F>
 void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
-  const Dims& sizes = places.sizes();
+  const Dims& shape = places.shape();
   const auto* place = places.data<std::int32_t>();
-  const std::int64_t channels = sizes[1];
+  const std::int64_t channels = shape[1];
   const std::int64_t pixels = image.height * image.width;
   std::int64_t at = 0;
-  for (std::int64_t n = 0; n < sizes[0]; ++n) {
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
     const std::int64_t first = n * pixels * channels;
-    for (std::int64_t i = 0; i < sizes[2] * sizes[3]; ++i) {
+    for (std::int64_t i = 0; i < shape[2] * shape[3]; ++i) {
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
         if (place[at] != kNowhere) f(at, first + place[at] * channels + c);
       }
@@ -80,7 +81,7 @@ void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
 Tensor taken(const Tensor& input, const MaxPlaces& places) {
   const Tensor x = channels_last(input.detach());
   const Pair image(x.size(2), x.size(3));
-  const Tensor out = empty_channels_last(places.sizes(), x.dtype());
+  const Tensor out = empty_channels_last(places.shape(), x.dtype());
   visit_any_floating(x.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
     const T* from = x.data<T>();
     T* to = out.data<T>();
@@ -97,10 +98,10 @@ Tensor put(const Tensor& input, const MaxPlaces& places, const Pair& image) {
   {
     NoGrad no_grad;
     const Tensor y = channels_last(widened(input));
-    Dims sizes = y.sizes();
-    sizes[2] = image.height;
-    sizes[3] = image.width;
-    const Tensor sums = empty_channels_last(sizes, y.dtype());
+    Dims shape = y.shape();
+    shape[2] = image.height;
+    shape[3] = image.width;
+    const Tensor sums = empty_channels_last(shape, y.dtype());
     visit_floating(y.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
       const T* from = y.data<T>();
       T* to = sums.data<T>();
@@ -210,18 +211,19 @@ Tensor max_pool2d(const Tensor& input, const MaxPool2dOptions& o) {
       .windows = windows,
       .channels = x.size(1)};
   autograd::check_reached(pooling, x);
-  const autograd::Dims sizes{x.size(0), x.size(1), windows.height,
+  const autograd::Dims shape{x.size(0), x.size(1), windows.height,
                              windows.width};
-  Tensor y = autograd::empty_channels_last(sizes, x.dtype());
-  const Tensor places = autograd::empty_channels_last(sizes, DType::kI32);
-  {
+  auto [y, places] = autograd::result_of("max_pool2d", [&] {
     NoGrad no_grad;
+    const std::array made{autograd::empty_channels_last(shape, x.dtype()),
+                          autograd::empty_channels_last(shape, DType::kI32)};
     const Tensor images = channels_last(x);
     autograd::visit_any_floating(
         x.dtype(), "max_pool2d", [&]<typename T>(TypeTag<T>) {
-          autograd::pool<T>(images, pooling, y, places);
+          autograd::pool<T>(images, pooling, made[0], made[1]);
         });
-  }
+    return made;
+  });
   autograd::record(y, x, places, pooling.image, true);
   return input.dim() == 3 ? autograd::without(y, 0) : y;
 }

@@ -18,7 +18,7 @@ void check(const Tensor& logits, const Tensor& targets,
            const CrossEntropyOptions& options) {
   check_defined(logits, "cross_entropy");
   if (logits.dim() == 0 || !is_floating_point(logits.dtype()) ||
-      logits.sizes() != targets.sizes()) {
+      logits.shape() != targets.shape()) {
     throw InvalidArgument(absl::StrCat(
         "cross_entropy: predictions ", logits.describe(),
         " and targets that are probabilities, ", targets.describe(),
@@ -47,9 +47,9 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& targets,
   }
   if (options.weight.defined()) {
     check_class_weights(options.weight, classes, "cross_entropy");
-    Dims sizes = Dims::filled(logits.sizes().size(), 1);
-    sizes[static_cast<std::size_t>(along)] = classes;
-    wanted = wanted * reshape(options.weight.to(dtype), sizes);
+    Dims shape = Dims::filled(logits.shape().size(), 1);
+    shape[static_cast<std::size_t>(along)] = classes;
+    wanted = wanted * reshape(options.weight.to(dtype), shape);
   }
   const Tensor losses =
       -sum(log_softmax(logits.to(dtype), along) * wanted, {along});

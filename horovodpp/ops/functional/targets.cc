@@ -56,7 +56,7 @@ Targets read_targets(const Tensor& x, const Tensor& targets,
 
 void check_class_weights(const Tensor& weight, std::int64_t classes,
                          const char* operation) {
-  if (weight.sizes() == Dims({classes}) && is_floating_point(weight.dtype())) {
+  if (weight.shape() == Dims({classes}) && is_floating_point(weight.dtype())) {
     return;
   }
   throw InvalidArgument(absl::StrCat(operation, ": weights ", weight.describe(),
@@ -74,10 +74,10 @@ void check_targets(const Tensor& x, const Tensor& targets,
                    const char* operation) {
   check_defined(x, operation);
   check_defined(targets, operation);
-  Dims wanted = x.sizes();
+  Dims wanted = x.shape();
   if (x.dim() > 0) wanted.erase(x.dim() == 1 ? 0 : 1);
   if (x.dim() > 0 && is_floating_point(x.dtype()) &&
-      targets.dtype() == DType::kI64 && targets.sizes() == wanted) {
+      targets.dtype() == DType::kI64 && targets.shape() == wanted) {
     return;
   }
   throw InvalidArgument(absl::StrCat(

@@ -60,7 +60,7 @@ Tensor loss_of_rows(const Tensor& x, const Tensor& targets,
   const Tensor rows =
       reshape(permute(x, order), {targets.num_elements(), x.size(1)});
   const Tensor result = loss(rows, reshape(targets, {targets.num_elements()}));
-  return result.dim() == 0 ? result : resized(result, targets.sizes());
+  return result.dim() == 0 ? result : resized(result, targets.shape());
 }
 
 }  // namespace hvd::autograd

@@ -88,7 +88,7 @@ TEST(Attention, OfFloatsIsSoftmaxTimesValues) {
                              -INFINITY);
       }
       const Tensor wanted = matmul(softmax(scores, -1), v);
-      const Tensor seed = randn(y.sizes());
+      const Tensor seed = randn(y.shape());
       const auto got = autograd::grad({y}, {q, k, v}, {seed});
       const auto slopes = autograd::grad({wanted}, {q, k, v}, {seed});
       EXPECT_LT(max(abs(y - wanted)).item<float>(), 1e-5f);
@@ -114,7 +114,7 @@ TEST(Attention, DropsTheSameWeightsInBothDirections) {
     EXPECT_NEAR(kept.mean().item<float>(), 0.75, 0.02);
     const Tensor scores = matmul(q, k.transpose(1, 2)) * (1 / std::sqrt(8.0));
     const Tensor wanted = matmul(softmax(scores, -1) * kept / 0.75, v);
-    const Tensor seed = randn(y.sizes());
+    const Tensor seed = randn(y.shape());
     const auto got = autograd::grad({y}, {q, k, v}, {seed});
     const auto slopes = autograd::grad({wanted}, {q, k, v}, {seed});
     EXPECT_LT(max(abs(y - wanted)).item<float>(), 1e-5f);

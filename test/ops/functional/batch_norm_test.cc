@@ -30,9 +30,9 @@ class BatchNorm : public testing::TestWithParam<Dims> {
 // By operations of their own.
 Tensor composed(const Tensor& x, const Tensor& mean, const Tensor& variance,
                 const Tensor& weight, const Tensor& bias) {
-  Dims sizes = Dims::filled(x.sizes().size(), 1);
-  sizes[1] = x.size(1);
-  const auto shaped = [&](const Tensor& t) { return reshape(t, sizes); };
+  Dims shape = Dims::filled(x.shape().size(), 1);
+  shape[1] = x.size(1);
+  const auto shaped = [&](const Tensor& t) { return reshape(t, shape); };
   return (x - shaped(mean)) / sqrt(shaped(variance) + 1e-5) * shaped(weight) +
          shaped(bias);
 }
@@ -103,7 +103,7 @@ TEST(BatchNormStatistics, DoNotRequireGrad) {
       };
       EXPECT_ERROR(InvalidArgument, "have no gradient", run());
       NoGrad no_grad;
-      EXPECT_EQ(run().sizes(), x.sizes());
+      EXPECT_EQ(run().shape(), x.shape());
     }
   }
 }

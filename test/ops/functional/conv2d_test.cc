@@ -96,8 +96,8 @@ class Conv2d : public testing::TestWithParam<ConvCase> {
 TEST_P(Conv2d, IsItsDefinition) {
   const Tensor y = conv2d(x_, w_, b_, options_);
   EXPECT_TRUE(autograd::is_channels_last(y));
-  const auto wanted = by_definition(x_, w_, b_, options_, y.sizes());
-  expect_near(y, from_vector<double>(wanted, y.sizes()), 1e-13);
+  const auto wanted = by_definition(x_, w_, b_, options_, y.shape());
+  expect_near(y, from_vector<double>(wanted, y.shape()), 1e-13);
 }
 
 TEST_P(Conv2d, HasItsFirstAndSecondDerivatives) {
@@ -125,7 +125,7 @@ void expect_same_in(DType dtype, const Dims& x_sizes, const Dims& w_sizes,
                     const Conv2dOptions& options, double tolerance) {
   const Tensor x = to(randn(x_sizes), dtype), w = to(randn(w_sizes), dtype);
   const Tensor b = to(randn({w_sizes[0]}), dtype);
-  const Tensor grad = to(randn(conv2d(x, w, b, options).sizes()), dtype);
+  const Tensor grad = to(randn(conv2d(x, w, b, options).shape()), dtype);
   const auto found = all_of(x, w, b, grad, options);
   const auto wanted =
       all_of(to(x, DType::kF64), to(w, DType::kF64), to(b, DType::kF64),
@@ -172,19 +172,19 @@ TEST_P(Conv2d, ByProductsIsTheSameInFloat32) {
               .options = options_};
   const Tensor x = channels_last(to(x_, DType::kF32).detach());
   const Tensor w = to(w_, DType::kF32).detach();
-  const Tensor grad = channels_last(randn(y.sizes()));
+  const Tensor grad = channels_last(randn(y.shape()));
   y.backward(to(grad, DType::kF64));
   ConvBuffers buffers{.x = x.raw_data(), .weight = w.raw_data()};
-  const Tensor found = autograd::empty_channels_last(y.sizes(), DType::kF32);
+  const Tensor found = autograd::empty_channels_last(y.shape(), DType::kF32);
   buffers.y = found.raw_data();
   convolve_by_products(ConvPass::kForward, s, DType::kF32, buffers);
   expect_near(found, y.detach(), 1e-5);
-  const Tensor gx = autograd::empty_channels_last(x.sizes(), DType::kF32);
+  const Tensor gx = autograd::empty_channels_last(x.shape(), DType::kF32);
   buffers.x = gx.raw_data();
   buffers.y = grad.raw_data();
   convolve_by_products(ConvPass::kBackwardData, s, DType::kF32, buffers);
   expect_near(gx, x_.grad(), 1e-5);
-  const Tensor gw = empty(w.sizes());
+  const Tensor gw = empty(w.shape());
   buffers.x = x.raw_data();
   buffers.weight = gw.raw_data();
   convolve_by_products(ConvPass::kBackwardWeights, s, DType::kF32, buffers);
@@ -275,17 +275,17 @@ TEST(Conv2d, OfNoImagesIsNone) {
     const Tensor x =
         ones({0, 2, 5, 5}, {.dtype = dtype, .requires_grad = true});
     const Tensor y = conv2d(x, w, Tensor());
-    EXPECT_EQ(y.sizes(), Dims({0, 4, 3, 3}));
+    EXPECT_EQ(y.shape(), Dims({0, 4, 3, 3}));
     y.sum().backward();
     EXPECT_EQ(values(to(w.grad(), DType::kF64)), std::vector<double>(72, 0.0));
-    EXPECT_EQ(x.grad().sizes(), x.sizes());
+    EXPECT_EQ(x.grad().shape(), x.shape());
   }
 }
 
 TEST(Conv2d, TakesOneImageWithoutABatch) {
   const Tensor x = randn64({2, 5, 5}), w = randn64({4, 2, 3, 3});
   EXPECT_EQ(values(conv2d(x, w)), values(conv2d(x.unsqueeze(0), w)));
-  EXPECT_EQ(conv2d(x, w).sizes(), Dims({4, 3, 3}));
+  EXPECT_EQ(conv2d(x, w).shape(), Dims({4, 3, 3}));
 }
 
 TEST(Conv2d, ComputesInTheLowerTypeUnderAutocast) {
@@ -337,7 +337,7 @@ TEST(Conv2d, OfSinglePixelsInStepsHasGradientsForAnyNumberOfChannels) {
       const Conv2dOptions options{.stride = 2};
       const Tensor x = randn64({2, in, 14, 15}), w = randn64({out, in, 1, 1});
       const Tensor y = conv2d(x, w, {}, options);
-      const Tensor g = randn64(y.sizes()).detach();
+      const Tensor g = randn64(y.shape()).detach();
       const auto wanted = autograd::grad({y}, {x, w}, {g});
       Tensor a = to(x.detach(), DType::kF32);
       Tensor b = to(w.detach(), DType::kF32);

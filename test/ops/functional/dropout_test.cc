@@ -19,8 +19,8 @@ TEST(Dropout, HasItsDerivatives) {
     manual_seed(3);
     return dropout(x[0] * x[0], 0.4);
   };
-  for (const Dims& sizes : {Dims({3}), Dims({2, 3, 4}), Dims({70, 2})}) {
-    check_grid(run, {sizes});
+  for (const Dims& shape : {Dims({3}), Dims({2, 3, 4}), Dims({70, 2})}) {
+    check_grid(run, {shape});
   }
   check_grid(
       [](const Inputs& x) {

@@ -68,7 +68,7 @@ std::vector<Tensor> norm_and_gradients(const Tensor& x, const Tensor& w,
   for (const Tensor& t : {x, w, b}) {
     leaves.push_back(t.clone().set_requires_grad(true));
   }
-  const Tensor y = layer_norm(leaves[0], w.sizes(), leaves[1], leaves[2]);
+  const Tensor y = layer_norm(leaves[0], w.shape(), leaves[1], leaves[2]);
   y.backward(grad);
   return {y, leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
 }
@@ -117,18 +117,18 @@ TEST(LayerNorm, IsExactFarFromZero) {
 }
 
 TEST(LayerNorm, OfNothingIsNothing) {
-  for (const auto& [sizes, shape] : std::vector<std::pair<Dims, Dims>>{
+  for (const auto& [x_shape, shape] : std::vector<std::pair<Dims, Dims>>{
            {{2, 0}, {0}}, {{2, 0, 3}, {0, 3}}, {{0, 3}, {3}}}) {
-    SCOPED_TRACE(sizes.to_string());
+    SCOPED_TRACE(x_shape.to_string());
     for (const bool create_graph : {false, true}) {
-      const Tensor x = randn64(sizes), w = randn64(shape), b = randn64(shape);
+      const Tensor x = randn64(x_shape), w = randn64(shape), b = randn64(shape);
       const Tensor y = layer_norm(x, shape, w, b);
-      EXPECT_EQ(y.sizes(), sizes);
+      EXPECT_EQ(y.shape(), x_shape);
       const auto gradients = autograd::grad({y.sum()}, {x, w, b}, {},
                                             {.create_graph = create_graph});
-      EXPECT_EQ(gradients[0].sizes(), sizes);
+      EXPECT_EQ(gradients[0].shape(), x_shape);
       for (const Tensor& g : {gradients[1], gradients[2]}) {
-        EXPECT_EQ(g.sizes(), shape);
+        EXPECT_EQ(g.shape(), shape);
         EXPECT_THAT(values(g), testing::Each(0));
       }
     }

@@ -17,8 +17,8 @@ using autograd::Dims;
 constexpr Reduction kReductions[] = {Reduction::kNone, Reduction::kMean,
                                      Reduction::kSum};
 
-Tensor targets_of(const std::vector<std::int64_t>& values, const Dims& sizes) {
-  return from_vector<std::int64_t>(values, sizes);
+Tensor targets_of(const std::vector<std::int64_t>& values, const Dims& shape) {
+  return from_vector<std::int64_t>(values, shape);
 }
 
 Tensor weights() { return constant({0.5, 2.0, 1.5}, {3}); }
@@ -166,7 +166,7 @@ TEST(CrossEntropy, NamesWhatDoesNotGoTogether) {
 }
 
 TEST(SoftCrossEntropy, HasItsDerivatives) {
-  for (const Dims& sizes : {Dims{4, 3}, Dims{2, 3, 2}, Dims{3}}) {
+  for (const Dims& shape : {Dims{4, 3}, Dims{2, 3, 2}, Dims{3}}) {
     for (Reduction reduction : kReductions) {
       for (const Tensor& weight : {Tensor(), weights()}) {
         check_grid(
@@ -176,7 +176,7 @@ TEST(SoftCrossEntropy, HasItsDerivatives) {
                                     .reduction = reduction,
                                     .label_smoothing = 0.2});
             },
-            {sizes, sizes});
+            {shape, shape});
       }
     }
   }

@@ -59,14 +59,14 @@ TEST(Lstm, OfFloatsIsItsDefinition) {
   for (std::int64_t n : {5, 16, 33}) {
     manual_seed(3);
     Inputs x;
-    for (const Dims& sizes :
+    for (const Dims& shape :
          {Dims({6, 3, 7}), Dims({3, n}), Dims({3, n}), Dims({4 * n, 7}),
           Dims({4 * n, n}), Dims({4 * n}), Dims({4 * n})}) {
-      x.push_back((randn(sizes) * 0.5).set_requires_grad(true));
+      x.push_back((randn(shape) * 0.5).set_requires_grad(true));
     }
     const LstmResult got = run(x);
     const LstmResult wanted = stepwise(x, n);
-    const Tensor seed = randn(got.output.sizes());
+    const Tensor seed = randn(got.output.shape());
     EXPECT_LT(max(abs(got.output - wanted.output)).item<float>(), 2e-6f);
     EXPECT_LT(max(abs(got.c - wanted.c)).item<float>(), 2e-6f);
     const auto a = autograd::grad({got.output, got.c}, x, {seed, got.c});
@@ -79,9 +79,9 @@ TEST(Lstm, OfFloatsIsItsDefinition) {
 
 TEST(Lstm, OfHalvesKeepsTheirDtype) {
   Inputs x;
-  for (const Dims& sizes : kShapes) {
+  for (const Dims& shape : kShapes) {
     x.push_back(
-        full(sizes, 0.1, {.dtype = DType::kBF16, .requires_grad = true}));
+        full(shape, 0.1, {.dtype = DType::kBF16, .requires_grad = true}));
   }
   const LstmResult y = run(x);
   EXPECT_EQ(y.output.dtype(), DType::kBF16);
@@ -93,8 +93,8 @@ TEST(Lstm, OfHalvesHasItsGradientsAlsoIfItsOutputIsWritten) {
   const auto gradient = [](bool write) {
     manual_seed(3);
     Inputs x;
-    for (const Dims& sizes : kShapes) {
-      x.push_back(to(randn(sizes), DType::kBF16).set_requires_grad(true));
+    for (const Dims& shape : kShapes) {
+      x.push_back(to(randn(shape), DType::kBF16).set_requires_grad(true));
     }
     const LstmResult y = run(x);
     if (write) y.output.fill_(7);
@@ -106,7 +106,7 @@ TEST(Lstm, OfHalvesHasItsGradientsAlsoIfItsOutputIsWritten) {
 
 TEST(Lstm, NamesWhatDoesNotFit) {
   Inputs x;
-  for (const Dims& sizes : kShapes) x.push_back(ones(sizes));
+  for (const Dims& shape : kShapes) x.push_back(ones(shape));
   Inputs bad = x;
   bad[4] = ones({12, 4});
   EXPECT_ERROR(InvalidArgument, "do not go together", run(bad));

@@ -80,7 +80,7 @@ TEST_P(Pool2d, IsTheSameInTheNarrowerTypes) {
     const Tensor y = GetParam().run(x), wanted = GetParam().run(wide);
     EXPECT_EQ(y.dtype(), dtype);
     expect_near(y, wanted, tolerance);
-    const Tensor grad = to(randn(y.sizes()), dtype);
+    const Tensor grad = to(randn(y.shape()), dtype);
     y.backward(grad);
     wanted.backward(to(grad, DType::kF64));
     expect_near(x.grad(), wide.grad(), tolerance);
@@ -247,9 +247,9 @@ TEST(Pool2d, RefusesNumbersThatOverflowAndLooksAtImagesOnly) {
 TEST(Pool2d, OfNoImagesIsNone) {
   Tensor x = randn64({0, 2, 4, 4});
   const Tensor y = max_pool2d(x, {.kernel = 2});
-  EXPECT_EQ(y.sizes(), Dims({0, 2, 2, 2}));
+  EXPECT_EQ(y.shape(), Dims({0, 2, 2, 2}));
   y.sum().backward();
-  EXPECT_EQ(x.grad().sizes(), x.sizes());
+  EXPECT_EQ(x.grad().shape(), x.shape());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/checkpoint/effects.h"
+#include "horovodpp/autograd/effects.h"
 
 #include "horovodpp/autograd/error.h"
 
@@ -41,6 +41,8 @@ void EffectLog::record(const std::any& result) {
     if (!scope->replay_) scope->log_->results_.push_back(result);
   }
 }
+
+bool EffectLog::is_in_force() { return innermost_effects != nullptr; }
 
 void throw_other_effect() {
   throw CheckpointError(

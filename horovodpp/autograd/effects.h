@@ -13,10 +13,12 @@
 
 #include <any>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {
@@ -27,7 +29,7 @@ namespace autograd {
 class EffectLog {
  public:
   // Puts `log` in force on this thread: it takes down the results of effects
-  // or, if `replay`, is the source of them. Null: there is none.
+  // or, if `replay`, is the source of them.
   class Scope {
    public:
     Scope(EffectLog* log, bool replay);
@@ -48,6 +50,8 @@ class EffectLog {
   static const std::any* replayed();
   // Takes it down in all logs in force that are no source.
   static void record(const std::any& result);
+  // Whether there is a log in force on this thread.
+  static bool is_in_force();
 
  private:
   std::vector<std::any> results_;
@@ -67,6 +71,7 @@ auto run_once(Effect&& effect) {
   using Result = std::decay_t<std::invoke_result_t<Effect&>>;
   if constexpr (std::is_void_v<Result>) {
     if (autograd::EffectLog::replayed() == nullptr) {
+      const autograd::WithinOperation once;
       std::forward<Effect>(effect)();
     }
     autograd::EffectLog::record(std::any());
@@ -77,9 +82,13 @@ auto run_once(Effect&& effect) {
       autograd::EffectLog::record(*found);
       return *result;
     }
-    Result result = std::forward<Effect>(effect)();
-    autograd::EffectLog::record(result);
-    return result;
+    std::optional<Result> result;
+    {
+      const autograd::WithinOperation once;
+      result = std::forward<Effect>(effect)();
+    }
+    autograd::EffectLog::record(*result);
+    return *std::move(result);
   }
 }
 

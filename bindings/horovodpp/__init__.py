@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""horovodpp: Horovod's programming model over a library in C++.
+
+    import horovodpp.torch as hvd               # For PyTorch.
+    horovodpp.allreduce(array)                  # For numpy, and whatever shows its memory.
+    horovodpp.run(function, args=(1,), np=2)    # A function on two ranks.
+    horovodpp.install_as_horovod()              # `import horovod.torch` is ours from here on.
+"""
+try:
+    from horovodpp._core import version as _version
+except ImportError as error:
+    raise ImportError(
+        f"horovodpp's module could not be loaded: {error}. Where a library is missing, install "
+        "what the package was built with, or build it here: pip install --force-reinstall "
+        "--no-binary horovodpp horovodpp") from error
+from horovodpp.alias import install_as_horovod
+from horovodpp.arrays import (
+    allgather, allgather_async, allreduce, allreduce_, allreduce_async, allreduce_async_,
+    alltoall, alltoall_async, barrier, broadcast, broadcast_, broadcast_async, broadcast_async_,
+    join, reducescatter, reducescatter_async)
+from horovodpp.common.basics import (
+    Adasum, Average, Max, Min, Product, Sum, cross_rank, cross_size, init, is_homogeneous,
+    is_initialized, local_rank, local_size, mpi_built, rank, reform, shutdown, size)
+from horovodpp.common.exceptions import HorovodInternalError
+from horovodpp.common.handles import poll, synchronize
+from horovodpp.common.process_sets import (
+    ProcessSet, add_process_set, global_process_set, remove_process_set)
+from horovodpp.runner import run
+
+__version__ = _version()
+__all__ = [
+    "Adasum", "Average", "HorovodInternalError", "Max", "Min", "ProcessSet", "Product", "Sum",
+    "__version__", "add_process_set", "allgather", "allgather_async", "allreduce", "allreduce_",
+    "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "barrier", "broadcast",
+    "broadcast_", "broadcast_async", "broadcast_async_", "cross_rank", "cross_size",
+    "global_process_set", "init", "install_as_horovod", "is_homogeneous", "is_initialized", "join",
+    "local_rank", "local_size", "mpi_built", "poll", "rank", "reducescatter",
+    "reducescatter_async", "reform", "remove_process_set", "run", "shutdown", "size",
+    "synchronize"]

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collectives on arrays: of numpy, and anything that shows its memory.
+
+    import horovodpp
+
+    horovodpp.init()
+    mean = horovodpp.allreduce(array, name="loss")
+
+An array is anything with __array_interface__, the buffer protocol or DLPack, in memory of the CPU;
+results are arrays of numpy. The functions are those of horovodpp.torch, with its errors, and their
+names are matched across ranks with its.
+"""
+from horovodpp import _core
+from horovodpp.common import handles
+from horovodpp.common.basics import Adasum, Average
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.splits import splits_of
+
+_NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,
+            "bfloat16": 6, "float32": 7, "float64": 8, "bool": 9}
+_UINT8 = 0
+
+
+def _numpy():
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError("the collectives on arrays need numpy, which is not installed here: "
+                          "pip install numpy") from error
+    return numpy
+
+
+def _shown(array):
+    """An array of numpy over the same memory."""
+    numpy = _numpy()
+    if isinstance(array, numpy.ndarray):
+        return array
+    if hasattr(array, "__array_interface__") or hasattr(array, "__array__"):
+        return numpy.asarray(array)
+    if hasattr(array, "__dlpack__"):
+        return numpy.from_dlpack(array)
+    try:
+        return numpy.asarray(memoryview(array))
+    except TypeError:
+        raise TypeError(f"{type(array).__name__} shows no memory: give it as an array, "
+                        "numpy.asarray(...)") from None
+
+
+def _of(array, moved=False, written=False):
+    """The array of numpy, and (address, dtype, shape) of it.
+
+    moved: its elements are not computed with, so that any dtype will do.
+    """
+    array = _shown(array)
+    number = _NUMBERS.get(array.dtype.name)
+    shape = array.shape
+    if number is None:
+        if not moved or array.dtype.hasobject:
+            raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
+        number = _UINT8
+        shape += (array.dtype.itemsize,)
+    if not array.flags.c_contiguous:
+        raise ValueError("Tensor is required to be contiguous.")
+    if not array.dtype.isnative:
+        raise ValueError("Tensor is required to be of this machine's byte order.")
+    if written and not array.flags.writeable:
+        raise ValueError("Tensor is required to be writable, as the result takes its place.")
+    return array, (array.ctypes.data, number, shape)
+
+
+def _result(result, like):
+    """(bytes, dtype, shape) as an array of `like`'s dtype."""
+    memory, number, shape = result
+    if like.dtype.name not in _NUMBERS:
+        shape = shape[:-1]
+    return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
+
+
+def _wire(what, name):
+    return f"{what}.{name}" if name else ""
+
+
+def _check_reduced(array, op):
+    if op == Adasum and not array.dtype.name.endswith(("float16", "float32", "float64")):
+        raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
+
+
+def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
+                    process_set=global_process_set):
+    """Reduces over the ranks of `process_set`, into a new array; returns a handle."""
+    core = member("Allreduce", process_set)
+    array, described = _of(array)
+    _check_reduced(array, op)
+    operation = _core.allreduce(described, _wire("allreduce", name), op, prescale_factor,
+                                postscale_factor, core)
+    return handles.add(operation, lambda result: _result(result, array), array)
+
+
+def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
+              process_set=global_process_set):
+    """Reduces over the ranks of `process_set`, into a new array."""
+    return handles.synchronize(allreduce_async(array, name, op, prescale_factor,
+                                               postscale_factor, process_set))
+
+
+def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
+                     process_set=global_process_set):
+    """Reduces in place; returns a handle."""
+    core = member("Allreduce", process_set)
+    shown, described = _of(array, written=True)
+    _check_reduced(shown, op)
+    operation = _core.allreduce_(described, _wire("allreduce", name), op, prescale_factor,
+                                 postscale_factor, core)
+    return handles.add(operation, lambda _: array, shown)
+
+
+def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
+               process_set=global_process_set):
+    """Reduces in place, and returns the array."""
+    return handles.synchronize(allreduce_async_(array, name, op, prescale_factor,
+                                                postscale_factor, process_set))
+
+
+def allgather_async(array, name=None, process_set=global_process_set):
+    """Concatenates the ranks' arrays along the first dimension; returns a handle."""
+    core = member("Allgather", process_set)
+    array, described = _of(array, moved=True)
+    operation = _core.allgather(described, _wire("allgather", name), core)
+    return handles.add(operation, lambda result: _result(result, array), array)
+
+
+def allgather(array, name=None, process_set=global_process_set):
+    """Concatenates the ranks' arrays along the first dimension, in which they may differ."""
+    return handles.synchronize(allgather_async(array, name, process_set))
+
+
+def _check_root(root_rank, process_set):
+    if process_set.ranks is not None and root_rank not in process_set.ranks:
+        raise ValueError(f"broadcast received invalid root rank {root_rank} for provided process "
+                         "set")
+
+
+def broadcast_async(array, root_rank, name=None, process_set=global_process_set):
+    """Copies the array of rank `root_rank` (of the job) into a new one; returns a handle."""
+    core = member("Broadcast", process_set)
+    _check_root(root_rank, process_set)
+    array, described = _of(array, moved=True)
+    operation = _core.broadcast(described, root_rank, _wire("broadcast", name), core)
+    return handles.add(operation, lambda result: _result(result, array), array)
+
+
+def broadcast(array, root_rank, name=None, process_set=global_process_set):
+    """The array of rank `root_rank` of the job."""
+    return handles.synchronize(broadcast_async(array, root_rank, name, process_set))
+
+
+def broadcast_async_(array, root_rank, name=None, process_set=global_process_set):
+    """Replaces the array by that of rank `root_rank`; returns a handle."""
+    core = member("Broadcast", process_set)
+    _check_root(root_rank, process_set)
+    shown, described = _of(array, moved=True, written=True)
+    operation = _core.broadcast_(described, root_rank, _wire("broadcast", name), core)
+    return handles.add(operation, lambda _: array, shown)
+
+
+def broadcast_(array, root_rank, name=None, process_set=global_process_set):
+    """Replaces the array by that of rank `root_rank`, and returns it."""
+    return handles.synchronize(broadcast_async_(array, root_rank, name, process_set))
+
+
+def alltoall_async(array, splits=None, name=None, process_set=global_process_set):
+    """Sends each rank its rows, and receives those sent here; returns a handle."""
+    core = member("Alltoall", process_set)
+    array, described = _of(array, moved=True)
+    rows = splits_of(array.shape, splits, process_set)
+    operation = _core.alltoall(described, rows, _wire("alltoall", name), core)
+
+    def finish(result):
+        output, received = result
+        output = _result(output, array)
+        return output if splits is None else (output, _numpy().asarray(received, "int32"))
+
+    return handles.add(operation, finish, array)
+
+
+def alltoall(array, splits=None, name=None, process_set=global_process_set):
+    """Sends each rank its rows: `splits[r]` of them to rank r, or equally many.
+
+    Returns the rows received, in rank order; with `splits` also how many came from each rank.
+    """
+    return handles.synchronize(alltoall_async(array, splits, name, process_set))
+
+
+def reducescatter_async(array, name=None, op=Average, process_set=global_process_set,
+                        prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces, and leaves each rank its part of the rows; returns a handle."""
+    core = member("Reducescatter", process_set)
+    array, described = _of(array)
+    if array.ndim == 0:
+        raise ValueError("Reducescatter does not support scalar inputs")
+    operation = _core.reducescatter(described, _wire("reducescatter", name), op, prescale_factor,
+                                    postscale_factor, core)
+    return handles.add(operation, lambda result: _result(result, array), array)
+
+
+def reducescatter(array, name=None, op=Average, process_set=global_process_set,
+                  prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces, and leaves each rank its part of the rows."""
+    return handles.synchronize(reducescatter_async(array, name, op, process_set, prescale_factor,
+                                                   postscale_factor))
+
+
+def join(process_set=global_process_set):
+    """This rank has no more data. Returns the rank that joined last, once all have."""
+    return _core.join(member("Join", process_set)).wait()
+
+
+def barrier(process_set=global_process_set):
+    """Returns when every rank of the set has called it."""
+    _core.barrier(member("Barrier", process_set)).wait()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers for operations under way, as poll() and synchronize() take them."""
+import itertools
+
+from horovodpp import _core
+
+_numbers = itertools.count()
+# Number -> (operation, what turns its result into the caller's, what it keeps alive).
+_under_way = {}
+
+
+def add(operation, finish=None, keep=None):
+    """The number of `operation`, whose result `finish` turns into the caller's.
+
+    `keep` lives until it is synchronized.
+    """
+    number = next(_numbers)
+    _under_way[number] = (operation, finish, keep)
+    return number
+
+
+def poll(handle):
+    """Whether the operation is done, so that synchronize() returns at once.
+
+    Raises ValueError for a number that is none, or was synchronized.
+    """
+    try:
+        operation = _under_way[handle][0]
+    except KeyError:
+        raise ValueError(f"Handle {handle} was not created or has been cleared.") from None
+    return operation.poll()
+
+
+def synchronize(handle):
+    """Waits for the operation, asleep, and returns its result; None for a number that is none.
+
+    Raises HorovodInternalError if it failed.
+    """
+    entry = _under_way.get(handle)
+    if entry is None:
+        return None
+    operation, finish, _ = entry
+    try:
+        result = operation.wait()
+    except KeyboardInterrupt:
+        raise  # It is under way still.
+    except BaseException:
+        _under_way.pop(handle, None)
+        raise
+    try:
+        return result if finish is None else finish(result)
+    finally:
+        _under_way.pop(handle, None)
+
+
+def forget_all():
+    """For a job that ends: nobody asks for what was in flight."""
+    _under_way.clear()
+
+
+def leave_to_the_process():
+    """Keeps what is in flight, and its memory, beyond the end of the interpreter."""
+    for entry in _under_way.values():
+        if not entry[0].poll():
+            _core.keep_for_ever(entry)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Process sets: collectives of some of the ranks."""
+import operator
+
+from horovodpp import _core
+from horovodpp.common.checks import check_initialized
+
+_known = {}  # Number -> ProcessSet object that stands for it.
+
+
+class ProcessSet:
+    """Some ranks of the job, by number.
+
+    It can be used once it was given to init() or add_process_set(); until then, and after
+    remove_process_set(), its process_set_id is None.
+    """
+
+    process_set_id = None
+    ranks = None
+    mpi_comm = None
+    optimizers = 0  # How many it has had in this job; ranks make them in one order.
+
+    def __init__(self, ranks_or_comm):
+        if hasattr(ranks_or_comm, "Get_size"):
+            raise ValueError(
+                "Apparently you tried to build a ProcessSet from an MPI communicator: give the "
+                "ranks of the job that it has, as a list")
+        try:
+            ranks = [operator.index(rank) for rank in ranks_or_comm]
+        except TypeError:
+            raise ValueError("ProcessSet should be initialized with a list of process ranks or "
+                             "an mpi4py Comm object") from None
+        self.ranks = sorted(ranks)
+        self._core = None
+
+    def size(self):
+        """How many ranks it has; None if it cannot be used."""
+        if self._core is None:
+            return None
+        return len(_core.ranks_of(self._core))
+
+    def rank(self):
+        """The place of this rank in it; None if it cannot be used.
+
+        Raises ValueError if this rank is not in it.
+        """
+        if self._core is None:
+            return None
+        if not self.included():
+            raise ValueError("Process is not part of provided process set.")
+        return _core.rank_in(self._core)
+
+    def included(self):
+        """Whether this rank is in it; None if it has no ranks yet."""
+        if self.ranks is None:
+            return None
+        check_initialized()
+        return _core.rank() in self.ranks
+
+    def __str__(self):
+        return (f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, "
+                f"mpi_comm={self.mpi_comm})")
+
+
+def _make_global():
+    whole = ProcessSet([])
+    whole.ranks = None
+    whole.process_set_id = 0
+    whole._core = _core.ProcessSet()
+    return whole
+
+
+global_process_set = _make_global()
+
+
+def _connect(process_set, core):
+    process_set._core = core
+    process_set.process_set_id = core.id
+    process_set.optimizers = 0
+    _known[core.id] = process_set
+
+
+def resolve(wanted):
+    """Connects objects with the sets of the job that has just begun."""
+    global_process_set.ranks = list(range(_core.size()))
+    global_process_set.optimizers = 0
+    by_ranks = {tuple(_core.ranks_of(core)): core for core in _core.process_sets()}
+    for process_set in wanted:
+        core = by_ranks.get(tuple(process_set.ranks))
+        if core is None:
+            raise ValueError(f"{process_set} was not given to the first hvd.init(): add it with "
+                             "hvd.add_process_set(), on every rank")
+        if core.id == 0:
+            raise ValueError("Horovod could not be initialized because process_sets entry number "
+                             f"{wanted.index(process_set)} is a duplicate: {process_set}")
+        _connect(process_set, core)
+
+
+def forget():
+    """For a job that ends: its sets end with it."""
+    for process_set in _known.values():
+        process_set._core = None
+        process_set.process_set_id = None
+    _known.clear()
+    global_process_set.ranks = None
+
+
+def core_of(process_set):
+    """What the library knows it by. Raises TypeError if it cannot be used."""
+    if not isinstance(process_set, ProcessSet) or process_set._core is None:
+        raise TypeError(f"{process_set} is no process set of this job: add it first, with "
+                        "hvd.add_process_set() or hvd.init(process_sets=[...])")
+    return process_set._core
+
+
+def member(what, process_set):
+    """core_of() a set that this rank is in; `what` is about to be done.
+
+    Raises ValueError if it is not.
+    """
+    core = core_of(process_set)
+    if process_set is not global_process_set and not process_set.included():
+        raise ValueError(f"{what}: Rank {_core.rank()} is not a member of the provided process "
+                         "set.")
+    return core
+
+
+def add_process_set(process_set):
+    """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
+
+    Every rank of the job calls it, members or not. Raises ValueError if there is such a set.
+    """
+    check_initialized()
+    if not isinstance(process_set, ProcessSet):
+        process_set = ProcessSet(process_set)
+    for core in _core.process_sets():
+        if _core.ranks_of(core) == process_set.ranks:
+            raise ValueError(f"Attempted to add a duplicate process set: {process_set}")
+    try:
+        _connect(process_set, _core.add_process_set(process_set.ranks))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    return process_set
+
+
+def remove_process_set(process_set):
+    """Ends a set; False if there is none, or for the global one. Every rank calls it."""
+    check_initialized()
+    core = process_set._core
+    if core is None or core.id == 0:
+        return False
+    process_set._core = None
+    process_set.process_set_id = None
+    _known.pop(core.id, None)
+    _core.remove_process_set(core).wait()
+    return True

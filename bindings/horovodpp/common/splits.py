@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of an alltoall."""
+
+
+def splits_of(shape, splits, process_set):
+    """Rows for each rank, as a list; an empty one: equally many.
+
+    Raises ValueError if they do not fit the tensor, of that shape, or the ranks.
+    """
+    if len(shape) == 0:
+        raise ValueError("alltoall sends rows of the first dimension, and a scalar has none")
+    ranks = process_set.size()
+    if splits is None:
+        if shape[0] % ranks:
+            raise ValueError("splits not provided, but first dimension of tensor is not an even "
+                             "multiple of the number of workers.")
+        return []
+    splits = [int(split) for split in splits]
+    if len(splits) != ranks:
+        raise ValueError("Number of entries in splits does not equal number of workers.")
+    if any(split < 0 for split in splits):
+        raise ValueError("splits has to be at least 0 for each worker")
+    if sum(splits) > shape[0]:
+        raise ValueError("Sum of splits entries is greater than the first dimension of tensor.")
+    return splits

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loaders that prepare batches in a thread.
+
+    class Loader(AsyncDataLoaderMixin, MyLoader):
+        ...                              # MyLoader derives from BaseDataLoader.
+
+    for batch in Loader(async_loader_queue_size=8): ...
+"""
+import queue
+import threading
+
+
+class BaseDataLoader:
+    """What gives batches: children define __len__ and _iterate."""
+
+    def __len__(self):
+        """How many batches there are."""
+        raise NotImplementedError
+
+    def _iterate(self):
+        """The batches."""
+        raise NotImplementedError
+
+    def __iter__(self):
+        for batch in self._iterate():
+            yield self._process_batch(batch)
+
+    def _process_batch(self, batch):
+        """What the user gets of a batch; runs in the user's thread."""
+        return batch
+
+
+class _Failure:
+    def __init__(self, error):
+        self.error = error
+
+
+class AsyncDataLoaderMixin:
+    """Lets _iterate() run ahead, in a thread; comes before a BaseDataLoader among the bases.
+
+    async_loader_queue_size: how many batches are prepared at most; 0: no thread.
+    debug_data_loader: accepted as in Horovod.
+    """
+
+    _END = object()
+
+    def __init__(self, async_loader_queue_size=64, debug_data_loader=False, *args, **kwargs):
+        self.async_loader_queue_size = async_loader_queue_size
+        self.debug_data_loader = debug_data_loader
+        self._running = None  # The thread, its queue, and what tells it to end.
+        super().__init__(*args, **kwargs)
+
+    def close_async_loader(self):
+        """Ends the thread, and waits for it. Batches that are prepared are dropped."""
+        if self._running is None:
+            return
+        thread, prepared, end = self._running
+        self._running = None
+        end.set()
+        while thread.is_alive():
+            try:
+                prepared.get(timeout=0.05)  # It may be waiting for room.
+            except queue.Empty:
+                pass
+        thread.join()
+
+    def _work(self, prepared, end):
+        try:
+            for batch in self._iterate():
+                if end.is_set():
+                    return
+                prepared.put(batch)
+            prepared.put(self._END)
+        except Exception as error:
+            prepared.put(_Failure(error))
+
+    def __iter__(self):
+        if self.async_loader_queue_size <= 0:
+            yield from super().__iter__()
+            return
+        self.close_async_loader()
+        prepared = queue.Queue(self.async_loader_queue_size)
+        end = threading.Event()
+        thread = threading.Thread(target=self._work, args=(prepared, end), daemon=True)
+        running = self._running = (thread, prepared, end)
+        thread.start()
+        try:
+            while True:
+                batch = prepared.get()
+                if batch is self._END:
+                    return
+                if isinstance(batch, _Failure):
+                    raise batch.error
+                yield self._process_batch(batch)
+        finally:  # Also where the loop is left early.
+            if self._running is running:
+                self.close_async_loader()

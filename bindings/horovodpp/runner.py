@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function on several ranks of this machine, from a program or a notebook."""
+import os
+import pathlib
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from horovodpp.common.pickling import dumps
+
+
+class _Traceback(Exception):
+    """What a rank's traceback looked like, as the cause of its exception here."""
+
+    def __str__(self):
+        rank, text = self.args
+        return f'\n"""\nof rank {rank}:\n{text}"""'
+
+
+def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, output_filename=None,
+        verbose=False, executable=None, env=None):
+    """Calls `func(*args, **kwargs)` on so many ranks of this machine; returns the results by rank.
+
+        def train(rate): ...                    # It calls hvd.init() itself.
+
+        losses = horovodpp.run(train, args=(0.1,), np=2)
+
+    func: is sent to other processes. Of a notebook, or a program's main file, that takes
+        cloudpickle.
+    num_proc: how many ranks; np is another name of it.
+    mpi_args, output_filename, verbose: as options of horovodrun.
+    executable: the Python to use.
+    env: the environment of the ranks; by default this one's.
+
+    Raises the exception that a rank raised first, with its traceback as the cause; RuntimeError if
+    a rank ended otherwise, or if there is no horovodrun.
+    """
+    if num_proc is not None and np is not None:
+        raise ValueError("num_proc and np are two names of one argument: give one of them")
+    ranks = num_proc or np or 1
+    with tempfile.TemporaryDirectory(prefix="horovodpp.run.") as name:
+        folder = pathlib.Path(name)
+        (folder / "function").write_bytes(dumps((func, args, kwargs or {})))
+        command = [_launcher(), "-np", str(ranks)]
+        if verbose:
+            command.append("--verbose")
+        if output_filename:
+            command += ["--output-filename", os.fspath(output_filename)]
+        if mpi_args:
+            command.append(f"--mpi-args={mpi_args}")
+        command += [executable or sys.executable, "-m", "horovodpp.run_task", name]
+        code = _run(command, _environment(env))
+        _raise_first_failure(folder)
+        results = [folder / f"result.{rank}" for rank in range(ranks)]
+        if code != 0 or not all(result.exists() for result in results):
+            raise RuntimeError(f"horovodrun ended with exit code {code}, and no rank raised an "
+                               "exception; what it printed says why")
+        return [pickle.loads(result.read_bytes()) for result in results]
+
+
+def _launcher():
+    beside = pathlib.Path(sys.executable).parent / "horovodrun"
+    found = os.environ.get("HOROVODRUN") or (
+        str(beside) if beside.exists() else shutil.which("horovodrun"))
+    if not found:
+        raise RuntimeError("there is no horovodrun, neither beside this Python nor on the PATH: "
+                           "pip install horovodpp brings it; or name it in HOROVODRUN")
+    return found
+
+
+def _environment(env):
+    """With this program's modules in reach."""
+    environment = dict(os.environ if env is None else env)
+    folders = [path or os.getcwd() for path in sys.path]
+    environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def _run(command, environment):
+    """The exit code. What is printed goes to this program's output, in a notebook too."""
+    shown_here = sys.stdout is not sys.__stdout__
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE if shown_here else None,
+        stderr=subprocess.STDOUT if shown_here else None, text=True, errors="replace")
+    try:
+        if shown_here:
+            for line in process.stdout:
+                sys.stdout.write(line)
+        return process.wait()
+    except BaseException:
+        process.terminate()  # It ends the ranks, and removes what is left of them.
+        process.wait()
+        raise
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _raise_first_failure(folder):
+    failures = []
+    for path in folder.glob("failure.*"):
+        if path.suffix != ".part":
+            failures.append(pickle.loads(path.read_bytes()))
+    if failures:
+        _, rank, error, text = min(failures, key=lambda failure: failure[:2])
+        raise error from _Traceback(rank, text)

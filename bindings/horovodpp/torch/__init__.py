@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data-parallel training with PyTorch, under the names of horovod.torch.
+
+    import horovodpp.torch as hvd
+
+    hvd.init()
+    optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    ...                                     # The loop as it was.
+
+Run by `horovodrun -np 4 python train.py`.
+"""
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("horovodpp.torch needs PyTorch, which is not installed here: "
+                      "pip install torch") from error
+
+from horovodpp import __version__  # noqa: F401
+from horovodpp.common.exceptions import HorovodInternalError, HostsUpdatedInterrupt
+from horovodpp.common.process_sets import (
+    ProcessSet, add_process_set, global_process_set, remove_process_set)
+from horovodpp.torch import elastic  # noqa: F401
+from horovodpp.torch.compression import Compression
+from horovodpp.torch.functions import (
+    allgather_object, broadcast_object, broadcast_optimizer_state, broadcast_parameters)
+from horovodpp.torch.mpi_ops import (
+    Adasum, Average, Max, Min, Product, Sum, allgather, allgather_async, allreduce, allreduce_,
+    allreduce_async, allreduce_async_, alltoall, alltoall_async, barrier, broadcast, broadcast_,
+    broadcast_async, broadcast_async_, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
+    gloo_built, gloo_enabled, grouped_allgather, grouped_allgather_async, grouped_allreduce,
+    grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
+    grouped_reducescatter, grouped_reducescatter_async, init, is_initialized, join, local_rank,
+    local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
+    reducescatter, reducescatter_async, reform, rocm_built, shutdown, size,
+    sparse_allreduce_async, start_timeline, stop_timeline, synchronize)
+from horovodpp.torch.optimizer import DistributedOptimizer
+from horovodpp.torch.sync_batch_norm import SyncBatchNorm

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training that goes on when ranks are lost.
+
+    @hvd.elastic.run
+    def train(state):
+        for state.epoch in range(state.epoch, 90):
+            ...
+            state.commit()
+
+    train(hvd.elastic.TorchState(model, optimizer, epoch=0))
+
+When a rank dies, the others restore their last commit, go on without it and call train() again. No
+host is added to a job that runs.
+"""
+from horovodpp.common.elastic import ObjectState as _ObjectState
+from horovodpp.common.elastic import State, run_fn
+from horovodpp.torch.elastic.sampler import ElasticSampler
+from horovodpp.torch.elastic.state import TorchState
+from horovodpp.torch.functions import broadcast_object
+from horovodpp.torch.mpi_ops import rank
+
+
+class ObjectState(_ObjectState):
+    """A state of attributes that can be pickled: ObjectState(epoch=0, batch=0)."""
+
+    def __init__(self, **kwargs):
+        super().__init__(broadcast_object, rank, **kwargs)
+
+
+def run(func):
+    """Makes func(state, ...) go on from the state's last commit when ranks are lost."""
+    return run_fn(func)
+
+
+__all__ = ["ElasticSampler", "ObjectState", "State", "TorchState", "run"]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Indices of a dataset, shared out among ranks that may become fewer within an epoch."""
+import math
+import random
+
+import torch.utils.data
+
+from horovodpp.torch.mpi_ops import rank, size
+
+
+class ElasticSampler(torch.utils.data.Sampler):
+    """The indices of this rank's part of what is left of an epoch.
+
+        sampler = hvd.elastic.ElasticSampler(dataset)
+        loader = DataLoader(dataset, batch_size=32, sampler=sampler)
+        for index, batch in enumerate(loader):
+            ...
+            sampler.record_batch(index, 32)
+
+    Every rank gets equally many: where they do not come out even, some come twice.
+    """
+
+    def __init__(self, dataset, shuffle=True, seed=0):
+        self.dataset = dataset
+        self.shuffle = shuffle
+        self.seed = seed
+        self.epoch = 0
+        self.processed_num = 0
+        self.reset()
+
+    def set_epoch(self, epoch):
+        """Begins an epoch, with an order of its own."""
+        self.epoch = epoch
+        self.processed_num = 0
+        self.reset()
+
+    def record_batch(self, batch_idx, batch_size):
+        """Batch `batch_idx` was processed, on every rank."""
+        del batch_idx
+        self.processed_num += batch_size * self.num_replicas
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "processed_num": self.processed_num}
+
+    def load_state_dict(self, state_dict):
+        self.epoch = state_dict["epoch"]
+        self.processed_num = state_dict["processed_num"]
+        self.reset()
+
+    def reset(self):
+        """Shares out what is left among the ranks there are."""
+        self.num_replicas = size()
+        self.rank = rank()
+        indices = list(range(len(self.dataset)))
+        if self.shuffle:
+            random.Random(self.seed + self.epoch).shuffle(indices)
+        self.processed_indices = indices[:self.processed_num]
+        self.remaining_indices = indices[self.processed_num:]
+        self.num_samples = math.ceil(len(self.remaining_indices) / self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas
+
+    def __iter__(self):
+        indices = self.remaining_indices
+        while 0 < len(indices) < self.total_size:
+            indices = indices + indices[:self.total_size - len(indices)]
+        return iter(indices[self.rank:self.total_size:self.num_replicas])
+
+    def __len__(self):
+        return self.num_samples

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes ranks equal: parameters, optimizer states and objects of one for all."""
+import collections
+import ctypes
+import pickle
+
+import torch
+
+from horovodpp.common.pickling import dumps
+from horovodpp.common.process_sets import global_process_set
+from horovodpp.torch.mpi_ops import (
+    allgather_async, broadcast_, broadcast_async_, rank, synchronize)
+
+
+def broadcast_parameters(params, root_rank):
+    """Replaces the tensors on every rank by those of rank `root_rank`.
+
+    params: a state_dict, or a list of tensors or of (name, tensor), as of
+            list(model.named_parameters()).
+    Raises ValueError for anything else.
+    """
+    if isinstance(params, dict):
+        named = sorted(params.items())
+    elif isinstance(params, list):
+        named = [item if isinstance(item, tuple) else (None, item) for item in params]
+    else:
+        raise ValueError(f"invalid params of type: {type(params)}")
+    handles = []
+    copies = []
+    for name, tensor in named:
+        if not isinstance(tensor, torch.Tensor):
+            continue
+        target = tensor.detach()
+        if not target.is_contiguous():
+            target = target.contiguous()
+            copies.append((tensor, target))
+        handles.append(broadcast_async_(target, root_rank, name))
+    for handle in handles:
+        synchronize(handle)
+    for tensor, target in copies:
+        with torch.no_grad():
+            tensor.copy_(target)
+
+
+def broadcast_optimizer_state(optimizer, root_rank, model=None):
+    """Replaces the optimizer's state and options on every rank by those of rank `root_rank`.
+
+    `model` is accepted as in Horovod. Raises ValueError for L-BFGS, whose state is a history of
+    its own.
+    """
+    del model
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError("cannot broadcast torch.optim.LBFGS state")
+    # Rank `root_rank` says what there is, and the others make room for it: a rank that has no
+    # state yet needs no step to build one.
+    state = optimizer.state_dict()
+    tensors = {}
+    outline = _outline(state, tensors) if rank() == root_rank else None
+    outline = broadcast_object(outline, root_rank, name="optimizer_state")
+    if rank() != root_rank:
+        tensors = {}
+        state = _filled(outline, tensors)
+    broadcast_parameters(tensors, root_rank)
+    if rank() != root_rank:
+        optimizer.load_state_dict(state)
+
+
+_Tensor = collections.namedtuple("_Tensor", "key shape dtype")
+
+
+def _outline(value, tensors, path="optimizer"):
+    """`value` with a _Tensor for each tensor, which goes into `tensors`."""
+    if isinstance(value, torch.Tensor):
+        tensors[path] = value.detach()
+        return _Tensor(path, tuple(value.shape), value.dtype)
+    if isinstance(value, dict):
+        return {key: _outline(item, tensors, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return _like(value, [_outline(item, tensors, f"{path}.{number}")
+                             for number, item in enumerate(value)])
+    return value
+
+
+def _like(value, items):
+    """A list or tuple of `value`'s type."""
+    return value._make(items) if hasattr(value, "_make") else type(value)(items)
+
+
+def _filled(value, tensors):
+    """What _outline() was made of, with tensors that have any content."""
+    if isinstance(value, _Tensor):
+        tensors[value.key] = torch.empty(value.shape, dtype=value.dtype)
+        return tensors[value.key]
+    if isinstance(value, dict):
+        return {key: _filled(item, tensors) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return _like(value, [_filled(item, tensors) for item in value])
+    return value
+
+
+def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
+    """The object of rank `root_rank`, pickled on its way.
+
+    Receive objects only from ranks you trust: unpickling runs what a pickle says.
+    """
+    is_root = rank() == root_rank
+    data = dumps(obj) if is_root else b""
+    size = torch.tensor([len(data)], dtype=torch.int64)
+    broadcast_(size, root_rank, _part(name, "sz"), process_set)
+    memory = (torch.frombuffer(bytearray(data), dtype=torch.uint8) if is_root
+              else torch.empty(int(size), dtype=torch.uint8))
+    broadcast_(memory, root_rank, _part(name, "t"), process_set)
+    return obj if is_root else pickle.loads(_bytes_of(memory))
+
+
+def _bytes_of(memory):
+    """Without numpy, which torch does not need."""
+    return ctypes.string_at(memory.data_ptr(), memory.numel())
+
+
+def _part(name, part):
+    """Without a name: by the order of calls, as ranks may hold objects of different types."""
+    return f"{name}.{part}" if name else None
+
+
+def allgather_object(obj, name=None):
+    """The objects of all ranks, in rank order, pickled on their way."""
+    data = torch.frombuffer(bytearray(dumps(obj)), dtype=torch.uint8)
+    sizes = allgather_async(torch.tensor([data.numel()], dtype=torch.int64), _part(name, "sz"))
+    everything = allgather_async(data, _part(name, "t"))
+    sizes = synchronize(sizes).tolist()
+    everything = _bytes_of(synchronize(everything))
+    objects = []
+    start = 0
+    for size in sizes:
+        objects.append(pickle.loads(everything[start:start + size]))
+        start += size
+    return objects

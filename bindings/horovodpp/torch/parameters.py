@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the distributed optimizers know of parameters: names, groups, hooks."""
+import torch
+
+from horovodpp.torch.functions import broadcast_object
+
+_HAS_POST_ACCUMULATE_HOOKS = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
+
+
+def of_groups(param_groups):
+    """All parameters, in order."""
+    return [p for group in param_groups for p in group["params"]]
+
+
+def numbered_by_group(param_groups):
+    """(name, parameter) by the number of the group and the place in it."""
+    return [(f"allreduce.noname.{i}.{j}", p)
+            for i, group in enumerate(param_groups) for j, p in enumerate(group["params"])]
+
+
+def numbered(param_groups):
+    """(name, parameter) by the place among all."""
+    return [(f"allreduce.noname.{i}", p) for i, p in enumerate(of_groups(param_groups))]
+
+
+def refuse_another_pass():
+    """Raises AssertionError: a gradient came, and what it adds to is on its way already."""
+    raise AssertionError(
+        "Gradients were computed more than backward_passes_per_step times before call to "
+        "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+
+
+def refuse_zero_grad():
+    """Raises AssertionError: gradients are to be cleared while they are on their way."""
+    raise AssertionError(
+        "optimizer.zero_grad() was called after loss.backward() but before "
+        "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
+        "a race condition.")
+
+
+def names_of(param_groups, named_parameters):
+    """Parameter -> name, of pairs as model.named_parameters() has them.
+
+    Raises ValueError if they are no such pairs, a name is there twice, or a parameter has none.
+    """
+    named = list(named_parameters)
+    if any(not isinstance(item, tuple) or len(item) != 2 for item in named):
+        raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
+                         "usually produced by model.named_parameters().")
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError("Parameter names in named_parameters must be unique. Found "
+                         f"duplicates: {', '.join(map(str, twice))}")
+    known = {id(p) for _, p in named}
+    unnamed = [p for p in of_groups(param_groups) if id(p) not in known]
+    if unnamed:
+        raise ValueError("named_parameters was specified, but one or more model parameters "
+                         "were not named. Python object ids: "
+                         f"{', '.join(str(id(p)) for p in unnamed)}")
+    names = {}
+    for name, parameter in sorted(named, key=lambda item: str(item[0])):
+        names.setdefault(parameter, name)
+    return names
+
+
+def groups_of(groups, names, process_set):
+    """The parameters that are reduced together, in lists.
+
+    groups: None or 0: none; a number of lists, or the lists.
+    Raises ValueError for anything else.
+    """
+    wrong = ValueError("groups should be a non-negative integer or a list of list of "
+                       "torch.Tensor.")
+    if groups is None:
+        return []
+    if isinstance(groups, int):
+        if groups < 0:
+            raise wrong
+        return _so_many_groups(groups, names, process_set) if groups else []
+    if not isinstance(groups, list) or not all(isinstance(g, (list, tuple)) for g in groups):
+        raise wrong
+    seen = set()
+    for parameter in (p for group in groups for p in group):
+        if not isinstance(parameter, torch.Tensor):
+            raise ValueError("groups must consist of torch.Tensor.")
+        if id(parameter) in seen:
+            raise ValueError("A parameter can only appear once in groups.")
+        seen.add(id(parameter))
+    return [[p for p in group if p in names] for group in groups]
+
+
+def _so_many_groups(groups, names, process_set):
+    # In the order of the first rank, as ranks may have orders of their own.
+    by_name = {name: p for p, name in names.items() if p.requires_grad}
+    order = list(by_name)
+    if process_set.included():
+        order = broadcast_object(order, process_set.ranks[0], process_set=process_set)
+    quotient, rest = divmod(len(order), groups)
+    lists = []
+    start = 0
+    for part in range(groups):
+        end = start + quotient + (part < rest)
+        lists.append([by_name[name] for name in order[start:end]])
+        start = end
+    return [part for part in lists if part]
+
+
+def hook(p, before, after):
+    """Calls before(p) when p.grad is about to get a contribution, and after(p) when it has.
+
+    It takes the place of what the parameter's last optimizer had hooked in.
+    """
+    for handle in getattr(p, "_horovodpp_hooks", ()):
+        handle.remove()
+    if _HAS_POST_ACCUMULATE_HOOKS:
+        handles = [p.register_post_accumulate_grad_hook(after)]
+    else:
+        accumulator = p.expand_as(p).grad_fn.next_functions[0][0]
+        handles = [accumulator.register_hook(lambda *_: after(p))]
+        handles[0].kept_alive = accumulator
+    if before is not None:
+        handles.append(p.register_hook(lambda _: before(p)))
+    p._horovodpp_hooks = handles

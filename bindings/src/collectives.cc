@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives over memory that Python describes: (address, dtype, shape).
+#include "src/collectives.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/runtime.h"
+#include "src/operation.h"
+#include "src/process_sets.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+
+// Address, dtype's number, shape.
+using Described = std::tuple<std::uintptr_t, int, std::vector<std::int64_t>>;
+using Started = std::unique_ptr<Operation>;
+
+TensorView view_of(const Described& tensor) {
+  const auto& [address, dtype, shape] = tensor;
+  return TensorView(reinterpret_cast<void*>(address), static_cast<DType>(dtype),
+                    Shape(IntSpan(shape.data(), shape.size())));
+}
+
+TensorViews views_of(const std::vector<Described>& tensors) {
+  TensorViews views;
+  views.reserve(tensors.size());
+  for (const Described& tensor : tensors) views.push_back(view_of(tensor));
+  return views;
+}
+
+ConstTensorViews const_views_of(const std::vector<Described>& tensors) {
+  const TensorViews views = views_of(tensors);
+  return {views.begin(), views.end()};
+}
+
+// AllreduceOptions or ReducescatterOptions.
+template <typename Options>
+Options reduction(std::string name, int op, double prescale, double postscale,
+                  const ProcessSet& set) {
+  Options options;
+  options.name = std::move(name);
+  options.op = static_cast<ReduceOp>(op);
+  options.prescale_factor = prescale;
+  options.postscale_factor = postscale;
+  options.process_set = set;
+  return options;
+}
+
+Started start_allreduce_(const Described& tensor, std::string name, int op,
+                         double prescale, double postscale,
+                         const ProcessSet& set) {
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, allreduce_async_(view_of(tensor), reduction<AllreduceOptions>(
+                                                  std::move(name), op, prescale,
+                                                  postscale, set)));
+}
+
+Started start_allreduce(const Described& tensor, std::string name, int op,
+                        double prescale, double postscale,
+                        const ProcessSet& set) {
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, allreduce_async(view_of(tensor), reduction<AllreduceOptions>(
+                                                 std::move(name), op, prescale,
+                                                 postscale, set)));
+}
+
+Started start_grouped_allreduce_(const std::vector<Described>& tensors,
+                                 std::string name, int op, double prescale,
+                                 double postscale, const ProcessSet& set) {
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(span, grouped_allreduce_async_(
+                             views_of(tensors), reduction<AllreduceOptions>(
+                                                    std::move(name), op,
+                                                    prescale, postscale, set)));
+}
+
+Started start_grouped_allreduce(const std::vector<Described>& tensors,
+                                std::string name, int op, double prescale,
+                                double postscale, const ProcessSet& set) {
+  const auto span = span_of("ALLREDUCE", name);
+  return operation(
+      span, grouped_allreduce_async(
+                const_views_of(tensors),
+                reduction<AllreduceOptions>(std::move(name), op, prescale,
+                                            postscale, set)));
+}
+
+Started start_reducescatter(const Described& tensor, std::string name, int op,
+                            double prescale, double postscale,
+                            const ProcessSet& set) {
+  const auto span = span_of("REDUCESCATTER", name);
+  return operation(span, reducescatter_async(view_of(tensor),
+                                             reduction<ReducescatterOptions>(
+                                                 std::move(name), op, prescale,
+                                                 postscale, set)));
+}
+
+Started start_grouped_reducescatter(const std::vector<Described>& tensors,
+                                    std::string name, int op, double prescale,
+                                    double postscale, const ProcessSet& set) {
+  const auto span = span_of("REDUCESCATTER", name);
+  return operation(
+      span, grouped_reducescatter_async(
+                const_views_of(tensors),
+                reduction<ReducescatterOptions>(std::move(name), op, prescale,
+                                                postscale, set)));
+}
+
+Started start_allgather(const Described& tensor, std::string name,
+                        const ProcessSet& set) {
+  const auto span = span_of("ALLGATHER", name);
+  return operation(span,
+                   allgather_async(view_of(tensor), {std::move(name), set}));
+}
+
+Started start_grouped_allgather(const std::vector<Described>& tensors,
+                                std::string name, const ProcessSet& set) {
+  const auto span = span_of("ALLGATHER", name);
+  return operation(span, grouped_allgather_async(const_views_of(tensors),
+                                                 {std::move(name), set}));
+}
+
+Started start_broadcast_(const Described& tensor, int root_rank,
+                         std::string name, const ProcessSet& set) {
+  const auto span = span_of("BROADCAST", name);
+  return operation(span, broadcast_async_(view_of(tensor), root_rank,
+                                          {std::move(name), set}));
+}
+
+Started start_broadcast(const Described& tensor, int root_rank,
+                        std::string name, const ProcessSet& set) {
+  const auto span = span_of("BROADCAST", name);
+  return operation(span, broadcast_async(view_of(tensor), root_rank,
+                                         {std::move(name), set}));
+}
+
+Started start_alltoall(const Described& tensor,
+                       std::vector<std::int64_t> splits, std::string name,
+                       const ProcessSet& set) {
+  const auto span = span_of("ALLTOALL", name);
+  return operation(span,
+                   alltoall_async(view_of(tensor),
+                                  {std::move(name), std::move(splits), set}));
+}
+
+Started start_join(const ProcessSet& set) {
+  return operation(span_of("JOIN", ""), join_async(set));
+}
+
+Started start_barrier(const ProcessSet& set) {
+  return operation(span_of("BARRIER", ""),
+                   current_runtime().barrier_async(set));
+}
+
+}  // namespace
+
+void add_collectives(nb::module_& module) {
+  module.def("allreduce_", &start_allreduce_, arg("tensor"), arg("name"),
+             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
+             arg("process_set"));
+  module.def("allreduce", &start_allreduce, arg("tensor"), arg("name"),
+             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
+             arg("process_set"));
+  module.def("grouped_allreduce_", &start_grouped_allreduce_, arg("tensors"),
+             arg("name"), arg("op"), arg("prescale_factor"),
+             arg("postscale_factor"), arg("process_set"));
+  module.def("grouped_allreduce", &start_grouped_allreduce, arg("tensors"),
+             arg("name"), arg("op"), arg("prescale_factor"),
+             arg("postscale_factor"), arg("process_set"));
+  module.def("reducescatter", &start_reducescatter, arg("tensor"), arg("name"),
+             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
+             arg("process_set"));
+  module.def("grouped_reducescatter", &start_grouped_reducescatter,
+             arg("tensors"), arg("name"), arg("op"), arg("prescale_factor"),
+             arg("postscale_factor"), arg("process_set"));
+  module.def("allgather", &start_allgather, arg("tensor"), arg("name"),
+             arg("process_set"));
+  module.def("grouped_allgather", &start_grouped_allgather, arg("tensors"),
+             arg("name"), arg("process_set"));
+  module.def("broadcast_", &start_broadcast_, arg("tensor"), arg("root_rank"),
+             arg("name"), arg("process_set"));
+  module.def("broadcast", &start_broadcast, arg("tensor"), arg("root_rank"),
+             arg("name"), arg("process_set"));
+  module.def("alltoall", &start_alltoall, arg("tensor"), arg("splits"),
+             arg("name"), arg("process_set"));
+  module.def("join", &start_join, arg("process_set"));
+  module.def("barrier", &start_barrier, arg("process_set"));
+}
+
+}  // namespace hvd::python

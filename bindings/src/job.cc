@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/job.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+#include "src/errors.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+
+void enter(std::vector<std::vector<int>> process_sets) {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    StatusOr<Config> config = Config::from_env();
+    if (config.ok()) {
+      config->process_sets = std::move(process_sets);
+      status = init(*config);
+    } else {
+      status = config.status();
+    }
+  }
+  raise_if_error(status);
+}
+
+void leave() {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = shutdown();
+  }
+  // A job that was broken has said so to everyone who waited for something.
+  if (status.code() == StatusCode::kFailedPrecondition) raise(status);
+}
+
+void go_on() {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = reform();
+  }
+  raise_if_error(status);
+}
+
+void give_up(const std::string& why) {
+  if (const auto job = find_runtime(); job.ok()) (*job)->abort(why);
+}
+
+}  // namespace
+
+void add_job(nb::module_& module) {
+  module.def("init", &enter, arg("process_sets"));
+  module.def("shutdown", &leave);
+  module.def("reform", &go_on,
+             "Goes on without the ranks that are lost, after the job broke. "
+             "Every survivor calls it.");
+  module.def("abort", &give_up, arg("why"),
+             "Breaks the job on every rank, because this one cannot go on.");
+  module.def("is_initialized", &is_initialized);
+  module.def("rank", &rank);
+  module.def("size", &size);
+  module.def("local_rank", &local_rank);
+  module.def("local_size", &local_size);
+  module.def("cross_rank", &cross_rank);
+  module.def("cross_size", &cross_size);
+  module.def("is_homogeneous", &is_homogeneous);
+  module.def("mpi_built", &mpi_built);
+  module.def(
+      "keep_for_ever", [](nb::object thing) { thing.release(); }, arg("thing"));
+  module.def("version", [] { return std::string(version()); });
+}
+
+}  // namespace hvd::python

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// horovodpp._core: the library as Python reaches it. It knows no framework, only
+// addresses, dtypes and shapes.
+#include <nanobind/nanobind.h>
+
+#include "src/collectives.h"
+#include "src/errors.h"
+#include "src/job.h"
+#include "src/operation.h"
+#include "src/process_sets.h"
+#include "src/timeline.h"
+
+NB_MODULE(_core, module) {
+  // What is in flight when the interpreter ends is kept on purpose.
+  nanobind::set_leak_warnings(false);
+  hvd::python::add_errors(module);
+  hvd::python::add_operation(module);
+  hvd::python::add_process_sets(module);
+  hvd::python::add_job(module);
+  hvd::python::add_timeline(module);
+  hvd::python::add_collectives(module);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collective under way, as Python sees it: poll(), wait() and what it gave.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/future.h"
+#include "horovodpp/runtime/options.h"
+#include "src/errors.h"
+#include "src/timeline.h"
+
+namespace hvd::python {
+
+// A Buffer as (bytes, dtype, shape): `bytes` is a one-dimensional uint8 array
+// over the buffer's memory, which it keeps alive, and speaks DLPack and the
+// buffer protocol. Needs the GIL.
+nanobind::object to_python(const Buffer& buffer);
+nanobind::object to_python(const std::vector<Buffer>& buffers);
+nanobind::object to_python(const AlltoallResult& result);
+inline nanobind::object to_python(int number) { return nanobind::int_(number); }
+
+inline Status status_of(const Status& outcome) { return outcome; }
+template <typename T>
+Status status_of(const StatusOr<T>& outcome) {
+  return outcome.status();
+}
+
+// Where a timeline is written: the beginning of an operation in it.
+inline Timeline::Span span_of(const char* kind, const std::string& name) {
+  Timeline& timeline = Timeline::instance();
+  return timeline.is_on() ? timeline.begin(kind, name) : Timeline::Span();
+}
+
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual bool poll() const = 0;
+  // Without the GIL: false if it takes longer.
+  virtual bool wait_for(double seconds) const = 0;
+  // Once it is done. With the GIL.
+  virtual nanobind::object result() = 0;
+};
+
+template <typename T>
+class FutureOperation final : public Operation {
+ public:
+  explicit FutureOperation(Future<T> future) : future_(std::move(future)) {}
+  // What is in flight is waited for, and that takes no GIL.
+  ~FutureOperation() override {
+    const nanobind::gil_scoped_release without_gil;
+    future_ = Future<T>();
+  }
+
+  bool poll() const override { return future_.poll(); }
+  bool wait_for(double seconds) const override {
+    return future_.wait_for(seconds);
+  }
+  nanobind::object result() override {
+    if constexpr (std::is_void_v<T>) {
+      raise_if_error(future_.wait());
+      return nanobind::none();
+    } else {
+      return to_python(value_or_raise(future_.wait()));
+    }
+  }
+
+ private:
+  Future<T> future_;
+};
+
+// `future` as an Operation, of that kind, in the timeline where there is one.
+// Raises at once what this rank refuses by itself: outside a job, or under a
+// name that is in flight.
+template <typename T>
+std::unique_ptr<Operation> operation(const Timeline::Span& span,
+                                     Future<T> future) {
+  if (span.file != 0) {
+    future.then([span](const Outcome<T>&) { Timeline::instance().end(span); });
+  }
+  if (future.poll()) {
+    const Status status = status_of(future.wait());
+    if (status.code() == StatusCode::kFailedPrecondition ||
+        status.code() == StatusCode::kAlreadyExists) {
+      raise(status);
+    }
+  }
+  return std::make_unique<FutureOperation<T>>(std::move(future));
+}
+
+// Sleeps until it is done; a signal's handler may raise meanwhile, and ends the
+// wait. With the GIL, which others have while it sleeps.
+nanobind::object wait(Operation& operation);
+
+void add_operation(nanobind::module_& module);
+
+}  // namespace hvd::python

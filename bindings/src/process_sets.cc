@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/process_sets.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/runtime.h"
+#include "src/errors.h"
+#include "src/operation.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+
+std::vector<ProcessSet> all_sets() { return current_runtime().process_sets(); }
+
+std::vector<int> ranks_of(const ProcessSet& set) {
+  return value_or_raise(current_runtime().ranks_of(set));
+}
+
+int rank_in(const ProcessSet& set) {
+  return value_or_raise(current_runtime().rank_in(set));
+}
+
+std::unique_ptr<Operation> start_removal(const ProcessSet& set) {
+  return operation(Timeline::Span(),
+                   current_runtime().remove_process_set_async(set));
+}
+
+ProcessSet add_set(std::vector<int> ranks) {
+  StatusOr<ProcessSet> added = Status();
+  {
+    const nb::gil_scoped_release without_gil;
+    added = add_process_set(std::move(ranks));
+  }
+  return value_or_raise(std::move(added));
+}
+
+}  // namespace
+
+void add_process_sets(nb::module_& module) {
+  nb::class_<ProcessSet>(module, "ProcessSet",
+                         "Some ranks of a job; without arguments: all.")
+      .def(nb::init<>())
+      .def_prop_ro("id", &ProcessSet::id)
+      .def("__repr__", &ProcessSet::to_string);
+  module.def("process_sets", &all_sets, "All sets of the job, by number.");
+  module.def("ranks_of", &ranks_of, arg("process_set"),
+             "The members, ascending.");
+  module.def("rank_in", &rank_in, arg("process_set"),
+             "The place of this rank among them.");
+  module.def("add_process_set", &add_set, arg("ranks"),
+             "Every rank of the job calls it.");
+  module.def("remove_process_set", &start_removal, arg("process_set"),
+             "Every rank of the job calls it.");
+}
+
+}  // namespace hvd::python

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "horovodpp/runtime/process_set.h"
+
+namespace hvd::python {
+
+void add_process_sets(nanobind::module_& module);
+
+}  // namespace hvd::python

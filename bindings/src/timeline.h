@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rank 0 submits and when it is done, as a file that chrome://tracing and
+// Perfetto show: every tensor is a "process", as in Horovod's timelines.
+//
+//   Timeline::instance().start("timeline.json");
+//   const auto span = Timeline::instance().begin("ALLREDUCE", "allreduce.loss");
+//   ...
+//   Timeline::instance().end(span);
+//   Timeline::instance().stop();
+//
+// The file is valid JSON after every event. Thread-safe.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace hvd::python {
+
+class Timeline {
+ public:
+  // The file it belongs to, the tensor, the operation. `file` 0: of none.
+  struct Span {
+    int file = 0;
+    int tensor = 0;
+    const char* kind = "";
+  };
+
+  // The process's; it is never destroyed, as operations may end late.
+  static Timeline& instance();
+
+  // Writes to `path` from here on, and no more to another file. False if it
+  // cannot be written.
+  bool start(const std::string& path);
+  void stop();
+  bool is_on() const { return on_.load(std::memory_order_relaxed); }
+
+  Span begin(const char* kind, const std::string& tensor);
+  // Nothing where the file it began in is closed.
+  void end(const Span& span);
+
+ private:
+  int number_of(const std::string& tensor);
+  void event(const char* phase, const Span& span);
+  void write(const std::string& line);
+
+  std::atomic<bool> on_ = false;
+  std::mutex mutex_;  // Guards what follows.
+  std::FILE* out_ = nullptr;
+  int files_ = 0;
+  bool has_lines_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::unordered_map<std::string, int> tensors_;
+};
+
+void add_timeline(nanobind::module_& module);
+
+}  // namespace hvd::python

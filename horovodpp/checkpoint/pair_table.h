@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dynamic programming over a chain keeps for each pair of stages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hvd::autograd {
+
+// `width` values for each pair first <= last of `count` stages.
+template <typename T>
+class PairTable {
+ public:
+  PairTable(std::size_t count, std::size_t width)
+      : count_(count),
+        width_(width),
+        values_(count * (count + 1) / 2 * width) {}
+  T* at(std::size_t first, std::size_t last) {
+    return values_.data() + index(first, last);
+  }
+  const T* at(std::size_t first, std::size_t last) const {
+    return values_.data() + index(first, last);
+  }
+
+ private:
+  std::size_t index(std::size_t first, std::size_t last) const {
+    return (first * (2 * count_ - first + 1) / 2 + last - first) * width_;
+  }
+
+  std::size_t count_, width_;
+  std::vector<T> values_;
+};
+
+// Memory in slots of so many bytes, of which there are so many.
+struct PlanSlots {
+  std::int64_t bytes = 1;
+  std::int64_t count = 0;
+  // How many it takes.
+  std::int64_t of(std::int64_t size) const {
+    return size / bytes + (size % bytes != 0);
+  }
+};
+
+}  // namespace hvd::autograd

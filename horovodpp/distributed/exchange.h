@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a collective of the runtime becomes an operation on tensors: what it sends
+// is kept alive, what it receives becomes tensors with a history, and in a
+// recomputation it does not run again.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/record.h"
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/reduce_op.h"
+#include "horovodpp/distributed/future_map.h"
+#include "horovodpp/distributed/job.h"
+#include "horovodpp/distributed/memory.h"
+#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd::distributed {
+
+// What the runtime returns, as tensors without history. The rows that an alltoall
+// received are a second one, int64.
+Tensors tensors_of(const std::vector<Buffer>& buffers);
+Tensors tensors_of(const Buffer& buffer);
+Tensors tensors_of(const AlltoallResult& result);
+
+// What `start` starts, with these results; in a recomputation a copy of what they
+// were. Where `node` is not null, it becomes the history of the first results, as
+// many as it has edges.
+using Start = std::function<Future<Tensors>()>;
+Future<Tensors> exchange(const Start& start,
+                         const autograd::Ref<autograd::Node>& node);
+
+// What `submit` submits to the job, without it an error; waited for where the
+// caller waits at once.
+template <typename Submit>
+auto submitted(const Job& job, const Submit& submit) {
+  using Submitted = std::invoke_result_t<const Submit&, Runtime&>;
+  Submitted sent;
+  {
+    const auto runtime = job.enter();
+    if (!runtime.ok()) return Submitted::ready(runtime.status());
+    sent = submit(**runtime);
+  }
+  if (runtime::WaitsAtOnce::here()) static_cast<void>(sent.wait());
+  return sent;
+}
+
+// The same of what `submit(Runtime&)` submits to the job.
+template <typename Submit>
+Future<Tensors> exchange(const Job& job, const Submit& submit,
+                         const autograd::Ref<autograd::Node>& node) {
+  return exchange(
+      [&]() -> Future<Tensors> {
+        const auto sent = submitted(job, submit);
+        return map<Tensors>(
+            sent, [inference = is_inference_mode_enabled()](const auto& made) {
+              const InferenceMode mode(inference);
+              return tensors_of(made);
+            });
+      },
+      node);
+}
+
+// A collective that replaces the elements of tensors, as a write in place.
+struct InPlace {
+  const char* operation = "";
+  // What the caller handed over.
+  std::shared_ptr<const void> owner = nullptr;
+  std::function<Future<void>(Runtime&, const MemoryPtr&)> submit = {};
+  // The history of tensor `index`, without its edge.
+  std::function<autograd::Ref<autograd::Node>(std::size_t index)> node = {};
+};
+//   InvalidArgument, and what check_inplace throws: nothing was sent
+Future<void> exchange_in_place(const Job& job, const Tensors& tensors,
+                               const InPlace& what);
+
+// Whether an operation on `tensors` is to be recorded.
+bool any_needs_grad(const Tensors& tensors);
+
+// A node with an edge for each of `tensors`.
+template <typename N>
+autograd::Ref<N> node_of(const Tensors& tensors) {
+  const auto node = autograd::make_node<N>();
+  for (const Tensor& tensor : tensors) {
+    node->add_edge(autograd::gradient_edge(tensor));
+  }
+  return node;
+}
+
+// "<name>.gradient"; without a name, none.
+std::string gradient_name(const std::string& name);
+
+// That a reduction by `op` has a gradient.
+//   NotDifferentiableError  names the collective, and says the way out
+void check_linear(ReduceOp op, const char* operation, const std::string& name);
+
+// The gradients that have come to `node`, and zeros for the others: ranks may
+// differ in what they use, and have to agree on what they send.
+Tensors completed(const autograd::Node& node, std::span<Tensor> gradients);
+
+// The first of several tensors.
+Future<Tensor> first_of(const Future<Tensors>& tensors);
+
+// What `begin` begins; waits for it.
+//   hvd::Error  how it ended
+template <typename Begin>
+auto at_once(const Begin& begin) {
+  const runtime::WaitsAtOnce at_once;
+  if constexpr (std::is_same_v<decltype(begin()), Future<void>>) {
+    throw_if_error(begin().wait());
+  } else {
+    return value_or_throw(begin().take());
+  }
+}
+
+}  // namespace hvd::distributed

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A future of what a function makes of the value of another:
+//
+//   Future<Tensor> first = map<Tensor>(tensors, [](const Tensors& all) {
+//     return all.front();
+//   });
+//
+// The function runs at once where the value is there, else on the thread that
+// supplies it; an error passes by it, and what it throws is the outcome. Who waits
+// for the new future waits for the other one, with all that follows from that.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/outcome.h"
+#include "horovodpp/core/promise.h"
+
+namespace hvd::distributed {
+
+// What `function` makes of a value, or the error that there is instead.
+template <typename To, typename From, typename Function>
+Outcome<To> outcome_of(const Outcome<From>& from, Function& function) try {
+  if constexpr (std::is_void_v<From>) {
+    if (!from.ok()) return from;
+    if constexpr (std::is_void_v<To>) {
+      function();
+      return Status();
+    } else {
+      return function();
+    }
+  } else {
+    if (!from.ok()) return from.status();
+    if constexpr (std::is_void_v<To>) {
+      function(*from);
+      return Status();
+    } else {
+      return function(*from);
+    }
+  }
+} catch (const Error& error) {
+  return error.status();
+} catch (const std::bad_alloc&) {
+  return Status(StatusCode::kResourceExhausted,
+                "there is not enough memory for the result of a collective");
+} catch (const std::exception& error) {
+  return Status(StatusCode::kInternal, error.what());
+}
+
+template <typename To, typename From, typename Function>
+Future<To> map(const Future<From>& source, Function function) {
+  if (source.poll()) {
+    return Future<To>::ready(outcome_of<To, From>(source.wait(), function));
+  }
+  const Promise<To> promise([source](const Ready& ready) {
+    if (ready) {
+      static_cast<void>(source.wait());
+    } else {
+      static_cast<void>(source.wait_for(0));
+    }
+  });
+  source.then([promise, function = std::move(function)](
+                  const Outcome<From>& outcome) mutable {
+    promise.set(outcome_of<To, From>(outcome, function));
+  });
+  return promise.future();
+}
+
+}  // namespace hvd::distributed

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that take turns at training steps, for fair comparisons on any machine.
+
+    plain, other = (Contender([program, "gpt", how]) for how in ("none", "block"))
+    contend("gpt", [plain, other], seconds=20)
+    print(slowdown(other, plain))
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import time
+
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "KINETO_LOG_LEVEL": "99",
+}
+
+
+class Contender:
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **ENVIRONMENT},
+        )
+        self.seconds = []
+        self.cpu_seconds = []  # Of forward and backward.
+        self.group = 1  # Steps in a row.
+
+    def ask(self, question):
+        self.process.stdin.write(f"{question}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{self.process.args} ended")
+        return json.loads(answer)
+
+    def steps(self, count):
+        self.answer = self.ask(count)
+        return self.answer["seconds"]
+
+    def cpu_median(self):
+        return statistics.median(self.cpu_seconds)
+
+    def finish(self):
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            raise SystemExit(f"{self.process.args} failed")
+
+
+def contend(kind, contenders, seconds, least_rounds=5):
+    """Lets them take turns; then each has its seconds."""
+    for contender in contenders:
+        first = contender.steps(3)
+        # Short steps in groups, so that changing places does not tell.
+        contender.group = max(1, int(0.02 / min(first)))
+    losses = [contender.answer["loss"] for contender in contenders]
+    if max(losses) - min(losses) > 1e-3 * abs(losses[-1]):
+        raise SystemExit(f"{kind}: the losses are {losses}")
+    group = min(contender.group for contender in contenders)
+    end = time.monotonic() + seconds
+    rounds = 0
+    while time.monotonic() < end or rounds < least_rounds:
+        first = rounds % len(contenders)
+        for contender in contenders[first:] + contenders[:first]:
+            contender.seconds += contender.steps(group)
+            contender.cpu_seconds += contender.answer["cpu_seconds"]
+        rounds += 1
+
+
+def slowdown(contender, other):
+    """How much more of a processor's time forward and backward take than the other's in the
+    same round: 0.1 is 10 %. The median of the rounds, so that what disturbs whole rounds
+    does not tell; and not the time that passed, in which others may have worked."""
+    return statistics.median(a / b for a, b in zip(contender.cpu_seconds, other.cpu_seconds)) - 1

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs_test.py has ranks do."""
+import os
+import signal
+import sys
+import time
+
+import numpy
+
+import horovodpp
+
+
+def places(offset, scale=1):
+    horovodpp.init()
+    total = horovodpp.allreduce(numpy.array([horovodpp.rank()]), op=horovodpp.Sum)
+    return (horovodpp.rank() + offset) * scale, int(total[0])
+
+
+def fails_on_rank_1():
+    horovodpp.init()
+    if horovodpp.rank() == 1:
+        raise LookupError("no such sample: 17")
+    horovodpp.barrier()
+
+
+def dies_on_rank_1():
+    horovodpp.init()
+    horovodpp.barrier()
+    if horovodpp.rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        horovodpp.barrier()
+    except horovodpp.HorovodInternalError as error:
+        print(f"rank 0 was told: {error}", flush=True)
+        raise
+
+
+def prints():
+    print("heard here", flush=True)
+
+
+def waits_for_a_rank_that_sleeps():
+    horovodpp.init()
+    if horovodpp.rank() == 0:
+        print("waiting", flush=True)
+        try:
+            horovodpp.allreduce(numpy.ones(1))
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            raise
+    time.sleep(60)
+
+
+def loads_with_workers():
+    import torch
+    horovodpp.init()
+    data = torch.utils.data.TensorDataset(torch.arange(20.0))
+    seen = 0.0
+    for _ in range(2):
+        for batch, in torch.utils.data.DataLoader(data, batch_size=5, num_workers=1,
+                                                  multiprocessing_context="fork"):
+            seen += float(horovodpp.allreduce(batch, op=horovodpp.Sum).sum())
+    return seen / horovodpp.size()
+
+
+def grows():
+    """Bytes that 3,000 steps add to this process."""
+    import torch
+
+    import horovodpp.torch as hvd
+    hvd.init()
+    torch.set_num_threads(1)
+    model = torch.nn.Linear(50, 50)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.01),
+                                         model.named_parameters())
+
+    def steps(count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            model(torch.ones(4, 50)).square().mean().backward()
+            optimizer.step()
+            hvd.allreduce(torch.ones(100))
+            hvd.allgather(torch.ones(10, 10))
+
+    steps(500)
+    before = _resident()
+    steps(3000)
+    return _resident() - before
+
+
+def _resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole jobs: horovodpp.run(), scripts of Horovod's, ranks that fail, die or are interrupted."""
+import importlib.util
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import functions
+import pytest
+
+import horovodpp
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def horovodrun(ranks, *command, **options):
+    return subprocess.run(
+        [os.environ["HOROVODRUN"], "-np", str(ranks), sys.executable, *map(str, command)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, **options)
+
+
+# --- run() ---
+
+def test_run_returns_results_by_rank():
+    assert horovodpp.run(functions.places, args=(10,), kwargs={"scale": 2}, np=2) == \
+        [(20, 1), (22, 1)]
+
+
+def test_run_raises_what_the_first_rank_raised():
+    with pytest.raises(LookupError, match="no such sample: 17") as raised:
+        horovodpp.run(functions.fails_on_rank_1, num_proc=2)
+    text = str(raised.value.__cause__)
+    assert "of rank 1" in text and "in fails_on_rank_1" in text
+
+
+def test_run_tells_of_a_rank_that_died():
+    with pytest.raises(horovodpp.HorovodInternalError,
+                       match=r"rank 1 \(host .*ended without leaving"):
+        horovodpp.run(functions.dies_on_rank_1, np=2)
+
+
+def test_run_shows_what_is_printed_in_a_notebook(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert horovodpp.run(functions.prints) == [None]
+    assert "heard here\n" in shown.getvalue()
+
+
+def test_run_says_what_is_missing(monkeypatch):
+    with pytest.raises(ValueError, match="two names of one argument"):
+        horovodpp.run(functions.prints, num_proc=2, np=2)
+    monkeypatch.delenv("HOROVODRUN")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(RuntimeError, match="there is no horovodrun"):
+        horovodpp.run(functions.prints)
+
+
+def test_workers_of_a_loader_may_be_forked():
+    assert horovodpp.run(functions.loads_with_workers, np=2) == [2 * sum(range(20))] * 2
+
+
+def test_memory_does_not_grow():
+    assert max(horovodpp.run(functions.grows, np=2)) < 8 << 20
+
+
+# --- Scripts ---
+
+def test_a_script_of_horovods_runs_as_it_is():
+    job = horovodrun(2, "-m", "horovodpp.run_as_horovod", HERE / "horovod_script.py")
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert "on 2 ranks" in job.stdout
+
+
+def test_a_script_of_horovods_runs_with_its_import_changed(tmp_path):
+    script = tmp_path / "script.py"
+    text = (HERE / "horovod_script.py").read_text()
+    script.write_text(text.replace("import horovod.torch as hvd", "import horovodpp.torch as hvd"))
+    job = horovodrun(2, script)
+    assert job.returncode == 0, job.stdout + job.stderr
+
+
+def test_run_as_horovod_says_how_it_is_used():
+    for arguments, text in (([], "usage:"), (["none.py"], "there is no file 'none.py'")):
+        done = subprocess.run([sys.executable, "-m", "horovodpp.run_as_horovod", *arguments],
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and text in done.stderr
+
+
+# --- Ends ---
+
+def test_a_rank_that_raises_is_named_everywhere():
+    job = horovodrun(2, HERE / "functions.py", "fails_on_rank_1")
+    assert job.returncode != 0
+    assert "LookupError: no such sample: 17" in job.stderr
+    assert "HorovodInternalError: rank 1 (host" in job.stderr
+    assert "raised LookupError: no such sample: 17" in job.stderr
+
+
+def test_a_rank_that_is_killed_is_named_everywhere():
+    job = horovodrun(2, HERE / "functions.py", "dies_on_rank_1")
+    assert job.returncode != 0
+    assert "rank 0 was told: rank 1 (host" in job.stdout
+
+
+def test_an_interrupt_ends_a_wait_and_leaves_nothing():
+    seen = []
+    with subprocess.Popen(
+            [os.environ["HOROVODRUN"], "-np", "2", sys.executable, str(HERE / "functions.py"),
+             "waits_for_a_rank_that_sleeps"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True) as job:
+        for line in job.stdout:
+            seen.append(line)
+            if "waiting" in line:
+                job.send_signal(signal.SIGINT)
+    assert job.returncode != 0
+    assert any("interrupted" in line for line in seen), seen
+
+
+# --- Types ---
+
+def test_the_modules_types_are_those_that_are_checked_in(tmp_path):
+    if importlib.util.find_spec("nanobind") is None:
+        pytest.skip("needs nanobind")
+    package = pathlib.Path(horovodpp.__file__).parent
+    source = (package / "__init__.py").resolve().parents[1]
+    made = tmp_path / "_core.pyi"
+    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "horovodpp._core",
+                    "-p", str(source / "stub_patterns.txt"), "-o", str(made)], check=True)
+    assert made.read_text() == (package / "_core.pyi").read_text()
+    assert (package / "py.typed").exists()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each gradient counts once, whatever torch's engine does with it."""
+import copy
+import functools
+import warnings
+
+import models
+import pytest
+import torch
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+import horovodpp.torch as hvd
+
+
+class Tied(torch.nn.Module):
+    """A weight that embeds and projects, and a block that is used twice."""
+
+    def __init__(self, run, outside=False):
+        super().__init__()
+        torch.manual_seed(11)
+        self.embedding = torch.nn.Linear(6, 8, bias=False)
+        self.block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh())
+        self.last = torch.nn.Linear(6, 2)
+        self.run = run
+        self.outside = outside
+
+    def forward(self, x):
+        x = self.run(self.embedding, x)
+        x = self.run(self.block, x)
+        x = self.run(self.block, x)
+        x = self.run(lambda y: y @ self.embedding.weight, x)
+        if self.outside:
+            x = self.embedding(x) @ self.embedding.weight
+        return self.last(x)
+
+
+def plain(function, x):
+    return function(x)
+
+
+def reentrant(function, x):
+    return checkpoint(function, x, use_reentrant=True)
+
+
+def nonreentrant(function, x):
+    return checkpoint(function, x, use_reentrant=False)
+
+
+def nested(function, x):
+    return checkpoint(lambda y: checkpoint(function, y, use_reentrant=True), x,
+                      use_reentrant=True)
+
+
+RUNS = {"plain": plain, "reentrant": reentrant, "nonreentrant": nonreentrant, "nested": nested}
+
+
+def loss_of(model, batch):
+    # A reentrant checkpoint wants an input that requires grad.
+    return model(batch.clone().requires_grad_()).square().mean()
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("options", [{}, {"groups": 2}, {"compression": hvd.Compression.fp16}],
+                         ids=["each", "groups", "fp16"])
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_equals_one_process_with_the_whole_batch(run, options, outside):
+    tolerance = 2e-2 if "compression" in options else 1e-5
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The gradient of")
+        models.compare(Tied(run, outside), functools.partial(models.named, **options), loss_of,
+                       steps=4, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("run", [reentrant, nonreentrant])
+def test_with_several_passes_per_step(run, rank):
+    model = Tied(run)
+    alone = copy.deepcopy(model)
+    optimizer = models.named(model, models.sgd(model), backward_passes_per_step=2)
+    inner = models.sgd(alone)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The gradient of")
+        for _ in range(3):
+            optimizer.zero_grad()
+            inner.zero_grad()
+            for _ in range(2):
+                loss_of(model, models.batch_of(rank)).backward()
+                loss_of(alone, models.whole_batch()).backward()
+            optimizer.step()
+            inner.step()
+    models.assert_equal(model, alone)
+
+
+def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    model = Tied(reentrant)
+    optimizer = models.named(model, models.sgd(model))
+    for step in range(3):
+        optimizer.zero_grad()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            loss_of(model, models.batch_of(rank)).backward()
+        assert bool(optimizer._late) == (step == 0)
+        assert [str(warning.message).split("'")[1][:7] for warning in told] == \
+            (["block.0"] if step == 0 else [])
+        optimizer.step()
+    assert {optimizer._parameter_names[p]: parts for p, parts in optimizer._expected.items()} == \
+        {"embedding.weight": 2, "block.0.weight": 2, "block.0.bias": 2}
+
+
+def test_late_parts_of_some_ranks_only(rank, size):
+    model = Tied(reentrant if rank == 0 else plain)
+    alone = Tied(plain)
+    optimizer = models.named(model, models.sgd(model))
+    inner = models.sgd(alone)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The gradient of")
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(model, models.batch_of(rank)).backward()
+            optimizer.step()
+            inner.zero_grad()
+            loss_of(alone, models.whole_batch()).backward()
+            inner.step()
+    models.assert_equal(model, alone)
+
+
+def test_the_number_of_parts_may_change(rank):
+    model = Tied(reentrant)
+    alone = Tied(plain)
+    optimizer = models.named(model, models.sgd(model))
+    inner = models.sgd(alone)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The gradient of")
+        for step in range(6):
+            for of in (model, alone):
+                of.outside = step % 2 == 1
+            optimizer.zero_grad()
+            loss_of(model, models.batch_of(rank)).backward()
+            optimizer.step()
+            inner.zero_grad()
+            loss_of(alone, models.whole_batch()).backward()
+            inner.step()
+    models.assert_equal(model, alone)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoint_sequential(use_reentrant):
+    model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Tanh())
+                                  for _ in range(4)))
+    models.compare(model, models.named, lambda of, batch: checkpoint_sequential(
+        of, 2, batch.clone().requires_grad_(), use_reentrant=use_reentrant).square().mean())
+
+
+def test_dropout_and_frozen_layers_under_checkpoints(rank):
+    model = Tied(nonreentrant)
+    model.block[0].weight.requires_grad_(False)
+    models.compare(model, models.named, loss_of)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import models
+import pytest
+import torch
+
+import horovodpp.torch as hvd
+from horovodpp.torch.elastic import state as states
+
+
+def test_objects_are_saved_restored_and_synchronized(rank):
+    state = hvd.elastic.ObjectState(epoch=rank, seen=[rank])
+    state.sync()
+    assert (state.epoch, state.seen) == (0, [0])
+    state.epoch, state.seen = 5, [1, 2]
+    state.commit()
+    state.epoch = 6
+    state.seen.append(3)
+    state.restore()
+    assert (state.epoch, state.seen) == (5, [1, 2])
+
+
+def test_models_optimizers_and_samplers_are_too(rank):
+    model = models.mlp()
+    optimizer = models.sgd(model)
+    sampler = hvd.elastic.ElasticSampler(range(20))
+    state = hvd.elastic.TorchState(model, optimizer, sampler=sampler, epoch=3)
+    assert state.model is model and state.optimizer is optimizer and state.epoch == 3
+    with torch.no_grad():
+        model[0].weight.fill_(rank + 1)
+    state.sync()
+    assert torch.all(model[0].weight == 1)
+    models.loss_of(model, models.batch_of(0)).backward()
+    optimizer.step()
+    sampler.record_batch(0, 1)
+    state.epoch = 4
+    state.restore()
+    assert torch.all(model[0].weight == 1) and state.epoch == 3
+    assert not optimizer.state_dict()["state"] and sampler.processed_num == 0
+    optimizer.step()
+    state.save()
+    with torch.no_grad():
+        model[0].weight.zero_()
+    state.restore()
+    assert not torch.all(model[0].weight == 0)
+
+
+def test_what_is_assigned_is_saved():
+    state = hvd.elastic.TorchState(models.mlp())
+    other = models.mlp()
+    with torch.no_grad():
+        other[0].weight.fill_(7)
+    state.model = other
+    with torch.no_grad():
+        other[0].weight.fill_(8)
+    state.restore()
+    assert torch.all(state.model[0].weight == 7)
+
+
+def test_handlers_can_be_added():
+    class Counter:
+        count = 0
+
+    class CounterHandler(states.StateHandler):
+        def save(self):
+            self.kept = self.value.count
+
+        def restore(self):
+            self.value.count = self.kept
+
+        def sync(self):
+            self.value.count = hvd.broadcast_object(self.value.count)
+            self.save()
+
+    before = states.get_handler_registry()
+    states.set_handler_registry([*before, (Counter, CounterHandler)])
+    try:
+        state = hvd.elastic.TorchState(counter=Counter())
+        state.counter.count = hvd.rank()
+        state.sync()
+        assert state.counter.count == 0
+    finally:
+        states.set_handler_registry(before)
+
+
+@pytest.mark.parametrize("update, skips", [(1, True), (2, False), (3, False)])
+def test_ranks_hear_of_hosts_together(update, skips, rank):
+    state = hvd.elastic.ObjectState(epoch=0)
+    state.commit()
+    if rank == 0:
+        state.on_hosts_updated(1, update)
+    with pytest.raises(hvd.HostsUpdatedInterrupt) as interrupt:
+        state.commit()
+    assert interrupt.value.skip_sync is skips
+    state.commit()
+    assert state._last_updated_timestamp == 1
+
+
+def test_goes_on_from_a_commit(rank, size):
+    resets = []
+
+    @hvd.elastic.run
+    def train(state, last):
+        while state.step < last:
+            state.step += 1
+            if state.step == 3 and not resets:
+                raise hvd.HorovodInternalError("a rank was lost")
+            state.commit()
+        return hvd.allreduce(torch.tensor(float(state.step))).item()
+
+    state = hvd.elastic.ObjectState(step=0)
+    state.register_reset_callbacks([lambda: resets.append(hvd.size())])
+    assert train(state, 5) == 5.0
+    assert resets == [size]
+
+
+# --- ElasticSampler ---
+
+def indices_of_all(sampler):
+    return [index for part in hvd.allgather_object(list(sampler)) for index in part]
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 40])
+def test_every_index_comes(length, size):
+    sampler = hvd.elastic.ElasticSampler(range(length))
+    indices = indices_of_all(sampler)
+    assert set(indices) == set(range(length))
+    assert len(sampler) == math.ceil(length / size) == len(list(sampler))
+    assert len(indices) == sampler.total_size
+
+
+def test_epochs_have_orders_of_their_own(size):
+    sampler = hvd.elastic.ElasticSampler(range(100))
+    first = list(sampler)
+    sampler.set_epoch(1)
+    assert list(sampler) != first
+    sampler.set_epoch(0)
+    assert list(sampler) == first
+    straight = hvd.elastic.ElasticSampler(range(100), shuffle=False)
+    assert list(straight)[0] == hvd.rank()
+
+
+def test_goes_on_with_what_is_left(size):
+    sampler = hvd.elastic.ElasticSampler(range(10 * size))
+    first = list(sampler)[:4]
+    sampler.record_batch(0, 4)
+    state = sampler.state_dict()
+    assert state == {"epoch": 0, "processed_num": 4 * size}
+    other = hvd.elastic.ElasticSampler(range(10 * size))
+    other.load_state_dict(state)
+    assert len(other) == 6
+    seen = [i for part in hvd.allgather_object(first) for i in part]
+    assert sorted(seen + indices_of_all(other)) == list(range(10 * size))
+    assert other.processed_indices and len(other.remaining_indices) == 6 * size

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs random programs as they are, and with their statements in checkpointed regions.
+
+    checkpoints.py --interpreter build/dev/test/differential/differential_interpreter \\
+        --count 5000 --seed 1
+
+Every bit has to be equal: of values, gradients, running statistics, and of what the
+generator draws next. Needs no PyTorch. Ends with 0 if all are; else each program that
+differs is printed with its seed, made as small as it gets.
+"""
+
+import argparse
+import collections
+import json
+import math
+import struct
+import sys
+import time
+
+import generate
+import regions
+import shrink
+from interpreter import Interpreter
+
+FORMS = ("region", "nested", "online", "sequential", "planned", "reentrant")
+BATCH = 250  # Programs that are handed to the interpreter at once.
+# What a region may not know, or says instead, of a tensor that was written meanwhile.
+GUARDS = ("modified", "inplace", "in-place", "a second time", "leaf Variable")
+# What it says where what it captured has come to be recorded, or is no more.
+OTHER = "The function must do the same whenever it runs"
+# What a region keeps has to have a version, also where the function does not save it.
+INFERENCE = "Inference tensors cannot be saved"
+TOLERANCES = {"float32": 1e-5, "float64": 1e-11, "float16": 4e-3, "bfloat16": 3e-2}
+# The reentrant form is a node of its own, whose function is not recorded at first.
+REENTRANT = ("incompatible with .grad()", "not necessary", "does not require grad",
+             "appears to not have been used", "ReentrantCheckpointBackward saved",
+             "recorded, it does something else")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--interpreter", required=True)
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1, help="of the first program")
+    parser.add_argument("--form", choices=FORMS, action="append", help="may be repeated; by default two of all for each program")
+    parser.add_argument("--most", type=int, default=10, help="differences to show, then stop")
+    return parser.parse_args()
+
+
+def kept(program, outcomes):
+    """What can be compared: what came of statements about gradients, up to the first one
+    that is refused, which may have added to some of them by then; and the end."""
+    if "crash" in outcomes:
+        return [("crash", outcomes)]
+    statements = program["statements"]
+    result = []
+    for statement, outcome in zip(statements, outcomes):
+        if statement["do"] in ("region", "chain") and "error" in outcome:
+            return result + [("a region", outcome)]
+        if statement["do"] in ("backward", "grad"):
+            result.append((statement["do"], outcome))
+            if "error" in outcome:
+                return result
+    return result + [("the end", outcome) for outcome in outcomes[len(statements):]]
+
+
+def difference(form, plain, checkpointed):
+    """(what, without regions, with them) of the first difference, or None."""
+    for (where, a), (other, b) in zip(plain, checkpointed):
+        if other == "a region":
+            return f"{other} is refused or not", "", b["error"]
+        if "crash" in a or "crash" in b:
+            return "crash", a.get("crash", ""), b.get("crash", "")
+        if "error" in a and "error" in b or "skipped" in a and "skipped" in b:
+            continue
+        if "tensors" not in a or "tensors" not in b:
+            return f"{where} is refused or not", str(a)[:500], str(b)[:500]
+        for name in sorted(set(a["tensors"]) & set(b["tensors"])):
+            x, y = a["tensors"][name], b["tensors"][name]
+            found = differs(form, x, y)
+            if found:
+                return f"{found} of {name} at {where}", str(x), str(y)
+    return None
+
+
+def differs(form, a, b):
+    """The field that differs, or None."""
+    if form != "reentrant":
+        return None if a == b else "a field"
+    if not a or not b or len(a) < 7 or len(b) < 7:
+        return None if bool(a) == bool(b) else "presence"
+    if not close(a[0], a[5], b[5]):
+        return "values"
+    if not a[6] or not b[6]:
+        return "gradient's presence" if a[6] else None
+    return None if close(a[6][0], a[6][5], b[6][5]) else "gradient's values"
+
+
+def close(dtype, a, b):
+    """Whether hexadecimal values are equal up to another order of sums, where both are
+    finite: a result that backward does not reach has a gradient of zeros there, and not
+    none, and zero times infinity is NaN."""
+    if a == b:
+        return True
+    if dtype not in TOLERANCES or len(a) != len(b):
+        return False
+    x, y = numbers(dtype, a), numbers(dtype, b)
+    scale = max([1.0] + [abs(v) for v in x if math.isfinite(v)])
+    return all(abs(v - w) <= TOLERANCES[dtype] * scale for v, w in zip(x, y)
+               if math.isfinite(v) and math.isfinite(w))
+
+
+def numbers(dtype, hexadecimal):
+    data = bytes.fromhex(hexadecimal)
+    if dtype == "bfloat16":
+        data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+    code = {"float16": "e", "float64": "d"}.get(dtype, "f")
+    return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
+
+
+def writes(program):
+    """Whether some tensor is written that a region may have been given."""
+    return any(s["do"].endswith("_") or s["do"] == "batch_norm" for s in program["statements"])
+
+
+def changes_requirements(program):
+    """Whether a tensor comes to require grad, or no longer does."""
+    return any(s["do"] in ("requires_grad_", "detach_") for s in program["statements"])
+
+
+def is_expected(form, program, found):
+    """Whether a difference is what the form promises."""
+    what, without, with_regions = found
+    if not what.endswith("refused or not"):
+        return False
+    texts = without + with_regions
+    return (INFERENCE in texts or OTHER in texts and changes_requirements(program) or writes(program) and any(text in texts for text in GUARDS)
+            or OTHER in texts and writes(program)
+            or form == "reentrant" and ("skipped" in without
+                                        or any(text in texts for text in REENTRANT)))
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.interpreter = Interpreter([options.interpreter])
+        self.found = 0
+        self.compared = collections.Counter()
+        self.expected = collections.Counter()
+
+    def check_batch(self, programs):
+        pairs = [(p, form) for p in programs for form in self.forms_of(p)]
+        run = self.interpreter.start([regions.checkpointed(p, form) for p, form in pairs])
+        plain = dict(zip((p["seed"] for p in programs), self.interpreter.run(programs)))
+        for (program, form), b in zip(pairs, run.result()):
+            self.check(form, program, plain[program["seed"]], b)
+
+    def forms_of(self, program):
+        """Those that were asked for, or two of all."""
+        return self.options.form or FORMS[program["seed"] % 3::3]
+
+    def check(self, form, program, a, b):
+        made = regions.checkpointed(program, form)
+        found = difference(form, kept(program, a), kept(made, b))
+        if found is None:
+            self.compared[form] += 1
+        elif is_expected(form, program, found):
+            self.expected[form] += 1
+        elif self.found < self.options.most:
+            self.report(form, program, found)
+
+    def report(self, form, program, found):
+        self.found += 1
+
+        def still_differs(candidate):
+            a, b = self.interpreter.run([candidate, regions.checkpointed(candidate, form)])
+            again = difference(form, kept(candidate, a),
+                               kept(regions.checkpointed(candidate, form), b))
+            return (again is not None and again[0].split()[0] == found[0].split()[0]
+                    and not is_expected(form, candidate, again))
+
+        small = regions.checkpointed(shrink.shrunk(program, still_differs), form)
+        print(f"\n=== seed {program['seed']}, form {form}: {found[0]}\n  without: {found[1]}\n"
+              f"  with:    {found[2]}")
+        print("\n".join(json.dumps(s) for s in small["statements"]), flush=True)
+
+
+def main():
+    options = arguments()
+    run, start = Run(options), time.time()
+    last = options.seed + options.count
+    for seed in range(options.seed, last, BATCH):
+        run.check_batch([regions.with_chance(generate.generate(s))
+                         for s in range(seed, min(seed + BATCH, last))])
+        if run.found >= options.most:
+            print(f"stopped after {options.most} differences")
+            break
+    for form in options.form or FORMS:
+        print(f"{form:12} {run.compared[form]:6} equal, {run.expected[form]:4} refused otherwise "
+              "because of a write")
+    print(f"{options.count} programs from seed {options.seed} in {time.time() - start:.0f} s: "
+          f"{run.found} differences")
+    return 1 if run.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regions.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "horovodpp/checkpoint.h"
+#include "session.h"
+
+namespace hvd::differential {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Those of `names` that there are.
+Names present(const nlohmann::json& names, const Tensors& tensors) {
+  Names result;
+  for (const std::string name : names) {
+    if (tensors.contains(name)) result.push_back(name);
+  }
+  return result;
+}
+
+std::vector<Tensor> tensors_of(const Names& names, const Tensors& tensors) {
+  std::vector<Tensor> result;
+  for (const std::string& name : names) result.push_back(tensors.at(name));
+  return result;
+}
+
+// The statements of a region as a function of its arguments.
+class Body {
+ public:
+  Body(const nlohmann::json& json, Names arguments, Tensors captured)
+      : json_(&json),
+        arguments_(std::move(arguments)),
+        captured_(std::move(captured)) {}
+
+  std::vector<Tensor> operator()(const std::vector<Tensor>& arguments) const {
+    Session session(captured_);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      session.add(arguments_[i], arguments[i]);
+    }
+    for (const nlohmann::json& statement : json_->at("statements")) {
+      session.step(statement);
+    }
+    std::vector<Tensor> results;
+    for (const std::string name : json_->at("as")) {
+      const auto found = session.tensors().find(name);
+      results.push_back(found == session.tensors().end() ? Tensor()
+                                                         : found->second);
+    }
+    return results;
+  }
+
+ private:
+  const nlohmann::json* json_;
+  Names arguments_;
+  Tensors captured_;
+};
+
+Tensors captured_by(const nlohmann::json& json, const Tensors& tensors) {
+  Tensors result;
+  for (const std::string& name : present(json.at("captured"), tensors)) {
+    result[name] = tensors.at(name);
+  }
+  return result;
+}
+
+CheckpointOptions options_of(const nlohmann::json& json) {
+  return {.early_stop = json.at("early_stop"),
+          .determinism_check = json.at("checksum")
+                                   ? DeterminismCheck::kChecksum
+                                   : DeterminismCheck::kMetadata};
+}
+
+// That kind has no undefined results. Its function runs without being recorded first,
+// and may then do what is refused when it is.
+std::vector<Tensor> run_reentrant(const Body& body,
+                                  const std::vector<Tensor>& arguments) {
+  const auto made = std::make_shared<std::vector<bool>>();
+  const auto results = autograd::checkpoint_reentrant(
+      [made, body](const std::vector<Tensor>& inputs) {
+        std::vector<Tensor> defined;
+        std::vector<bool> is_defined;
+        for (Tensor& tensor : body(inputs)) {
+          is_defined.push_back(tensor.defined());
+          if (tensor.defined()) defined.push_back(std::move(tensor));
+        }
+        if (!autograd::is_recomputing()) *made = is_defined;
+        if (*made != is_defined) {
+          throw std::runtime_error("recorded, it does something else");
+        }
+        return defined;
+      },
+      arguments);
+  std::vector<Tensor> all;
+  auto next = results.begin();
+  for (const bool is_there : *made)
+    all.push_back(is_there ? *next++ : Tensor());
+  return all;
+}
+
+std::vector<ChainFunction> functions_of(const nlohmann::json& json,
+                                        const Tensors& captured) {
+  std::vector<ChainFunction> functions;
+  for (const nlohmann::json& link : json.at("links")) {
+    functions.push_back(
+        [body = Body(link, link.at("of"), captured)](const Tensor& x) {
+          Tensor made = body({x})[0];
+          if (!made.defined()) throw MissingOperand();
+          return made;
+        });
+  }
+  return functions;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_region(const nlohmann::json& json,
+                               const Tensors& tensors) {
+  const Names names = present(json.at("of"), tensors);
+  const Body body(json, names, captured_by(json, tensors));
+  const std::vector<Tensor> arguments = tensors_of(names, tensors);
+  if (json.at("form") == "reentrant") return run_reentrant(body, arguments);
+  return checkpoint(body, arguments, options_of(json));
+}
+
+std::vector<Tensor> run_chain(const nlohmann::json& json,
+                              const Tensors& tensors) {
+  const auto functions = functions_of(json, captured_by(json, tensors));
+  const std::string first = json.at("of")[0];
+  if (!tensors.contains(first)) throw MissingOperand();
+  const Tensor& x = tensors.at(first);
+  if (json.at("form") == "sequential") {
+    return {checkpoint_sequential(functions,
+                                  json.at("segments").get<std::int64_t>(), x,
+                                  options_of(json))};
+  }
+  PlannedChain chain(functions, {.repetitions = 1});
+  const ChainBudget all{.fraction = 1.0};
+  try {
+    const ChainBudget some{.fraction = json.at("fraction").get<double>()};
+    chain.plan_for(x, some);
+    return {checkpoint_sequential(chain, some, x, options_of(json))};
+  } catch (const Error& error) {
+    if (error.status().code() != StatusCode::kResourceExhausted) throw;
+    return {checkpoint_sequential(chain, all, x, options_of(json))};
+  }
+}
+
+}  // namespace hvd::differential

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts runs of a program's statements into checkpointed regions; see regions.h.
+
+What is within a region must be what a region may hold: nothing about gradients,
+and no write to a tensor from outside. Leaves are made before it, as parameters
+are. Scopes are left where they are entered.
+"""
+
+import random
+
+from views import VIEWS
+
+OUTSIDE = {"backward", "grad", "get_grad", "set_grad", "retain_grad", "scaling_hook",
+           "requires_grad_", "detach_"}
+LONGEST = 12  # Statements of a region.
+BUDGETS = (0, 200, 2000, 20000)  # Bytes; tensors have up to 150 elements.
+
+
+def with_chance(program):
+    """The same with random numbers that deserve the name, and a generator's seed."""
+    rng = random.Random(program["seed"])
+    statements = []
+    for statement in program["statements"]:
+        statement = dict(statement)
+        if "p" in statement and rng.random() < 0.8:
+            statement.update(p=rng.choice((0.25, 0.5)), training=True)
+        if statement.get("dropout_p") == 0.0 and rng.random() < 0.4:
+            statement["dropout_p"] = 0.25
+        if statement["do"] == "bernoulli_":
+            statement["number"] = 0.5
+        statements.append(statement)
+    return {**program, "chance": program["seed"], "statements": statements}
+
+
+def checkpointed(program, form):
+    """The same, with regions of this form."""
+    rng = random.Random(f"{program['seed']} {form}")
+    result = dict(program)
+    if form == "online":
+        result["budget"] = rng.choice(BUDGETS)
+    maker = _Maker(program["statements"], form, rng)
+    result["statements"] = maker.statements()
+    return result
+
+
+def names_in(statement):
+    """All tensors that a statement mentions, and what it makes."""
+    names = [n for key in ("of", "as", "gradients", "inputs") for n in statement.get(key) or []]
+    return {n for n in names if n}
+
+
+class _Maker:
+    def __init__(self, statements, form, rng):
+        self.given, self.form, self.rng = statements, form, rng
+
+    def statements(self):
+        result, at = [], 0
+        while at < len(self.given):
+            end = self.end_of_run(self.given, at)
+            if self.rng.random() < 0.8 and end > at:
+                end = at + self.rng.randint(1, end - at)
+                end = self.end_of_run(self.given[:end], at)
+            if end > at:
+                result += self.region_of(at, end)
+                at = end
+            else:
+                result.append(self.given[at])
+                at += 1
+        return result
+
+    def end_of_run(self, statements, start):
+        """The last place up to which the statements from `start` on may be a region."""
+        made, roots, depth, end = set(), {}, 0, start
+        for at in range(start, min(start + LONGEST, len(statements))):
+            s = statements[at]
+            if s["do"] in OUTSIDE or s.get("scope") == "inference_mode":
+                break
+            if self.form == "reentrant" and s["do"] in VIEWS:
+                break  # Its results are views of nothing.
+            depth += {"enter": 1, "leave": -1}.get(s["do"], 0)
+            if depth < 0:
+                break
+            target = s["of"][0] if s.get("of") else None
+            if s["do"].endswith("_") and roots.get(target) not in made:
+                break
+            if s["do"] != "leaf":
+                for name in s.get("as") or []:
+                    roots[name] = roots.get(target, target) if s["do"] in VIEWS else name
+                    made.add(name)
+            if depth == 0:
+                end = at + 1
+        return end
+
+    def region_of(self, start, end):
+        run = self.given[start:end]
+        leaves = [s for s in run if s["do"] == "leaf"]
+        inner = [s for s in run if s["do"] != "leaf"]
+        if not any(s.get("as") for s in inner):
+            return run
+        if self.form in ("sequential", "planned"):
+            return leaves + self.chains(inner, end)
+        if self.form == "nested" and len(inner) > 1:
+            inner = self.split(inner)
+        return leaves + [self.region(inner)]
+
+    def split(self, statements):
+        """The statements with some of them in a region of their own."""
+        start = self.rng.randrange(len(statements))
+        end = self.end_of_run(statements, start)
+        inner = statements[start:end]
+        if not any(s.get("as") for s in inner):
+            return statements
+        if len(inner) > 1 and self.rng.random() < 0.5:
+            inner = self.split(inner)
+        return statements[:start] + [self.region(inner)] + statements[end:]
+
+    def region(self, inner):
+        made = [n for s in inner for n in s.get("as") or []]
+        used = self.used_by(inner, made)
+        # Running statistics are written, and are for the function to capture.
+        statistics = {n for s in inner if s["do"] == "batch_norm" for n in s["of"][1:3]}
+        form = "reentrant" if self.form == "reentrant" else "region"
+        # The reentrant form guards its arguments only: a backward through a captured
+        # tensor, whose history a later write has led back to the region, never ends.
+        capturing = 0.0 if form == "reentrant" else 0.3
+        captured = [n for n in used if n in statistics or self.rng.random() < capturing]
+        return {"do": "region", "form": form, "of": [n for n in used if n not in captured],
+                "captured": captured, "statements": inner, "as": made, **self.options()}
+
+    def options(self):
+        return {"early_stop": self.rng.random() < 0.7, "checksum": self.rng.random() < 0.3}
+
+    @staticmethod
+    def used_by(statements, made):
+        used = dict.fromkeys(n for s in statements for key in ("of", "captured")
+                             for n in s.get(key) or [] if n)
+        return [n for n in used if n not in made]
+
+    def chains(self, inner, end):
+        """The statements, with chains of which each makes what only the next needs."""
+        later = [n for s in self.given[end:] for n in names_in(s)]
+        result, at = [], 0
+        while at < len(inner):
+            links = self.links_from(inner, at, later)
+            if len(links) < 2:
+                result.append(inner[at])
+                at += 1
+                continue
+            at += len(links)
+            result.append(self.chain(links))
+        return result
+
+    @staticmethod
+    def links_from(inner, at, later):
+        links = []
+        for s in inner[at:]:
+            if s["do"].endswith("_") or len(s.get("as") or []) != 1 or not s["of"] or (
+                    s["of"][0] is None):
+                break
+            if links:
+                last = links[-1]["as"][0]
+                others = [n for other in inner if other is not s for n in names_in(other)
+                          if other is not links[-1]]
+                if s["of"][0] != last or last in later or last in others:
+                    break
+            links.append(s)
+        return links
+
+    def chain(self, links):
+        made = [s["as"][0] for s in links]
+        first = links[0]["of"][0]
+        captured = [n for n in self.used_by(links, made) if n != first]
+        if first in [n for s in links for n in s["of"][1:]]:
+            captured.append(first)
+        parts = [{"of": [s["of"][0]], "statements": [s], "as": s["as"]} for s in links]
+        which = {"segments": self.rng.randint(1, len(links))} if self.form == "sequential" else {
+            "fraction": self.rng.choice((0.3, 0.5, 0.7, 0.9))}
+        return {"do": "chain", "form": self.form, "of": [first], "captured": captured,
+                "links": parts, "as": [made[-1]], **which, **self.options()}
