@@ -105,6 +105,21 @@ TEST_F(PreparedCallTest, EndsWithItsSet) {
   EXPECT_TRUE(submitted_.empty());
 }
 
+TEST_F(PreparedCallTest, IsRefusedWhileThisRankHasJoinedItsSet) {
+  const ProcessSet set = sets_.all().back();
+  coordinator::Request join = {.kind = coordinator::RequestKind::kJoin,
+                               .key = {.process_set = set.id(), .name = ""}};
+  ASSERT_EQ(sets_.admit(set, join), absl::OkStatus());
+  call_->start();
+  EXPECT_TRUE(absl::IsFailedPrecondition(call_->wait()));
+  EXPECT_TRUE(submitted_.empty());
+  sets_.join_ended(set.id(), true);
+  call_->start();
+  ASSERT_EQ(submitted_.size(), 1u);
+  submitted_.back()->done(Results());
+  EXPECT_EQ(call_->wait(), absl::OkStatus());
+}
+
 TEST(Prepared, EndsWithItsJob) {
   float value = 1;
   std::optional<Prepared> prepared;
@@ -116,6 +131,27 @@ TEST(Prepared, EndsWithItsJob) {
     EXPECT_TRUE(absl::IsFailedPrecondition(prepared->run()));
   });
   EXPECT_TRUE(absl::IsFailedPrecondition(prepared->run()));
+}
+
+// And is prepared anew in the job that follows.
+TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
+  run_world({.size = 2}, [](Runtime& job, auto&) {
+    float value = 1;
+    const TensorView view = TensorView::of(&value, {1});
+    Prepared prepared = *job.prepare_allreduce_(view, {.name = "x"});
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(prepared.run(), absl::OkStatus());
+    if (job.topology().rank() == 0) job.abort("is tired");
+    while (prepared.run().ok()) {
+    }
+    EXPECT_TRUE(absl::IsAborted(prepared.wait()));
+    EXPECT_TRUE(absl::IsAborted(prepared.run()));
+    auto next = job.reform();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_FALSE(prepared.run().ok());
+    prepared = *(*next)->prepare_allreduce_(view, {.name = "x"});
+    EXPECT_EQ(prepared.run(), absl::OkStatus());
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
 }
 
 // The memory of what is under way is not left behind.

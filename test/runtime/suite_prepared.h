@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "test/runtime/suite_join.h"
 #include "test/runtime/suite_support.h"
 
 namespace hvd::suite {
@@ -231,10 +232,70 @@ inline void a_result_that_does_not_fit_is_that_ranks_error(Runtime& job) {
                              .wait()));
 }
 
+inline void prepared_calls_run_in_their_process_sets(Runtime& job) {
+  for (const ProcessSet& set : every_set(job)) {
+    if (!is_in(job, set)) continue;
+    float one = 0;
+    auto count = job.prepare_allreduce_(
+        TensorView::of(&one, {1}),
+        {.name = "members", .op = ReduceOp::kSum, .process_set = set});
+    ASSERT_EQ(count.status(), absl::OkStatus());
+    for (int step = 0; step < kPreparedSteps; ++step) {
+      one = 1;
+      ASSERT_EQ(count->run(), absl::OkStatus());
+      ASSERT_EQ(one, static_cast<float>(members_of(job, set).size()));
+    }
+  }
+}
+
+// Before and after all have joined, too.
+inline void prepared_calls_go_on_without_ranks_that_joined(Runtime& job) {
+  float one = 0;
+  auto count = job.prepare_allreduce_(TensorView::of(&one, {1}),
+                                      {.name = "live", .op = ReduceOp::kSum});
+  ASSERT_EQ(count.status(), absl::OkStatus());
+  const auto expect_count = [&](std::size_t ranks) {
+    one = 1;
+    ASSERT_EQ(count->run(), absl::OkStatus());
+    ASSERT_EQ(one, static_cast<float>(ranks));
+  };
+  const auto all = static_cast<std::size_t>(size_of(job));
+  for (int step = 0; step < kPreparedSteps; ++step) expect_count(all);
+  train_unevenly(
+      job, ProcessSet::global(),
+      [&](int, const std::vector<int>& live) { expect_count(live.size()); });
+  for (int step = 0; step < kPreparedSteps; ++step) expect_count(all);
+}
+
+// As where they are not prepared, these are told to all, and the job goes on.
+inline void prepared_calls_that_differ_are_refused_each_time(Runtime& job) {
+  if (size_of(job) == 1) return;
+  float value = 1;
+  const TensorView view = TensorView::of(&value, {1});
+  auto odd = job.prepare_allreduce_(
+      view, {.name = "odd",
+             .op = rank_of(job) == 0 ? ReduceOp::kMax : ReduceOp::kMin});
+  auto even = job.prepare_allreduce_(view, {.name = "even"});
+  ASSERT_EQ(odd.status(), absl::OkStatus());
+  ASSERT_EQ(even.status(), absl::OkStatus());
+  for (int step = 0; step < kPreparedSteps; ++step) {
+    ASSERT_EQ(even->run(), absl::OkStatus());
+    if (step % 4 != 0) continue;
+    ASSERT_TRUE(is_refused(odd->run()));
+    ASSERT_TRUE(is_refused(odd->wait()));
+  }
+}
+
 inline constexpr Case kPreparedCases[] = {
     {"PreparedCallsAreCallsByTheirNames",
      prepared_calls_are_calls_by_their_names},
     {"ManyPreparedCallsRunStepByStep", many_prepared_calls_run_step_by_step},
+    {"PreparedCallsRunInTheirProcessSets",
+     prepared_calls_run_in_their_process_sets},
+    {"PreparedCallsGoOnWithoutRanksThatJoined",
+     prepared_calls_go_on_without_ranks_that_joined},
+    {"PreparedCallsThatDifferAreRefusedEachTime",
+     prepared_calls_that_differ_are_refused_each_time},
     {"APreparedCallFailsAsAnyOther", a_prepared_call_fails_as_any_other},
     {"ResultsGoIntoTheCallersMemory", results_go_into_the_callers_memory},
     {"AResultThatDoesNotFitIsThatRanksError",
