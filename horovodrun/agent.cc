@@ -141,6 +141,7 @@ int run_agent(const AgentOptions& options) {
       .parent = getpid(),
       .token = value_of(kTokenVariable),
       .desk = value_of(kOutputVariable),
+      .terminal = is_in_local_job(present),
       .command = options.command,
       .environment = command_environment(present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {

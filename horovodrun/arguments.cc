@@ -93,11 +93,11 @@ void declare_options(CLI::App& app, RawOptions& raw) {
       ->type_name("FILE");
   CLI::Option* mpi = app.add_flag(
       "--mpi", raw.mpi,
-      "Start the ranks by mpirun, as programs that call MPI themselves need. "
-      "Default: where other hosts or options of mpirun are asked for");
+      "Start the ranks by mpirun, even if only this host is asked for. "
+      "Default: if there is one");
   app.add_flag("--no-mpi,--gloo", raw.local,
-               "Start the ranks on this host without MPI, whatever is asked "
-               "for")
+               "Start the ranks without MPI: faster, and for commands that do "
+               "not call MPI themselves. On this host only")
       ->excludes(mpi);
   app.add_flag("--verbose", raw.verbose,
                "Show the command that starts the ranks, and its environment");

@@ -58,11 +58,18 @@ void print_plan(const MpirunCommand& command) {
   std::fputs(text.c_str(), stderr);
 }
 
-bool goes_by_mpi(const Arguments& arguments, const Surroundings& surroundings) {
-  if (arguments.way != Arguments::Way::kAsFits) {
-    return arguments.way == Arguments::Way::kMpi;
+// What starts the ranks. mpirun, if there is one, unless the user wants none: the
+// command may call MPI itself.
+absl::StatusOr<MpiFlavor> choose_flavor(const Arguments& arguments,
+                                        const Surroundings& surroundings) {
+  if (arguments.way == Arguments::Way::kLocal) return MpiFlavor::kNone;
+  const absl::StatusOr<MpiFlavor> installed = installed_flavor();
+  const bool can_do_without = arguments.way == Arguments::Way::kAsFits &&
+                              needs_mpirun(arguments, surroundings).empty();
+  if (absl::IsNotFound(installed.status()) && can_do_without) {
+    return MpiFlavor::kNone;
   }
-  return !needs_mpirun(arguments, surroundings).empty();
+  return installed;
 }
 
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
@@ -80,10 +87,8 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words) {
                                      .root = geteuid() == 0,
                                      .has_loopback = loopback_is_up(),
                                      .environment = environment};
-  MpiFlavor flavor = MpiFlavor::kNone;
-  if (goes_by_mpi(arguments, surroundings)) {
-    HVD_ASSIGN_OR_RETURN(flavor, installed_flavor());
-  }
+  HVD_ASSIGN_OR_RETURN(const MpiFlavor flavor,
+                       choose_flavor(arguments, surroundings));
   HVD_ASSIGN_OR_RETURN(const MpirunCommand command,
                        mpirun_command(flavor, arguments, surroundings));
   if (arguments.verbose) print_plan(command);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,11 @@ constexpr char kRendezvous[] = "HOROVODPP_RENDEZVOUS";
 constexpr const char* kOfRank[] = {"HOROVOD_RANK", "HOROVOD_LOCAL_RANK",
                                    "HOROVOD_LOCAL_SIZE"};
 
+using std::chrono::steady_clock;
+
 constexpr std::chrono::milliseconds kBetweenLooks{50};
+// For ranks whose launcher was killed.
+constexpr std::chrono::seconds kGrace{1};
 constexpr std::chrono::hours kLong{1};
 
 constexpr int kToldToEnd = 128 + SIGTERM;
@@ -63,15 +68,23 @@ class RankStarter {
     for (const pid_t agent : agents_) kill(agent, SIGTERM);
   }
 
-  // Whether it was told to end.
+  // Whether it was told to end. An agent that is then left ends its rank when
+  // this process has ended.
   bool wait_for_agents() {
     bool told = false;
+    std::optional<steady_clock::time_point> latest;
     while (true) {
       reap();
       if (agents_.empty()) return told;
+      if (parent_.ended() && !latest) {
+        told = true;
+        end_agents();
+        latest = steady_clock::now() + kGrace;
+      }
+      if (latest && steady_clock::now() >= *latest) return told;
       wait_for_signal(
           signals_, parent_,
-          {.longest = terminal_.looks_again() ? kBetweenLooks : kLong,
+          {.longest = latest || terminal_.looks_again() ? kBetweenLooks : kLong,
            .readable = terminal_.awaited()});
       terminal_.hand_on();
       while (const auto arrival = signals_.next()) {

@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
     return absl::FailedPreconditionError(
         "the program has initialized MPI, and horovodrun started its ranks "
         "without it, so that each is a world of its own to MPI: start them by "
-        "horovodrun --mpi");
+        "horovodrun without --no-mpi");
   }
   return transport::make_local_communicator(
       {.rendezvous = config.rendezvous,
