@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -14,21 +14,6 @@
 
 namespace hvd::optim {
 namespace {
-
-// The gradients there are; each once, though parameters may share one. In the
-// order of the parameters: in that of their addresses, ranks would add them up
-// differently.
-std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
-  std::vector<Tensor> result;
-  absl::flat_hash_set<const void*> seen;
-  for (const Tensor& parameter : parameters) {
-    const Tensor grad = parameter.grad();
-    if (grad.defined() && seen.insert(grad.impl()).second) {
-      result.push_back(grad);
-    }
-  }
-  return result;
-}
 
 // NaN wins.
 template <typename T>
@@ -85,18 +70,6 @@ double total_norm(const std::vector<Tensor>& gradients, double norm_type) {
   return std::isinf(norm_type) ? total : std::pow(total, 1.0 / norm_type);
 }
 
-// Calls change(elements, count) with all elements of `gradient` in one row.
-template <typename Change>
-void for_elements(const Tensor& gradient, const char* operation,
-                  Change change) {
-  const UpdateTarget target(gradient);
-  autograd::visit_any_floating(
-      gradient.dtype(), operation, [&]<typename T>(TypeTag<T>) {
-        change(target.elements().data<T>(), gradient.num_elements());
-      });
-  target.finish();
-}
-
 }  // namespace
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
@@ -116,12 +89,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
   const double factor = max_norm / (norm + 1e-6);
   // Not std::min, which would hide NaN.
   if (factor >= 1.0) return norm;
-  for (const Tensor& gradient : gradients) {
-    for_elements(gradient, "clip_grad_norm_",
-                 [&](auto* elements, std::int64_t count) {
-                   scale(elements, count, factor);
-                 });
-  }
+  scale_gradients(gradients, factor, "clip_grad_norm_");
   return norm;
 }
 

@@ -16,16 +16,27 @@
 //
 // To work on the reduced gradients before the step, for instance to clip them:
 //
+//   optimizer.step({.max_norm = 1.0, .grad_scaler = &scaler});
+//
+// or, step by step,
+//
 //   optimizer.synchronize();
 //   clip(...);
 //   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
 //
-// A gradient is handed over once per step, after its last contribution. A
+// A gradient is handed over once per step, after its last contribution, whatever
+// the model uses twice or recomputes (docs/exactly_once.md). Where a reentrant
+// region, or another custom Function, takes part in a backward, which may run
+// backward calls of its own, that is known when it ends, and not earlier. A
 // parameter that no backward has reached contributes zeros when the step is due,
 // or, with `every_backward_counts`, earlier, so that ranks may differ in what they
 // reach. One that does not require grad, on all
 // ranks alike, stays as it is; should it require grad later on, its gradient is
-// reduced when the step is due, unless the optimizer is made anew.
+// reduced as others are from the next zero_grad(), synchronize() or step() on, and
+// when the step is due until then.
+//
+// Several may share a job, each with parameters of its own and, where their
+// gradients are under way at the same time, a name of its own.
 //
 // It may outlive its job, but not work in another one: once this rank has left
 // (shutdown(), reform()), backward, step() and synchronize() answer
@@ -37,11 +48,19 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <atomic>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/optim/broadcast_state.h"  // IWYU pragma: export
+#include "horovodpp/optim/grad_scaler.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/process_set.h"
@@ -54,18 +73,48 @@ class Runtime;
 namespace HVD_EXPORT hvd {
 namespace optim {
 
+class BackwardWatch;
+class ParameterClaim;
+
+// So many groups of about equally many parameters, as they are listed (0: none);
+// or some groups of parameters, the others being sent by themselves.
+class GradientGroups {
+ public:
+  GradientGroups(int number) : number_(number) {}          // NOLINT
+  GradientGroups(std::vector<std::vector<Tensor>> groups)  // NOLINT
+      : groups_(std::move(groups)) {}
+  GradientGroups(std::initializer_list<std::vector<Tensor>> groups)
+      : groups_(groups) {}
+
+  // The names of the members of each group.
+  //   InvalidArgument  the number is negative; a tensor is no parameter, or in two
+  //                    groups
+  std::vector<std::vector<std::string>> names_in(
+      const std::vector<nn::NamedTensor>& parameters) const;
+
+ private:
+  int number_ = 0;
+  std::vector<std::vector<Tensor>> groups_ = {};
+};
+
 struct DistributedOptions {
   ReduceOp op = ReduceOp::kAverage;
   // See replica::ReducerOptions.
   double gradient_predivide_factor = 1.0;
   // Gradients of so many backward passes are added up before they are reduced.
   int backward_passes_per_step = 1;
+  // Whether the sum over them is divided by their number.
+  bool average_passes = false;
   // Whether each of them counts for all parameters, also for those that it does
   // not reach. These are then known to be complete when the last backward of a
   // step begins, and are reduced while it runs; as zeros, where none has reached
   // them. Otherwise that is left to step(), since another backward may reach
   // them, as where each loss has one of its own.
   bool every_backward_counts = false;
+  // Gradients that are sent together: when the last of a group is complete. They
+  // arrive sooner one by one; a group saves messages where many are small. Equal
+  // on all ranks, where parameters are listed in the same order.
+  GradientGroups groups = 0;
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -75,11 +124,33 @@ struct DistributedOptions {
   Runtime* runtime = nullptr;
 };
 
-struct BroadcastParametersOptions {
-  // The ranks that get the tensors, and call this.
-  ProcessSet process_set = ProcessSet::global();
-  // See DistributedOptions.
-  Runtime* runtime = nullptr;
+// What one call of step() is to do besides. All but the weight is equal on all
+// ranks; so is whether there is a weight.
+struct DistributedStepOptions {
+  // Called first: clears the gradients, runs forward and backward, and returns the
+  // loss.
+  std::function<Tensor()> closure = {};
+  // Gradients are scaled down so that the 2-norm of all of them is at most this.
+  // Infinity: not at all.
+  double max_norm = std::numeric_limits<double>::infinity();
+  // Whose factor the loss was multiplied by. Gradients are divided by it, the step
+  // is left out if they have overflowed, and the factor becomes that of the next
+  // step.
+  GradScaler* grad_scaler = nullptr;
+  // Whether that is so: otherwise it is for the caller to update() it, after the
+  // steps of several optimizers.
+  bool update_scaler = true;
+  // How many samples, tokens, … the loss on this rank is a sum over: then the step
+  // goes along the mean of all samples of all ranks. (Of a loss that is a mean,
+  // multiply it by their number.) May be 0. Only with op average.
+  std::optional<double> weight = std::nullopt;
+};
+
+struct StepResult {
+  bool stepped = true;  // False: gradients had overflowed.
+  // Of the gradients, before they were clipped; if they were to be, or scaled.
+  std::optional<double> norm = std::nullopt;
+  Tensor loss = {};  // The closure's.
 };
 
 class DistributedOptimizer : public Optimizer {
@@ -99,7 +170,8 @@ class DistributedOptimizer : public Optimizer {
 
   //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
-  //   InvalidArgument  two parameters have one name
+  //   InvalidArgument  two parameters have one name; another optimizer reduces
+  //                    the gradient of one; groups make no sense
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
@@ -113,7 +185,32 @@ class DistributedOptimizer : public Optimizer {
 
   // synchronize(), unless that has been done since the last backward or is
   // skipped; then a step of the wrapped optimizer.
+  //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are under way
   void step() override;
+
+  // What has to happen between backward and the step, in one call and the only
+  // right order: waits for the gradients, agrees with the other ranks on whether
+  // they are finite, divides them by the scaler's factor and the sum of the
+  // weights, clips them, and steps or does not. The norm is that of the reduced
+  // gradients, of which each rank looks at its share; all this costs an allreduce
+  // of three numbers and, if the gradients change, one pass over them. Where
+  // synchronize() is skipped, and has not been called, each rank has the norm of
+  // its own.
+  //   InvalidArgument                  the options make no sense
+  //   hvd::Error (OutOfRange)          there is a max_norm and no scaler, and the
+  //                                    gradients are not finite: they and the
+  //                                    parameters are as they were
+  //   hvd::Error (FailedPrecondition)  the weights of all ranks are 0; or there
+  //                                    is one, and the gradients are not reduced
+  //   and as step()
+  StepResult step(const DistributedStepOptions& options);
+
+  // synchronize(), unless that has been done since the last backward or is
+  // skipped.
+  void finish_gradients() override;
+
+  // What was handed over so far.
+  replica::ReducerStats reduced() const { return reducer_.stats(); }
 
   [[nodiscard]] SkipSynchronize skip_synchronize() {
     return SkipSynchronize(*this);
@@ -139,47 +236,34 @@ class DistributedOptimizer : public Optimizer {
   }
 
  private:
-  class Passes;  // Counts backward calls for what they do not reach.
-
+  // The factor that gradients are still to be multiplied by, or nothing: no step.
+  std::optional<double> examine(const DistributedStepOptions& options,
+                                StepResult& result);
+  void attach_hooks();
   void refuse_surplus(std::size_t index);
-  void on_accumulated(std::size_t index);
+  void contribute(std::size_t index);
   void hand_over(std::size_t index);
+  void reduce();
 
   std::unique_ptr<Optimizer> wrapped_;
+  const ReduceOp op_;
   const int passes_per_step_;
   // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
+  std::unique_ptr<ParameterClaim> claim_;
   // Whether they are reduced, and no backward has added to one since.
   std::atomic<bool> is_synchronized_ = false;
+  bool synchronized_by_caller_ = false;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
+  std::unique_ptr<BackwardWatch> watch_;
   std::vector<autograd::HookHandle> hooks_;
-  std::shared_ptr<Passes> passes_;  // Null unless every backward counts.
+  std::vector<bool> has_hooks_;  // By parameter.
 };
-
-// Replaces the tensors, matched across ranks by name, by those of rank
-// `root_rank`, which is a rank of the job.
-//   hvd::Error  there is no job, or a broadcast failed, for instance because
-//               this rank is not in the process set. Or two tensors have one
-//               name (InvalidArgument): nothing was sent
-void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
-                          int root_rank,
-                          const BroadcastParametersOptions& options = {});
-
-// Replaces state and options of `optimizer` by those of the one on rank
-// `root_rank`, for instance after that rank alone has loaded a checkpoint. The
-// optimizers are made alike: parameters of the same names and shapes, in the
-// same groups. What they remember so far may differ.
-//   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
-//               is not UTF-8, or there twice
-void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
-                               const BroadcastParametersOptions& options = {});
 
 }  // namespace optim
 }  // namespace hvd
 
 namespace HVD_EXPORT hvd {
-using optim::broadcast_optimizer_state;
-using optim::broadcast_parameters;
 using optim::DistributedOptimizer;
 }  // namespace hvd

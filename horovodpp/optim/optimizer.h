@@ -30,6 +30,10 @@ class Optimizer {
   // Moves every parameter that has a gradient; the others stay.
   virtual void step() = 0;
 
+  // Makes the gradients those that step() will go along, where that takes more
+  // than a backward: whoever changes them before the step calls it first.
+  virtual void finish_gradients() {}
+
   // Forgets the gradients (or fills them with zeros).
   virtual void zero_grad(bool set_to_none = true);
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,8 +30,10 @@ struct Record {
   int expected = 1;  // Contributions.
   int came = 0;      // Of them.
   bool is_added = false;
-  Future<void> reduced = {};
+  TensorView gradient = {};  // Of a group that is not complete.
+  std::optional<Future<void>> reduced = std::nullopt;  // Once it is sent.
   std::shared_ptr<const void> owner = nullptr;
+  std::optional<std::size_t> group = std::nullopt;
 
   int owed() const { return is_added ? 0 : expected - came; }
 };
@@ -40,6 +43,22 @@ struct Record {
   throw Error(absl::InvalidArgumentError(absl::StrCat(
       "a buffer of gradients: the piece '", piece.key, "', ", piece.elements,
       " elements from ", piece.offset, " on, ", why, ". Nothing was added")));
+}
+
+// Groups that differ from rank to rank must not meet: gradients would be reduced
+// with those of other parameters. So all keys are part of the name, by a hash that
+// is the same everywhere (FNV-1a).
+std::string group_name(const std::vector<const std::string*>& keys) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::string* key : keys) {
+    // Keys end with a zero, so that "a", "bc" is not "ab", "c".
+    for (std::size_t i = 0; i <= key->size(); ++i) {
+      const char letter = i < key->size() ? (*key)[i] : '\0';
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    }
+  }
+  return absl::StrCat(*keys.front(), "+", keys.size() - 1, ".",
+                      absl::Hex(hash, absl::kZeroPad16));
 }
 
 // That all lie within `elements` elements, none on another, each with a key of its
@@ -95,29 +114,53 @@ class GradientReducer::State {
   absl::StatusOr<std::shared_ptr<Runtime>> job() const;
   bool has(const std::string& key) const;
   bool is_pending() const;
+  std::vector<double> sum(const std::string& key, std::vector<double> values);
+  int rank() const { return rank_; }
+  int num_ranks() const { return num_ranks_; }
+  ReducerStats stats() const;
   std::vector<std::shared_ptr<const void>> finish();
+  void discard();
 
  private:
   // Found again at the same place.
   using Records = std::unordered_map<std::string, Record>;
+  using Entry = Records::value_type;
   struct Pending {
-    Records::value_type* entry;
-    Future<void> reduced;
+    Entry* entry;
+    std::optional<Future<void>> reduced;
   };
+  struct Group {
+    std::vector<Entry*> members;
+    std::size_t added = 0;
+    bool is_sent = false;
+  };
+
+  void make_groups();
 
   void check_not_added(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void start(Runtime& runtime, const std::string& key, TensorView gradient,
              std::shared_ptr<const void> keep_alive)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<Pending> take_pending();
+  void send_group(Runtime& runtime, Group& group)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void send(Runtime& runtime, const std::vector<Entry*>& entries)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void flush_groups();
+  std::vector<Pending> take_pending(bool sent_only);
+  void reset(const std::vector<Pending>& pending,
+             std::vector<std::shared_ptr<const void>>* owners);
 
   const Membership membership_;
   const ReducerOptions options_;
+  int rank_ = 0;
+  int num_ranks_ = 1;
   mutable Mutex mutex_;
   Records records_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Group> groups_ ABSL_GUARDED_BY(mutex_);
   // What was added, in that order.
-  std::vector<Records::value_type*> added_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Entry*> added_ ABSL_GUARDED_BY(mutex_);
+  ReducerStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 
 GradientReducer::State::State(Runtime& runtime, ReducerOptions options)
@@ -138,10 +181,38 @@ GradientReducer::State::State(Runtime& runtime, ReducerOptions options)
         "gradient_predivide_factor goes with op average, not with op ",
         name_of(options_.op), "; leave it at 1")));
   }
+  if (!(options_.scale > 0) || !std::isfinite(options_.scale)) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("a reducer's scale is ", options_.scale,
+                     "; it must be a positive number")));
+  }
   throw_if_error(job().status());
+  const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
   throw_if_error(
-      annotate(runtime.rank_in(options_.process_set).status(),
+      annotate(rank.status(),
                absl::StrCat("a reducer of gradients, '", options_.name, "'")));
+  rank_ = *rank;
+  num_ranks_ = static_cast<int>(
+      value_or_throw(runtime.ranks_of(options_.process_set)).size());
+  make_groups();
+}
+
+void GradientReducer::State::make_groups() {
+  MutexLock lock(mutex_);
+  for (const std::vector<std::string>& keys : options_.groups) {
+    if (keys.empty()) continue;
+    Group& group = groups_.emplace_back();
+    for (const std::string& key : keys) {
+      Entry& entry = *records_.try_emplace(key).first;
+      if (entry.second.group.has_value()) {
+        throw Error(absl::InvalidArgumentError(
+            absl::StrCat("A parameter can only appear once in groups. '", key,
+                         "' appears twice")));
+      }
+      entry.second.group = groups_.size() - 1;
+      group.members.push_back(&entry);
+    }
+  }
 }
 
 absl::StatusOr<std::shared_ptr<Runtime>> GradientReducer::State::job() const {
@@ -192,19 +263,68 @@ void GradientReducer::State::check_not_added(const std::string& key) const {
 void GradientReducer::State::start(Runtime& runtime, const std::string& key,
                                    TensorView gradient,
                                    std::shared_ptr<const void> keep_alive) {
-  const double factor = options_.gradient_predivide_factor;
-  Records::value_type& entry = *records_.try_emplace(key).first;
+  Entry& entry = *records_.try_emplace(key).first;
   Record& record = entry.second;
-  record.reduced = runtime.allreduce_async_(
-      std::move(gradient), {.name = absl::StrCat(options_.name, ".", key),
-                            .op = options_.op,
-                            .prescale_factor = 1.0 / factor,
-                            .postscale_factor = factor,
-                            .process_set = options_.process_set,
-                            .keep_alive = keep_alive});
+  record.gradient = std::move(gradient);
   record.owner = std::move(keep_alive);
   record.is_added = true;
   added_.push_back(&entry);
+  Group* const group =
+      record.group.has_value() ? &groups_[*record.group] : nullptr;
+  if (group == nullptr || group->is_sent) {
+    send(runtime, {&entry});
+  } else if (++group->added == group->members.size()) {
+    send_group(runtime, *group);
+  }
+}
+
+// Those of its members that have been added, in the group's order.
+void GradientReducer::State::send_group(Runtime& runtime, Group& group) {
+  std::vector<Entry*> entries;
+  for (Entry* member : group.members) {
+    if (member->second.is_added) entries.push_back(member);
+  }
+  group.is_sent = true;
+  send(runtime, entries);
+}
+
+// All submissions of gradients are made here.
+void GradientReducer::State::send(Runtime& runtime,
+                                  const std::vector<Entry*>& entries) {
+  const double factor = options_.gradient_predivide_factor;
+  AllreduceOptions options = {.op = options_.op,
+                              .prescale_factor = options_.scale / factor,
+                              .postscale_factor = factor,
+                              .process_set = options_.process_set};
+  std::uint64_t bytes = 0;
+  for (const Entry* entry : entries) bytes += entry->second.gradient.bytes();
+  Future<void> reduced;
+  if (entries.size() == 1) {
+    auto& [key, record] = *entries.front();
+    options.name = absl::StrCat(options_.name, ".", key);
+    options.keep_alive = record.owner;
+    reduced = runtime.allreduce_async_(std::move(record.gradient),
+                                       std::move(options));
+  } else {
+    std::vector<TensorView> gradients;
+    std::vector<const std::string*> keys;
+    auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+    bool all_owned = true;
+    for (Entry* entry : entries) {
+      keys.push_back(&entry->first);
+      gradients.push_back(std::move(entry->second.gradient));
+      all_owned = all_owned && entry->second.owner != nullptr;
+      owners->push_back(entry->second.owner);
+    }
+    options.name = absl::StrCat(options_.name, ".", group_name(keys));
+    // Where one is borrowed the end of the future waits for it.
+    if (all_owned) options.keep_alive = std::move(owners);
+    reduced = runtime.grouped_allreduce_async_(std::move(gradients),
+                                               std::move(options));
+  }
+  for (Entry* entry : entries) entry->second.reduced = reduced;
+  stats_.gradients += entries.size();
+  stats_.bytes += bytes;
 }
 
 void GradientReducer::State::add(const std::string& key, TensorView gradient,
@@ -238,44 +358,96 @@ bool GradientReducer::State::is_pending() const {
   return !added_.empty();
 }
 
+// A parameter of a group may be frozen, on all ranks alike.
+void GradientReducer::State::flush_groups() {
+  const absl::StatusOr<std::shared_ptr<Runtime>> runtime = job();
+  MutexLock lock(mutex_);
+  for (Group& group : groups_) {
+    if (group.added == 0 || group.is_sent) continue;
+    throw_if_error(runtime.status());
+    send_group(**runtime, group);
+  }
+}
+
 // What was added so far. Contributions that come from now on are the next step's.
 std::vector<GradientReducer::State::Pending>
-GradientReducer::State::take_pending() {
+GradientReducer::State::take_pending(bool sent_only) {
   MutexLock lock(mutex_);
   std::vector<Pending> pending;
-  for (Records::value_type* entry : added_) {
-    pending.push_back({entry, entry->second.reduced});
+  std::vector<Entry*> later;
+  for (Entry* entry : added_) {
+    if (sent_only && !entry->second.reduced) {
+      later.push_back(entry);
+    } else {
+      pending.push_back({entry, entry->second.reduced});
+    }
   }
-  added_.clear();
+  added_ = std::move(later);
   for (auto& [key, record] : records_) {
     if (!record.is_added) record.came = 0;
   }
   return pending;
 }
 
+void GradientReducer::State::reset(
+    const std::vector<Pending>& pending,
+    std::vector<std::shared_ptr<const void>>* owners) {
+  MutexLock lock(mutex_);
+  for (const Pending& each : pending) {
+    Record& record = each.entry->second;
+    if (owners != nullptr) owners->push_back(std::move(record.owner));
+    if (record.group.has_value()) {
+      Group& group = groups_[*record.group];
+      group.added = 0;
+      group.is_sent = false;
+    }
+    record = {.expected = record.expected, .group = record.group};
+  }
+}
+
 std::vector<std::shared_ptr<const void>> GradientReducer::State::finish() {
-  const std::vector<Pending> pending = take_pending();
+  flush_groups();
+  const std::vector<Pending> pending = take_pending(/*sent_only=*/true);
   // All are waited for, whatever becomes of the first: their memory is
   // borrowed.
   absl::Status first;
   for (const auto& [entry, reduced] : pending) {
-    const absl::Status status = reduced.wait();
+    const absl::Status status = reduced->wait();
     if (first.ok()) {
       first =
           annotate(status, absl::StrCat("gradient of '", entry->first, "'"));
     }
   }
   std::vector<std::shared_ptr<const void>> owners;
-  {
-    MutexLock lock(mutex_);
-    for (const auto& [entry, reduced] : pending) {
-      Record& record = entry->second;
-      owners.push_back(std::move(record.owner));
-      record = {.expected = record.expected};
-    }
-  }
+  reset(pending, &owners);
   throw_if_error(first);
   return owners;
+}
+
+void GradientReducer::State::discard() {
+  const std::vector<Pending> pending = take_pending(/*sent_only=*/false);
+  for (const Pending& each : pending) {
+    // What has not been sent has no future.
+    if (each.reduced) absl::Status(each.reduced->wait()).IgnoreError();
+  }
+  reset(pending, nullptr);
+}
+
+std::vector<double> GradientReducer::State::sum(const std::string& key,
+                                                std::vector<double> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Future<void> done = value_or_throw(job())->allreduce_async_(
+      TensorView::of(values.data(), {count}),
+      {.name = absl::StrCat(options_.name, ".", key),
+       .op = ReduceOp::kSum,
+       .process_set = options_.process_set});
+  throw_if_error(done.wait());
+  return values;
+}
+
+ReducerStats GradientReducer::State::stats() const {
+  MutexLock lock(mutex_);
+  return stats_;
 }
 
 GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
@@ -310,8 +482,16 @@ bool GradientReducer::has(const std::string& key) const {
   return state_->has(key);
 }
 bool GradientReducer::is_pending() const { return state_->is_pending(); }
+std::vector<double> GradientReducer::sum(const std::string& key,
+                                         std::vector<double> values) {
+  return state_->sum(key, std::move(values));
+}
+int GradientReducer::rank() const { return state_->rank(); }
+int GradientReducer::num_ranks() const { return state_->num_ranks(); }
+ReducerStats GradientReducer::stats() const { return state_->stats(); }
 std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
   return state_->finish();
 }
+void GradientReducer::discard() { state_->discard(); }
 
 }  // namespace hvd::replica

@@ -20,6 +20,9 @@
 //
 //   reducer.add(buffer, {{"fc1.weight", 0, 7840}, {"fc1.bias", 7840, 10}});
 //
+// Gradients of a group travel together: they are sent when the last of them has
+// been added or, those that have been by then, by finish().
+//
 // The memory of a gradient is borrowed until finish() has returned, and the end
 // of a reducer waits for what it has borrowed. Where somebody else's engine may
 // free a gradient meanwhile, as libtorch does with what it shows to a hook, its
@@ -58,6 +61,10 @@ struct ReducerOptions {
   // top of the average's division: moves range from one side to the other in
   // narrow types. Only with an average.
   double gradient_predivide_factor = 1.0;
+  // Gradients are multiplied by this before the sum, on top of all that.
+  double scale = 1.0;
+  // Groups of keys; equal on all ranks.
+  std::vector<std::vector<std::string>> groups = {};
   // Before the keys, in the names peers see. Reducers at work at the same time
   // have different ones.
   std::string name = "gradient";
@@ -73,11 +80,18 @@ struct GradientPiece {
   std::int64_t elements = 0;
 };
 
+// What a reducer has handed over so far.
+struct ReducerStats {
+  std::uint64_t gradients = 0;  // One for each key and step.
+  std::uint64_t bytes = 0;      // Of them.
+};
+
 class GradientReducer {
  public:
   //   hvd::Error (InvalidArgument)     the predivide factor is no positive
   //                                    finite number, or goes with no average;
-  //                                    there is no such op; this rank is not in
+  //                                    nor is the scale; there is no such op; a
+  //                                    key is in two groups; this rank is not in
   //                                    the process set
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
@@ -122,11 +136,27 @@ class GradientReducer {
   // Whether anything was.
   bool is_pending() const;
 
+  // The sums over the ranks of the set of some numbers, as of losses or counts,
+  // in one small allreduce that is waited for. All ranks call it, with the same
+  // key and as many numbers.
+  //   hvd::Error  it failed
+  std::vector<double> sum(const std::string& key, std::vector<double> values);
+
+  // The place of this rank in the set, and the number of its ranks.
+  int rank() const;
+  int num_ranks() const;
+
+  ReducerStats stats() const;
+
   // Waits until everything that was added is reduced, and returns what it was
   // added with, as `keep_alive`, in the order of adding. Afterwards all
   // contributions are owed again, and the same keys may be added, also if it threw.
   //   hvd::Error  the first failure, in the order of adding; names the tensor
   std::vector<std::shared_ptr<const void>> finish();
+
+  // Ends a step that will not be finished: waits for what has been sent, and
+  // forgets what has not.
+  void discard();
 
  private:
   class State;

@@ -23,6 +23,8 @@ extern std::shared_ptr<hvd::nn::Linear> layer;
 extern std::vector<hvd::nn::NamedTensor> matrices, the_rest;
 extern Net model;
 extern hvd::optim::AdamW optimizer;
+extern hvd::DistributedOptimizer distributed;
+extern hvd::data::DataLoader loader;
 extern hvd::optim::LRScheduler schedule;
 extern hvd::data::DistributedSampler sampler;
 extern float* grad;

@@ -102,6 +102,68 @@ TEST(GradientReducer, CountsTheContributionsOfAStep) {
   });
 }
 
+TEST(GradientReducer, SendsAGroupWithItsLastMember) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.gradient_predivide_factor = 2,
+                                  .scale = 0.5,
+                                  .groups = {{"a", "b"}, {"c", "d"}}});
+    for (int step = 0; step < 3; ++step) {
+      const auto rank = static_cast<float>(job.topology().rank());
+      std::vector<float> values(5, 2 * rank);
+      const auto add = [&](const std::string& key, std::size_t i) {
+        reducer.add(key, TensorView::of(&values[i], {1}));
+      };
+      const std::uint64_t before = reducer.stats().gradients;
+      add("b", 0);
+      EXPECT_TRUE(reducer.has("b"));
+      EXPECT_EQ(reducer.stats().gradients, before);
+      add("e", 1);
+      EXPECT_EQ(reducer.stats().gradients, before + 1);
+      add("a", 2);
+      EXPECT_EQ(reducer.stats().gradients, before + 3);
+      add("d", 3);
+      EXPECT_EQ(reducer.stats().gradients, before + 3);
+      reducer.finish();  // Without c.
+      EXPECT_EQ(reducer.stats().gradients, before + 4);
+      EXPECT_EQ(values, (std::vector<float>{1, 1, 1, 1, 2 * rank}));
+    }
+    EXPECT_EQ(reducer.stats().bytes, 12 * sizeof(float));
+  });
+}
+
+TEST(GradientReducer, DiscardsWhatHasNotBeenSent) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.groups = {{"a", "b"}}});
+    float a = 1;
+    float b = 1;
+    if (job.topology().rank() == 0) reducer.add("a", TensorView::of(&a, {1}));
+    reducer.discard();
+    EXPECT_FALSE(reducer.is_pending());
+    a = static_cast<float>(job.topology().rank());
+    reducer.add("a", TensorView::of(&a, {1}));
+    reducer.add("b", TensorView::of(&b, {1}));
+    reducer.finish();
+    EXPECT_EQ(a, 0.5f);
+  });
+}
+
+TEST(GradientReducer, AddsUpNumbersOfAllRanks) {
+  run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.op = ReduceOp::kMax, .scale = 3});
+    EXPECT_EQ(reducer.rank(), job.topology().rank());
+    EXPECT_EQ(reducer.num_ranks(), 3);
+    EXPECT_EQ(reducer.sum("numbers", {1.0, 1.0 * reducer.rank()}),
+              (std::vector<double>{3, 3}));
+  });
+}
+
+TEST(GradientReducer, RefusesGroupsAndScalesWithoutMeaning) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    EXPECT_THROW(GradientReducer(job, {.groups = {{"a"}, {"b", "a"}}}), Error);
+    EXPECT_THROW(GradientReducer(job, {.scale = 0}), Error);
+  });
+}
+
 TEST(GradientReducer, ReturnsWhatItWasGivenInThatOrder) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes models and optimizers equal: every rank gets those of one.
+//
+//   hvd::broadcast_parameters(model.named_parameters(), 0);
+//   hvd::broadcast_optimizer_state(optimizer, 0);
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include <memory>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/runtime/process_set.h"
+
+namespace HVD_EXPORT hvd {
+class Runtime;
+}
+
+namespace HVD_EXPORT hvd {
+namespace optim {
+
+struct BroadcastParametersOptions {
+  // The ranks that get the tensors, and call this.
+  ProcessSet process_set = ProcessSet::global();
+  // The job; by default the current one (see runtime/global.h).
+  Runtime* runtime = nullptr;
+};
+
+// Replaces the tensors, matched across ranks by name, by those of rank
+// `root_rank`, which is a rank of the job.
+//   hvd::Error  there is no job, or a broadcast failed, for instance because
+//               this rank is not in the process set. Or two tensors have one
+//               name (InvalidArgument): nothing was sent
+void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
+                          int root_rank,
+                          const BroadcastParametersOptions& options = {});
+
+// Replaces state and options of `optimizer` by those of the one on rank
+// `root_rank`, for instance after that rank alone has loaded a checkpoint. The
+// optimizers are made alike: parameters of the same names and shapes, in the
+// same groups. What they remember so far may differ.
+//   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
+//               is not UTF-8, or there twice
+void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
+                               const BroadcastParametersOptions& options = {});
+
+// `given`, or the current job; that one is kept for as long as somebody works
+// with it.
+//   hvd::Error  there is none
+std::shared_ptr<Runtime> job_of(Runtime* given);
+
+}  // namespace optim
+}  // namespace hvd
+
+namespace HVD_EXPORT hvd {
+using optim::broadcast_optimizer_state;
+using optim::broadcast_parameters;
+}  // namespace hvd

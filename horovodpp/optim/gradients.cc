@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/optim/gradients.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/container/flat_hash_set.h"
+#include "horovodpp/optim/vector_updates.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd::optim {
+namespace {
+
+template <typename T>
+GradientFindings look_at_row(const T* elements, std::int64_t count) {
+  GradientFindings findings = {.squared_norm = sum_of_squares(elements, count)};
+  if (std::isfinite(findings.squared_norm)) return findings;
+  // Of float64 the squares of finite elements may overflow.
+  findings.is_finite = std::all_of(elements, elements + count, [](T element) {
+    return std::isfinite(static_cast<double>(autograd::loaded(element)));
+  });
+  return findings;
+}
+
+// So far and no further: `index` of `count` parts of `elements`.
+std::int64_t part_begin(std::int64_t elements, int index, int count) {
+  const std::int64_t whole = elements / count;
+  return index * whole + std::min<std::int64_t>(index, elements % count);
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> result;
+  absl::flat_hash_set<const void*> seen;
+  for (const Tensor& parameter : parameters) {
+    const Tensor grad = parameter.grad();
+    if (grad.defined() && seen.insert(grad.impl()).second) {
+      result.push_back(grad);
+    }
+  }
+  return result;
+}
+
+std::vector<Tensor> gradients_of(
+    const std::vector<nn::NamedTensor>& parameters) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(parameters.size());
+  for (const auto& [name, tensor] : parameters) tensors.push_back(tensor);
+  return gradients_of(tensors);
+}
+
+GradientFindings look_at(const std::vector<Tensor>& gradients,
+                         GradientShare share) {
+  GradientFindings all;
+  for (const Tensor& gradient : gradients) {
+    const UpdateTarget target(gradient);
+    const std::int64_t count = gradient.num_elements();
+    const std::int64_t begin = part_begin(count, share.index, share.count);
+    const std::int64_t end = part_begin(count, share.index + 1, share.count);
+    autograd::visit_any_floating(
+        gradient.dtype(), "a gradient's norm", [&]<typename T>(TypeTag<T>) {
+          const GradientFindings found =
+              look_at_row(target.elements().data<T>() + begin, end - begin);
+          all.squared_norm += found.squared_norm;
+          all.is_finite = all.is_finite && found.is_finite;
+        });
+  }
+  return all;
+}
+
+void scale_gradients(const std::vector<Tensor>& gradients, double factor,
+                     const char* operation) {
+  NoGrad no_grad;
+  for (const Tensor& gradient : gradients) {
+    for_elements(gradient, operation, [&](auto* elements, std::int64_t count) {
+      scale(elements, count, factor);
+    });
+  }
+}
+
+}  // namespace hvd::optim

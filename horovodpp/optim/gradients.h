@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done to all gradients between backward and step: looking at them, and
+// multiplying them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd::optim {
+
+// The gradients there are; each once, though parameters may share one. In the
+// order of the parameters: in that of their addresses, ranks would add them up
+// differently.
+std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters);
+std::vector<Tensor> gradients_of(
+    const std::vector<nn::NamedTensor>& parameters);
+
+struct GradientFindings {
+  // Of all elements, in double.
+  double squared_norm = 0.0;
+  bool is_finite = true;
+};
+
+// One of several equal parts of every gradient.
+struct GradientShare {
+  int index = 0;
+  int count = 1;
+};
+
+// Of this share of the elements of `gradients`. Reads them once.
+GradientFindings look_at(const std::vector<Tensor>& gradients,
+                         GradientShare share = {});
+
+// Multiplies all elements of each; `operation` is for errors.
+void scale_gradients(const std::vector<Tensor>& gradients, double factor,
+                     const char* operation);
+
+// Calls change(elements, count) with all elements of `gradient` in one row.
+template <typename Change>
+void for_elements(const Tensor& gradient, const char* operation,
+                  Change change) {
+  const UpdateTarget target(gradient);
+  autograd::visit_any_floating(
+      gradient.dtype(), operation, [&]<typename T>(TypeTag<T>) {
+        change(target.elements().data<T>(), gradient.num_elements());
+      });
+  target.finish();
+}
+
+}  // namespace hvd::optim

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which gradients a DistributedOptimizer reduces, together with which others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/optim/distributed_optimizer.h"
+#include "horovodpp/optim/sgd.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/run_ranks.h"
+
+namespace hvd::optim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct ThreeWeights {
+  std::vector<nn::NamedTensor> named() const {
+    return {{"a", a}, {"b", b}, {"c", c}};
+  }
+  std::unique_ptr<DistributedOptimizer> optimizer(
+      const DistributedOptions& options) const {
+    return std::make_unique<DistributedOptimizer>(
+        std::make_unique<SGD>(named(), SGDOptions{.learning_rate = 1}),
+        options);
+  }
+  // With gradients `factor`, twice and three times that.
+  Tensor loss(double factor) const {
+    return (a.sum() + b.sum() * 2 + c.sum() * 3) * factor;
+  }
+  std::vector<float> weights() const {
+    return cat({a.detach(), b.detach(), c.detach()}).to_vector<float>();
+  }
+
+  Tensor a = zeros({1}, {.requires_grad = true});
+  Tensor b = zeros({1}, {.requires_grad = true});
+  Tensor c = zeros({1}, {.requires_grad = true});
+};
+
+TEST(DistributedOptions, GroupsChangeNoValues) {
+  run_ranks(3, [] {
+    const auto weights_with = [](auto groups_of) {
+      ThreeWeights m;
+      const auto optimizer =
+          m.optimizer({.gradient_predivide_factor = 2, .groups = groups_of(m)});
+      for (int step = 0; step < 3; ++step) {
+        optimizer->zero_grad();
+        m.loss(rank()).backward();
+        optimizer->step();
+      }
+      EXPECT_EQ(optimizer->reduced().gradients, 9u);
+      return m.weights();
+    };
+    for (const int number : {0, 1, 2, 3, 7}) {
+      EXPECT_THAT(weights_with([&](const ThreeWeights&) { return number; }),
+                  ElementsAre(-3, -6, -9))
+          << number;
+    }
+    EXPECT_THAT(weights_with([](const ThreeWeights& m) {
+                  return GradientGroups{{m.c, m.a}};
+                }),
+                ElementsAre(-3, -6, -9));
+  });
+}
+
+TEST(DistributedOptions, AGroupIsSentWithItsLastMember) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.groups = {{m.a, m.b}}});
+    m.a.sum().backward();
+    EXPECT_EQ(optimizer->reduced().gradients, 0u);
+    m.c.sum().backward();
+    EXPECT_EQ(optimizer->reduced().gradients, 1u);
+    m.b.sum().backward();
+    EXPECT_EQ(optimizer->reduced().gradients, 3u);
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-1, -1, -1));
+  });
+}
+
+TEST(DistributedOptions, AGroupGoesOnWithoutWhatIsFrozen) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.groups = {{m.a, m.b, m.c}}});
+    for (const bool frozen : {false, true, false}) {
+      optimizer->zero_grad();
+      m.b.set_requires_grad(!frozen);
+      m.loss(1).backward();
+      optimizer->step();
+    }
+    EXPECT_THAT(m.weights(), ElementsAre(-3, -4, -9));
+  });
+}
+
+// What a group has not sent when its optimizer goes is not sent, as other ranks
+// may send nothing; the name can be used again.
+TEST(DistributedOptions, AnIncompleteGroupGoesWithItsOptimizer) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    auto optimizer = m.optimizer({.groups = {{m.a, m.b}}});
+    if (rank() == 0) m.a.sum().backward();
+    optimizer.reset();
+    m.a.set_grad(Tensor());
+    optimizer = m.optimizer({.groups = {{m.a, m.b}}});
+    m.loss(1).backward();
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-1, -2, -3));
+  });
+}
+
+TEST(DistributedOptions, RefusesGroupsWithoutMeaning) {
+  run_ranks(1, [] {
+    ThreeWeights m;
+    const Tensor stranger = zeros({1}, {.requires_grad = true});
+    EXPECT_THROW(m.optimizer({.groups = -1}), Error);
+    EXPECT_THROW(m.optimizer({.groups = {{m.a, stranger}}}), Error);
+    try {
+      m.optimizer({.groups = {{m.a, m.b}, {m.b}}});
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("can only appear once in groups. 'b'"));
+    }
+  });
+}
+
+TEST(DistributedOptions, TheMeanOverPasses) {
+  for (const ReduceOp op : {ReduceOp::kAverage, ReduceOp::kSum}) {
+    run_ranks(2, [&] {
+      ThreeWeights m;
+      const auto optimizer = m.optimizer(
+          {.op = op, .backward_passes_per_step = 4, .average_passes = true});
+      for (int pass = 0; pass < 4; ++pass) m.loss(pass).backward();
+      optimizer->step();
+      const float ranks = op == ReduceOp::kSum ? 2 : 1;
+      EXPECT_THAT(m.weights(),
+                  ElementsAre(-1.5f * ranks, -3 * ranks, -4.5f * ranks));
+    });
+  }
+}
+
+TEST(DistributedOptions, RefusesAParameterThatAnotherOptimizerReduces) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    auto first = m.optimizer({.name = "first"});
+    try {
+      DistributedOptimizer second(
+          std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"mine", m.b}},
+                                SGDOptions{.learning_rate = 1}),
+          {.name = "second"});
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("'mine' is reduced by another"));
+      EXPECT_THAT(error.what(), HasSubstr("'first'"));
+    }
+    first.reset();
+    first = m.optimizer({.name = "second"});
+    m.loss(1).backward();
+    first->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-1, -2, -3));
+  });
+}
+
+TEST(DistributedOptions, TheOptimizerOfALostJobClaimsNothing) {
+  ThreeWeights m;
+  auto first = run_ranks(1, [&] { return m.optimizer({}); });
+  auto second = run_ranks(1, [&] { return m.optimizer({}); });
+  first.clear();  // Takes the other one's claim not along.
+  run_ranks(1, [&] { EXPECT_NO_THROW(m.optimizer({})); });
+}
+
+// From the next zero_grad() on it is handed over as soon as it is complete.
+TEST(DistributedOptions, AParameterThatThawsGetsItsHooks) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    m.c.set_requires_grad(false);
+    const auto optimizer = m.optimizer({});
+    m.loss(rank()).backward();
+    optimizer->step();
+    m.c.set_requires_grad(true);
+    optimizer->zero_grad();
+    m.loss(2 * rank()).backward();
+    EXPECT_EQ(optimizer->reduced().gradients, 5u);
+    EXPECT_THROW(m.c.sum().backward(), Error);
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-1.5f, -3, -3));
+  });
+}
+
+TEST(DistributedOptions, AGradientThatIsWrittenOnItsWayIsAnError) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({});
+    m.loss(1).backward();
+    m.b.grad().mul_(2);
+    try {
+      optimizer->step();
+      ADD_FAILURE() << "was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("'b' was written while it was"));
+    }
+    EXPECT_THAT(m.weights(), ElementsAre(0, 0, 0));
+  });
+}
+
+}  // namespace
+}  // namespace hvd::optim
