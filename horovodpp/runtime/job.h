@@ -72,7 +72,7 @@ class Job : public SubmissionSink {
   // FailedPrecondition, stop() does nothing but say so.
   bool is_of_a_parent() const { return forks_ != forks_so_far(); }
 
-  void submit(coordinator::SubmissionPtr submission) override;
+  void submit(const coordinator::SubmissionPtr& submission) override;
   // Drives the job on this thread until `ready`, unless that is nullptr or
   // somebody else does. If it is this thread, in a callback, the submission
   // fails: nobody would execute it.

@@ -17,7 +17,7 @@ class SubmissionSink {
 
   // Takes a submission on. Its `done` is called once each time, at once if it
   // cannot be queued.
-  virtual void submit(coordinator::SubmissionPtr submission) = 0;
+  virtual void submit(const coordinator::SubmissionPtr& submission) = 0;
 
   // `submission` will be submitted more than once, until there is no more of it
   // to expect. It is not in flight in either.
