@@ -79,10 +79,10 @@ class Job : public SubmissionSink {
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
   void expect_more(coordinator::Submission& submission) override {
-    queue_.keep_name(submission);
+    if (!is_of_a_parent()) queue_.keep_name(submission);
   }
   void expect_no_more(coordinator::Submission& submission) override {
-    queue_.let_go(submission);
+    if (submission.name != nullptr) queue_.let_go(submission);
   }
   void callback_threw(const std::string& what) override;
 

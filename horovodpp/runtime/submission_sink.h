@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "horovodpp/coordinator/submission.h"
@@ -32,5 +33,16 @@ class SubmissionSink {
   // A callback of a future has thrown, against its contract.
   virtual void callback_threw(const std::string& what) = 0;
 };
+
+// What a promise does where somebody waits for the outcome of `submission`. What
+// is gone needs no help.
+inline OnWait waiter_for(const std::weak_ptr<SubmissionSink>& sink,
+                         const coordinator::SubmissionPtr& submission) {
+  return [sink, mine = std::weak_ptr(submission)](const Ready& ready) {
+    const auto awaited = mine.lock();
+    const auto inside = sink.lock();
+    if (awaited && inside) inside->wait_for(awaited, ready);
+  };
+}
 
 }  // namespace hvd::runtime
