@@ -3,7 +3,7 @@
 // prepared, by name, by name in another order each time, and by name with a metric
 // in every tenth step. Ranks are threads of this process.
 //
-//   calls_benchmark [ranks [most tensors]]
+//   calls_benchmark [ranks [most tensors [fewest tensors]]]
 //
 // Prints medians of a step, of rank 0, in milliseconds; steps that leave nothing to
 // negotiate, but for the column "first".
@@ -137,7 +137,9 @@ int main(int argc, char** argv) {
   std::printf("%d ranks; a step in ms\n%8s %10s %10s %10s %10s %10s %12s\n",
               ranks, "tensors", "handles", "names", "shuffled", "metric",
               "first", "us per name");
-  for (std::size_t tensors = argc > 3 ? most : 1; tensors <= most; tensors *= 10) {
+  const auto fewest =
+      static_cast<std::size_t>(argc > 3 ? std::atoll(argv[3]) : 1);
+  for (std::size_t tensors = fewest; tensors <= most; tensors *= 10) {
     hvd::benchmark::measure(ranks, tensors);
   }
 }
