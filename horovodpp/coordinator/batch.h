@@ -3,6 +3,7 @@
 // ranks, agreed on, that are carried out as one operation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -38,6 +39,10 @@ struct Batch {
   int participants = 0;
   // The rank that joined last (join), the number of the set (add_process_set).
   std::int64_t result = 0;
+  // Of a cycle: the number of that (0: of none), which no other one has, and the
+  // place there. Batches of equal places differ in what was submitted alone.
+  std::uint64_t cycle = 0;
+  std::size_t place = 0;
 
   const Request& request() const { return *entries.front().agreed; }
 };

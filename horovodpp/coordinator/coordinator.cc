@@ -97,11 +97,11 @@ void Coordinator::submit(const Request& request) {
   protocol_.submit(request, clock_.now());
 }
 
-void Coordinator::submit(const std::vector<Submission*>& submissions) {
+Clock::TimePoint Coordinator::submit(
+    const std::vector<Submission*>& submissions) {
   const Clock::TimePoint now = clock_.now();
-  for (Submission* const submission : submissions) {
-    protocol_.submit(*submission, now);
-  }
+  protocol_.submit(submissions, now);
+  return now;
 }
 
 absl::Status Coordinator::receive(int from, const std::string& bytes) {
@@ -318,8 +318,7 @@ absl::Status Coordinator::collect() {
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::step() {
-  const Clock::TimePoint now = clock_.now();
+absl::Status Coordinator::step(Clock::TimePoint now) {
   if (protocol_.is_due(now)) protocol_.look(now);
   if (protocol_.has_messages()) HVD_RETURN_IF_ERROR(say(now));
   if (silence_.is_due(now)) HVD_RETURN_IF_ERROR(listen(now));
@@ -407,10 +406,6 @@ std::optional<Clock::TimePoint> Coordinator::due() const {
   }
   if (is_root()) at_most(root_->scheduler.held_until());
   return due;
-}
-
-absl::StatusOr<std::optional<Batch>> Coordinator::next_batch() {
-  return protocol_.next_batch();
 }
 
 std::vector<Outgoing> Coordinator::take_outgoing() {

@@ -9,7 +9,7 @@
 //   coordinator.step();
 //   for (auto& mail : coordinator.take_outgoing()) send(mail.to, mail.bytes);
 //   for (auto& failure : coordinator.take_failures()) ...
-//   if (auto batch = *coordinator.next_batch()) {
+//   if (const Batch* batch = *coordinator.next_batch()) {
 //     execute(*batch);        // while it waits: receive, step, send as above,
 //     coordinator.finished();     // and give up if should_abandon()
 //   }
@@ -86,8 +86,8 @@ class Coordinator {
 
   // This rank has submitted `request`; its key is not in flight here.
   void submit(const Request& request);
-  // The same of all of these, which batches and failures then name.
-  void submit(const std::vector<Submission*>& submissions);
+  // The same of all of these, which batches and failures then name; when.
+  Clock::TimePoint submit(const std::vector<Submission*>& submissions);
 
   // Somebody on this rank blocks until `key` has an outcome.
   void wait_for(const Key& key) { protocol_.wait_for(key); }
@@ -101,15 +101,16 @@ class Coordinator {
 
   // Moves decisions on: what became complete, what is to be scheduled, what has
   // waited too long. An error breaks the job.
-  absl::Status step();
+  absl::Status step() { return step(clock_.now()); }
+  absl::Status step(Clock::TimePoint now);
   // Whether step() has something to say that came up since it was last called.
   bool wants_step() const;
   // When step() will have something to say by itself.
   std::optional<Clock::TimePoint> due() const;
 
-  // The next batch to execute, if there is one. It is this rank's until
-  // finished() or abandoned(); there is no other before.
-  absl::StatusOr<std::optional<Batch>> next_batch();
+  // The next batch to execute; nullptr if there is none. It is this rank's, and
+  // lasts, until finished() or abandoned(); there is no other before.
+  absl::StatusOr<const Batch*> next_batch() { return protocol_.next_batch(); }
   void finished() { protocol_.finished(); }
   // Whether the batch being executed has to be given up: a rank will never take
   // part in it. What it holds is then in flight as before.

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,12 +30,22 @@ class CurrentBatch {
   void add(std::uint32_t id) { ids_.push_back(id); }
 
   // It is to be executed next.
-  void make_ready(Batch batch) { ready_ = std::move(batch); }
-  bool is_ready() const { return ready_.has_value(); }
-  // Gives it out, if there is one: it is being executed until end().
-  std::optional<Batch> give_out() {
-    is_executing_ = ready_.has_value();
-    return std::exchange(ready_, std::nullopt);
+  void make_ready(Batch batch) {
+    own_ = std::move(batch);
+    ready_ = &own_;
+  }
+  // `planned` is, with the next number. It stays as it is until end().
+  void make_planned_ready(Batch& planned) {
+    planned.epoch = epoch_;
+    planned.sequence = sequence_++;
+    ready_ = &planned;
+  }
+  bool is_ready() const { return ready_ != nullptr; }
+  // Gives it out, if there is one (else nullptr): it is being executed until
+  // end(), and lasts as long.
+  const Batch* give_out() {
+    is_executing_ = is_ready();
+    return std::exchange(ready_, nullptr);
   }
   bool is_executing() const { return is_executing_; }
   // Its operations, by id.
@@ -48,7 +57,8 @@ class CurrentBatch {
  private:
   std::uint32_t epoch_ = 1;
   std::uint64_t sequence_ = 0;
-  std::optional<Batch> ready_;
+  Batch own_;
+  const Batch* ready_ = nullptr;
   bool is_executing_ = false;
   std::vector<std::uint32_t> ids_;
 };

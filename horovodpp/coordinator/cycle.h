@@ -33,15 +33,15 @@ class Cycle {
   }
 
   // This rank has submitted `id`, which is part of the cycle, for its next
-  // occurrence.
-  void submitted(std::uint32_t id) {
-    --batches_[batch_of_.find(id)->second].missing;
-  }
+  // occurrence; or one of the batch `index`.
+  void submitted(std::uint32_t id) { submitted_in(batch_of_.find(id)->second); }
+  void submitted_in(std::size_t index) { --batches_[index].missing; }
 
-  // The next batch, and whether all of it is submitted.
+  // The next batch, its index, and whether all of it is submitted.
   const std::vector<std::uint32_t>& head() const {
     return batches_[position_].ids;
   }
+  std::size_t position() const { return position_; }
   bool head_is_ready() const { return missing() == 0; }
   // How many of it this rank has still to submit.
   std::size_t missing() const { return batches_[position_].missing; }

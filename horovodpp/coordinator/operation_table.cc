@@ -20,6 +20,7 @@ absl::Status OperationTable::define(Operation operation) {
   if (added.serves_once()) return absl::OkStatus();
   if (const auto before = ids_.find(added.key())) {
     find(*before)->has_name = false;
+    ++changes_;
   }
   added.has_name = true;
   ids_.set(added.request(), id);
@@ -27,10 +28,11 @@ absl::Status OperationTable::define(Operation operation) {
 }
 
 void OperationTable::forget_name(std::uint32_t id) {
-  if (Operation* const operation = find(id)) {
-    operation->has_name = false;
-    ids_.erase(operation->key(), id);
-  }
+  Operation* const operation = find(id);
+  if (operation == nullptr || !operation->has_name) return;
+  operation->has_name = false;
+  ids_.erase(operation->key(), id);
+  ++changes_;
 }
 
 void OperationTable::erase(std::uint32_t id) {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/coordinator/name_table.h"
@@ -40,16 +40,24 @@ struct Operation {
   const Request& request() const { return *definition.request; }
   const Key& key() const { return definition.request->key; }
   bool serves_once() const { return definition.slot == kNoSlot; }
+
+  // Where it is in the cycle of this number; see Batch.
+  struct Place {
+    std::uint64_t cycle = 0;
+    std::uint32_t batch = 0;
+    std::uint32_t entry = 0;
+  };
+  Place place = {};
 };
 
 class OperationTable {
  public:
-  using Map = absl::flat_hash_map<std::uint32_t, Operation>;
+  using Map = absl::node_hash_map<std::uint32_t, Operation>;
 
   //   Internal  its id is known already
   absl::Status define(Operation operation);
 
-  // nullptr: it is not known (any more). Valid until the table changes.
+  // nullptr: it is not known (any more). Valid until it is erased.
   Operation* find(std::uint32_t id) {
     const auto found = operations_.find(id);
     return found == operations_.end() ? nullptr : &found->second;
@@ -64,10 +72,9 @@ class OperationTable {
     return ids_.find(key);
   }
 
-  // Whether that is `operation`.
-  bool is_of_its_name(const Operation& operation) const {
-    return operation.has_name;
-  }
+  // Grows whenever a name has got another operation, or none: one that was found
+  // by its name is found again while this is the same.
+  std::uint64_t changes() const { return changes_; }
 
   // Its name has no id any more, unless it has another one by now.
   void forget_name(std::uint32_t id);
@@ -88,6 +95,7 @@ class OperationTable {
  private:
   Map operations_;
   NameTable ids_;
+  std::uint64_t changes_ = 1;
 };
 
 }  // namespace hvd::coordinator

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
@@ -29,26 +30,44 @@ absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
       "; call shutdown() after the last collective on every rank"));
 }
 
-void RankProtocol::submit(Submission& mine, Clock::TimePoint now) {
-  if (!mine.keeps_name) return submit(mine.request, now, &mine);
-  // Of what was agreed on as it is only the id is looked up.
-  Operation* const known =
-      mine.agreed == nullptr ? nullptr : operations_.find(mine.id);
+void RankProtocol::submit(std::span<Submission* const> all,
+                          Clock::TimePoint now) {
+  if (all.empty()) return;
+  const bool is_first = in_flight_ == 0;
+  for (Submission* const mine : all) submit_one(*mine, now);
+  stalls_.submitted(all.back()->request.key.name, is_first, now);
+}
+
+void RankProtocol::submit_one(Submission& mine, Clock::TimePoint now) {
   const Key& key = mine.request.key;
-  if (known == nullptr || &known->request() != mine.agreed ||
-      !operations_.is_of_its_name(*known) || ended_by_ || !joining_.empty()) {
-    submit(mine.request, now, &mine);
-    const auto id = operations_.id_of(key);
-    Operation* const agreed = id ? operations_.find(*id) : nullptr;
-    const bool is_it = agreed != nullptr && agreed->mine == &mine &&
-                       agreed->state != State::kIdle;
-    mine.agreed = is_it ? &agreed->request() : nullptr;
-    mine.id = is_it ? *id : 0;
-    return;
+  if (Operation* const known = repeated_by(mine)) {
+    awaited_.erase(key);
+    ++in_flight_;
+    return submit_known(*known, now, &mine);
   }
-  awaited_.erase(key);
-  stalls_.submitted(key.name, in_flight_++ == 0, now);
-  submit_known(*known, now, &mine);
+  submit(mine.request, now, &mine);
+  const auto id = mine.name == nullptr ? std::nullopt : operations_.id_of(key);
+  if (!id) return;
+  Operation& found = *operations_.find(*id);
+  mine.name->operation = &found;
+  mine.name->as_of = operations_.changes();
+  const bool is_it = found.mine == &mine && found.state != State::kIdle;
+  mine.repeats = is_it ? *id : kNoId;
+}
+
+Operation* RankProtocol::repeated_by(Submission& mine) const {
+  if (mine.name == nullptr || mine.name->as_of != operations_.changes() ||
+      ended_by_ || !joining_.empty()) {
+    return nullptr;
+  }
+  Operation& operation = *mine.name->operation;
+  if (mine.repeats == operation.definition.id) return &operation;
+  if (!operation.is_member ||
+      !is_repetition(operation.request(), mine.request)) {
+    return nullptr;
+  }
+  mine.repeats = operation.definition.id;
+  return &operation;
 }
 
 void RankProtocol::submit(const Request& request, Clock::TimePoint now,
@@ -106,10 +125,11 @@ void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now,
 }
 
 void RankProtocol::submit_in_cycle(Operation& operation) {
-  const std::uint32_t id = operation.definition.id;
-  if (cycle_.cycle().contains(id)) {
+  const Operation::Place& place = operation.place;
+  if (place.cycle == plan_number_) {
     operation.state = State::kInCycle;
-    cycle_.cycle().submitted(id);
+    plan_[place.batch].batch.entries[place.entry].mine = operation.mine;
+    cycle_.cycle().submitted_in(place.batch);
   } else {
     operation.state = State::kDeferred;
     stop_cycle();
@@ -251,14 +271,14 @@ RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
   return state;
 }
 
-absl::StatusOr<std::optional<Batch>> RankProtocol::next_batch() {
-  if (batch_.is_executing()) return std::nullopt;
+absl::StatusOr<const Batch*> RankProtocol::next_batch() {
+  if (batch_.is_executing()) return nullptr;
   while (!batch_.is_ready()) {
-    const std::vector<Record> records = board_.next_batch();
-    if (records.empty()) {
+    if (!board_.next_record()) {
       if (cycle_.is_in_force()) enter_cycle_head();
       break;
     }
+    const std::vector<Record> records = board_.next_batch();
     // The schedule may overtake definitions and rejections, which come by
     // another way.
     if (!may_be_read(records)) break;
@@ -278,22 +298,22 @@ void RankProtocol::enter_cycle_head() {
     if (awaited_.any(in_flight)) stop_cycle();
     return;
   }
-  Batch batch = batch_.number(false);
-  for (const std::uint32_t id : cycle.head()) {
-    Operation& operation = *operations_.find(id);
-    operation.state = State::kExecuting;
-    batch.entries.push_back(
-        {.agreed = operation.definition.request, .mine = operation.mine});
-    batch.participants = operation.definition.participants;
-    batch_.add(id);
-  }
+  entered_ = &plan_[cycle.position()];
   cycle.enter_head();
-  batch_.make_ready(std::move(batch));
+  batch_.make_planned_ready(entered_->batch);
 }
 
 void RankProtocol::finished() {
   has_read_ = true;
-  for (const std::uint32_t id : batch_.end()) {
+  const std::vector<std::uint32_t> ids = batch_.end();
+  if (PlannedBatch* const planned = std::exchange(entered_, nullptr)) {
+    for (Operation* const operation : planned->operations) {
+      operation->state = State::kIdle;
+    }
+    in_flight_ -= static_cast<int>(planned->operations.size());
+    return;
+  }
+  for (const std::uint32_t id : ids) {
     Operation* const operation = operations_.find(id);
     if (operation == nullptr) continue;
     if (operation->state == State::kExecuting) --in_flight_;
@@ -302,9 +322,12 @@ void RankProtocol::finished() {
   }
 }
 
+// Only a batch of a cycle is.
 void RankProtocol::abandoned() {
-  for (const std::uint32_t id : batch_.end()) {
-    operations_.find(id)->state = State::kDeferred;
+  batch_.end();
+  for (Operation* const operation :
+       std::exchange(entered_, nullptr)->operations) {
+    operation->state = State::kDeferred;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,8 @@ class RankProtocol {
   // failures give `mine` back, which is not looked into.
   void submit(const Request& request, Clock::TimePoint now,
               Submission* mine = nullptr);
-  // This rank has submitted `mine`, whose key is not in flight here.
-  void submit(Submission& mine, Clock::TimePoint now);
+  // This rank has submitted these, whose keys are not in flight here.
+  void submit(std::span<Submission* const> all, Clock::TimePoint now);
   // Somebody blocks until `key` has an outcome.
   void wait_for(const Key& key);
   void leave();
@@ -74,7 +75,7 @@ class RankProtocol {
   }
 
   // See Coordinator.
-  absl::StatusOr<std::optional<Batch>> next_batch();
+  absl::StatusOr<const Batch*> next_batch();
   void finished();
   bool should_abandon() const;
   // See Coordinator.
@@ -136,6 +137,11 @@ class RankProtocol {
     Clock::TimePoint since = {};
     Submission* mine = nullptr;
   };
+  // A batch of the cycle, with its operations in order.
+  struct PlannedBatch {
+    Batch batch = {};
+    std::vector<Operation*> operations = {};
+  };
 
   std::uint64_t node_members(ProcessSetId set) const;
   // What is in flight under `key` is not over yet.
@@ -143,6 +149,10 @@ class RankProtocol {
   void propose(const Request& request, const Proposed& as);
   // False if `key` was not proposed.
   bool forget_proposal(const Key& key);
+  // The operation that `mine` repeats, where nothing about its name has changed
+  // since it was found; else nullptr.
+  Operation* repeated_by(Submission& mine) const;
+  void submit_one(Submission& mine, Clock::TimePoint now);
   void join(const Request& request, Clock::TimePoint now, Submission* mine);
   void submit_known(Operation& operation, Clock::TimePoint now,
                     Submission* mine);
@@ -164,6 +174,7 @@ class RankProtocol {
   absl::Status hear_cycle(const std::vector<Record>& records);
   absl::Status start_cycle(const Record& start);
   absl::Status end_cycle(std::uint64_t executed);
+  void plan_cycle();
   void enter_cycle_head();
   void stop_cycle();
 
@@ -181,6 +192,9 @@ class RankProtocol {
 
   CurrentBatch batch_;
   CycleFollower cycle_;
+  std::vector<PlannedBatch> plan_;  // Of the cycle in force, or the last one.
+  std::uint64_t plan_number_ = 0;
+  PlannedBatch* entered_ = nullptr;  // Which of it is executed.
   AwaitedKeys awaited_;
   StallReporter stalls_;
 

@@ -241,9 +241,11 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   const auto is_known = [this](std::uint32_t id) {
     return operations_.find(id) != nullptr;
   };
+  const bool is_new = cycle_.is_being_told();
   if (!cycle_.begin(start.id, start.value, is_known)) {
     return not_the_roots_cycle();
   }
+  if (is_new) plan_cycle();
   batch_.begin_epoch();
   // Marks of before count no more.
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
@@ -253,6 +255,28 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   }
   if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
   return absl::OkStatus();
+}
+
+// An id that is forgotten never comes again, so a plan is good whenever its cycle is.
+void RankProtocol::plan_cycle() {
+  ++plan_number_;
+  const Cycle& cycle = cycle_.cycle();
+  plan_.assign(cycle.batches(), {});
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    auto& [batch, operations] = plan_[i];
+    batch.cycle = plan_number_;
+    batch.place = i;
+    for (const std::uint32_t id : cycle.ids_of(i)) {
+      Operation& operation = *operations_.find(id);
+      operation.place = {
+          .cycle = plan_number_,
+          .batch = static_cast<std::uint32_t>(i),
+          .entry = static_cast<std::uint32_t>(operations.size())};
+      operations.push_back(&operation);
+      batch.entries.push_back({.agreed = operation.definition.request});
+      batch.participants = operation.definition.participants;
+    }
+  }
 }
 
 absl::Status RankProtocol::end_cycle(std::uint64_t executed) {

@@ -28,6 +28,9 @@ struct Results {
   std::int64_t number = 0;
 };
 
+// Of no operation.
+inline constexpr std::uint32_t kNoId = ~std::uint32_t{0};
+
 using Inputs = absl::InlinedVector<ConstTensorView, 1>;
 using Outputs = absl::InlinedVector<TensorView, 1>;
 
@@ -42,8 +45,8 @@ struct Submission {
   // What the memory belongs to, if it was handed over: kept until the outcome has
   // been told. nullptr: inputs and outputs are borrowed.
   std::shared_ptr<const void> keep_alive = nullptr;
-  // Called with the outcome.
-  std::function<void(absl::StatusOr<Results>)> done = {};
+  // Called with the outcome, of which it takes what it needs.
+  std::function<void(absl::StatusOr<Results>&&)> done = {};
 
   // Of the TensorQueue: where its name stands, whether that is kept from one time
   // to the next, and what keeps it alive and follows it while it is in flight.
@@ -52,10 +55,8 @@ struct Submission {
   std::shared_ptr<Submission> in_flight = nullptr;
   Submission* next = nullptr;
 
-  // Of the RankProtocol: what was agreed on as this, and its id. Good for as long
-  // as that id stands for that.
-  std::uint32_t id = 0;
-  const Request* agreed = nullptr;
+  // Of the RankProtocol: the id of what was agreed on as this, which it repeats.
+  std::uint32_t repeats = kNoId;
 };
 
 // Shared by those who wait for it to be executed and those who are told of its

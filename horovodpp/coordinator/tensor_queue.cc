@@ -46,7 +46,7 @@ bool TensorQueue::claim(QueuedName& name) {
   return name.stage.compare_exchange_strong(queued, Stage::kTaken);
 }
 
-absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
+absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission) {
   Submission& mine = *submission;
   if (mine.name == nullptr) mine.name = look_up(mine.request.key);
   QueuedName& name = *mine.name;
@@ -126,25 +126,28 @@ void TensorQueue::take_news(News& news) {
   unsent_count_.fetch_sub(static_cast<std::int64_t>(news.unsent.size()));
 }
 
-absl::StatusOr<SubmissionPtr> TensorQueue::take_one(Submission* submission) {
-  // What a closed queue held may be gone.
-  if (is_closed()) return why_closed();
-  if (submission == nullptr || submission->name == nullptr ||
-      submission->name->holder != submission || !claim(*submission->name)) {
-    return absl::NotFoundError(
-        "a batch holds what is not in flight on this rank");
+SubmissionPtr TensorQueue::take_one(Submission* submission) {
+  QueuedName* const name = submission == nullptr ? nullptr : submission->name;
+  if (name == nullptr || name->holder != submission ||
+      name->stage.load(std::memory_order_acquire) != Stage::kQueued) {
+    return nullptr;
   }
+  name->stage.store(Stage::kTaken, std::memory_order_relaxed);
   return std::move(submission->in_flight);
 }
 
 absl::Status TensorQueue::take(const Batch& batch,
                                std::vector<SubmissionPtr>& taken) {
   taken.clear();
-  taken.reserve(batch.entries.size());
+  // What a closed queue held may be gone.
+  if (is_closed()) return why_closed();
   for (const Batch::Entry& entry : batch.entries) {
     if (!entry.submitted_here) continue;
-    HVD_ASSIGN_OR_RETURN(SubmissionPtr submission, take_one(entry.mine));
-    taken.push_back(std::move(submission));
+    taken.push_back(take_one(entry.mine));
+    if (taken.back() != nullptr) continue;
+    taken.pop_back();
+    return absl::NotFoundError(
+        "a batch holds what is not in flight on this rank");
   }
   return absl::OkStatus();
 }
@@ -162,7 +165,7 @@ void TensorQueue::release_one(Submission& submission) {
   }
   QueuedName& name = *submission.name;
   name.holder = nullptr;
-  name.stage.store(Stage::kFree);
+  name.stage.store(Stage::kFree, std::memory_order_release);
   if (submission.keeps_name) return;
   let_go(submission);
   if (submission.request.once) forget(submission.request.key);
@@ -187,10 +190,11 @@ void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
 }
 
 void TensorQueue::fail(Submission* submission, const absl::Status& why) {
-  absl::StatusOr<SubmissionPtr> failed = take_one(submission);
-  if (!failed.ok()) return;
-  release_one(**failed);
-  (*failed)->done(why);
+  if (is_closed()) return;
+  const SubmissionPtr failed = take_one(submission);
+  if (failed == nullptr) return;
+  release_one(*failed);
+  failed->done(why);
 }
 
 void TensorQueue::close(const absl::Status& reason) {

@@ -23,6 +23,8 @@
 
 namespace hvd::coordinator {
 
+struct Operation;
+
 // What a TensorQueue knows of a name.
 struct QueuedName {
   enum class Stage : std::uint8_t {
@@ -35,6 +37,11 @@ struct QueuedName {
   std::atomic<std::uint32_t> flight{0};  // Which submission of it this is.
   Submission* holder = nullptr;          // While it is not free.
   std::atomic<int> users{0};             // Submissions that point here.
+
+  // Of the RankProtocol: the name's operation, while the table of operations has
+  // not changed since.
+  Operation* operation = nullptr;
+  std::uint64_t as_of = 0;
 };
 
 class TensorQueue {
@@ -43,7 +50,7 @@ class TensorQueue {
   //   (as close() said)  the queue is closed
   // Otherwise: whether the thread that drives is to be woken for it. From now on
   // nobody changes its request.
-  absl::StatusOr<bool> push(SubmissionPtr submission);
+  absl::StatusOr<bool> push(const SubmissionPtr& submission);
 
   // `submission` will be pushed more than once: its name is looked up now, and
   // kept until let_go(). It is not in flight in either.
@@ -106,7 +113,8 @@ class TensorQueue {
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();
   absl::StatusOr<bool> refuse(QueuedName& name);
-  absl::StatusOr<SubmissionPtr> take_one(Submission* submission);
+  // nullptr: it is not in flight. For the thread that drives, which closes, too.
+  static SubmissionPtr take_one(Submission* submission);
   void release_one(Submission& submission);
   bool is_pending(const Key& key, std::uint32_t flight) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -34,6 +34,7 @@ bool FutureState::poll() {
 }
 
 const void* FutureState::wait() {
+  if (is_set()) return outcome_;
   announce_wait([this] { return is_set(); });
   return await();
 }

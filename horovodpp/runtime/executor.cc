@@ -16,8 +16,20 @@ using coordinator::Batch;
 using coordinator::RequestKind;
 using coordinator::SubmissionPtr;
 
+namespace {
+
+absl::Status does_not_fit(const Batch& batch,
+                          const std::vector<SubmissionPtr>& submissions) {
+  return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),
+                                          " entries does not fit ",
+                                          submissions.size(), " submissions"));
+}
+
+}  // namespace
+
 absl::Status Executor::execute(const Batch& batch,
                                const std::vector<SubmissionPtr>& submissions) {
+  if (AllreducePlan::is_for(batch)) return execute_planned(batch, submissions);
   HVD_RETURN_IF_ERROR(set_parts(batch, submissions));
   const coordinator::Request& request = batch.request();
   switch (request.kind) {
@@ -38,6 +50,12 @@ absl::Status Executor::execute(const Batch& batch,
 
 void Executor::complete(const Batch& batch,
                         const std::vector<SubmissionPtr>& submissions) {
+  if (AllreducePlan::is_for(batch)) {
+    for (const SubmissionPtr& submission : submissions) {
+      submission->done(coordinator::Results());
+    }
+    return;
+  }
   std::size_t next = 0;
   for (BatchPart& part : parts_) {
     if (part.mine == nullptr) continue;
@@ -58,9 +76,29 @@ absl::Status Executor::set_parts(
     ++next;
   }
   if (next == submissions.size() && !parts_.empty()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),
-                                          " entries does not fit ",
-                                          submissions.size(), " submissions"));
+  return does_not_fit(batch, submissions);
+}
+
+absl::Status Executor::execute_planned(
+    const Batch& batch, const std::vector<SubmissionPtr>& submissions) {
+  if (batch.entries.size() != submissions.size()) {
+    return does_not_fit(batch, submissions);
+  }
+  HVD_ASSIGN_OR_RETURN(Planes::Set * set,
+                       planes_.find(batch.request().key.process_set));
+  PlaneCalls calls(*set, batch, interrupt_);
+  return plan_of(batch).execute(calls, submissions);
+}
+
+AllreducePlan& Executor::plan_of(const Batch& batch) {
+  if (planned_cycle_ != batch.cycle) {
+    plans_.clear();
+    planned_cycle_ = batch.cycle;
+  }
+  if (plans_.size() <= batch.place) plans_.resize(batch.place + 1);
+  std::optional<AllreducePlan>& plan = plans_[batch.place];
+  if (!plan) plan.emplace(batch);
+  return *plan;
 }
 
 absl::Status Executor::communicate(const Batch& batch) {

@@ -4,11 +4,14 @@
 // time.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/submission.h"
+#include "horovodpp/runtime/allreduce_plan.h"
 #include "horovodpp/runtime/batch_part.h"
 #include "horovodpp/runtime/planes.h"
 #include "horovodpp/runtime/reductions.h"
@@ -48,6 +51,10 @@ class Executor {
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
   absl::Status communicate(const coordinator::Batch& batch);
+  absl::Status execute_planned(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
+  AllreducePlan& plan_of(const coordinator::Batch& batch);
 
   Planes& planes_;
   SetTable& sets_;
@@ -55,6 +62,9 @@ class Executor {
   // Of the batch being executed; their memory is used again.
   std::vector<BatchPart> parts_;
   ReductionScratch scratch_;
+  // Of the batches of one cycle.
+  std::uint64_t planned_cycle_ = 0;
+  std::vector<std::optional<AllreducePlan>> plans_;
 };
 
 }  // namespace hvd::runtime

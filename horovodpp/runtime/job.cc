@@ -392,7 +392,7 @@ void Job::abort(const std::string& why) {
       absl::StrCat(topology_.describe(topology_.rank()), " ", why));
 }
 
-void Job::submit(coordinator::SubmissionPtr submission) {
+void Job::submit(const coordinator::SubmissionPtr& submission) {
   if (is_of_a_parent()) return submission->done(no_part_in_it());
   const absl::StatusOr<bool> wake = queue_.push(submission);
   if (!wake.ok()) return submission->done(wake.status());

@@ -72,17 +72,17 @@ class Job : public SubmissionSink {
   // FailedPrecondition, stop() does nothing but say so.
   bool is_of_a_parent() const { return forks_ != forks_so_far(); }
 
-  void submit(coordinator::SubmissionPtr submission) override;
+  void submit(const coordinator::SubmissionPtr& submission) override;
   // Drives the job on this thread until `ready`, unless that is nullptr or
   // somebody else does. If it is this thread, in a callback, the submission
   // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
   void expect_more(coordinator::Submission& submission) override {
-    queue_.keep_name(submission);
+    if (!is_of_a_parent()) queue_.keep_name(submission);
   }
   void expect_no_more(coordinator::Submission& submission) override {
-    queue_.let_go(submission);
+    if (submission.name != nullptr) queue_.let_go(submission);
   }
   void callback_threw(const std::string& what) override;
 

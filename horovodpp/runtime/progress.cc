@@ -129,7 +129,7 @@ std::optional<Progress::Sleep> Progress::move_on(Listener as) {
     end_ = job_end_.break_down(moved.status());
     return std::nullopt;
   }
-  if (*moved) active_at_ = steady_clock::now();
+  has_moved_ = has_moved_ || *moved;
   return rest;
 }
 
@@ -137,6 +137,7 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
                                             std::optional<Sleep>& sleep) {
   const bool is_busy = turn_.is_busy();
   const auto now = steady_clock::now();
+  if (std::exchange(has_moved_, false)) active_at_ = now;
   const std::size_t wakes_at = turn_.wakes_at();
   // While this rank's program has to go on first there is nothing to spin for.
   if (is_busy && wakes_at == 1 && now - active_at_ < waiting_.spin) {
@@ -167,7 +168,7 @@ void Progress::sleep(Listener as, const Sleep& sleep) {
 
 bool Progress::needs_driver() const {
   if (end_ || turn_.is_busy() || queue_.has_news()) return true;
-  if (!resting_) return false;
+  if (!resting_ || turn_.is_rung_for_all()) return false;
   const auto now = steady_clock::now();
   const std::optional<Clock::Duration> limit = turn_.sleep_limit(false, now);
   if (!limit) return false;

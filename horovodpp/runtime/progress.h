@@ -101,6 +101,7 @@ class Progress {
   const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
   // How many submissions the queue was told to wake for.
   std::size_t wakes_at_ ABSL_GUARDED_BY(driving_) = 1;
+  bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
   Clock::TimePoint active_at_;
 };
 

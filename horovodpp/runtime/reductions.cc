@@ -18,14 +18,6 @@ using coordinator::TensorSpec;
 
 namespace {
 
-Reduction reduction_of(const Request& request, DType dtype, int participants) {
-  return {.dtype = dtype,
-          .op = request.op,
-          .prescale = request.prescale,
-          .postscale = request.postscale,
-          .participants = request.average_of_participants ? participants : 0};
-}
-
 // Fails what cannot be reduced because ranks have joined, on every rank alike.
 void refuse_without_identity(std::vector<BatchPart>& parts) {
   for (BatchPart& part : parts) {
@@ -134,6 +126,14 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
 }
 
 }  // namespace
+
+Reduction reduction_of(const Request& request, DType dtype, int participants) {
+  return {.dtype = dtype,
+          .op = request.op,
+          .prescale = request.prescale,
+          .postscale = request.postscale,
+          .participants = request.average_of_participants ? participants : 0};
+}
 
 std::int64_t scattered_rows(std::int64_t rows, std::size_t ranks,
                             std::size_t position) {

@@ -26,7 +26,12 @@ struct ReductionScratch {
   void clear();
 };
 
-// Sets the parts' outcomes. `participants` are the ranks that have not joined.
+// What `request` asks for, of `dtype`. `participants` are the ranks that have not
+// joined.
+collective::Reduction reduction_of(const coordinator::Request& request,
+                                   DType dtype, int participants);
+
+// Sets the parts' outcomes.
 //   (errors)  as PlaneCalls::make; ResourceExhausted
 absl::Status execute_allreduce(PlaneCalls& calls, int participants,
                                std::vector<BatchPart>& parts,

@@ -118,9 +118,13 @@ Status Runtime::status() const { return job_->status(); }
 
 Future<void> Runtime::allreduce_async_(TensorView tensor,
                                        AllreduceOptions options) {
-  return submitter_->in_place(
-      runtime::allreduce_submission(sets_, {tensor}, std::move(options)),
-      {tensor});
+  if (auto repeated = submitter_->repeat(tensor, options)) {
+    return *std::move(repeated);
+  }
+  const ProcessSet set = options.process_set;
+  return submitter_->by_name(
+      runtime::allreduce_submission(sets_, {tensor}, std::move(options)), set,
+      tensor);
 }
 
 Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,

@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "horovodpp/coordinator/submission.h"
@@ -17,7 +18,7 @@ class SubmissionSink {
 
   // Takes a submission on. Its `done` is called once each time, at once if it
   // cannot be queued.
-  virtual void submit(coordinator::SubmissionPtr submission) = 0;
+  virtual void submit(const coordinator::SubmissionPtr& submission) = 0;
 
   // `submission` will be submitted more than once, until there is no more of it
   // to expect. It is not in flight in either.
@@ -32,5 +33,16 @@ class SubmissionSink {
   // A callback of a future has thrown, against its contract.
   virtual void callback_threw(const std::string& what) = 0;
 };
+
+// What a promise does where somebody waits for the outcome of `submission`. What
+// is gone needs no help.
+inline OnWait waiter_for(const std::weak_ptr<SubmissionSink>& sink,
+                         const coordinator::SubmissionPtr& submission) {
+  return [sink, mine = std::weak_ptr(submission)](const Ready& ready) {
+    const auto awaited = mine.lock();
+    const auto inside = sink.lock();
+    if (awaited && inside) inside->wait_for(awaited, ready);
+  };
+}
 
 }  // namespace hvd::runtime

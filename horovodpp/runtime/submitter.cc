@@ -27,16 +27,6 @@ std::vector<Buffer> add_outputs(Submitter::Built& built) {
 
 }  // namespace
 
-// What is gone needs no help.
-OnWait Submitter::waiter_for(
-    const coordinator::SubmissionPtr& submission) const {
-  return [sink = key_, mine = std::weak_ptr(submission)](const Ready& ready) {
-    const auto awaited = mine.lock();
-    const auto inside = sink.lock();
-    if (awaited && inside) inside->wait_for(awaited, ready);
-  };
-}
-
 Submitter::Joiner Submitter::joiner_of(
     const coordinator::Request& request) const {
   const bool joins = request.kind == coordinator::RequestKind::kJoin;
@@ -57,6 +47,15 @@ Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
   return submit<void>(std::move(built), [](const coordinator::Results&) {
     return absl::OkStatus();
   });
+}
+
+// A number is given once.
+Future<void> Submitter::by_name(Built built, const ProcessSet& set,
+                                const TensorView& tensor) {
+  if (!built.ok() || (*built)->request.once) {
+    return in_place(std::move(built), {tensor});
+  }
+  return calls_.make(std::move(**built), set, tensor);
 }
 
 StatusOr<std::unique_ptr<PreparedCall>> Submitter::prepare(

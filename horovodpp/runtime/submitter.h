@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/door.h"
+#include "horovodpp/runtime/named_calls.h"
 #include "horovodpp/runtime/prepared_call.h"
 #include "horovodpp/runtime/set_table.h"
 #include "horovodpp/runtime/submission_sink.h"
@@ -38,6 +40,14 @@ class Submitter {
 
   // With results in the callers' memory, one view for each input.
   Future<void> in_place(Built built, coordinator::Outputs outputs);
+  // The same of an allreduce of one tensor, which is kept to be repeated; see
+  // NamedCalls.
+  std::optional<Future<void>> repeat(const TensorView& tensor,
+                                     AllreduceOptions& options) {
+    return calls_.repeat(tensor, options);
+  }
+  Future<void> by_name(Built built, const ProcessSet& set,
+                       const TensorView& tensor);
   // With results like the inputs, in memory of their own; of one input the
   // first.
   Future<std::vector<Buffer>> into_buffers(Built built);
@@ -56,7 +66,7 @@ class Submitter {
     const coordinator::SubmissionPtr submission = *std::move(built);
     const bool borrows =
         !submission->inputs.empty() && submission->keep_alive == nullptr;
-    Promise<T> promise(waiter_for(submission),
+    Promise<T> promise(waiter_for(key_, submission),
                        borrows ? IfDropped::kWait : IfDropped::kNothing);
     Future<T> future = promise.future();
     submission->done =
@@ -88,7 +98,6 @@ class Submitter {
     void operator()(bool all_have_joined) const;
   };
 
-  OnWait waiter_for(const coordinator::SubmissionPtr& submission) const;
   Joiner joiner_of(const coordinator::Request& request) const;
   // That a callback has thrown. Lost where the sink is gone.
   static void report(const std::weak_ptr<SubmissionSink>& sink,
@@ -98,6 +107,7 @@ class Submitter {
   SubmissionSink& sink_;
   Door<SubmissionSink> door_;
   const std::weak_ptr<SubmissionSink> key_ = door_.key();
+  NamedCalls calls_{sets_, sink_, key_};
 };
 
 }  // namespace hvd::runtime

@@ -73,7 +73,7 @@ absl::StatusOr<bool> Turn::take_in() {
   if (parts_.queue.has_news()) {
     moved = true;
     parts_.queue.take_news(news_);
-    parts_.coordinator.submit(news_.unsent);
+    taken_at_ = parts_.coordinator.submit(news_.unsent);
     for (const coordinator::Key& key : news_.waited_for) {
       parts_.coordinator.wait_for(key);
     }
@@ -103,7 +103,10 @@ absl::StatusOr<bool> Turn::receive() {
 }
 
 absl::StatusOr<bool> Turn::give_out() {
-  HVD_RETURN_IF_ERROR(parts_.coordinator.step());
+  // The clock is asked once.
+  const auto taken_at = std::exchange(taken_at_, std::nullopt);
+  HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)
+                               : parts_.coordinator.step());
   bool moved = false;
   if (parts_.coordinator.has_output()) {
     for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
@@ -169,19 +172,18 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
   while (true) {
     HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
     moved = moved || failed;
-    if (!next_) return moved || parts_.coordinator.wants_step();
+    if (next_ == nullptr) return moved || parts_.coordinator.wants_step();
     moved = true;
     // A thread that has what it waited for is not held up by others' batches:
     // what it does next may be what another rank needs before it comes there.
     if (awaited != nullptr && (*awaited)()) return moved;
-    const coordinator::Batch batch = *std::exchange(next_, std::nullopt);
-    HVD_RETURN_IF_ERROR(carry_out(batch));
+    HVD_RETURN_IF_ERROR(carry_out(*std::exchange(next_, nullptr)));
     if (awaited != nullptr && (*awaited)()) return moved;
   }
 }
 
 absl::StatusOr<bool> Turn::read_schedule() {
-  if (next_) return false;
+  if (next_ != nullptr) return false;
   HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
   if (!parts_.coordinator.has_failures()) return false;
   const std::vector<coordinator::Failure> failures =
@@ -249,25 +251,33 @@ std::size_t Turn::wakes_at() const {
   return is_busy() ? parts_.coordinator.submissions_to_next() : 1;
 }
 
+bool Turn::is_rung_for_all() const {
+  return !is_busy() && !beats_ && rings_for_all(outlook(false));
+}
+
 std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
                                                  Clock::TimePoint now) const {
+  Outlook ahead = outlook(is_busy);
+  if (beats_) {
+    const auto beat = beats_->next(now);
+    ahead.due = ahead.due ? std::min(*ahead.due, beat) : beat;
+  }
+  if (rings_for_all(ahead)) return std::nullopt;
+  return runtime::sleep_limit(ahead, now);
+}
+
+Outlook Turn::outlook(bool is_busy) const {
   std::optional<Clock::TimePoint> due = parts_.coordinator.due();
-  const auto at_most = [&due](std::optional<Clock::TimePoint> other) {
-    if (other && (!due || *other < *due)) due = other;
-  };
-  at_most(parts_.monitor.loss_due());
-  if (beats_) at_most(beats_->next(now));
-  const Outlook outlook = {
-      .several_nodes = several_nodes_,
-      .looks_after_wires =
-          parts_.segment.local_rank() == 0 || parts_.router.has_used_wires(),
-      .is_busy = is_busy,
-      .sends_mail = parts_.router.is_sending(),
-      .sends_data = parts_.router.is_sending_data(),
-      .wakes_at = wakes_at(),
-      .due = due};
-  if (rings_for_all(outlook)) return std::nullopt;
-  return runtime::sleep_limit(outlook, now);
+  const auto loss = parts_.monitor.loss_due();
+  if (loss && (!due || *loss < *due)) due = loss;
+  return {.several_nodes = several_nodes_,
+          .looks_after_wires = parts_.segment.local_rank() == 0 ||
+                               parts_.router.has_used_wires(),
+          .is_busy = is_busy,
+          .sends_mail = parts_.router.is_sending(),
+          .sends_data = parts_.router.is_sending_data(),
+          .wakes_at = wakes_at(),
+          .due = due};
 }
 
 std::optional<Clock::TimePoint> Turn::attend_due() const {

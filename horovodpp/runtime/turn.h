@@ -25,6 +25,7 @@
 #include "horovodpp/runtime/heartbeat.h"
 #include "horovodpp/runtime/job_end.h"
 #include "horovodpp/runtime/loop_parts.h"
+#include "horovodpp/runtime/sleep_limit.h"
 
 namespace hvd::runtime {
 
@@ -58,15 +59,18 @@ class Turn {
   bool has_ended() const;
 
   bool is_busy() const {
-    return parts_.coordinator.has_in_flight() || leaving_ || next_.has_value();
+    return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr;
   }
   // How long the thread that drives may sleep; nullopt: until somebody rings.
   std::optional<Clock::Duration> sleep_limit(bool is_busy,
                                              Clock::TimePoint now) const;
+  // Whether it may sleep until then, with nothing in flight.
+  bool is_rung_for_all() const;
   // As many submissions are to wake it.
   std::size_t wakes_at() const;
 
  private:
+  Outlook outlook(bool is_busy) const;  // But for heartbeats.
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> receive();
@@ -87,8 +91,10 @@ class Turn {
   std::atomic<bool> leave_requested_{false};
   bool leaving_ = false;
   bool hindered_ = false;  // By a rank that left, which others have been told.
-  std::optional<coordinator::Batch> next_;  // To be executed.
-  coordinator::TensorQueue::News news_;     // Its memory is used again.
+  const coordinator::Batch* next_ = nullptr;  // To be executed.
+  // When this turn has taken in submissions, if it has.
+  std::optional<Clock::TimePoint> taken_at_;
+  coordinator::TensorQueue::News news_;  // Its memory is used again.
   std::vector<coordinator::SubmissionPtr> submissions_;  // Likewise.
 };
 

@@ -112,7 +112,7 @@ class Cluster {
             << failure.key.to_string() << " failed twice";
         moved = true;
       }
-      if (!batch.ok() || !batch->has_value()) {
+      if (!batch.ok() || *batch == nullptr) {
         return moved || mine.coordinator->wants_step();
       }
       auto& names = mine.batches.emplace_back();

@@ -453,7 +453,7 @@ TEST(Coordinator, AReaderWakesTheLeaderThatWaitsForRoomInTheSchedule) {
   while (true) {
     const auto batch = reader.next_batch();
     ASSERT_EQ(batch.status(), absl::OkStatus());
-    if (!batch->has_value()) break;
+    if (*batch == nullptr) break;
     reader.finished();
   }
   EXPECT_TRUE(reader.wants_step());

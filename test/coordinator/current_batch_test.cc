@@ -26,7 +26,7 @@ TEST(CurrentBatch, NumbersGrowAndBeginAnewInAnEpoch) {
 
 TEST(CurrentBatch, IsExecutedFromWhenItIsGivenOutUntilItsEnd) {
   CurrentBatch current;
-  EXPECT_FALSE(current.give_out().has_value());
+  EXPECT_EQ(current.give_out(), nullptr);
   EXPECT_FALSE(current.is_executing());
   Batch batch = current.number(true);
   current.add(4);
@@ -34,11 +34,23 @@ TEST(CurrentBatch, IsExecutedFromWhenItIsGivenOutUntilItsEnd) {
   current.make_ready(std::move(batch));
   EXPECT_TRUE(current.is_ready());
   EXPECT_FALSE(current.is_executing());
-  EXPECT_TRUE(current.give_out().has_value());
+  EXPECT_NE(current.give_out(), nullptr);
   EXPECT_TRUE(current.is_executing());
   EXPECT_FALSE(current.is_ready());
   EXPECT_THAT(current.end(), ElementsAre(4, 9));
   EXPECT_FALSE(current.is_executing());
+  EXPECT_THAT(current.end(), IsEmpty());
+}
+
+TEST(CurrentBatch, APlannedOneIsNumberedWhereItIs) {
+  CurrentBatch current;
+  const Batch before = current.number(true);
+  Batch planned;
+  current.make_planned_ready(planned);
+  EXPECT_EQ(current.give_out(), &planned);
+  EXPECT_TRUE(current.is_executing());
+  EXPECT_EQ(planned.epoch, before.epoch);
+  EXPECT_EQ(planned.sequence, before.sequence + 1);
   EXPECT_THAT(current.end(), IsEmpty());
 }
 

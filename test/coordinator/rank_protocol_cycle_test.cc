@@ -41,6 +41,34 @@ TEST_F(RankProtocolCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
   EXPECT_EQ(leader_.next_completed(), std::nullopt);
 }
 
+TEST_F(RankProtocolCycle, ItsBatchesKnowTheirPlacesAndWhatWasSubmitted) {
+  begin_cycle();
+  std::uint64_t cycle = 0;
+  for (int round = 0; round < 2; ++round) {
+    Submission a;
+    Submission b;
+    protocol_->submit(allreduce("a"), now_, &a);
+    protocol_->submit(allreduce("b"), now_, &b);
+    const auto first = begin();
+    ASSERT_TRUE(first.has_value());
+    EXPECT_NE(first->cycle, 0u);
+    if (round > 0) {
+      EXPECT_EQ(first->cycle, cycle);
+    }
+    cycle = first->cycle;
+    EXPECT_EQ(first->place, 0u);
+    EXPECT_EQ(first->entries.at(0).mine, &a);
+    protocol_->finished();
+    const auto second = begin();
+    ASSERT_TRUE(second.has_value());
+    EXPECT_EQ(second->place, 1u);
+    EXPECT_EQ(second->entries.at(0).mine, &b);
+    EXPECT_EQ(second->sequence, first->sequence + 1);
+    protocol_->finished();
+    EXPECT_FALSE(protocol_->has_in_flight());
+  }
+}
+
 TEST_F(RankProtocolCycle, TellsHowManySubmissionsItsNextBatchLacks) {
   EXPECT_EQ(protocol_->submissions_to_next(), 1u);
   schedule_cycle(1, {0, 1}, true);

@@ -106,7 +106,8 @@ class RankProtocolTest : public ::testing::Test {
   std::optional<Batch> begin() {
     auto batch = protocol_->next_batch();
     EXPECT_EQ(batch.status(), absl::OkStatus());
-    return batch.ok() ? *batch : std::nullopt;
+    if (!batch.ok() || *batch == nullptr) return std::nullopt;
+    return **batch;
   }
   // Executes what there is; the names, in order.
   std::vector<std::string> execute() {

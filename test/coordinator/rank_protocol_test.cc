@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "horovodpp/coordinator/tensor_queue.h"
 #include "test/coordinator/rank_protocol_fixture.h"
 
 namespace hvd::coordinator {
@@ -85,6 +86,52 @@ TEST_F(RankProtocolTest, OneBatchIsGivenOutAtATime) {
   protocol_->finished();
   EXPECT_THAT(execute(), ElementsAre("b"));
   EXPECT_FALSE(protocol_->has_in_flight());
+}
+
+// By the entry of its name, whatever becomes of that.
+TEST_F(RankProtocolTest, ASubmissionFollowsItsNameToWhatItRepeats) {
+  QueuedName name;
+  Submission mine;
+  mine.request = allreduce("a");
+  mine.name = &name;
+  Submission other;
+  other.request = allreduce("a");
+  other.request.op = ReduceOp::kMax;
+  other.name = &name;
+  Submission* const all_mine[] = {&mine};
+  Submission* const all_other[] = {&other};
+  protocol_->submit(all_mine, now_);
+  only_said<Propose>();
+  define(3, allreduce("a"), 0);
+  schedule_run(3);
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  for (int round = 0; round < 3; ++round) {
+    protocol_->submit(all_mine, now_);
+    EXPECT_THAT(said(), IsEmpty());
+    EXPECT_TRUE(protocol_->state(key("a"), now_).has_submitted);
+    schedule_run(3);
+    EXPECT_THAT(execute(), ElementsAre("a"));
+  }
+  EXPECT_EQ(mine.repeats, 3u);
+  protocol_->submit(all_other, now_);
+  const std::vector<Message> differs = said();
+  ASSERT_EQ(differs.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<Outdated>(differs[0]));
+  EXPECT_TRUE(std::holds_alternative<Propose>(differs[1]));
+  schedule(RecordKind::kRetire, 3);
+  define(5, other.request, 1);
+  schedule_run(5);
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  said();
+  protocol_->submit(all_other, now_);
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_EQ(other.repeats, 5u);
+  schedule_run(5);
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  // What it repeated is gone.
+  protocol_->submit(all_mine, now_);
+  EXPECT_EQ(said().size(), 2u);
+  EXPECT_TRUE(protocol_->has_in_flight());
 }
 
 TEST_F(RankProtocolTest, TheScheduleMayOvertakeDefinitions) {

@@ -217,7 +217,7 @@ class FuzzJob {
     auto batch = mine.coordinator->next_batch();
     accept(rank, batch.status());
     take_failures(mine);
-    if (!batch.ok() || !batch->has_value()) return;
+    if (!batch.ok() || *batch == nullptr) return;
     require(!(*batch)->entries.empty());
     require((*batch)->participants >= 0 && (*batch)->participants <= kRanks);
     for (const Batch::Entry& entry : (*batch)->entries) {

@@ -128,6 +128,45 @@ TEST_F(ExecutorTest, ReducesAFusedBatchWithOneCallForEachDtype) {
   EXPECT_EQ(outcomes_[1].first, "b");
 }
 
+// Twice, from other memory each time; a batch of another cycle has another plan.
+TEST_F(ExecutorTest, PlansABatchOfACycleOnce) {
+  const Request mixed =
+      request(RequestKind::kAllreduce, "a",
+              {{DType::kF32, Shape({2})}, {DType::kI32, Shape({4})}});
+  const Request one =
+      request(RequestKind::kAllreduce, "b", {{DType::kF32, Shape({5})}});
+  batch_.cycle = 1;
+  batch_.place = 3;
+  for (int round = 0; round < 2; ++round) {
+    batch_.entries.clear();
+    submissions_.clear();
+    calls_.made.clear();
+    const Submission& group = submit(mixed, true);
+    const Submission& alone = submit(one, true);
+    ASSERT_EQ(run(), absl::OkStatus());
+    ASSERT_EQ(calls_.made.size(), 2u);
+    EXPECT_EQ(calls_.made[0].reduction.dtype, DType::kF32);
+    EXPECT_EQ(calls_.made[0].reduction.op, ReduceOp::kSum);
+    ASSERT_EQ(calls_.made[0].pieces.size(), 2u);
+    EXPECT_EQ(calls_.made[0].pieces[0].input, group.inputs[0].data());
+    EXPECT_EQ(calls_.made[0].pieces[1].output, alone.outputs[0].data());
+    EXPECT_EQ(calls_.made[0].pieces[1].count, 5);
+    EXPECT_EQ(calls_.made[1].reduction.dtype, DType::kI32);
+    EXPECT_EQ(calls_.made[1].pieces[0].input, group.inputs[1].data());
+  }
+  EXPECT_EQ(outcomes_.size(), 4u);
+  batch_.cycle = 2;
+  batch_.entries.clear();
+  submissions_.clear();
+  calls_.made.clear();
+  submit(one, true);
+  ASSERT_EQ(run(), absl::OkStatus());
+  ASSERT_EQ(calls_.made.size(), 1u);
+  EXPECT_EQ(calls_.made[0].pieces.size(), 1u);
+  submissions_.clear();
+  EXPECT_TRUE(absl::IsInternal(run()));
+}
+
 TEST_F(ExecutorTest, NumbersItsCallsWithinTheBatch) {
   submit(request(RequestKind::kAllreduce, "a",
                  {{DType::kF32, Shape({1})}, {DType::kI32, Shape({1})}}),

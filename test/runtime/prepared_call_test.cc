@@ -20,8 +20,8 @@ using coordinator::SubmissionPtr;
 
 class PreparedCallTest : public ::testing::Test, public SubmissionSink {
  protected:
-  void submit(SubmissionPtr submission) override {
-    submitted_.push_back(std::move(submission));
+  void submit(const SubmissionPtr& submission) override {
+    submitted_.push_back(submission);
   }
   void wait_for(const SubmissionPtr&, const Ready& ready) override {
     ++(ready ? waits_ : announced_);

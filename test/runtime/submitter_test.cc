@@ -24,8 +24,8 @@ using ::testing::ElementsAre;
 
 class SubmitterTest : public ::testing::Test, public SubmissionSink {
  protected:
-  void submit(SubmissionPtr submission) override {
-    submitted_.push_back(std::move(submission));
+  void submit(const SubmissionPtr& submission) override {
+    submitted_.push_back(submission);
   }
   void wait_for(const SubmissionPtr& awaited, const Ready& ready) override {
     waited_for_.push_back(awaited->request.key.name);

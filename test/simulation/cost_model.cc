@@ -300,8 +300,8 @@ bool CostedJob::execute(int index) {
       std::fprintf(stderr, "%s\n", batch.status().ToString().c_str());
       return false;
     }
-    if (!batch->has_value()) break;
-    meet(index, std::move(**batch));
+    if (*batch == nullptr) break;
+    meet(index, **batch);
   }
   return true;
 }

@@ -20,9 +20,9 @@ void RunningJob::execute(int index) {
       return break_rank(index, std::string(batch.status().message()));
     }
     fail_submissions(index);
-    if (!batch->has_value()) break;
+    if (*batch == nullptr) break;
     mine.moved = true;
-    enter(index, std::move(**batch));
+    enter(index, **batch);
   }
 }
 

@@ -256,8 +256,8 @@ void SmallJob::execute(int index) {
   for (const auto& failure : mine.coordinator->take_failures()) {
     fault(absl::StrCat("rank ", index, ": ", failure.why.ToString()));
   }
-  if (!batch->has_value()) return;
-  mine.batch = std::move(**batch);
+  if (*batch == nullptr) return;
+  mine.batch = **batch;
   if (!mine.batch->certain) was_in_cycle_ = true;
   Meeting& meeting = meetings_[{mine.batch->epoch, mine.batch->sequence}];
   std::string names;
