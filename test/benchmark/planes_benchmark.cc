@@ -99,15 +99,15 @@ class Bench {
 
   void run() {
     row("barrier", 0, barriers());
-    for (const std::size_t bytes : {std::size_t{4}, std::size_t{1} * kKiB, 4 * kKiB,
-                                    16 * kKiB, 64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB,
-                                    16 * kMiB, 64 * kMiB}) {
+    for (const std::size_t bytes :
+         {std::size_t{4}, std::size_t{1} * kKiB, 4 * kKiB, 16 * kKiB, 64 * kKiB,
+          256 * kKiB, kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB}) {
       const Memory memory(*this, bytes, bytes);
       row("allreduce", bytes, allreduces(memory, bytes));
       row("broadcast", bytes, broadcasts(memory, bytes));
     }
-    for (const std::size_t bytes : {std::size_t{64}, 4 * kKiB, 64 * kKiB, kMiB,
-                                    16 * kMiB, 64 * kMiB}) {
+    for (const std::size_t bytes :
+         {std::size_t{64}, 4 * kKiB, 64 * kKiB, kMiB, 16 * kMiB, 64 * kMiB}) {
       const auto parts = static_cast<std::size_t>(ranks_);
       const Memory memory(*this, bytes, bytes * parts);
       row("allgather", bytes, allgathers(memory, bytes));
@@ -177,16 +177,16 @@ class Bench {
             {"call", in, whole(in, "foreign")},
             {"in arena", memory.in_arena, whole(memory.in_arena, "arena")},
             {"MPI", in, [=, this] {
-               return of_mpi(MPI_Allreduce(MPI_IN_PLACE, in, static_cast<int>(count),
-                                           MPI_FLOAT, MPI_SUM, comm_));
+               return of_mpi(MPI_Allreduce(MPI_IN_PLACE, in,
+                                           static_cast<int>(count), MPI_FLOAT,
+                                           MPI_SUM, comm_));
              }}};
   }
 
   Ways broadcasts(const Memory& memory, std::size_t bytes) {
     const auto ours = [this, bytes](std::byte* data) {
-      return [=, this] {
-        return plane_.broadcast(data, data, bytes, 0, next());
-      };
+      return
+          [=, this] { return plane_.broadcast(data, data, bytes, 0, next()); };
     };
     const auto whole = [bytes](std::byte* data, const char* where) {
       const TensorView view = floats(data, bytes);
@@ -206,7 +206,8 @@ class Bench {
 
   Ways allgathers(const Memory& memory, std::size_t bytes) {
     const auto ours = [this, bytes](std::byte* in, std::byte* out) {
-      const std::vector<std::size_t> each(static_cast<std::size_t>(ranks_), bytes);
+      const std::vector<std::size_t> each(static_cast<std::size_t>(ranks_),
+                                          bytes);
       return [=, this] {
         return plane_.allgather({in, bytes}, each, out, next());
       };
@@ -232,13 +233,16 @@ class Bench {
 
   Ways alltoalls(const Memory& memory, std::size_t bytes) {
     const auto ours = [this, bytes](std::byte* in, std::byte* out) {
-      const std::vector<std::size_t> each(static_cast<std::size_t>(ranks_), bytes);
+      const std::vector<std::size_t> each(static_cast<std::size_t>(ranks_),
+                                          bytes);
       return [=, this] {
-        return plane_.alltoall({in, bytes * each.size()}, each, out, each, next());
+        return plane_.alltoall({in, bytes * each.size()}, each, out, each,
+                               next());
       };
     };
     const auto whole = [this, bytes](std::byte* data, const char* where) {
-      const TensorView view = floats(data, bytes * static_cast<std::size_t>(ranks_));
+      const TensorView view =
+          floats(data, bytes * static_cast<std::size_t>(ranks_));
       const std::string name = absl::StrCat("alltoall.", where, bytes);
       return [=] { return alltoall(view, {.name = name}).status(); };
     };
@@ -259,7 +263,8 @@ class Bench {
   Ways reducescatters(const Memory& memory, std::size_t bytes) {
     const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
     const auto ours = [this, count](std::byte* in, std::byte* out) {
-      const std::vector<std::int64_t> each(static_cast<std::size_t>(ranks_), count);
+      const std::vector<std::int64_t> each(static_cast<std::size_t>(ranks_),
+                                           count);
       return [=, this] {
         const collective::Piece piece = {in, out, count * ranks_};
         return plane_.reducescatter({&piece, 1}, each, {.op = ReduceOp::kMax},
@@ -268,12 +273,13 @@ class Bench {
     };
     std::byte* const in = memory.in();
     std::byte* const out = memory.out();
-    return {{"foreign", in, ours(in, out)},
-            {"arena", memory.in_arena, ours(memory.in_arena, memory.out_arena)},
-            {"MPI", in, [=, this] {
-               return of_mpi(MPI_Reduce_scatter_block(
-                   in, out, static_cast<int>(count), MPI_FLOAT, MPI_SUM, comm_));
-             }}};
+    return {
+        {"foreign", in, ours(in, out)},
+        {"arena", memory.in_arena, ours(memory.in_arena, memory.out_arena)},
+        {"MPI", in, [=, this] {
+           return of_mpi(MPI_Reduce_scatter_block(
+               in, out, static_cast<int>(count), MPI_FLOAT, MPI_SUM, comm_));
+         }}};
   }
 
   // Microseconds of a call on this rank.
@@ -301,7 +307,8 @@ class Bench {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     work();
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    return std::chrono::duration<double, std::micro>(Clock::now() - start)
+        .count();
   }
 
   void row(const std::string& what, std::size_t bytes, const Ways& ways) {
@@ -349,8 +356,7 @@ class Bench {
 };
 
 absl::Status run(const Options& options) {
-  HVD_ASSIGN_OR_RETURN(auto communicator,
-                       transport::make_mpi_communicator({}));
+  HVD_ASSIGN_OR_RETURN(auto communicator, transport::make_mpi_communicator({}));
   HVD_ASSIGN_OR_RETURN(
       const Topology topology,
       Topology::from_peers(communicator->rank(), communicator->peers()));
@@ -371,7 +377,8 @@ absl::Status run(const Options& options) {
   communicator.reset();  // The runtime has one of its own.
   HVD_RETURN_IF_ERROR(init());
   const std::shared_ptr<Arena> arena = current_runtime().arena();
-  collective::ArenaMap map(arena, {.rank = topology.local_rank(), .ranks = ranks},
+  collective::ArenaMap map(arena,
+                           {.rank = topology.local_rank(), .ranks = ranks},
                            segment->payload().first(lists));
   ShmPlane plane(board, &map);
   Bench(plane, *arena, options).run();
