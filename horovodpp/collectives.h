@@ -25,6 +25,7 @@
 #include "horovodpp/core/tensor_view.h"            // IWYU pragma: export
 #include "horovodpp/replica/broadcast.h"           // IWYU pragma: export
 #include "horovodpp/replica/gradient_reducer.h"    // IWYU pragma: export
+#include "horovodpp/runtime/arena_alloc.h"         // IWYU pragma: export
 #include "horovodpp/runtime/global.h"              // IWYU pragma: export
 #include "horovodpp/runtime/global_collectives.h"  // IWYU pragma: export
 #include "horovodpp/runtime/process_set.h"         // IWYU pragma: export

@@ -206,6 +206,7 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_MEASURE_CROSSOVERS", config.measure_crossovers));
   config.cache_dir = cache_directory();
+  HVD_RETURN_IF_ERROR(read_count("HOROVODPP_ARENA_LIMIT", config.arena_limit));
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");

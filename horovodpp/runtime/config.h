@@ -119,6 +119,10 @@ struct Config {
   // it is not set: horovodpp in $XDG_CACHE_HOME, or else in ~/.cache.
   std::string cache_dir = {};
 
+  // HOROVODPP_ARENA_LIMIT: bytes of shared memory that this rank's arena takes at
+  // most; 0: it has none.
+  std::size_t arena_limit = static_cast<std::size_t>(-1);
+
   // HOROVODPP_ARENA_READ_ONLY: ranks only read each other's arenas, and copy
   // results, so that a rank that writes past its tensors ends itself. Slower, to
   // find faults with. Equal on all ranks.

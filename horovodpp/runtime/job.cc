@@ -110,7 +110,9 @@ Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
-  return start(config, std::move(wires), std::make_shared<Arena>());
+  return start(config, std::move(wires),
+               std::make_shared<Arena>(
+                   Arena::Options{.most_bytes = config.arena_limit}));
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(

@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "horovodpp/core/file_size_signal.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/threads.h"
 
 namespace hvd::transport {
 namespace {
@@ -105,16 +108,46 @@ absl::Status allocate(int descriptor, std::size_t bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::byte*> map(int descriptor, std::size_t bytes,
-                               int protection) {
-  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
-  if (data == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
-  // Both are favours: a kernel may know neither.
-  ::madvise(data, bytes, MADV_HUGEPAGE);
-  if ((protection & PROT_WRITE) != 0) {
-    ::madvise(data, bytes, MADV_POPULATE_WRITE);
+// Makes the pages that are not there yet, and maps all of them. False if this kernel
+// cannot do it, or there is no memory: some are yet to be made, then.
+bool populate(std::byte* data, std::size_t bytes) {
+  return ::madvise(data, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
+// The same by several threads, as making a page takes longer than filling it.
+bool populate_together(std::byte* data, std::size_t bytes) {
+  constexpr std::size_t kPart = std::size_t{32} << 20;
+  constexpr std::size_t kMostThreads = 4;
+  const auto cores = static_cast<std::size_t>(cores_for_ranks());
+  const std::size_t threads = std::min({bytes / kPart, kMostThreads, cores});
+  std::vector<std::future<bool>> others;
+  std::size_t begin = 0;
+  try {
+    for (; others.size() + 1 < threads; begin += kPart) {
+      others.push_back(
+          std::async(std::launch::async, populate, data + begin, kPart));
+    }
+  } catch (const std::system_error&) {  // There are no more threads.
   }
-  return static_cast<std::byte*>(data);
+  bool all = populate(data + begin, bytes - begin);
+  for (std::future<bool>& other : others) all = other.get() && all;
+  return all;
+}
+
+struct Mapped {
+  std::byte* data;
+  bool is_populated;
+};
+
+absl::StatusOr<Mapped> map(int descriptor, std::size_t bytes, int protection) {
+  void* const memory =
+      ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
+  // Both are favours: a kernel may know neither.
+  ::madvise(memory, bytes, MADV_HUGEPAGE);
+  auto* const data = static_cast<std::byte*>(memory);
+  const bool writes = (protection & PROT_WRITE) != 0;
+  return Mapped{data, writes && populate_together(data, bytes)};
 }
 
 }  // namespace
@@ -151,17 +184,19 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
   }
   struct stat about = {};
   if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
-  HVD_ASSIGN_OR_RETURN(std::byte * data,
+  HVD_ASSIGN_OR_RETURN(const Mapped mapped,
                        map(descriptor.get(), bytes, PROT_READ | PROT_WRITE));
   const Ticket ticket = {.pid = ::getpid(),
                          .descriptor = descriptor.release(),
                          .device = about.st_dev,
                          .file = about.st_ino,
                          .bytes = bytes};
-  std::unique_ptr<SharedMemory> memory(new SharedMemory(ticket, data));
+  std::unique_ptr<SharedMemory> memory(new SharedMemory(ticket, mapped.data));
   // After the mapping has asked for huge pages, which come only to places that
   // have none yet.
-  HVD_RETURN_IF_ERROR(allocate(ticket.descriptor, bytes));
+  if (!mapped.is_populated) {
+    HVD_RETURN_IF_ERROR(allocate(ticket.descriptor, bytes));
+  }
   return memory;
 }
 
@@ -185,12 +220,12 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
         path, " is not the shared memory that process ", ticket.pid,
         " offered; are the ranks of this node in one PID namespace?"));
   }
-  HVD_ASSIGN_OR_RETURN(std::byte * data,
+  HVD_ASSIGN_OR_RETURN(const Mapped mapped,
                        map(descriptor.get(), ticket.bytes,
                            read_only ? PROT_READ : PROT_READ | PROT_WRITE));
   Ticket mine = ticket;
   mine.descriptor = -1;
-  return std::unique_ptr<SharedMemory>(new SharedMemory(mine, data));
+  return std::unique_ptr<SharedMemory>(new SharedMemory(mine, mapped.data));
 }
 
 SharedMemory::~SharedMemory() {

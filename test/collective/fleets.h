@@ -159,8 +159,10 @@ inline void run_on_arenas(transport::Communicator& communicator, int ranks_here,
                           const Body& body, const ArenaFleetOptions& options) {
   // Small extents, so that there are several.
   constexpr std::size_t kExtentBytes = 64 << 10;
-  constexpr ShmOptions kShm = {
-      .chunk_bytes = 1024, .small_bytes = 512, .unlisted_bytes = 64};
+  constexpr ShmOptions kShm = {.chunk_bytes = 1024,
+                               .small_bytes = 512,
+                               .unlisted_bytes = 64,
+                               .copied_bytes = 64};
   const auto topology =
       Topology::from_peers(communicator.rank(), communicator.peers());
   ASSERT_TRUE(topology.ok()) << topology.status();

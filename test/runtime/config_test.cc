@@ -33,6 +33,7 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_HEARTBEAT_SECONDS",
                            "HOROVODPP_STEPS_BEFORE_SCHEDULE",
                            "HOROVODPP_RANKS_PER_NODE",
+                           "HOROVODPP_ARENA_LIMIT",
                            "HOROVODPP_ARENA_READ_ONLY",
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
@@ -124,6 +125,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_LOG_LEVEL", "Debug"},
                             {"HOROVOD_LOG_HIDE_TIME", "1"},
                             {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
+                            {"HOROVODPP_ARENA_LIMIT", "1000000"},
                             {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
                             {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
@@ -131,6 +133,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "0"},
                             {"HOROVODPP_RANKS_PER_NODE", "2"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->arena_limit, 1'000'000u);
   EXPECT_EQ(config->expected_size, 4);
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));

@@ -2,7 +2,12 @@
 #include "horovodpp/transport/shared_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "test/support/file_size_limit.h"
 #include "test/transport/child_process.h"
@@ -36,6 +41,21 @@ TEST(SharedMemory, AnotherProcessAttachesByTheTicket) {
   EXPECT_EQ((*memory)->data()[0], std::byte{18});
   ::close(wires[0]);
   ::close(wires[1]);
+}
+
+// So much that several threads make its pages.
+TEST(SharedMemory, HasAllItsPagesFromTheBeginning) {
+  constexpr std::size_t kBytes = (std::size_t{70} << 20) + 4096;
+  const auto memory = SharedMemory::create(kBytes);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> is_there((kBytes + page - 1) / page);
+  ASSERT_EQ(::mincore((*memory)->data(), kBytes, is_there.data()), 0);
+  EXPECT_TRUE(std::all_of(is_there.begin(), is_there.end(),
+                          [](unsigned char it) { return (it & 1) != 0; }));
+  const std::byte* const data = (*memory)->data();
+  EXPECT_TRUE(std::all_of(data, data + kBytes,
+                          [](std::byte it) { return it == std::byte{0}; }));
 }
 
 TEST(SharedMemory, AVoidTicketIsAClearError) {

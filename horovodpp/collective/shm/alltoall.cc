@@ -2,8 +2,10 @@
 #include "horovodpp/collective/shm/alltoall.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
@@ -17,107 +19,196 @@ std::size_t sum(std::span<const std::size_t> sizes) {
 
 }  // namespace
 
+ShmAlltoall::ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
+                         const HostPlane::Exchange& exchange)
+    : seat_(seat),
+      arenas_(arenas),
+      exchange_(exchange),
+      shown_at_(row_bytes()) {
+  const std::size_t listing =
+      ArenaTable::bytes_needed(2, static_cast<std::size_t>(seat.board.ranks()));
+  if (arenas != nullptr && shown_at_ + listing <= seat.slot_bytes()) {
+    listing_.emplace(seat, *arenas, shown_at_);
+    shown_at_ += listing;
+  }
+  most_shown_ = std::min(seat.board.options().copied_bytes,
+                         seat.slot_bytes() - shown_at_);
+}
+
 absl::Status ShmAlltoall::run() {
   HVD_RETURN_IF_ERROR(share_sizes());
   HVD_RETURN_IF_ERROR(check_sizes());
-  return deliver();
+  plan();
+  if (most_ <= most_shown_) {
+    keep_own();
+    for (int peer = 0; peer < seat_.ranks(); ++peer) {
+      pick(peer, 0, most_, seat_.slot(peer, 0) + shown_at_);
+    }
+    return absl::OkStatus();
+  }
+  if (!listing_) return through_slots();
+  const ArenaTable::Reading reading = listing_->reading();
+  const ArenaTable::Inputs places(reading, 2);
+  const ArenaCopies::Way way = choose(places);
+  return way == ArenaCopies::Way::kNone ? through_slots()
+                                        : in_arenas(places, way);
 }
 
 absl::Status ShmAlltoall::share_sizes() {
-  const auto parts = static_cast<std::size_t>(seat_.ranks());
-  const std::size_t chunk = seat_.chunk_bytes();
-  std::vector<std::size_t> mine(exchange_.send_bytes.begin(),
-                                exchange_.send_bytes.end());
-  mine.insert(mine.end(), exchange_.receive_bytes.begin(),
-              exchange_.receive_bytes.end());
-  table_.resize(parts * mine.size());
-  const std::size_t row_bytes = mine.size() * sizeof(std::size_t);
-  const auto length_at = [&](std::uint64_t i) {
-    return std::min(chunk, row_bytes - i * chunk);
-  };
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    std::memcpy(slot,
-                reinterpret_cast<const std::byte*>(mine.data()) + i * chunk,
-                length_at(i));
-  };
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    auto* rows = reinterpret_cast<std::byte*>(table_.data());
-    for (std::size_t peer = 0; peer < parts; ++peer) {
-      std::memcpy(rows + peer * row_bytes + i * chunk,
-                  seat_.slot(static_cast<int>(peer), step), length_at(i));
-    }
-  };
-  return seat_.step_through(seat_.steps_for(row_bytes), fill, drain);
+  std::byte* const slot = seat_.board.mine();
+  const std::size_t half = row_bytes() / 2;
+  std::memcpy(slot, exchange_.send_bytes.data(), half);
+  std::memcpy(slot + half, exchange_.receive_bytes.data(), half);
+  const std::size_t receives = sum(exchange_.receive_bytes);
+  if (lists(exchange_.input.size(), receives)) {
+    listing_->tell(
+        ArenaCopies::listed(exchange_.input, exchange_.output, receives), 1);
+  }
+  if (exchange_.input.size() <= most_shown_) {
+    show(0, exchange_.input.size(), slot + shown_at_);
+  }
+  if (listing_) {
+    HVD_RETURN_IF_ERROR(listing_->meet_to_write());
+  } else {
+    seat_.board.arrive();
+    HVD_RETURN_IF_ERROR(seat_.board.wait_for_arrivals(0, seat_.interrupt));
+  }
+  return absl::OkStatus();
+}
+
+std::size_t ShmAlltoall::shown(std::size_t member, std::size_t column) const {
+  std::size_t number = 0;
+  std::memcpy(&number,
+              seat_.slot(static_cast<int>(member), 0) + column * sizeof(number),
+              sizeof(number));
+  return number;
 }
 
 absl::Status ShmAlltoall::check_sizes() const {
-  const auto parts = static_cast<std::size_t>(seat_.ranks());
-  for (std::size_t from = 0; from < parts; ++from) {
-    for (std::size_t to = 0; to < parts; ++to) {
-      const std::size_t sent = table_[from * 2 * parts + to];
-      const std::size_t expected = table_[to * 2 * parts + parts + from];
-      if (sent == expected) continue;
+  for (std::size_t from = 0; from < parts(); ++from) {
+    for (std::size_t to = 0; to < parts(); ++to) {
+      const std::size_t expected = shown(to, parts() + from);
+      if (sent(from, to) == expected) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("alltoall: rank ", from, " sends ", sent,
+          absl::StrCat("alltoall: rank ", from, " sends ", sent(from, to),
                        " bytes to rank ", to, ", which expects ", expected));
     }
   }
   return absl::OkStatus();
 }
 
-std::size_t ShmAlltoall::plan() {
-  const auto parts = static_cast<std::size_t>(seat_.ranks());
+std::size_t ShmAlltoall::sent(std::size_t from) const {
+  std::size_t bytes = 0;
+  for (std::size_t to = 0; to < parts(); ++to) bytes += shown(from, to);
+  return bytes;
+}
+
+std::size_t ShmAlltoall::received(std::size_t to) const {
+  std::size_t bytes = 0;
+  for (std::size_t from = 0; from < parts(); ++from) {
+    bytes += shown(to, parts() + from);
+  }
+  return bytes;
+}
+
+void ShmAlltoall::plan() {
   const auto self = static_cast<std::size_t>(seat_.rank);
   std::byte* output = exchange_.output;
-  std::size_t most = 0;
-  for (std::size_t peer = 0; peer < parts; ++peer) {
-    const auto sizes = std::span(table_).subspan(peer * 2 * parts, parts);
-    const std::size_t begin = sum(sizes.first(self));
-    deliveries_.push_back({begin, begin + sizes[self], output});
-    output += sizes[self];
-    most = std::max(most, sum(sizes));
+  deliveries_.reserve(parts());
+  for (std::size_t peer = 0; peer < parts(); ++peer) {
+    std::size_t begin = 0;
+    for (std::size_t to = 0; to < self; ++to) begin += sent(peer, to);
+    const std::size_t bytes = sent(peer, self);
+    deliveries_.push_back({begin, begin + bytes, output});
+    output += bytes;
+    most_ = std::max(most_, sent(peer));
   }
-  return most;
 }
 
-absl::Status ShmAlltoall::deliver() {
-  const std::size_t most = plan();
-  if (most == 0) return absl::OkStatus();
-  const Delivery& own = deliveries_[static_cast<std::size_t>(seat_.rank)];
-  if (own.begin < own.end) {
-    std::memcpy(own.output, exchange_.input.data() + own.begin,
-                own.end - own.begin);
+ArenaCopies::Way ShmAlltoall::choose(const ArenaTable::Inputs& places) const {
+  for (std::size_t m = 0; m < parts(); ++m) {
+    if (!lists(sent(m), received(m))) return ArenaCopies::Way::kNone;
   }
+  return ArenaCopies::choose(
+      places, parts(), !arenas_->read_only(),
+      [&](std::size_t m) { return sent(m); },
+      [&](std::size_t m) { return received(m); });
+}
+
+absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
+                                    ArenaCopies::Way way) {
+  const auto self = static_cast<std::size_t>(seat_.rank);
+  keep_own();
+  ArenaCopies copies(seat_);
+  const std::byte* mine = exchange_.input.data();
+  for (std::size_t peer = 0; peer < parts(); ++peer) {
+    const std::size_t bytes = sent(self, peer);
+    if (peer != self && way == ArenaCopies::Way::kFromInputs) {
+      const Delivery& delivery = deliveries_[peer];
+      copies.add(
+          places.at(peer, ArenaCopies::kInput, sent(peer)) + delivery.begin,
+          delivery.output, delivery.end - delivery.begin);
+    } else if (peer != self) {
+      std::size_t before = 0;
+      for (std::size_t from = 0; from < self; ++from) {
+        before += sent(from, peer);
+      }
+      copies.add(mine,
+                 places.at(peer, ArenaCopies::kOutput, received(peer)) + before,
+                 bytes);
+    }
+    mine += bytes;
+  }
+  return way == ArenaCopies::Way::kFromInputs ? copies.run()
+                                              : copies.run_into_others();
+}
+
+absl::Status ShmAlltoall::through_slots() {
+  const std::size_t chunk = seat_.chunk_bytes();
+  const std::size_t all = exchange_.input.size();
+  keep_own();
   return seat_.step_through(
-      seat_.steps_for(most),
-      [&](std::uint64_t i, std::byte* slot) { show(i, slot); },
-      [&](std::uint64_t i, std::uint64_t step) { pick(i, step); });
+      seat_.steps_for(most_),
+      [&](std::uint64_t i, std::byte* slot) {
+        const std::size_t begin = std::min(all, i * chunk);
+        show(begin, std::min(all, begin + chunk), slot);
+      },
+      [&](std::uint64_t i, std::uint64_t step) {
+        for (int peer = 0; peer < seat_.ranks(); ++peer) {
+          pick(peer, i * chunk, (i + 1) * chunk, seat_.slot(peer, step));
+        }
+      });
 }
 
-void ShmAlltoall::show(std::uint64_t i, std::byte* slot) const {
-  const std::span<const std::byte> input = exchange_.input;
-  const std::size_t chunk = seat_.chunk_bytes();
-  const std::size_t begin = std::min(input.size(), i * chunk);
-  const std::size_t end = std::min(input.size(), begin + chunk);
-  const auto copy = [&](std::size_t from, std::size_t to) {
-    if (from >= to) return;
-    std::memcpy(slot + (from - begin), input.data() + from, to - from);
-  };
+void ShmAlltoall::keep_own() const {
   const Delivery& own = deliveries_[static_cast<std::size_t>(seat_.rank)];
-  copy(begin, std::min(end, own.begin));
-  copy(std::max(begin, own.end), end);
+  if (own.begin == own.end) return;
+  std::memcpy(own.output, exchange_.input.data() + own.begin,
+              own.end - own.begin);
 }
 
-void ShmAlltoall::pick(std::uint64_t i, std::uint64_t step) const {
-  const std::size_t chunk = seat_.chunk_bytes();
-  for (int peer = 0; peer < seat_.ranks(); ++peer) {
-    const Delivery& delivery = deliveries_[static_cast<std::size_t>(peer)];
-    const std::size_t from = std::max(delivery.begin, i * chunk);
-    const std::size_t to = std::min(delivery.end, (i + 1) * chunk);
-    if (peer == seat_.rank || from >= to) continue;
-    std::memcpy(delivery.output + (from - delivery.begin),
-                seat_.slot(peer, step) + (from - i * chunk), to - from);
-  }
+void ShmAlltoall::show(std::size_t begin, std::size_t end,
+                       std::byte* to) const {
+  const auto self = static_cast<std::size_t>(seat_.rank);
+  const std::byte* const input = exchange_.input.data();
+  const std::size_t own = sum(exchange_.send_bytes.first(self));
+  const std::size_t own_end = own + exchange_.send_bytes[self];
+  const auto copy = [&](std::size_t from, std::size_t until) {
+    if (from < until)
+      std::memcpy(to + (from - begin), input + from, until - from);
+  };
+  copy(begin, std::min(end, own));
+  copy(std::max(begin, own_end), end);
+}
+
+void ShmAlltoall::pick(int peer, std::size_t begin, std::size_t end,
+                       const std::byte* from) const {
+  const Delivery& delivery = deliveries_[static_cast<std::size_t>(peer)];
+  const std::size_t first = std::max(delivery.begin, begin);
+  const std::size_t last = std::min(delivery.end, end);
+  if (peer == seat_.rank || first >= last) return;
+  std::memcpy(delivery.output + (first - delivery.begin),
+              from + (first - begin), last - first);
 }
 
 }  // namespace hvd::collective

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ShmAlltoall is an alltoall between ranks of a node: each shows in chunks all
-// that it sends, and everyone picks what is for it. How many chunks that takes,
-// and whether the sizes fit together, is known only once all have shown their
-// sizes.
+// An ShmAlltoall is an alltoall between ranks of a node. How much goes where, and
+// whether the sizes fit together, is known only once all have shown their sizes. They
+// show what they send along with them if that is little. Otherwise members copy from
+// the arenas of all, or into them, if it lies there; all else is shown in chunks, of
+// which everyone picks what is for it.
 //
 // Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/host_plane.h"
+#include "horovodpp/collective/shm/arena_copies.h"
+#include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 
 class ShmAlltoall {
  public:
-  // Borrows its arguments.
-  ShmAlltoall(const BoardSeat& seat, const HostPlane::Exchange& exchange)
-      : seat_(seat), exchange_(exchange) {}
+  // Borrows its arguments. No `arenas`: nullptr.
+  ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
+              const HostPlane::Exchange& exchange);
 
   // Once, within a call on the board.
   //   InvalidArgument  a rank sends another size than its receiver expects; the
@@ -38,21 +42,49 @@ class ShmAlltoall {
     std::byte* output = nullptr;
   };
 
+  std::size_t parts() const { return seat_.members.size(); }
+  std::size_t row_bytes() const { return 2 * parts() * sizeof(std::size_t); }
+  // Of a member that sends and receives so much. Where it is little on both sides
+  // nobody asks for it.
+  bool lists(std::size_t sent, std::size_t received) const {
+    return listing_ && std::max(sent, received) > most_shown_;
+  }
+  // What a rank shows first: what it sends to each, then what it expects from each.
+  std::size_t shown(std::size_t member, std::size_t column) const;
+  // What the member at `from` sends to that at `to`, and to all. These are read in
+  // the slots of step 0.
+  std::size_t sent(std::size_t from, std::size_t to) const {
+    return shown(from, to);
+  }
+  std::size_t sent(std::size_t from) const;
+  std::size_t received(std::size_t to) const;
+
   absl::Status share_sizes();
   absl::Status check_sizes() const;
-  absl::Status deliver();
-  // Sets deliveries_; returns how much the rank sends that sends most.
-  std::size_t plan();
-  // Copies the i-th chunk of what this rank sends, but for what it sends to
-  // itself.
-  void show(std::uint64_t i, std::byte* slot) const;
-  void pick(std::uint64_t i, std::uint64_t step) const;
+  // Sets deliveries_ and most_.
+  void plan();
+  absl::Status in_arenas(const ArenaTable::Inputs& places,
+                         ArenaCopies::Way way);
+  absl::Status through_slots();
+  ArenaCopies::Way choose(const ArenaTable::Inputs& places) const;
+  void keep_own() const;
+  // Copies from what this rank sends what lies from `begin` up to `end`, but for
+  // what it sends to itself.
+  void show(std::size_t begin, std::size_t end, std::byte* to) const;
+  // Takes what is for this rank from such bytes of `peer`.
+  void pick(int peer, std::size_t begin, std::size_t end,
+            const std::byte* from) const;
 
   const BoardSeat& seat_;
+  ArenaMap* const arenas_;
   const HostPlane::Exchange& exchange_;
-  // A row for each rank: what it sends to each, then what it expects from each.
-  std::vector<std::size_t> table_;
+  // Nothing, too, where slots have no room for it.
+  std::optional<ArenaListing> listing_;
+  // In slots: a row of sizes, the listing, what is shown along with them.
+  std::size_t shown_at_ = 0;
+  std::size_t most_shown_ = 0;        // Of what a rank sends.
   std::vector<Delivery> deliveries_;  // By sender.
+  std::size_t most_ = 0;              // What the rank sends that sends most.
 };
 
 }  // namespace hvd::collective

@@ -31,12 +31,8 @@ void for_each_run(const ArenaTable::Runs& runs, const Range& slice, F f) {
 
 absl::Status ArenaAllreduce::run(std::span<const Piece> pieces) {
   ArenaListing listing(seat_, arenas_);
-  const absl::Status listed = listing.exchange(
-      pieces, kernel_.element_bytes(), seat_.board.crossovers().small_bytes);
-  if (!listed.ok()) {
-    if (!absl::IsCancelled(listed)) seat_.board.withdraw(0);
-    return listed;
-  }
+  HVD_RETURN_IF_ERROR(listing.exchange_to_write(
+      pieces, kernel_.element_bytes(), seat_.board.crossovers().small_bytes));
   if (listing.all_show()) {
     SlotReducer(seat_, kernel_).reduce_all(pieces, listing.shown_at());
     return absl::OkStatus();

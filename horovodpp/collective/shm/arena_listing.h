@@ -13,8 +13,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/shm/arena_map.h"
@@ -25,15 +25,27 @@ namespace hvd::collective {
 
 class ArenaListing {
  public:
-  // Borrows its arguments.
-  ArenaListing(const BoardSeat& seat, ArenaMap& arenas)
-      : seat_(seat), arenas_(arenas) {}
+  // Borrows its arguments. The tables begin at `begin` of the slots, on all members.
+  ArenaListing(const BoardSeat& seat, ArenaMap& arenas, std::size_t begin = 0)
+      : seat_(seat), arenas_(arenas), begin_(begin) {}
 
   // Once. A member that has pieces outside of its arena shows all of them at
   // once, behind its table, if they are at most `most_shown` bytes and fit.
   //   (errors)  as of ShmBoard::wait_for_arrivals()
   absl::Status exchange(std::span<const Piece> pieces,
                         std::size_t element_bytes, std::size_t most_shown);
+
+  // The same in two parts, for calls in which members show something else. What a
+  // member that has not told lists is undefined.
+  void tell(std::span<const Piece> pieces, std::size_t element_bytes);
+  absl::Status meet();
+
+  // As exchange() in a call in which members write into each other's memory: one
+  // that fails returns once nobody writes into its own any more.
+  absl::Status exchange_to_write(std::span<const Piece> pieces,
+                                 std::size_t element_bytes,
+                                 std::size_t most_shown);
+  absl::Status meet_to_write() { return withdrawn_unless_ok(meet()); }
 
   // Whether all members show all of their pieces, from `shown_at` on.
   bool all_show() const { return all_show_; }
@@ -47,9 +59,15 @@ class ArenaListing {
   }
 
  private:
+  absl::Status withdrawn_unless_ok(const absl::Status& outcome) const;
+  std::span<std::byte> mine() const {
+    return {seat_.board.mine() + begin_, seat_.slot_bytes() - begin_};
+  }
+
   const BoardSeat& seat_;
   ArenaMap& arenas_;
-  std::vector<std::span<const std::byte>> slots_;
+  const std::size_t begin_;
+  absl::InlinedVector<std::span<const std::byte>, 8> slots_;
   bool all_show_ = false;
   std::size_t shown_at_ = 0;
 };

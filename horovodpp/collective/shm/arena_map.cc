@@ -4,12 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
 namespace hvd::collective {
 namespace {
+
+// Takes less time than to start a thread for it.
+constexpr std::size_t kMappedAtOnce = std::size_t{1} << 20;
 
 // Differs between processes, also where their numbers do not.
 std::uint64_t process_token() {
@@ -62,23 +67,48 @@ void ArenaMap::reach() {
     const std::uint32_t count = std::min<std::uint32_t>(
         theirs.count.load(std::memory_order_acquire), Arena::kMaxExtents);
     while (peer.extents.size() < count && !peer.hidden) {
-      const Entry& entry = theirs.entries[peer.extents.size()];
-      std::byte* const data = map(theirs, entry, peer);
-      peer.hidden = data == nullptr;
-      if (!peer.hidden) peer.extents.emplace_back(data, entry.ticket.bytes);
+      if (!reach_next(theirs, peer)) break;
     }
   }
 }
 
-// Ranks that are threads of one process have one mapping, which is what lets
-// sanitizers see both.
-std::byte* ArenaMap::map(const List& list, const Entry& entry,
-                         Peer& peer) const {
-  if (list.process == process_token()) return entry.data;
-  auto memory = transport::SharedMemory::attach(entry.ticket, read_only_);
-  if (!memory.ok()) return nullptr;
-  peer.mappings.push_back(*std::move(memory));
-  return peer.mappings.back()->data();
+bool ArenaMap::reach_next(const List& theirs, Peer& peer) const {
+  const Entry& entry = theirs.entries[peer.extents.size()];
+  // Ranks that are threads of one process have one mapping, which is what lets
+  // sanitizers see both.
+  if (theirs.process == process_token()) {
+    peer.extents.emplace_back(entry.data, entry.ticket.bytes);
+    return true;
+  }
+  const auto attach = [ticket = entry.ticket, read_only = read_only_] {
+    return transport::SharedMemory::attach(ticket, read_only);
+  };
+  if (entry.ticket.bytes <= kMappedAtOnce) {
+    take(attach(), peer);
+    return true;
+  }
+  if (!peer.next.valid()) {
+    try {
+      peer.next = std::async(std::launch::async, attach);
+    } catch (const std::system_error&) {  // There are no more threads.
+      take(attach(), peer);
+      return true;
+    }
+  }
+  if (peer.next.wait_for(std::chrono::seconds(0)) !=
+      std::future_status::ready) {
+    return false;
+  }
+  take(peer.next.get(), peer);
+  return true;
+}
+
+void ArenaMap::take(Mapping mapping, Peer& peer) {
+  peer.hidden = !mapping.ok();
+  if (peer.hidden) return;
+  peer.mappings.push_back(*std::move(mapping));
+  peer.extents.emplace_back(peer.mappings.back()->data(),
+                            peer.mappings.back()->bytes());
 }
 
 std::uint32_t ArenaMap::reached(int rank) const {

@@ -13,10 +13,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/transport/shared_memory.h"
 
@@ -44,8 +46,9 @@ class ArenaMap {
   // Lists the extents that this rank's arena has by now.
   void publish();
 
-  // Maps the extents that others have listed by now. What cannot be mapped is
-  // not tried again.
+  // Maps the extents that others have listed by now: long ones in the background,
+  // since that takes a while, so that they are reached some calls later. What cannot
+  // be mapped is not tried again.
   void reach();
 
   // So many extents of `rank`'s arena, from the first one on, are mapped here.
@@ -68,14 +71,18 @@ class ArenaMap {
     std::uint64_t process;
     Entry entries[Arena::kMaxExtents];
   };
+  using Mapping = absl::StatusOr<std::unique_ptr<transport::SharedMemory>>;
   struct Peer {
     std::vector<std::span<std::byte>> extents;
     std::vector<std::unique_ptr<transport::SharedMemory>> mappings;
+    std::future<Mapping> next;  // On its way.
     bool hidden = false;
   };
 
   List& list(int rank) const;
-  std::byte* map(const List& list, const Entry& entry, Peer& peer) const;
+  // False if the next extent is yet to come.
+  bool reach_next(const List& theirs, Peer& peer) const;
+  static void take(Mapping mapping, Peer& peer);
 
   const std::shared_ptr<Arena> arena_;
   const Place place_;

@@ -160,13 +160,18 @@ ArenaTable::Inputs::Inputs(const Reading& reading, std::size_t pieces)
 
 bool ArenaTable::Inputs::find(std::size_t piece, std::size_t bytes,
                               std::span<const void*> addresses) const {
-  if (piece >= told_) return false;
   for (std::size_t m = 0; m < addresses.size(); ++m) {
-    addresses[m] = address(reading_, usable_, m,
-                           entry_at(reading_, m, piece).input, bytes);
+    addresses[m] = at(m, piece, bytes);
     if (addresses[m] == nullptr) return false;
   }
   return true;
+}
+
+std::byte* ArenaTable::Inputs::at(std::size_t m, std::size_t piece,
+                                  std::size_t bytes) const {
+  if (piece >= told_) return nullptr;
+  return address(reading_, usable_, m, entry_at(reading_, m, piece).input,
+                 bytes);
 }
 
 ArenaTable::Sorted ArenaTable::sort(const Reading& reading,

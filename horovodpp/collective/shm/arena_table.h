@@ -46,7 +46,7 @@ class ArenaTable {
     std::span<const std::span<const std::byte>> slots;
     std::size_t ranks;  // In the map.
   };
-  // Of a call whose outputs the others do not reach: where its inputs lie.
+  // Where the inputs of a call's pieces lie.
   class Inputs {
    public:
     // `reading` outlives it; the tables tell of `pieces`, each as input and
@@ -56,6 +56,9 @@ class ArenaTable {
     // `addresses`; false, on all members, if that is not in the arenas of all.
     bool find(std::size_t piece, std::size_t bytes,
               std::span<const void*> addresses) const;
+    // Where the m-th member has the first `bytes` of a piece's input; nullptr, on
+    // all members, if not all of them reach that.
+    std::byte* at(std::size_t m, std::size_t piece, std::size_t bytes) const;
 
    private:
     const Reading& reading_;

@@ -20,9 +20,9 @@ constexpr std::chrono::milliseconds kLinger(250);
 // The options, within what is possible.
 ShmOptions sound(ShmOptions options, int ranks) {
   constexpr std::size_t kLine = ShmBoard::kAlignment;
-  constexpr std::size_t kLongestElement = 8;
+  constexpr std::size_t kTwoNumbers = 16;
   const std::size_t least = std::max(
-      options.chunk_bytes, static_cast<std::size_t>(ranks) * kLongestElement);
+      options.chunk_bytes, static_cast<std::size_t>(ranks) * kTwoNumbers);
   options.chunk_bytes = (least + kLine - 1) / kLine * kLine;
   options.small_bytes = std::min(options.small_bytes, options.chunk_bytes);
   return options;

@@ -7,8 +7,8 @@
 namespace hvd::collective {
 
 struct ShmOptions {
-  // Of one rank's slot; made a multiple of 128 that has room for one element of
-  // any type for each rank. The region takes four of them for each rank.
+  // Of one rank's slot; made a multiple of 128 that has room for two numbers for
+  // each rank. The region takes four of them for each rank.
   std::size_t chunk_bytes = std::size_t{256} << 10;
   // Tensors up to this size (and to a chunk's) are reduced by everyone, until
   // measurements show something else to be faster.
@@ -16,6 +16,9 @@ struct ShmOptions {
   // So are tensors up to this size if there are arenas: they are copied in less time
   // than it takes to find out whether they lie in one.
   std::size_t unlisted_bytes = std::size_t{4} << 10;
+  // What moves without being reduced goes through the slots, whether there are
+  // arenas or not, if no rank sends more than this.
+  std::size_t copied_bytes = std::size_t{64} << 10;
 };
 
 // From which size on calls use another algorithm: see crossovers.h.

@@ -2,15 +2,16 @@
 #include "horovodpp/collective/shm/plane.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/collective/shm/allgather.h"
 #include "horovodpp/collective/shm/allreduce.h"
 #include "horovodpp/collective/shm/alltoall.h"
 #include "horovodpp/collective/shm/arena_allreduce.h"
 #include "horovodpp/collective/shm/arena_table.h"
+#include "horovodpp/collective/shm/broadcast.h"
 #include "horovodpp/collective/shm/reducescatter.h"
 #include "horovodpp/core/ranks.h"
 
@@ -87,66 +88,24 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
 absl::Status ShmPlane::move(const Exchange& exchange, const Call& call) {
   const BoardSeat seat = seat_in(call);
   return seat.call({.tag = call.tag, .kind = 'a'},
-                   [&] { return ShmAlltoall(seat, exchange).run(); });
+                   [&] { return ShmAlltoall(seat, arenas_, exchange).run(); });
 }
 
 absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
   const BoardSeat seat = seat_in(call);
-  const std::size_t chunk = seat.chunk_bytes();
-  const std::size_t most = *std::max_element(gather.bytes_of_rank.begin(),
-                                             gather.bytes_of_rank.end());
-  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
-    return std::min(chunk, bytes - std::min(bytes, i * chunk));
-  };
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    const std::size_t length = length_at(gather.mine.size(), i);
-    if (length == 0) return;
-    writer_.begin_step();
-    writer_.copy(slot, gather.mine.data() + i * chunk, length);
-    writer_.finish();
-  };
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    std::byte* to = gather.output;
-    for (int peer = 0; peer < ranks(); ++peer) {
-      const std::size_t bytes =
-          gather.bytes_of_rank[static_cast<std::size_t>(peer)];
-      const std::size_t length = length_at(bytes, i);
-      to += bytes;
-      if (length == 0) continue;
-      std::memcpy(to - bytes + i * chunk, seat.slot(peer, step), length);
-    }
-  };
   const std::uint64_t total =
       std::accumulate(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
                       std::uint64_t{0});
-  return seat.call({.tag = call.tag, .kind = 'g', .bytes = total}, [&] {
-    return seat.step_through(seat.steps_for(most), fill, drain);
-  });
+  return seat.call({.tag = call.tag, .kind = 'g', .bytes = total},
+                   [&] { return ShmAllgather(seat, arenas_, gather).run(); });
 }
 
 absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
   const BoardSeat seat = seat_in(call);
-  const std::size_t chunk = seat.chunk_bytes();
-  const bool sends = rank() == broadcast.root;
-  const auto length_at = [&](std::uint64_t i) {
-    return std::min(chunk, broadcast.bytes - i * chunk);
-  };
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    if (!sends) return;
-    writer_.begin_step();
-    writer_.copy(slot, broadcast.input + i * chunk, length_at(i));
-    writer_.finish();
-  };
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    if (sends) return;
-    std::memcpy(broadcast.output + i * chunk, seat.slot(broadcast.root, step),
-                length_at(i));
-  };
   const ShmBoard::Label label = {
       .tag = call.tag, .kind = 'b', .bytes = broadcast.bytes};
-  return seat.call(label, [&] {
-    return seat.step_through(seat.steps_for(broadcast.bytes), fill, drain);
-  });
+  return seat.call(
+      label, [&] { return ShmBroadcast(seat, arenas_, broadcast).run(); });
 }
 
 absl::Status ShmPlane::meet(const Call& call) {

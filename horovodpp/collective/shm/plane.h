@@ -14,8 +14,8 @@
 // the last is emptied. Small tensors take one step: everyone copies in and
 // reduces everything itself. What lies in the arenas of all members is not
 // copied: each reads its slice of everybody's tensors, reduces it, and writes
-// the result into everybody's. All add in rank order, so all give the same
-// bits.
+// the result into everybody's. What moves without being reduced is copied from
+// or into the arenas likewise. All add in rank order, so all give the same bits.
 //
 // Ranks in calls are positions in `members`. A plane is light: all that is
 // shared, the failure of a call included, is its board's. Not thread-safe.

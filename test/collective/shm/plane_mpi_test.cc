@@ -26,5 +26,47 @@ INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
 INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
                                InReadOnlyArenas);
 
+// Processes map each other's extents; long ones meanwhile go on.
+TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
+  constexpr ShmOptions kShm = {
+      .chunk_bytes = 1024, .small_bytes = 512, .unlisted_bytes = 64};
+  constexpr std::int64_t kCount = 5000;
+  constexpr std::uint32_t kMostCalls = 1'000'000;
+  const auto communicator = transport::make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  const auto topology =
+      Topology::from_peers((*communicator)->rank(), (*communicator)->peers());
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const int ranks = topology->local_size();
+  const std::size_t lists = ArenaMap::bytes_needed(ranks);
+  const auto segment = transport::NodeSegment::open(
+      **communicator, *topology, lists + ShmBoard::bytes_needed(ranks, kShm),
+      soon());
+  ASSERT_TRUE(segment.ok()) << segment.status();
+  const auto payload = (*segment)->payload();
+  ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks), kShm);
+  const auto arena = std::make_shared<Arena>(
+      Arena::Options{.first_extent_bytes = std::size_t{4} << 20});
+  ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
+               payload.first(lists));
+  ShmPlane plane(board, &map);
+  NeverInterrupt interrupt;
+  std::vector<float, ArenaAllocator<float>> x(kCount, 0.0f,
+                                              ArenaAllocator<float>(arena));
+  const Piece piece = {x.data(), x.data(), kCount};
+  bool in_place = ranks == 1;  // Which reaches itself.
+  for (std::uint32_t call = 0; !in_place && call < kMostCalls; ++call) {
+    std::fill(x.begin(), x.end(), 1.0f);
+    ASSERT_TRUE(plane
+                    .allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                               {{1, call}, interrupt})
+                    .ok());
+    ASSERT_EQ(x.front(), static_cast<float>(ranks));
+    ASSERT_EQ(x.back(), static_cast<float>(ranks));
+    in_place = board.steps() == 1;  // The same on all ranks.
+  }
+  EXPECT_TRUE(in_place);
+}
+
 }  // namespace
 }  // namespace hvd::collective

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/shm/allgather.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "horovodpp/collective/shm/arena_copies.h"
+#include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+ShmAllgather::ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
+                           const HostPlane::Gather& gather)
+    : seat_(seat), arenas_(arenas), gather_(gather) {
+  for (const std::size_t bytes : gather.bytes_of_rank) {
+    most_ = std::max(most_, bytes);
+    total_ += bytes;
+  }
+}
+
+absl::Status ShmAllgather::run() {
+  const bool may_lie_there =
+      arenas_ != nullptr && most_ > seat_.board.options().copied_bytes;
+  return may_lie_there ? in_arenas() : through_slots();
+}
+
+absl::Status ShmAllgather::in_arenas() {
+  using Way = ArenaCopies::Way;
+  ArenaListing listing(seat_, *arenas_);
+  listing.tell(ArenaCopies::listed(gather_.mine, gather_.output, total_), 1);
+  HVD_RETURN_IF_ERROR(listing.meet_to_write());
+  const ArenaTable::Reading reading = listing.reading();
+  const ArenaTable::Inputs places(reading, 2);
+  const Way way = ArenaCopies::choose(
+      places, seat_.members.size(), !arenas_->read_only(),
+      [&](std::size_t m) { return gather_.bytes_of_rank[m]; },
+      [&](std::size_t) { return total_; });
+  if (way == Way::kNone) return through_slots();
+
+  std::size_t before_mine = 0;
+  for (int peer = 0; peer < seat_.rank; ++peer) before_mine += bytes_of(peer);
+  ArenaCopies copies(seat_);
+  copies.add(gather_.mine.data(), gather_.output + before_mine,
+             gather_.mine.size());
+  std::size_t before = 0;
+  for (int peer = 0; peer < seat_.ranks(); ++peer) {
+    const auto m = static_cast<std::size_t>(peer);
+    const std::size_t bytes = bytes_of(peer);
+    if (peer != seat_.rank && way == Way::kFromInputs) {
+      copies.add(places.at(m, ArenaCopies::kInput, bytes),
+                 gather_.output + before, bytes);
+    } else if (peer != seat_.rank) {
+      copies.add(gather_.mine.data(),
+                 places.at(m, ArenaCopies::kOutput, total_) + before_mine,
+                 gather_.mine.size());
+    }
+    before += bytes;
+  }
+  return way == Way::kFromInputs ? copies.run() : copies.run_into_others();
+}
+
+absl::Status ShmAllgather::through_slots() {
+  const std::size_t chunk = seat_.chunk_bytes();
+  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
+    return std::min(chunk, bytes - std::min(bytes, i * chunk));
+  };
+  const auto fill = [&](std::uint64_t i, std::byte* slot) {
+    const std::size_t length = length_at(gather_.mine.size(), i);
+    if (length == 0) return;
+    seat_.writer.begin_step();
+    seat_.writer.copy(slot, gather_.mine.data() + i * chunk, length);
+    seat_.writer.finish();
+  };
+  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
+    std::byte* to = gather_.output;
+    for (int peer = 0; peer < seat_.ranks(); ++peer) {
+      const std::size_t length = length_at(bytes_of(peer), i);
+      if (length > 0) {
+        std::memcpy(to + i * chunk, seat_.slot(peer, step), length);
+      }
+      to += bytes_of(peer);
+    }
+  };
+  return seat_.step_through(seat_.steps_for(most_), fill, drain);
+}
+
+}  // namespace hvd::collective

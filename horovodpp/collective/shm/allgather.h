@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// An ShmAllgather is an allgather between ranks of a node. Large parts that lie in
+// the arenas of all members are copied from there, and parts for which all have their
+// outputs in the arenas are copied into these; all else passes through the slots in
+// chunks.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/host_plane.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/seat.h"
+
+namespace hvd::collective {
+
+class ShmAllgather {
+ public:
+  // Borrows its arguments. No `arenas`: nullptr.
+  ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
+               const HostPlane::Gather& gather);
+
+  // Once, within a call on the board.
+  absl::Status run();
+
+ private:
+  std::size_t bytes_of(int position) const {
+    return gather_.bytes_of_rank[static_cast<std::size_t>(position)];
+  }
+  absl::Status in_arenas();
+  absl::Status through_slots();
+
+  const BoardSeat& seat_;
+  ArenaMap* const arenas_;
+  const HostPlane::Gather& gather_;
+  std::size_t most_ = 0;   // That a member sends,
+  std::size_t total_ = 0;  // and all of them.
+};
+
+}  // namespace hvd::collective

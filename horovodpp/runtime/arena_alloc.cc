@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/arena_alloc.h"
+
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd {
+namespace {
+
+constexpr std::align_val_t kAlignment{Arena::kAlignment};
+
+// nullptr where there is none, or it has no room.
+std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
+  const auto runtime = find_runtime();
+  if (!runtime.ok()) return nullptr;
+  const std::shared_ptr<Arena> arena = (*runtime)->arena();
+  const StatusOr<void*> memory = arena->allocate(bytes);
+  if (!memory.ok()) return nullptr;
+  return {*memory, [arena](void* gone) {
+            // What this arena has given it takes back.
+            static_cast<void>(arena->deallocate(gone));
+          }};
+}
+
+}  // namespace
+
+std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
+  if (auto memory = allocate_in_arena(bytes)) return memory;
+  return {::operator new(bytes, kAlignment),
+          [](void* gone) { ::operator delete(gone, kAlignment); }};
+}
+
+bool is_in_arena(const void* memory, std::size_t bytes) {
+  const auto runtime = find_runtime();
+  return runtime.ok() && (*runtime)->arena()->find(memory, bytes).has_value();
+}
+
+}  // namespace hvd

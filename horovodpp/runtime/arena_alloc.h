@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for what a program reduces, gathers or broadcasts, where that costs no copy:
+// in the arena of the job of this process (shm/arena.h), or in other memory if there
+// is no job or the arena has no room.
+//
+//   const std::shared_ptr<float[]> gradient = hvd::arena_alloc<float>(256 * 784);
+//   hvd::throw_if_error(hvd::allreduce_(
+//       hvd::TensorView::of(gradient.get(), {256, 784}),
+//       {.name = "fc1.weight", .keep_alive = gradient}));
+//
+// The memory lives as long as somebody holds it, also after shutdown(); then it is
+// memory like any other. Thread-safe.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+
+// `bytes` of any content, aligned to Arena::kAlignment.
+//   (throws std::bad_alloc)  there is not as much memory of any kind
+std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
+
+// `count` elements of any content.
+//   (throws)  as arena_alloc_bytes()
+template <typename T>
+std::shared_ptr<T[]> arena_alloc(std::size_t count) {
+  static_assert(std::is_trivially_default_constructible_v<T> &&
+                    std::is_trivially_destructible_v<T>,
+                "nothing constructs or destroys the elements");
+  static_assert(alignof(T) <= Arena::kAlignment);
+  if (count > PTRDIFF_MAX / sizeof(T)) throw std::bad_alloc();
+  const std::shared_ptr<void> memory = arena_alloc_bytes(count * sizeof(T));
+  return {memory, static_cast<T*>(memory.get())};
+}
+
+// Whether all of `bytes` at `memory` lie in the arena of the job of this process.
+bool is_in_arena(const void* memory, std::size_t bytes);
+
+}  // namespace hvd

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/shm/arena_copies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "test/collective/fleets.h"
+
+namespace hvd::collective {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr ShmOptions kShortSlots = {.chunk_bytes = 1024,
+                                    .small_bytes = 512,
+                                    .unlisted_bytes = 64,
+                                    .copied_bytes = 64};
+
+// A rank with an arena; its memory lies there, or on the heap.
+struct Resident {
+  ShmBoard& board;
+  ShmPlane& plane;
+  std::shared_ptr<Arena> arena;
+  int rank;
+
+  std::vector<std::byte, ArenaAllocator<std::byte>> in_arena(std::size_t bytes,
+                                                             int value) const {
+    return {bytes, std::byte(value), ArenaAllocator<std::byte>(arena)};
+  }
+};
+
+void on_residents(int ranks, bool read_only,
+                  const std::function<void(Resident&)>& body) {
+  on_loopback(ranks, [&](transport::Communicator& communicator) {
+    const auto topology =
+        Topology::from_peers(communicator.rank(), communicator.peers());
+    ASSERT_TRUE(topology.ok()) << topology.status();
+    const std::size_t lists = ArenaMap::bytes_needed(ranks);
+    auto segment = transport::NodeSegment::open(
+        communicator, *topology,
+        lists + ShmBoard::bytes_needed(ranks, kShortSlots), soon());
+    ASSERT_TRUE(segment.ok()) << segment.status();
+    const auto payload = (*segment)->payload();
+    ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks),
+                   kShortSlots);
+    const auto arena = std::make_shared<Arena>(
+        Arena::Options{.first_extent_bytes = std::size_t{1} << 20});
+    ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
+                 payload.first(lists), read_only);
+    ShmPlane plane(board, &map);
+    // Members find each other's memory from the next call on.
+    NeverInterrupt interrupt;
+    const auto memory = arena->allocate(1);
+    ASSERT_TRUE(memory.ok() && arena->deallocate(*memory).ok());
+    map.publish();
+    ASSERT_TRUE(plane.barrier({{1, 0}, interrupt}).ok());
+    Resident resident = {board, plane, arena, topology->local_rank()};
+    body(resident);
+  });
+}
+
+// How many steps of the board a call took: one if all was copied directly.
+template <typename F>
+std::uint64_t steps_of(Resident& resident, F call) {
+  const absl::Status status = call();
+  EXPECT_TRUE(status.ok()) << status;
+  return resident.board.steps();
+}
+
+std::vector<std::byte> parts_of(int ranks, std::size_t bytes) {
+  std::vector<std::byte> parts;
+  for (int rank = 0; rank < ranks; ++rank) {
+    parts.insert(parts.end(), bytes, std::byte(rank + 1));
+  }
+  return parts;
+}
+
+TEST(ArenaCopies, GatherFromInputsThatLieThere) {
+  for (const bool read_only : {false, true}) {
+    on_residents(3, read_only, [](Resident& self) {
+      NeverInterrupt interrupt;
+      const std::vector<std::size_t> bytes(3, 5000);
+      const auto input = self.in_arena(5000, self.rank + 1);
+      std::vector<std::byte> output(15000);
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.allgather(input, bytes,
+                                                       output.data(),
+                                                       {{1, 1}, interrupt});
+                         }),
+                1u);
+      EXPECT_EQ(output, parts_of(3, 5000));
+    });
+  }
+}
+
+TEST(ArenaCopies, GatherIntoOutputsThatLieThere) {
+  on_residents(3, false, [](Resident& self) {
+    NeverInterrupt interrupt;
+    const std::vector<std::size_t> bytes(3, 5000);
+    const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
+    auto output = self.in_arena(15000, 0);
+    EXPECT_EQ(steps_of(self,
+                       [&] {
+                         return self.plane.allgather(
+                             input, bytes, output.data(), {{1, 1}, interrupt});
+                       }),
+              1u);
+    EXPECT_EQ(std::vector<std::byte>(output.begin(), output.end()),
+              parts_of(3, 5000));
+  });
+}
+
+TEST(ArenaCopies, WriteIntoNoArenaThatIsReadOnly) {
+  on_residents(2, true, [](Resident& self) {
+    NeverInterrupt interrupt;
+    const std::vector<std::size_t> bytes(2, 5000);
+    const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
+    auto output = self.in_arena(10000, 0);
+    EXPECT_GT(steps_of(self,
+                       [&] {
+                         return self.plane.allgather(
+                             input, bytes, output.data(), {{1, 1}, interrupt});
+                       }),
+              1u);
+    EXPECT_EQ(std::vector<std::byte>(output.begin(), output.end()),
+              parts_of(2, 5000));
+  });
+}
+
+TEST(ArenaCopies, ExchangeWhatLiesThere) {
+  // Inputs, outputs, or neither on the last rank; then chunks serve all.
+  enum class There { kInputs, kOutputs, kNotAll };
+  for (const There there : {There::kInputs, There::kOutputs, There::kNotAll}) {
+    on_residents(3, false, [&](Resident& self) {
+      NeverInterrupt interrupt;
+      // Rank r sends 1000 * (r + 1) bytes to everyone.
+      const std::size_t each = 1000 * static_cast<std::size_t>(self.rank + 1);
+      const std::vector<std::size_t> sends(3, each);
+      const std::vector<std::size_t> receives = {1000, 2000, 3000};
+      const bool spoils = there == There::kNotAll && self.rank == 2;
+      const auto near_input = self.in_arena(3 * each, self.rank + 1);
+      auto near_output = self.in_arena(6000, 0);
+      const std::vector<std::byte> far_input(3 * each,
+                                             std::byte(self.rank + 1));
+      std::vector<std::byte> far_output(6000);
+      const bool far = there == There::kOutputs || spoils;
+      std::byte* const output =
+          there == There::kOutputs ? near_output.data() : far_output.data();
+      const std::span<const std::byte> input =
+          far ? std::span<const std::byte>(far_input) : near_input;
+      const std::uint64_t steps = steps_of(self, [&] {
+        return self.plane.alltoall(input, sends, output, receives,
+                                   {{1, 1}, interrupt});
+      });
+      EXPECT_EQ(steps == 1, there != There::kNotAll) << steps;
+      for (int from = 0, at = 0; from < 3; ++from) {
+        const int bytes = 1000 * (from + 1);
+        EXPECT_THAT(std::vector<std::byte>(output + at, output + at + bytes),
+                    Each(std::byte(from + 1)));
+        at += bytes;
+      }
+    });
+  }
+}
+
+TEST(ArenaCopies, ShowLittleAlongWithItsSizes) {
+  on_residents(3, false, [](Resident& self) {
+    NeverInterrupt interrupt;
+    const std::vector<std::byte> input(3, std::byte(self.rank + 1));
+    const std::vector<std::size_t> each(3, 1);
+    std::vector<std::byte> output(3);
+    EXPECT_EQ(steps_of(self,
+                       [&] {
+                         return self.plane.alltoall(input, each, output.data(),
+                                                    each, {{1, 1}, interrupt});
+                       }),
+              1u);
+    EXPECT_THAT(output, ElementsAre(std::byte(1), std::byte(2), std::byte(3)));
+  });
+}
+
+TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
+  for (const bool read_only : {false, true}) {
+    on_residents(3, read_only, [](Resident& self) {
+      NeverInterrupt interrupt;
+      auto memory = self.in_arena(300'001, self.rank + 1);
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.broadcast(
+                               memory.data(), memory.data(), memory.size(), 1,
+                               {{1, 1}, interrupt});
+                         }),
+                1u);
+      EXPECT_THAT(memory, Each(std::byte(2)));
+    });
+  }
+}
+
+TEST(ArenaCopies, ReturnNoSoonerThanOthersHaveReadWhatTheyReadHere) {
+  // Whoever changes its input right afterwards must not change what others get.
+  on_residents(2, false, [](Resident& self) {
+    NeverInterrupt interrupt;
+    const std::vector<std::size_t> bytes(2, 5000);
+    auto input = self.in_arena(5000, 0);
+    std::vector<std::byte> output(10000);
+    for (std::uint32_t turn = 1; turn < 50; ++turn) {
+      std::fill(input.begin(), input.end(), std::byte(turn));
+      ASSERT_TRUE(
+          self.plane
+              .allgather(input, bytes, output.data(), {{1, turn}, interrupt})
+              .ok());
+      ASSERT_THAT(output, Each(std::byte(turn)));
+    }
+  });
+}
+
+// Fails once `gone` is set.
+class UntilGone : public transport::Interrupt {
+ public:
+  explicit UntilGone(const std::atomic<bool>& gone) : gone_(gone) {}
+  absl::Status check() override {
+    return gone_ ? absl::AbortedError("rank 1 has gone") : never_.check();
+  }
+
+ private:
+  const std::atomic<bool>& gone_;
+  NeverInterrupt never_;
+};
+
+TEST(ArenaCopies, WriteNothingToARankThatHasGivenUpAndReturned) {
+  std::atomic<bool> gone{false};
+  std::atomic<bool> all_over{false};
+  on_residents(2, false, [&](Resident& self) {
+    const std::vector<std::size_t> bytes(2, 100'000);
+    const std::vector<std::byte> input(100'000, std::byte(self.rank + 1));
+    auto output = self.in_arena(200'000, 0);
+    UntilGone until_gone(gone);
+    FailingInterrupt failing(0);
+    const bool fails = self.rank == 1;
+    const absl::Status status = self.plane.allgather(
+        input, bytes, output.data(),
+        {{1, 1},
+         fails ? static_cast<transport::Interrupt&>(failing) : until_gone});
+    if (!fails) {
+      all_over = true;
+      return;
+    }
+    std::fill(output.begin(), output.end(), std::byte(9));
+    gone = true;
+    while (!all_over) std::this_thread::yield();
+    EXPECT_THAT(output, Each(std::byte(9))) << status;
+  });
+}
+
+}  // namespace
+}  // namespace hvd::collective
