@@ -69,6 +69,8 @@ class Mpi(Contender):
     def commands(self, setting, pair, words):
         where = pair.options(setting.ranks) if pair else ["--oversubscribe"]
         passed = [word for name in self.environment for word in ("-x", name)] if pair else []
+        # Both hosts are this machine, and each would bind its first rank to the same core.
+        where += ["--bind-to", "none"] if pair else []
         yield ["mpirun", "-np", str(setting.ranks), *where, *passed, self.program, *words], {}
 
 
