@@ -69,6 +69,12 @@ WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
   return policy;
 }
 
+WaitPolicy WaitPolicy::for_wires(int ranks_on_node) {
+  WaitPolicy policy = for_node(ranks_on_node);
+  if (policy.spin.count() > 0) policy.spin = std::chrono::milliseconds(1);
+  return policy;
+}
+
 absl::Status wait_until(const std::function<bool()>& ready,
                         Interrupt& interrupt, const WaitPolicy& policy,
                         Doorbell& bell) {
