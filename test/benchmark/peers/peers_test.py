@@ -140,7 +140,7 @@ class Run(unittest.TestCase):
         self.assertEqual(job.returncode, 0, job.stdout + job.stderr)
         lines = [one.split("|")[1:-1] for one in job.stdout.splitlines() if one.startswith("|")]
         self.assertEqual([one[0].strip() for one in lines],
-                         ["2 ranks", "---", "barrier", "allgather 64 KiB"])
+                         ["2 ranks", "---", "barrier", "allgather 64 KiB, into"])
         for one in lines[2:]:
             for column in one[1:4]:
                 self.assertRegex(column, r"^ [\d.]+ (µs|ms) $")
