@@ -70,8 +70,10 @@ WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
 }
 
 WaitPolicy WaitPolicy::for_wires(int ranks_on_node) {
+  // A millisecond or two, which threads that compute may have instead.
+  constexpr int kYields = 500;
   WaitPolicy policy = for_node(ranks_on_node);
-  if (policy.spin.count() > 0) policy.spin = std::chrono::milliseconds(1);
+  policy.yields = kYields;
   return policy;
 }
 

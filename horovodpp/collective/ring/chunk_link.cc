@@ -31,8 +31,8 @@ class Backoff {
     if (max_sleep_.count() < 0) max_sleep_ = std::chrono::microseconds(50);
   }
 
-  // Whether the next pause() returns at once.
-  bool is_spinning() const { return spin_.count() > 0; }
+  // Whether the next pause() is not a sleep.
+  bool is_awake() const { return spin_.count() > 0 || yields_ > 0; }
 
   void pause() {
     if (spin_.count() > 0) {
@@ -194,8 +194,8 @@ absl::Status ChunkLink::drive(
   for (int look = 1;; ++look) {
     HVD_ASSIGN_OR_RETURN(const Advance state, advance());
     if (state == Advance::kDone) return absl::OkStatus();
-    const bool is_spinning = !backoff || backoff->is_spinning();
-    if (!is_spinning || look % kLooksPerCheck == 0) {
+    const bool is_awake = !backoff || backoff->is_awake();
+    if (!is_awake || look % kLooksPerCheck == 0) {
       HVD_RETURN_IF_ERROR(call_.interrupt.check());
     }
     if (state == Advance::kMoved) {
