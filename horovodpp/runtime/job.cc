@@ -190,7 +190,7 @@ Job::Job(const Config& config, Places places,
                .arenas = arenas_,
                .wires = *wires_,
                .waiting =
-                   transport::WaitPolicy::for_node(topology_.local_size()),
+                   transport::WaitPolicy::for_wires(topology_.local_size()),
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),

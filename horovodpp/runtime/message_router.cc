@@ -36,6 +36,7 @@ absl::Status MessageRouter::send(int to, std::string bytes) {
     return absl::OkStatus();
   }
   mail_.was_used();
+  has_unflushed_ = true;
   return wires_.send_mail(to, std::move(bytes));
 }
 
@@ -57,6 +58,7 @@ absl::StatusOr<bool> MessageRouter::flush() {
   mail_.looked();
   data_.looked();
   HVD_ASSIGN_OR_RETURN(const bool flushed, wires_.mail_is_flushed());
+  has_unflushed_ = !flushed;
   return written && flushed;
 }
 

@@ -40,7 +40,7 @@ class MessageRouter {
   // Whether a rank of this node has yet to make room for what was sent to it.
   bool has_unwritten() const { return node_mail_.has_unwritten(); }
   // Whether there may be something for flush() to do.
-  bool may_have_unsent() const { return uses_wires() || has_unwritten(); }
+  bool may_have_unsent() const { return has_unflushed_ || has_unwritten(); }
 
   // Whether mail may still need this rank's help to arrive.
   bool is_sending() const { return mail_.may_need_help(); }
@@ -82,6 +82,7 @@ class MessageRouter {
   const Topology& topology_;
   Traffic mail_;
   Traffic data_;
+  bool has_unflushed_ = false;  // Of the wires.
 };
 
 }  // namespace hvd::runtime

@@ -9,8 +9,8 @@ namespace {
 // How long an idle rank sleeps that looks after the wires.
 constexpr std::chrono::milliseconds kIdleSleep(50);
 
-// How long a rank sleeps whose data may not have left yet.
-constexpr std::chrono::milliseconds kDataSleep(1);
+// How long a rank sleeps whose mail or data may not have left yet.
+constexpr std::chrono::milliseconds kSendSleep(1);
 
 // How long submissions that cannot matter yet lie unseen.
 constexpr std::chrono::milliseconds kUnseen(10);
@@ -24,8 +24,7 @@ std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
     other = std::max(other, Clock::Duration(0));
     limit = limit ? std::min(*limit, other) : other;
   };
-  if (outlook.sends_mail) at_most(kBusySleep);
-  if (outlook.sends_data) at_most(kDataSleep);
+  if (outlook.sends_mail || outlook.sends_data) at_most(kSendSleep);
   if (outlook.wakes_at > 1) at_most(kUnseen);
   if (outlook.several_nodes && outlook.is_busy) at_most(kBusySleep);
   if (outlook.several_nodes && outlook.looks_after_wires) at_most(kIdleSleep);

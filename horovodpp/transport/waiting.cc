@@ -69,6 +69,14 @@ WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
   return policy;
 }
 
+WaitPolicy WaitPolicy::for_wires(int ranks_on_node) {
+  // A millisecond or two, which threads that compute may have instead.
+  constexpr int kYields = 500;
+  WaitPolicy policy = for_node(ranks_on_node);
+  policy.yields = kYields;
+  return policy;
+}
+
 absl::Status wait_until(const std::function<bool()>& ready,
                         Interrupt& interrupt, const WaitPolicy& policy,
                         Doorbell& bell) {

@@ -41,6 +41,9 @@ struct WaitPolicy {
 
   // The policy for `ranks_on_node` ranks on this machine's cores.
   static WaitPolicy for_node(int ranks_on_node);
+  // The same for waits on other nodes, where nobody rings: they yield as long as
+  // a short call takes before a sleep, which takes longer.
+  static WaitPolicy for_wires(int ranks_on_node);
 };
 
 // Returns OK once `ready()` is true, or the interrupt's error. `ready` is called

@@ -14,6 +14,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How many looks at the transfers there are between two at the interrupt, which
+// takes as long as several of them.
+constexpr int kLooksPerCheck = 8;
+
 constexpr char kReceiving[] = "receiving from";
 constexpr char kSending[] = "sending to";
 
@@ -26,6 +30,9 @@ class Backoff {
         max_sleep_(policy.max_sleep) {
     if (max_sleep_.count() < 0) max_sleep_ = std::chrono::microseconds(50);
   }
+
+  // Whether the next pause() is not a sleep.
+  bool is_awake() const { return spin_.count() > 0 || yields_ > 0; }
 
   void pause() {
     if (spin_.count() > 0) {
@@ -184,10 +191,13 @@ absl::StatusOr<bool> ChunkLink::test(const Posted& posted, const char* what) {
 absl::Status ChunkLink::drive(
     const std::function<absl::StatusOr<Advance>()>& advance) {
   std::optional<Backoff> backoff;
-  while (true) {
+  for (int look = 1;; ++look) {
     HVD_ASSIGN_OR_RETURN(const Advance state, advance());
     if (state == Advance::kDone) return absl::OkStatus();
-    HVD_RETURN_IF_ERROR(call_.interrupt.check());
+    const bool is_awake = !backoff || backoff->is_awake();
+    if (!is_awake || look % kLooksPerCheck == 0) {
+      HVD_RETURN_IF_ERROR(call_.interrupt.check());
+    }
     if (state == Advance::kMoved) {
       backoff.reset();
       continue;

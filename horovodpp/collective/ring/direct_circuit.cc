@@ -13,13 +13,27 @@ constexpr std::size_t kStages = 4;
 // Results of so many rounds may wait to be sent, each in a slot of its own.
 constexpr std::size_t kResults = 2;
 
-// A segment for each rank, the first ones longer by one.
-Range segment_of(std::int64_t position, std::int64_t ranks,
-                 std::int64_t count) {
-  const std::int64_t even = count / ranks;
-  const std::int64_t longer = count % ranks;
-  return {position * even + std::min(position, longer),
-          even + (position < longer ? 1 : 0)};
+// What a rank sends whole, to all others together: beyond that the bytes cost more
+// than the second step.
+constexpr std::size_t kMostWhole = std::size_t{64} << 10;
+// Between two ranks there are no more bytes, but twice the arithmetic.
+constexpr std::size_t kMostWholeOfTwo = std::size_t{1} << 20;
+
+bool is_for_all(const DirectFlow& flow, int ranks) {
+  const Range whole = {0, flow.count()};
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (flow.needed(rank, whole).count != whole.count) return false;
+  }
+  return true;
+}
+
+// The same on all ranks.
+bool goes_whole(const DirectFlow& flow, int ranks) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(flow.count()) * flow.contribution_bytes();
+  const std::size_t sent = bytes * static_cast<std::size_t>(ranks - 1);
+  return sent <= (ranks == 2 ? kMostWholeOfTwo : kMostWhole) &&
+         is_for_all(flow, ranks);
 }
 
 std::int64_t elements_in(std::size_t slot_bytes, const DirectFlow& flow) {
@@ -46,22 +60,30 @@ DirectCircuit::DirectCircuit(const DirectSeat& seat, DirectFlow& flow,
       flow_(flow),
       link_(link),
       others_(seat.shape().ranks - 1),
+      goes_whole_(goes_whole(flow, seat.shape().ranks)),
       per_round_(elements_in(link.slot_bytes(), flow)),
-      rounds_(
-          (segment_of(0, others_ + 1, flow.count()).count + per_round_ - 1) /
-          per_round_),
+      rounds_((segment_of(0).count + per_round_ - 1) / per_round_),
       kept_(seat.members.size()) {}
 
+// One for each rank, the first ones longer by one.
+Range DirectCircuit::segment_of(std::size_t position) const {
+  if (goes_whole_) return {0, flow_.count()};
+  const auto place = static_cast<std::int64_t>(position);
+  const std::int64_t even = flow_.count() / (others_ + 1);
+  const std::int64_t longer = flow_.count() % (others_ + 1);
+  return {place * even + std::min(place, longer),
+          even + (place < longer ? 1 : 0)};
+}
+
 Range DirectCircuit::part_of(std::size_t position, std::int64_t round) const {
-  const Range segment = segment_of(static_cast<std::int64_t>(position),
-                                   others_ + 1, flow_.count());
+  const Range segment = segment_of(position);
   const std::int64_t skipped = std::min(segment.count, round * per_round_);
   return {segment.begin + skipped,
           std::min(segment.count - skipped, per_round_)};
 }
 
 // Stages: contributions 0; contributions 1, results 0; contributions 2, results
-// 1; … and the last results.
+// 1; … and the last results. Or contributions alone.
 DirectCircuit::Message DirectCircuit::message(std::int64_t number,
                                               bool incoming) const {
   const std::int64_t stage = number / others_;
@@ -70,9 +92,11 @@ DirectCircuit::Message DirectCircuit::message(std::int64_t number,
   const std::int64_t turn = incoming ? ranks - distance : distance;
   const auto self = static_cast<std::size_t>(seat_.position);
   const auto peer = static_cast<std::size_t>((seat_.position + turn) % ranks);
-  const bool is_last = stage == 2 * rounds_ - 1;
-  const bool is_result = is_last || (stage > 0 && stage % 2 == 0);
-  const std::int64_t round = is_last     ? rounds_ - 1
+  const bool is_last = !goes_whole_ && stage == 2 * rounds_ - 1;
+  const bool is_result =
+      is_last || (!goes_whole_ && stage > 0 && stage % 2 == 0);
+  const std::int64_t round = goes_whole_ ? stage
+                             : is_last   ? rounds_ - 1
                              : is_result ? stage / 2 - 1
                                          : (stage + 1) / 2;
   const Range whole = part_of(is_result == incoming ? peer : self, round);
@@ -98,7 +122,7 @@ DirectCircuit::Message DirectCircuit::message(std::int64_t number,
 
 absl::StatusOr<Advance> DirectCircuit::advance() {
   bool moved = false;
-  while (sent_ < total() || taken_ < total()) {
+  while (sent_ < total() || taken_ < total() || is_complete_) {
     HVD_RETURN_IF_ERROR(post_receives());
     HVD_ASSIGN_OR_RETURN(const bool sent, send_next());
     HVD_ASSIGN_OR_RETURN(const bool taken, take_next());
@@ -172,15 +196,21 @@ absl::StatusOr<bool> DirectCircuit::take_next() {
 }
 
 bool DirectCircuit::reduce_round() {
+  // What is reduced may be overwritten: it has been loaded for all before.
+  if (goes_whole_ && sent_ < (reduced_ + 1) * others_) return false;
   const Range part =
       part_of(static_cast<std::size_t>(seat_.position), reduced_);
   if (part.count > 0) {
     if (results_.size() == kResults) return false;
     // What comes out takes the place of something that went in, which is near.
-    std::byte* const place = kept_[seat_.position == 0 ? 1 : 0];
+    std::byte* place = kept_[seat_.position == 0 ? 1 : 0];
     flow_.reduce(part, kept_, place);
-    results_.push_back({reduced_, place});
-    --occupied_;
+    if (goes_whole_) {
+      place = nullptr;
+    } else {
+      results_.push_back({reduced_, place});
+      --occupied_;
+    }
     for (std::byte*& slot : kept_) {
       if (slot != nullptr && slot != place) release(slot);
       slot = nullptr;

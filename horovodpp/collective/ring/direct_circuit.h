@@ -37,6 +37,11 @@ Staging direct_staging(int ranks, std::size_t total_bytes,
 // contributions of the next round before the results of this one. In a stage
 // each rank sends one message, or none, to each of the others.
 //
+// What is short, and needed by all, goes whole: there each rank sends all it has
+// to every other one, and all reduce all of it in the same order, to the same
+// bits, in one step instead of two. The stages are the rounds then, without
+// results. Between two ranks that moves no more bytes than the way there and back.
+//
 // Why nobody waits for ever: of all messages that have not arrived take one of the
 // earliest stage. Its receiver has taken in what came before, and has room, as it
 // keeps no more than the contributions of one round. Its sender has sent all that
@@ -69,8 +74,12 @@ class DirectCircuit {
   };
 
   Message message(std::int64_t number, bool incoming) const;
+  // What the rank at `position` reduces in a round.
   Range part_of(std::size_t position, std::int64_t round) const;
-  std::int64_t total() const { return 2 * rounds_ * others_; }
+  Range segment_of(std::size_t position) const;
+  std::int64_t total() const {
+    return (goes_whole_ ? 1 : 2) * rounds_ * others_;
+  }
 
   absl::Status post_receives();
   // Whether there was something to do that needed no wait.
@@ -84,6 +93,7 @@ class DirectCircuit {
   DirectFlow& flow_;
   ChunkLink& link_;
   const std::int64_t others_;
+  const bool goes_whole_;
   const std::int64_t per_round_;  // Elements of a segment.
   const std::int64_t rounds_;
   std::int64_t posted_ = 0;  // Receives,

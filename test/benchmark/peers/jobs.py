@@ -69,6 +69,8 @@ class Mpi(Contender):
     def commands(self, setting, pair, words):
         where = pair.options(setting.ranks) if pair else ["--oversubscribe"]
         passed = [word for name in self.environment for word in ("-x", name)] if pair else []
+        # Both hosts are this machine, and each would bind its first rank to the same core.
+        where += ["--bind-to", "none"] if pair else []
         yield ["mpirun", "-np", str(setting.ranks), *where, *passed, self.program, *words], {}
 
 
@@ -154,8 +156,11 @@ class Job:
         self.failure = ""
 
     def start(self, words):
-        variables = {**os.environ, **self.contender.environment,
-                     **(self.pair.environment() if self.pair else {})}
+        variables = {**os.environ, **self.contender.environment}
+        if self.pair:
+            variables |= self.pair.environment()
+            # Which tests of failures make as short as possible; not here.
+            del variables["HOROVODPP_HEARTBEAT_SECONDS"]
         if self.setting.ranks > CORES:
             variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
         for command, added in self.contender.commands(self.setting, self.pair, words):

@@ -11,6 +11,8 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/prepared.h"
+#include "horovodpp/runtime/runtime.h"
 #include "test/benchmark/memory.h"
 
 namespace hvd::benchmark {
@@ -166,6 +168,66 @@ class IntoNew : public Task {
   Buffer output_;
 };
 
+// What was prepared once, of one block of memory or from one to another.
+class ByHandle : public Task {
+ public:
+  using Prepare = std::function<Prepared(std::size_t tensor)>;
+
+  // `tensors`: how many to prepare. The last element of `result` is `expected`.
+  ByHandle(Floats input, Floats result, double expected, std::size_t tensors,
+           const Prepare& prepare)
+      : input_(std::move(input)),
+        result_(std::move(result)),
+        expected_(expected) {
+    for (std::size_t i = 0; i < tensors; ++i) calls_.push_back(prepare(i));
+  }
+
+  void refill() override { input_.fill(rank() + 1); }
+  bool is_right() const override {
+    return holds(result_.data() + result_.count() - 1, 1, expected_);
+  }
+
+  void run() override {
+    if (calls_.size() == 1) {
+      throw_if_error(calls_[0].run());
+      return;
+    }
+    for (Prepared& call : calls_) call.start();
+    for (Prepared& call : calls_) throw_if_error(call.wait());
+  }
+
+ private:
+  Floats input_;
+  const Floats result_;
+  const double expected_;
+  std::vector<Prepared> calls_;
+};
+
+// From foreign memory into memory that is kept.
+class Into : public Task {
+ public:
+  using Call =
+      std::function<void(const TensorView& tensor, const TensorView& result)>;
+
+  Into(Floats input, Floats result, double expected, Call call)
+      : input_(std::move(input)),
+        result_(std::move(result)),
+        expected_(expected),
+        call_(std::move(call)) {}
+
+  void refill() override { input_.fill(rank() + 1); }
+  void run() override { call_(input_.views()[0], result_.views()[0]); }
+  bool is_right() const override {
+    return holds(result_.data() + result_.count() - 1, 1, expected_);
+  }
+
+ private:
+  Floats input_;
+  const Floats result_;
+  const double expected_;
+  const Call call_;
+};
+
 class Barrier : public Task {
  public:
   void run() override { throw_if_error(barrier()); }
@@ -210,6 +272,54 @@ Made reducescatter_of(const Work& work) {
       });
 }
 
+Made allreduce_by_handle(const Work& work) {
+  const Floats floats(MemoryKind::kForeign, work.bytes, work.tensors);
+  const std::vector<TensorView> views = floats.views();
+  return std::make_unique<ByHandle>(
+      floats, floats, mean(), views.size(), [&](std::size_t i) {
+        return value_or_throw(current_runtime().prepare_allreduce_(
+            views[i], {.name = work.text + "." + std::to_string(i)}));
+      });
+}
+
+Made allgather_into(const Work& work) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const Floats input(MemoryKind::kForeign, work.bytes);
+  const Floats result(MemoryKind::kForeign, work.bytes * ranks);
+  return std::make_unique<Into>(
+      input, result, size(),
+      [name = work.text](const TensorView& tensor, const TensorView& to) {
+        throw_if_error(current_runtime()
+                           .allgather_into_async(tensor, to, {.name = name})
+                           .wait());
+      });
+}
+
+Made alltoall_into(const Work& work) {
+  const Floats input(MemoryKind::kForeign, work.bytes);
+  const Floats result(MemoryKind::kForeign, work.bytes);
+  return std::make_unique<Into>(
+      input, result, size(),
+      [name = work.text](const TensorView& tensor, const TensorView& to) {
+        value_or_throw(current_runtime()
+                           .alltoall_into_async(tensor, to, {.name = name})
+                           .wait());
+      });
+}
+
+Made reducescatter_into(const Work& work) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const Floats input(MemoryKind::kForeign, work.bytes);
+  const Floats result(MemoryKind::kForeign, work.bytes / ranks);
+  return std::make_unique<Into>(
+      input, result, mean(),
+      [name = work.text](const TensorView& tensor, const TensorView& to) {
+        throw_if_error(current_runtime()
+                           .reducescatter_into_async(tensor, to, {.name = name})
+                           .wait());
+      });
+}
+
 Made barrier_of(const Work&) { return std::make_unique<Barrier>(); }
 
 }  // namespace
@@ -220,6 +330,10 @@ std::unique_ptr<Task> own_task(const Work& work) {
       {"allreduce.name", allreduce_of},
       {"allreduce.arena", allreduce_of},
       {"allreduce.shuffled", allreduce_of},
+      {"allreduce.handle", allreduce_by_handle},
+      {"allgather.into", allgather_into},
+      {"alltoall.into", alltoall_into},
+      {"reducescatter.into", reducescatter_into},
       {"allreduce.extra", allreduce_of},
       {"allreduce.group", group_of},
       {"allgather.new", allgather_of},

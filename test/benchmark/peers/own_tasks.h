@@ -6,7 +6,9 @@
 //   shuffled  as `name`, submitted in an order of its own by each rank each time
 //   extra     as `name`, with one more number every ten times
 //   group     as `name`, all tensors in one call
+//   handle    as `name`, or `into`, prepared once
 //   new       into memory that the call returns
+//   into      into memory that is kept
 #pragma once
 
 #include <memory>

@@ -133,14 +133,14 @@ class Table(unittest.TestCase):
 class Run(unittest.TestCase):
     def test_two_rows_are_measured_of_ours_and_of_mpi(self):
         command = [sys.executable, SCRIPT, os.environ["PEERS_BUILD"], "--quick", "--ranks", "2",
-                   "--rows", "^barrier$|^allgather 64 KiB$", "--no-hosts", "--torch-python", "",
-                   "--horovod-python", ""]
+                   "--rows", "^barrier$|^allgather 64 KiB, into$", "--no-hosts",
+                   "--torch-python", "", "--horovod-python", ""]
         job = subprocess.run(command, text=True, timeout=100, capture_output=True,
                              stdin=subprocess.DEVNULL)
         self.assertEqual(job.returncode, 0, job.stdout + job.stderr)
         lines = [one.split("|")[1:-1] for one in job.stdout.splitlines() if one.startswith("|")]
         self.assertEqual([one[0].strip() for one in lines],
-                         ["2 ranks", "---", "barrier", "allgather 64 KiB"])
+                         ["2 ranks", "---", "barrier", "allgather 64 KiB, into"])
         for one in lines[2:]:
             for column in one[1:4]:
                 self.assertRegex(column, r"^ [\d.]+ (µs|ms) $")

@@ -71,13 +71,14 @@ def sized(size):
     return f"{size} B"
 
 
-def allreduce(setting, size, target=None):
-    return Row(setting, f"allreduce {sized(size)}", f"allreduce.name:{size}",
+def allreduce(setting, size, target=None, form="name"):
+    how = {"name": "", "handle": " by handle", "arena": ", arena"}[form]
+    return Row(setting, f"allreduce {sized(size)}{how}", f"allreduce.{form}:{size}",
                f"allreduce.each:{size}", target)
 
 
 def many(setting, tensors, form, target, peers="each", alone=True):
-    how = {"name": "by name", "arena": "in the arena",
+    how = {"name": "by name", "handle": "by handle",
            "shuffled": "by name, in random order",
            "extra": "by name, a metric every 10 steps", "group": "as one group"}[form]
     beside = "by tensor" if peers == "each" else "fused"
@@ -87,38 +88,41 @@ def many(setting, tensors, form, target, peers="each", alone=True):
 
 
 def moving(setting, operation, size, target=None):
-    """Into memory that the call returns."""
-    return Row(setting, f"{operation} {sized(size)}", f"{operation}.new:{size}",
-               f"{operation}.into:{size}", target)
+    """Into memory that the call returns, and into memory that is kept."""
+    for form, how in (("new", ""), ("into", ", into")):
+        yield Row(setting, f"{operation} {sized(size)}{how}", f"{operation}.{form}:{size}",
+                  f"{operation}.into:{size}", target)
 
 
 def on_one_node():
-    yield Row("two", "allreduce 4 B by name", "allreduce.name:4", "allreduce.each:4", Target(2))
+    yield allreduce("two", 4, Target(2))
+    yield allreduce("two", 4, Target(1), "handle")
     yield Row("two", "barrier", "barrier.name:0", "barrier.each:0", Target(2))
     # 0.8 ms where MPI takes 0.42.
     yield many("two", 1000, "name", Target(1.9), "fused", alone=False)
+    yield many("two", 1000, "handle", Target(1), "fused", alone=False)
     yield many("two", 1000, "extra", Target(1.9), "fused", alone=False)
     yield many("two", 1000, "group", None, "fused", alone=False)
     # 10 ms where MPI takes 13.6, 150 where it takes 158.
     yield many("two", 10000, "name", Target(0.74))
+    yield many("two", 10000, "handle", Target(0.74))
     yield many("two", 10000, "shuffled", Target(0.74))
     yield many("two", 10000, "group", None, "fused")
     yield many("two", 100000, "name", Target(0.95))
     yield Row("two", "10,000 x 1 KiB by name, first step", "allreduce.name:1024x10000",
               "allreduce.each:1024x10000", Target(0, "", 50_000), alone=True, is_first=True)
     for size in (4 * KIB, 64 * KIB, MIB, 64 * MIB):
-        yield moving("two", "allgather", size, Target(0.8) if size > 4 * KIB else None)
-    yield moving("two", "alltoall", 64 * MIB, Target(0.8))
+        yield from moving("two", "allgather", size, Target(0.8) if size > 4 * KIB else None)
+    yield from moving("two", "alltoall", 64 * MIB, Target(0.8))
     for size in (MIB, 64 * MIB):
         yield Row("two", f"broadcast {sized(size)}", f"broadcast.name:{size}",
                   f"broadcast.each:{size}", Target(0.8))
     for size in (MIB, 64 * MIB):
-        yield moving("two", "reducescatter", size)
+        yield from moving("two", "reducescatter", size)
     for form in ("name", "arena"):
         where = ", arena" if form == "arena" else ""
         for size in (64 * KIB, MIB):
-            yield Row("two", f"allreduce {sized(size)}{where}", f"allreduce.{form}:{size}",
-                      f"allreduce.each:{size}", Target(0.6))
+            yield allreduce("two", size, Target(0.6), form)
         # 13 ms where memcpy takes 13.9.
         yield Row("two", f"allreduce 64 MiB{where}", f"allreduce.{form}:{64 * MIB}",
                   f"allreduce.each:{64 * MIB}", Target(0.93, "memcpy"),
@@ -133,22 +137,25 @@ def on_one_node():
 
 
 def on_few_cores():
-    yield Row("four", "allreduce 4 B by name", "allreduce.name:4", "allreduce.each:4", Target(1))
+    yield allreduce("four", 4, Target(1))
+    yield allreduce("four", 4, Target(1), "handle")
     yield Row("four", "barrier", "barrier.name:0", "barrier.each:0")
     # 3 ms where MPI takes 11.
     yield many("four", 1000, "name", Target(0.27), alone=False)
+    yield many("four", 1000, "handle", Target(0.27), alone=False)
     for size in (64 * KIB, MIB, 64 * MIB):
         yield allreduce("four", size)
     for operation in ("allgather", "alltoall"):
-        yield moving("four", operation, 16 * MIB, Target(0.8))
+        yield from moving("four", operation, 16 * MIB, Target(0.8))
 
 
 def between_hosts():
     for size in (64, 16 * KIB, 256 * KIB, 4 * MIB):
         yield allreduce("hosts", size, Target(1.1) if size < MIB else None)
+    yield allreduce("hosts", 64, Target(1.1), "handle")
     yield Row("hosts", "barrier", "barrier.name:0", "barrier.each:0")
     yield many("hosts", 1000, "name", None, alone=False)
-    yield moving("hosts", "allgather", MIB)
+    yield from moving("hosts", "allgather", MIB)
     yield Row("hosts", "processor time, 2 s idle", "idle.name:4", "idle.each:4")
 
 

@@ -32,6 +32,30 @@ TEST(DirectCircuit, ReducesBetweenAnyNumberOfRanks) {
   }
 }
 
+// In place, so that what is reduced too early is sent wrongly.
+TEST(DirectCircuit, GivesTheSameWhetherItGoesWholeOrInSegments) {
+  for (const int ranks : {2, 3, 8}) {
+    // Of 4 bytes each: on both sides of what goes whole.
+    const std::int64_t most = ranks == 2 ? 262'144 : 16'384 / (ranks - 1);
+    for (const std::int64_t count : {most, most + 1}) {
+      const std::vector<Range> all(static_cast<std::size_t>(ranks), {0, count});
+      const ReduceKernel kernel({.dtype = DType::kF32, .op = ReduceOp::kSum},
+                                ranks);
+      on_links(ranks, [&](const DirectSeat& seat, ChunkLink& link) {
+        // The order of additions tells.
+        std::vector<float> data(static_cast<std::size_t>(count),
+                                seat.position == 0 ? 1e8F : 1.5F);
+        float expected = 1e8F;
+        for (int r = 1; r < ranks; ++r) expected += 1.5F;
+        const Piece piece = {data.data(), data.data(), count};
+        TensorFlow flow(seat.shape(), {&piece, 1}, all, kernel);
+        ASSERT_TRUE(exchange_directly(seat, flow, link).ok());
+        EXPECT_EQ(std::count(data.begin(), data.end(), expected), count);
+      });
+    }
+  }
+}
+
 TEST(DirectCircuit, BringsEachRankNoMoreThanItNeeds) {
   for (const int ranks : {2, 3, 5}) {
     for (const std::int64_t count : {1, 17, 500, 3001}) {
