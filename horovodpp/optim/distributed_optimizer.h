@@ -58,6 +58,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/compression/compressors.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
 #include "horovodpp/optim/broadcast_state.h"  // IWYU pragma: export
 #include "horovodpp/optim/grad_scaler.h"
@@ -115,6 +116,9 @@ struct DistributedOptions {
   // arrive sooner one by one; a group saves messages where many are small. Equal
   // on all ranks, where parameters are listed in the same order.
   GradientGroups groups = 0;
+  // How gradients are sent; null: as they are. Of no other optimizer. What it
+  // remembers is part of the state_dict(), and another one on each rank.
+  std::shared_ptr<compression::Compressor> compression = nullptr;
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -223,11 +227,10 @@ class DistributedOptimizer : public Optimizer {
   std::vector<nn::NamedTensor> state() const override {
     return wrapped_->state();
   }
-  nn::StateDict state_dict() const override { return wrapped_->state_dict(); }
+  // The wrapped optimizer's and, of compression, "compression.<parameter>.<what>".
+  nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
-                       const nn::LoadOptions& options = {}) override {
-    wrapped_->load_state_dict(state, options);
-  }
+                       const nn::LoadOptions& options = {}) override;
   std::vector<double> learning_rates() const override {
     return wrapped_->learning_rates();
   }
@@ -247,6 +250,7 @@ class DistributedOptimizer : public Optimizer {
 
   std::unique_ptr<Optimizer> wrapped_;
   const ReduceOp op_;
+  const std::shared_ptr<compression::Compressor> compressor_;
   const int passes_per_step_;
   // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
