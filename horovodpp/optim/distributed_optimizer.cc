@@ -16,6 +16,7 @@
 #include "horovodpp/optim/backward_watch.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/parameter_claim.h"
+#include "horovodpp/optim/replica_check.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -154,6 +155,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       op_(options.op),
       compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      check_every_(options.check_parameters_every),
       reducer_(*job_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
@@ -165,6 +167,11 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       claim_(std::make_unique<ParameterClaim>(
           parameters(), options.name, job_of(options.runtime)->membership())),
       has_hooks_(parameters().size()) {
+  if (check_every_ < 0) {
+    throw InvalidArgument(absl::StrCat("check_parameters_every is ",
+                                       check_every_,
+                                       "; it must not be negative"));
+  }
   if (compressor_ != nullptr) {
     warn_if_in_vain(*compressor_, reducer_.num_ranks(),
                     job_of(options.runtime)->topology());
@@ -305,8 +312,18 @@ void DistributedOptimizer::step() {
         "say so with skip_synchronize(), or leave synchronize() to step().");
   }
   finish_gradients();
+  make_step();
+}
+
+void DistributedOptimizer::make_step() {
+  are_replicas_ = are_replicas_ && is_synchronized_;
   is_synchronized_ = false;
   wrapped_->step();
+  ++steps_;
+  if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
+      reducer_.num_ranks() > 1) {
+    check_replicas(parameters(), reducer_, steps_);
+  }
 }
 
 StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
@@ -319,8 +336,8 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
   if (factor.has_value() && *factor != 1.0) {
     scale_gradients(gradients_of(parameters()), *factor, "step()");
   }
-  is_synchronized_ = false;
-  if (result.stepped) wrapped_->step();
+  is_synchronized_ = is_synchronized_ && result.stepped;
+  if (result.stepped) make_step();
   if (options.grad_scaler != nullptr) {
     options.grad_scaler->note(*this, result.stepped);
     if (options.update_scaler) options.grad_scaler->update();
@@ -378,9 +395,9 @@ nn::StateDict DistributedOptimizer::state_dict() const {
   nn::StateDict state = wrapped_->state_dict();
   if (compressor_ == nullptr) return state;
   for (const auto& [name, values] : compressor_->state()) {
-    state.push_back({absl::StrCat(kCompression, name),
-                     from_vector(values, {static_cast<std::int64_t>(
-                                             values.size())})});
+    state.push_back(
+        {absl::StrCat(kCompression, name),
+         from_vector(values, {static_cast<std::int64_t>(values.size())})});
   }
   return state;
 }

@@ -135,6 +135,8 @@ class GradientReducer::State {
   bool has(const std::string& key) const;
   bool is_pending() const;
   std::vector<double> sum(const std::string& key, std::vector<double> values);
+  std::vector<std::int64_t> gather(const std::string& key,
+                                   const std::vector<std::int64_t>& numbers);
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
   ReducerStats stats() const;
@@ -213,9 +215,9 @@ GradientReducer::State::State(Runtime& runtime, ReducerOptions options)
   }
   if (options_.compressor != nullptr && options_.op != ReduceOp::kAverage &&
       options_.op != ReduceOp::kSum) {
-    throw Error(absl::InvalidArgumentError(absl::StrCat(
-        "compression goes with op average or sum, not with op ",
-        name_of(options_.op))));
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("compression goes with op average or sum, not with op ",
+                     name_of(options_.op))));
   }
   throw_if_error(job().status());
   const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
@@ -513,6 +515,18 @@ std::vector<double> GradientReducer::State::sum(const std::string& key,
   return values;
 }
 
+std::vector<std::int64_t> GradientReducer::State::gather(
+    const std::string& key, const std::vector<std::int64_t>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  Future<Buffer> done = value_or_throw(job())->allgather_async(
+      ConstTensorView::of(numbers.data(), {count}),
+      {.name = absl::StrCat(options_.name, ".", key),
+       .process_set = options_.process_set});
+  const Buffer all = value_or_throw(done.take());
+  const auto* first = all.data<std::int64_t>();
+  return {first, first + all.num_elements()};
+}
+
 ReducerStats GradientReducer::State::stats() const {
   MutexLock lock(mutex_);
   return stats_;
@@ -553,6 +567,10 @@ bool GradientReducer::is_pending() const { return state_->is_pending(); }
 std::vector<double> GradientReducer::sum(const std::string& key,
                                          std::vector<double> values) {
   return state_->sum(key, std::move(values));
+}
+std::vector<std::int64_t> GradientReducer::gather(
+    const std::string& key, const std::vector<std::int64_t>& numbers) {
+  return state_->gather(key, numbers);
 }
 int GradientReducer::rank() const { return state_->rank(); }
 int GradientReducer::num_ranks() const { return state_->num_ranks(); }

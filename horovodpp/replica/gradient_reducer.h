@@ -53,7 +53,7 @@ class Runtime;
 namespace compression {
 class Compressor;
 }
-}
+}  // namespace hvd
 
 namespace HVD_EXPORT hvd {
 namespace replica {
@@ -88,8 +88,8 @@ struct GradientPiece {
 
 // What a reducer has handed over so far.
 struct ReducerStats {
-  std::uint64_t gradients = 0;  // One for each key and step.
-  std::uint64_t bytes = 0;      // Of them,
+  std::uint64_t gradients = 0;   // One for each key and step.
+  std::uint64_t bytes = 0;       // Of them,
   std::uint64_t sent_bytes = 0;  // and of what was sent for them.
 };
 
@@ -149,6 +149,11 @@ class GradientReducer {
   // key and as many numbers.
   //   hvd::Error  it failed
   std::vector<double> sum(const std::string& key, std::vector<double> values);
+
+  // The numbers of all ranks of the set, one rank's after the other's; of those
+  // that have joined, none. Otherwise as sum().
+  std::vector<std::int64_t> gather(const std::string& key,
+                                   const std::vector<std::int64_t>& numbers);
 
   // The place of this rank in the set, and the number of its ranks.
   int rank() const;
