@@ -199,6 +199,7 @@ void DistributedOptimizer::attach_hooks() {
     const Tensor& parameter = parameters()[i].tensor;
     if (has_hooks_[i] || !parameter.requires_grad()) continue;
     has_hooks_[i] = true;
+    watch_->watch(i);
     hooks_.push_back(parameter.register_hook(
         [this, i](const Tensor&) { refuse_surplus(i); }));
     hooks_.push_back(
