@@ -16,6 +16,7 @@
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/node_settings.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_starter.h"
 #include "horovodrun/rank_streams.h"
 #include "horovodrun/send_report.h"
 #include "horovodrun/signal_queue.h"
@@ -57,11 +58,15 @@ void print_settings(const Node& node, const Environment& settings) {
 Environment command_environment(const Environment& present, bool verbose) {
   const Node node = {
       .ranks = number_in(present,
-                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}, 1),
+                         {"HOROVOD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                          "MPI_LOCALNRANKS"},
+                         1),
       .cores = usable_cores()};
   const Environment settings = node_settings(node, present);
-  const int local_rank =
-      number_in(present, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}, 0);
+  const int local_rank = number_in(
+      present,
+      {"HOROVOD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"},
+      0);
   if (verbose && local_rank == 0) print_settings(node, settings);
   Environment environment = present;
   environment.erase(kTokenVariable);
@@ -114,10 +119,13 @@ int run_agent(const AgentOptions& options) {
   const ParentWatch parent(getppid());
   const Environment present = current_environment();
   const int rank =
-      number_in(present, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}, -1);
+      is_in_local_job(present)
+          ? number_in(present, {"HOROVOD_RANK"}, -1)
+          : number_in(present,
+                      {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}, -1);
   if (rank < 0) {
     std::fputs(
-        "horovodrun: --agent is for mpirun only; write horovodrun -np N "
+        "horovodrun: --agent is not for users; write horovodrun -np N "
         "command\n",
         stderr);
     return 2;
@@ -133,6 +141,7 @@ int run_agent(const AgentOptions& options) {
       .parent = getpid(),
       .token = value_of(kTokenVariable),
       .desk = value_of(kOutputVariable),
+      .terminal = is_in_local_job(present),
       .command = options.command,
       .environment = command_environment(present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {

@@ -29,6 +29,8 @@ struct RawOptions {
   std::optional<int> ranks;
   std::string hosts;
   std::string hostfile;
+  bool mpi = false;
+  bool local = false;
   bool verbose = false;
   bool version = false;
   std::string start_timeout;
@@ -89,8 +91,16 @@ void declare_options(CLI::App& app, RawOptions& raw) {
                  "File with a line for each host: worker-0 slots=2")
       ->excludes(hosts)
       ->type_name("FILE");
+  CLI::Option* mpi = app.add_flag(
+      "--mpi", raw.mpi,
+      "Start the ranks by mpirun, even if only this host is asked for. "
+      "Default: if there is one");
+  app.add_flag("--no-mpi,--gloo", raw.local,
+               "Start the ranks without MPI: faster, and for commands that do "
+               "not call MPI themselves. On this host only")
+      ->excludes(mpi);
   app.add_flag("--verbose", raw.verbose,
-               "Show the mpirun command and its environment");
+               "Show the command that starts the ranks, and its environment");
   app.add_flag("-v,--version", raw.version, "Print the version");
   app.add_option("--start-timeout", raw.start_timeout,
                  "Seconds, such as 2.5, within which every rank must have "
@@ -211,6 +221,8 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
   }
   Arguments arguments;
   arguments.ranks = *raw.ranks;
+  if (raw.mpi) arguments.way = Arguments::Way::kMpi;
+  if (raw.local) arguments.way = Arguments::Way::kLocal;
   arguments.verbose = raw.verbose;
   HVD_ASSIGN_OR_RETURN(arguments.start_timeout,
                        read_start_timeout(raw, environment));

@@ -18,6 +18,9 @@ namespace hvd::launcher {
 struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
+  // How ranks find each other: by MPI, by themselves, or as fits.
+  enum class Way { kAsFits, kMpi, kLocal };
+  Way way = Way::kAsFits;
   bool verbose = false;
   std::chrono::milliseconds start_timeout{30000};
   std::vector<std::string> mpi_arguments;

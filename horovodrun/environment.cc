@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "horovodrun/rank_starter.h"
 
 namespace hvd::launcher {
 namespace {
@@ -66,6 +67,11 @@ Environment current_environment() {
 }
 
 Environment outside_of_jobs(const Environment& environment) {
+  if (is_in_local_job(environment)) {
+    Environment outside = without_local_rank(environment);
+    outside.erase("HOROVODPP_LAUNCHER");
+    return outside;
+  }
   if (!environment.contains("OMPI_COMM_WORLD_RANK") &&
       !environment.contains("HYDI_CONTROL_FD")) {
     return environment;

@@ -62,7 +62,10 @@ class RunningJob {
         output_({.token = job.token, .shows_remarks = job.arguments.verbose}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
-                .hosts = job.arguments.hosts},
+                .hosts = job.arguments.hosts,
+                .starter = job.flavor == MpiFlavor::kNone
+                               ? "the process that starts the ranks"
+                               : "mpirun"},
                Clock::steady().now()),
         host_name_(host_name()),
         // A blocked signal would arrive although it is ignored.

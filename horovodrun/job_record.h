@@ -47,8 +47,9 @@ struct JobRecord {
   bool start_timed_out = false;
   bool cannot_begin = false;  // A rank ended that the others wait for to begin.
   int signal = 0;  // The user's first one; 0: none, or a rank failed earlier.
-  int mpirun_status = 0;          // As waitpid gives it.
-  bool mpirun_was_ended = false;  // By horovodrun.
+  std::string starter = "mpirun";  // For messages.
+  int mpirun_status = 0;           // As waitpid gives it.
+  bool mpirun_was_ended = false;   // By horovodrun.
 };
 
 // The rank that is meant by `named` when rank `by` says so; -1: unknown.

@@ -23,6 +23,7 @@ bool is_open_failure(const RankRecord& rank) {
 JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
     : start_by_(now + options.start_timeout) {
   record_.start_timeout = options.start_timeout;
+  record_.starter = options.starter;
   record_.ranks.resize(static_cast<std::size_t>(options.ranks));
   std::size_t next = 0;
   for (const Host& host : options.hosts) {

@@ -36,6 +36,7 @@ class JobWatch {
     int ranks = 1;
     Clock::Duration start_timeout{};  // Within which all ranks must start.
     std::vector<Host> hosts{};        // Where they were asked to; empty: here.
+    std::string starter = "mpirun";   // For messages.
   };
 
   // After a rank has failed.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
@@ -22,6 +23,7 @@
 #include "horovodrun/node_keeper.h"
 #include "horovodrun/process.h"
 #include "horovodrun/random_token.h"
+#include "horovodrun/rank_starter.h"
 #include "horovodrun/remote_shell.h"
 #include "horovodrun/report.h"
 
@@ -56,6 +58,20 @@ void print_plan(const MpirunCommand& command) {
   std::fputs(text.c_str(), stderr);
 }
 
+// What starts the ranks. mpirun, if there is one, unless the user wants none: the
+// command may call MPI itself.
+absl::StatusOr<MpiFlavor> choose_flavor(const Arguments& arguments,
+                                        const Surroundings& surroundings) {
+  if (arguments.way == Arguments::Way::kLocal) return MpiFlavor::kNone;
+  const absl::StatusOr<MpiFlavor> installed = installed_flavor();
+  const bool can_do_without = arguments.way == Arguments::Way::kAsFits &&
+                              needs_mpirun(arguments, surroundings).empty();
+  if (absl::IsNotFound(installed.status()) && can_do_without) {
+    return MpiFlavor::kNone;
+  }
+  return installed;
+}
+
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   const Environment environment = outside_of_jobs(current_environment());
   HVD_ASSIGN_OR_RETURN(const Arguments arguments,
@@ -65,13 +81,14 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words) {
     if (std::fflush(stdout) == 0) return 0;
     return errno_error("cannot write to standard output");
   }
-  HVD_ASSIGN_OR_RETURN(const MpiFlavor flavor, installed_flavor());
   const Surroundings surroundings = {.agent = own_path(),
                                      .token = random_token(),
                                      .host_name = host_name(),
                                      .root = geteuid() == 0,
                                      .has_loopback = loopback_is_up(),
                                      .environment = environment};
+  HVD_ASSIGN_OR_RETURN(const MpiFlavor flavor,
+                       choose_flavor(arguments, surroundings));
   HVD_ASSIGN_OR_RETURN(const MpirunCommand command,
                        mpirun_command(flavor, arguments, surroundings));
   if (arguments.verbose) print_plan(command);
@@ -93,12 +110,22 @@ int agent(const std::vector<std::string>& words) {
     ++next;
   }
   if (words.size() < next + 2 || words[next] != "--") {
-    std::fputs("horovodrun: --agent is for mpirun only\n", stderr);
+    std::fputs("horovodrun: --agent is not for users\n", stderr);
     return kUsageError;
   }
   options.command.assign(words.begin() + static_cast<long>(next) + 1,
                          words.end());
   return run_agent(options);
+}
+
+// --start-ranks N AGENT...
+int start_ranks(const std::vector<std::string>& words) {
+  int ranks = 0;
+  if (words.size() < 3 || !absl::SimpleAtoi(words[1], &ranks) || ranks < 1) {
+    std::fputs("horovodrun: --start-ranks is not for users\n", stderr);
+    return kUsageError;
+  }
+  return run_rank_starter(ranks, {words.begin() + 2, words.end()});
 }
 
 // A descriptor that is opened later must not become a standard stream.
@@ -111,6 +138,7 @@ void open_closed_streams() {
 int run(const std::vector<std::string>& words) {
   open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
+  if (!words.empty() && words[0] == "--start-ranks") return start_ranks(words);
   if (!words.empty() && words[0] == "--remote-shell") {
     return run_remote_shell({words.begin() + 1, words.end()});
   }

@@ -53,7 +53,8 @@ absl::StatusOr<MpiFlavor> installed_flavor() {
   const Captured captured = capture({"mpirun", "--version"});
   if (captured.error == ENOENT) {
     return absl::NotFoundError(
-        "there is no mpirun on the PATH, and horovodrun needs one; install "
+        "there is no mpirun on the PATH, which ranks on other hosts need; "
+        "install "
         "Open MPI (Debian, Ubuntu: apt install openmpi-bin) or MPICH (apt "
         "install "
         "mpich)");

@@ -9,7 +9,8 @@
 
 namespace hvd::launcher {
 
-enum class MpiFlavor { kOpenMpi4, kOpenMpi5, kMpich, kIntel };
+// kNone: ranks of this host alone, which need no MPI (rank_starter.h).
+enum class MpiFlavor { kNone, kOpenMpi4, kOpenMpi5, kMpich, kIntel };
 
 inline bool is_open_mpi(MpiFlavor flavor) {
   return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;

@@ -129,34 +129,28 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
-                                             const Arguments& arguments,
-                                             const Surroundings& surroundings) {
+// mpirun with its options, and the variables that it is to find.
+absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
+                        const Surroundings& surroundings,
+                        MpirunCommand& command) {
   std::vector<Host> hosts = arguments.hosts;
   if (hosts.empty()) hosts.push_back({"localhost", arguments.ranks});
 
-  MpirunCommand command;
   command.argv = {"mpirun", "-np", absl::StrCat(arguments.ranks)};
   const bool is_local = all_local(hosts, surroundings.host_name);
+  Environment settings;
   if (is_open_mpi(flavor)) {
-    add_open_mpi_settings(arguments, surroundings, command.added);
-    if (is_local) stay_on_this_host(arguments, surroundings, command.added);
+    add_open_mpi_settings(arguments, surroundings, settings);
+    if (is_local) stay_on_this_host(arguments, surroundings, settings);
     add_open_mpi_options(flavor, arguments, hosts, command.argv);
   } else {
     HVD_RETURN_IF_ERROR(
         add_hydra_options(flavor, arguments, hosts, command.argv));
   }
   for (const auto& [name, value] : surroundings.environment) {
-    command.added.erase(name);
+    settings.erase(name);
   }
-  for (const auto& [name, value] : arguments.settings) {
-    command.added[name] = value;
-  }
-  command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
-  command.added["HOROVOD_LAUNCHER"] = "horovodrun";
-  command.added[kTokenVariable] = surroundings.token;
+  command.added.insert(settings.begin(), settings.end());
   if (flavor == MpiFlavor::kOpenMpi4 && !is_local) {
     const std::string agent =
         remote_shell_agent(surroundings.agent, surroundings.environment);
@@ -173,6 +167,40 @@ absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
     }
   }
   append(command.argv, arguments.mpi_arguments);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string needs_mpirun(const Arguments& arguments,
+                         const Surroundings& surroundings) {
+  if (!all_local(arguments.hosts, surroundings.host_name)) return "other hosts";
+  if (!arguments.mpi_arguments.empty()) return "--mpi-args";
+  if (!arguments.output_filename.empty()) return "--output-filename";
+  if (!arguments.network_interfaces.empty()) return "--network-interface";
+  return "";
+}
+
+absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
+                                             const Arguments& arguments,
+                                             const Surroundings& surroundings) {
+  MpirunCommand command;
+  command.added = arguments.settings;
+  command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
+  command.added["HOROVOD_LAUNCHER"] = "horovodrun";
+  command.added[kTokenVariable] = surroundings.token;
+  if (flavor == MpiFlavor::kNone) {
+    const std::string why = needs_mpirun(arguments, surroundings);
+    if (!why.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("without MPI there is no ", why,
+                       ": leave it out, or start the ranks by mpirun (--mpi)"));
+    }
+    command.argv = {surroundings.agent, "--start-ranks",
+                    absl::StrCat(arguments.ranks)};
+  } else {
+    HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, surroundings, command));
+  }
   append(command.argv, {surroundings.agent, "--agent"});
   if (arguments.verbose) command.argv.push_back("--verbose");
   command.argv.push_back("--");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mpirun command for a job: what to run, and which environment variables to
-// add. mpirun does not start the user's command itself but, for each rank, an
-// agent (agent.h) that starts it.
+// The command that starts a job, mpirun or our own starter (rank_starter.h): what
+// to run, and which environment variables to add. It does not start the user's
+// command itself but, for each rank, an agent (agent.h) that starts it.
 #pragma once
 
 #include <string>
@@ -33,10 +33,16 @@ struct MpirunCommand {
 // the user's environment already sets is changed, except HOROVOD_SIZE,
 // HOROVOD_LAUNCHER and, so as to be told of hosts that are lost, Open MPI's choice
 // of a remote shell, which is started from ours.
-//   InvalidArgument   the flavor cannot do what the arguments ask
+//   InvalidArgument   the flavor cannot do what the arguments ask: kNone none of
+//                     needs_mpirun()
 absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
                                              const Arguments& arguments,
                                              const Surroundings& surroundings);
+
+// What in the arguments only mpirun does: "several hosts", "--mpi-args"; "": all
+// of it can be done without.
+std::string needs_mpirun(const Arguments& arguments,
+                         const Surroundings& surroundings);
 
 // `argv` as one could paste it into a shell.
 std::string shell_quoted(const std::vector<std::string>& argv);

@@ -56,10 +56,17 @@ void reset_signals(const sigset_t& mask) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
+void read_nothing() {
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+}
+
 // The child's side of spawn; returns only if the program cannot be executed.
 void become(char* const* argv, char** environment, const SpawnOptions& options,
             pid_t parent) {
   if (options.own_group) setpgid(0, 0);
+  if (options.stdin_fd >= 0) dup2(options.stdin_fd, STDIN_FILENO);
+  if (options.reads_nothing) read_nothing();
   if (options.stdout_fd >= 0) dup2(options.stdout_fd, STDOUT_FILENO);
   if (options.stderr_fd >= 0) dup2(options.stderr_fd, STDERR_FILENO);
   reset_signals(options.mask);
@@ -154,8 +161,7 @@ Captured capture(const std::vector<std::string>& argv) {
   const pid_t pid = fork();
   if (pid < 0) return {"", errno};
   if (pid == 0) {
-    const int nothing = open("/dev/null", O_RDONLY);
-    dup2(nothing, STDIN_FILENO);
+    read_nothing();
     dup2(output.ends[1], STDOUT_FILENO);
     dup2(output.ends[1], STDERR_FILENO);
     execvp(word_pointers[0], word_pointers.data());

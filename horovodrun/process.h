@@ -17,6 +17,8 @@ namespace hvd::launcher {
 
 struct SpawnOptions {
   Environment environment{};
+  int stdin_fd = -1;  // -1: this process'.
+  bool reads_nothing = false;
   int stdout_fd = -1;      // -1: this process'.
   int stderr_fd = -1;      // -1: this process'.
   bool own_group = false;  // Lead a process group of its own.

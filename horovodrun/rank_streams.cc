@@ -60,10 +60,9 @@ Stream open_terminal() {
   return terminal;
 }
 
-// Of the kind that this process has there: programs write lines to a terminal as
-// they come, and blocks to a pipe.
-Stream stream_like(int fd) {
-  if (isatty(fd) == 0) return open_pipe();
+// Programs write lines to a terminal as they come, and blocks to a pipe.
+Stream open_stream(bool is_terminal) {
+  if (!is_terminal) return open_pipe();
   const Stream terminal = open_terminal();
   return terminal.is_open() ? terminal : open_pipe();
 }
@@ -71,10 +70,10 @@ Stream stream_like(int fd) {
 }  // namespace
 
 RankStreams::RankStreams(const std::string& desk, const std::string& token,
-                         int rank) {
+                         int rank, bool terminal) {
   if (desk.empty()) return;
-  Stream output = stream_like(STDOUT_FILENO);
-  Stream errors = stream_like(STDERR_FILENO);
+  Stream output = open_stream(terminal || isatty(STDOUT_FILENO) != 0);
+  Stream errors = open_stream(isatty(STDERR_FILENO) != 0);
   if (output.is_open() && errors.is_open() &&
       send_to_socket(desk, absl::StrCat(token, " ", rank),
                      {output.reader, errors.reader})) {

@@ -24,8 +24,10 @@ inline constexpr char kOutputVariable[] = "HOROVODRUN_OUTPUT";
 class RankStreams {
  public:
   // Hands the reading ends over to the launcher. Where that cannot be both
-  // streams stay as this process has them.
-  RankStreams(const std::string& desk, const std::string& token, int rank);
+  // streams stay as this process has them. A rank's output is a terminal if this
+  // process's is, or if the rank has a `terminal` anyway.
+  RankStreams(const std::string& desk, const std::string& token, int rank,
+              bool terminal = false);
   ~RankStreams() { close(); }
   RankStreams(const RankStreams&) = delete;
   RankStreams& operator=(const RankStreams&) = delete;

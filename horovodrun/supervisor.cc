@@ -108,7 +108,8 @@ void Supervisor::run() {
   adopt_orphans();
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
-  RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank);
+  RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank,
+                      supervision_.terminal);
   const Spawned spawned =
       spawn(supervision_.command, {.environment = std::move(environment),
                                    .stdout_fd = streams.output(),

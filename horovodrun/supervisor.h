@@ -20,6 +20,7 @@ struct Supervision {
   std::string token;  // Marks the reports.
   std::string
       desk;  // Where the launcher takes the rank's streams; may be empty.
+  bool terminal = false;  // The rank's output is one, as mpirun has it.
   std::vector<std::string> command;
   Environment environment;
 };

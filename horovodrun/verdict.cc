@@ -287,11 +287,11 @@ Verdict Judge::mpirun_verdict() const {
   }
   if (lost == job_.ranks.end()) return {};
   const int status = job_.mpirun_status;
-  std::string line =
-      WIFSIGNALED(status)
-          ? absl::StrCat("mpirun was killed by ",
-                         describe_signal(WTERMSIG(status)))
-          : absl::StrCat("mpirun ended with code ", WEXITSTATUS(status));
+  std::string line = WIFSIGNALED(status)
+                         ? absl::StrCat(job_.starter, " was killed by ",
+                                        describe_signal(WTERMSIG(status)))
+                         : absl::StrCat(job_.starter, " ended with code ",
+                                        WEXITSTATUS(status));
   absl::StrAppend(&line, " before rank ", lost - job_.ranks.begin());
   const int code = std::max(1, code_of(status));
   if (!lost->started) return {code, absl::StrCat(line, " had started")};

@@ -48,6 +48,8 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
             command.append("--verbose")
         if output_filename:
             command += ["--output-filename", os.fspath(output_filename)]
+        if not mpi_args and not output_filename:
+            command.append("--no-mpi")  # There are ranks of this machine only.
         if mpi_args:
             command.append(f"--mpi-args={mpi_args}")
         command += [executable or sys.executable, "-m", "horovodpp.run_task", name]

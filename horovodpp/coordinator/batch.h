@@ -12,11 +12,15 @@
 
 namespace hvd::coordinator {
 
+struct Submission;
+
 struct Batch {
   struct Entry {
     // What was agreed on. Equal in all entries in what decides the operation.
     // (The first dimension of a gathered tensor is the submission's business.)
-    std::shared_ptr<const Request> agreed;
+    std::shared_ptr<const Request> agreed = nullptr;
+    // As it was submitted here.
+    Submission* mine = nullptr;
     // False where this rank has joined: it contributes what changes nothing.
     bool submitted_here = true;
   };
@@ -42,6 +46,7 @@ struct Batch {
 struct Failure {
   Key key;
   absl::Status why;
+  Submission* mine = nullptr;  // As it was submitted.
 };
 
 }  // namespace hvd::coordinator

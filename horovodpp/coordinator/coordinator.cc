@@ -97,6 +97,13 @@ void Coordinator::submit(const Request& request) {
   protocol_.submit(request, clock_.now());
 }
 
+void Coordinator::submit(const std::vector<Submission*>& submissions) {
+  const Clock::TimePoint now = clock_.now();
+  for (Submission* const submission : submissions) {
+    protocol_.submit(*submission, now);
+  }
+}
+
 absl::Status Coordinator::receive(int from, const std::string& bytes) {
   absl::StatusOr<Envelope> envelope = decode(bytes);
   if (!envelope.ok()) {

@@ -86,6 +86,8 @@ class Coordinator {
 
   // This rank has submitted `request`; its key is not in flight here.
   void submit(const Request& request);
+  // The same of all of these, which batches and failures then name.
+  void submit(const std::vector<Submission*>& submissions);
 
   // Somebody on this rank blocks until `key` has an outcome.
   void wait_for(const Key& key) { protocol_.wait_for(key); }

@@ -16,12 +16,19 @@ absl::Status OperationTable::define(Operation operation) {
         absl::StrCat("the root defined id ", id, " twice"));
   }
   place->second = std::move(operation);
-  if (!place->second.serves_once()) ids_.set(place->second.request(), id);
+  Operation& added = place->second;
+  if (added.serves_once()) return absl::OkStatus();
+  if (const auto before = ids_.find(added.key())) {
+    find(*before)->has_name = false;
+  }
+  added.has_name = true;
+  ids_.set(added.request(), id);
   return absl::OkStatus();
 }
 
 void OperationTable::forget_name(std::uint32_t id) {
-  if (const Operation* const operation = find(id)) {
+  if (Operation* const operation = find(id)) {
+    operation->has_name = false;
     ids_.erase(operation->key(), id);
   }
 }

@@ -17,6 +17,8 @@
 
 namespace hvd::coordinator {
 
+struct Submission;
+
 struct Operation {
   enum class State : std::uint8_t {
     kIdle,       // Not submitted,
@@ -29,9 +31,11 @@ struct Operation {
   Define definition = {};
   std::uint64_t node_members = 0;  // Bits of the local ranks concerned.
   bool is_member = false;          // Whether this rank is one.
+  bool has_name = false;           // Its name stands for it: see id_of().
   State state = State::kIdle;
   std::uint32_t submissions = 0;
-  Clock::TimePoint since = {};  // Submitted.
+  Clock::TimePoint since = {};  // Submitted,
+  Submission* mine = nullptr;   // as this.
 
   const Request& request() const { return *definition.request; }
   const Key& key() const { return definition.request->key; }
@@ -58,6 +62,11 @@ class OperationTable {
   // Of the name's newest operation that does not serve just once.
   std::optional<std::uint32_t> id_of(const Key& key) const {
     return ids_.find(key);
+  }
+
+  // Whether that is `operation`.
+  bool is_of_its_name(const Operation& operation) const {
+    return operation.has_name;
   }
 
   // Its name has no id any more, unless it has another one by now.

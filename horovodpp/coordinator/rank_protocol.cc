@@ -29,13 +29,36 @@ absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {
       "; call shutdown() after the last collective on every rank"));
 }
 
-void RankProtocol::submit(const Request& request, Clock::TimePoint now) {
+void RankProtocol::submit(Submission& mine, Clock::TimePoint now) {
+  if (!mine.keeps_name) return submit(mine.request, now, &mine);
+  // Of what was agreed on as it is only the id is looked up.
+  Operation* const known =
+      mine.agreed == nullptr ? nullptr : operations_.find(mine.id);
+  const Key& key = mine.request.key;
+  if (known == nullptr || &known->request() != mine.agreed ||
+      !operations_.is_of_its_name(*known) || ended_by_ || !joining_.empty()) {
+    submit(mine.request, now, &mine);
+    const auto id = operations_.id_of(key);
+    Operation* const agreed = id ? operations_.find(*id) : nullptr;
+    const bool is_it = agreed != nullptr && agreed->mine == &mine &&
+                       agreed->state != State::kIdle;
+    mine.agreed = is_it ? &agreed->request() : nullptr;
+    mine.id = is_it ? *id : 0;
+    return;
+  }
+  awaited_.erase(key);
+  stalls_.submitted(key.name, in_flight_++ == 0, now);
+  submit_known(*known, now, &mine);
+}
+
+void RankProtocol::submit(const Request& request, Clock::TimePoint now,
+                          Submission* mine) {
   const Key& key = request.key;
   awaited_.erase(key);
   stalls_.submitted(key.name, in_flight_++ == 0, now);
-  if (ended_by_) return fail(key, cancelled_by(*ended_by_, key));
+  if (ended_by_) return fail(key, mine, cancelled_by(*ended_by_, key));
   if (joining_.contains(key.process_set)) {
-    return fail(key,
+    return fail(key, mine,
                 absl::FailedPreconditionError(absl::StrCat(
                     "rank ", options_.rank, " submitted ", key.to_string(),
                     " after it had joined; wait for the join to complete")));
@@ -43,26 +66,27 @@ void RankProtocol::submit(const Request& request, Clock::TimePoint now) {
   const auto id = operations_.id_of(key);
   Operation* const known = id ? operations_.find(*id) : nullptr;
   if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
-    return fail(key, absl::InvalidArgumentError(absl::StrCat(
-                         "rank ", options_.rank, " submitted ", key.to_string(),
-                         ", a set that it is not (or no longer) a member of")));
+    return fail(key, mine,
+                absl::InvalidArgumentError(absl::StrCat(
+                    "rank ", options_.rank, " submitted ", key.to_string(),
+                    ", a set that it is not (or no longer) a member of")));
   }
-  if (request.kind == RequestKind::kJoin) return join(request, now);
+  if (request.kind == RequestKind::kJoin) return join(request, now, mine);
   if (known != nullptr) {
     if (is_repetition(known->request(), request)) {
-      return submit_known(*known, now);
+      return submit_known(*known, now, mine);
     }
     messages_.emplace_back(Outdated{*id});
   }
-  propose(request, now);
+  propose(request, {.since = now, .mine = mine});
 }
 
-void RankProtocol::propose(const Request& request, Clock::TimePoint since) {
+void RankProtocol::propose(const Request& request, const Proposed& as) {
   const bool is_root =
       request.kind == RequestKind::kBroadcast && request.root == options_.rank;
   messages_.emplace_back(Propose{
       .rank = options_.rank, .request = request, .root_is_here = is_root});
-  proposed_[request.key] = since;
+  proposed_[request.key] = as;
 }
 
 bool RankProtocol::forget_proposal(const Key& key) {
@@ -72,8 +96,10 @@ bool RankProtocol::forget_proposal(const Key& key) {
   return true;
 }
 
-void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now) {
+void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now,
+                                Submission* mine) {
   operation.since = now;
+  operation.mine = mine;
   ++operation.submissions;
   if (!cycle_.is_in_force()) return mark(operation);
   submit_in_cycle(operation);
@@ -98,12 +124,14 @@ void RankProtocol::mark(Operation& operation) {
   }
 }
 
-void RankProtocol::join(const Request& request, Clock::TimePoint now) {
+void RankProtocol::join(const Request& request, Clock::TimePoint now,
+                        Submission* mine) {
   const ProcessSetId set = request.key.process_set;
   const bool phase_is_open = join_phases_.contains(set);
   joining_[set] = {.request = std::make_shared<const Request>(request),
                    .in_effect = phase_is_open,
-                   .since = now};
+                   .since = now,
+                   .mine = mine};
   if (phase_is_open) {
     messages_.emplace_back(Joined{set, options_.rank});
   } else {
@@ -123,9 +151,9 @@ bool RankProtocol::is_in_flight(const Key& key) const {
 
 void RankProtocol::leave() { messages_.emplace_back(Leave{options_.rank}); }
 
-void RankProtocol::fail(const Key& key, absl::Status why) {
+void RankProtocol::fail(const Key& key, Submission* mine, absl::Status why) {
   --in_flight_;
-  failures_.push_back({key, std::move(why)});
+  failures_.push_back({key, std::move(why), mine});
 }
 
 absl::Status RankProtocol::define(const Define& message) {
@@ -156,9 +184,12 @@ absl::Status RankProtocol::reject(const Reject& message) {
 void RankProtocol::apply_reject(std::uint32_t number) {
   const auto found = rejects_.extract(number);
   const Reject& reject = found.mapped();
+  const auto proposed = proposed_.find(reject.key);
   // Else this rank is not a member, or has joined.
-  if (!forget_proposal(reject.key)) return;
-  fail(reject.key,
+  if (proposed == proposed_.end()) return;
+  Submission* const mine = proposed->second.mine;
+  forget_proposal(reject.key);
+  fail(reject.key, mine,
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 
@@ -168,7 +199,9 @@ void RankProtocol::look(Clock::TimePoint now) {
     if (operation.state == State::kIdle) continue;
     waiting.push_back({operation.since, operation.key()});
   }
-  for (const auto& [key, since] : proposed_) waiting.push_back({since, key});
+  for (const auto& [key, proposed] : proposed_) {
+    waiting.push_back({proposed.since, key});
+  }
   for (const auto& [set, joining] : joining_) {
     waiting.push_back({joining.since, joining.request->key, true});
   }
@@ -249,7 +282,8 @@ void RankProtocol::enter_cycle_head() {
   for (const std::uint32_t id : cycle.head()) {
     Operation& operation = *operations_.find(id);
     operation.state = State::kExecuting;
-    batch.entries.push_back({.agreed = operation.definition.request});
+    batch.entries.push_back(
+        {.agreed = operation.definition.request, .mine = operation.mine});
     batch.participants = operation.definition.participants;
     batch_.add(id);
   }

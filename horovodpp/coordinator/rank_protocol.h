@@ -28,6 +28,7 @@
 #include "horovodpp/coordinator/operation_table.h"
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/coordinator/stall_reporter.h"
+#include "horovodpp/coordinator/submission.h"
 #include "horovodpp/coordinator/tree.h"
 #include "horovodpp/core/clock.h"
 
@@ -47,8 +48,12 @@ class RankProtocol {
 
   RankProtocol(const Options& options, ProcessSets sets, NodeBoard& board);
 
-  // This rank has submitted `request`; its key is not in flight here.
-  void submit(const Request& request, Clock::TimePoint now);
+  // This rank has submitted `request`; its key is not in flight here. Batches and
+  // failures give `mine` back, which is not looked into.
+  void submit(const Request& request, Clock::TimePoint now,
+              Submission* mine = nullptr);
+  // This rank has submitted `mine`, whose key is not in flight here.
+  void submit(Submission& mine, Clock::TimePoint now);
   // Somebody blocks until `key` has an outcome.
   void wait_for(const Key& key);
   void leave();
@@ -125,19 +130,25 @@ class RankProtocol {
     std::shared_ptr<const Request> request = {};
     bool in_effect = false;
     Clock::TimePoint since = {};
+    Submission* mine = nullptr;
+  };
+  struct Proposed {
+    Clock::TimePoint since = {};
+    Submission* mine = nullptr;
   };
 
   std::uint64_t node_members(ProcessSetId set) const;
   // What is in flight under `key` is not over yet.
   bool is_in_flight(const Key& key) const;
-  void propose(const Request& request, Clock::TimePoint since);
+  void propose(const Request& request, const Proposed& as);
   // False if `key` was not proposed.
   bool forget_proposal(const Key& key);
-  void join(const Request& request, Clock::TimePoint now);
-  void submit_known(Operation& operation, Clock::TimePoint now);
+  void join(const Request& request, Clock::TimePoint now, Submission* mine);
+  void submit_known(Operation& operation, Clock::TimePoint now,
+                    Submission* mine);
   void submit_in_cycle(Operation& operation);
   void mark(Operation& operation);
-  void fail(const Key& key, absl::Status why);
+  void fail(const Key& key, Submission* mine, absl::Status why);
   // Rank `rank` shut down before all had submitted `key`.
   absl::Status cancelled_by(int rank, const Key& key) const;
 
@@ -161,8 +172,8 @@ class RankProtocol {
   NodeBoard& board_;
 
   OperationTable operations_;
-  absl::flat_hash_map<Key, Clock::TimePoint> proposed_;  // Since when.
-  absl::flat_hash_map<std::uint32_t, Reject> rejects_;   // Yet to be read.
+  absl::flat_hash_map<Key, Proposed> proposed_;
+  absl::flat_hash_map<std::uint32_t, Reject> rejects_;  // Yet to be read.
   absl::flat_hash_map<ProcessSetId, Joining> joining_;
   absl::flat_hash_set<ProcessSetId> join_phases_;
   int in_flight_ = 0;

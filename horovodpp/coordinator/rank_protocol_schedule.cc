@@ -11,6 +11,8 @@ namespace hvd::coordinator {
 
 namespace {
 
+using Dropped = std::pair<Key, Submission*>;
+
 absl::Status not_the_roots_cycle() {
   return absl::InternalError(
       "the cycle in the schedule is not the one that the root made");
@@ -98,13 +100,15 @@ absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
   Batch::Entry entry = {.agreed = operation.definition.request};
   const auto proposed = proposed_.find(key);
   if (operation.state == State::kIdle && proposed != proposed_.end()) {
-    operation.since = proposed->second;
+    operation.since = proposed->second.since;
+    operation.mine = proposed->second.mine;
     ++operation.submissions;
     forget_proposal(key);
     operation.state = State::kMarked;
   }
   if (operation.state == State::kMarked) {
     operation.state = State::kExecuting;
+    entry.mine = operation.mine;
   } else {
     const auto joining = joining_.find(key.process_set);
     if (joining == joining_.end() || !joining->second.in_effect) {
@@ -124,7 +128,8 @@ void RankProtocol::retire(std::uint32_t id) {
   operations_.erase(id);
   if (operation.state == State::kMarked) {
     board_.withdraw(operation.definition.slot);
-    propose(operation.request(), operation.since);
+    propose(operation.request(),
+            {.since = operation.since, .mine = operation.mine});
   }
   if (!messages_.empty() && std::holds_alternative<Passed>(messages_.back())) {
     std::get<Passed>(messages_.back()).ids.push_back(id);
@@ -153,7 +158,8 @@ absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
         absl::StrCat("the schedule says that all have joined process set ", set,
                      ", and this rank has not"));
   }
-  batch.entries.push_back({.agreed = std::move(joining->second.request)});
+  batch.entries.push_back({.agreed = std::move(joining->second.request),
+                           .mine = joining->second.mine});
   batch.participants = sets_.size(set);
   batch.result = last_rank;
   joining_.erase(joining);
@@ -163,7 +169,7 @@ absl::Status RankProtocol::end_join(ProcessSetId set, int last_rank) {
 }
 
 void RankProtocol::remove_set(ProcessSetId set) {
-  std::vector<Key> dropped;
+  std::vector<Dropped> dropped;
   for (auto& [id, operation] : operations_) {
     if (operation.key().process_set != set) continue;
     operations_.forget_name(id);
@@ -172,23 +178,24 @@ void RankProtocol::remove_set(ProcessSetId set) {
       board_.withdraw(operation.definition.slot);
     }
     operation.state = State::kIdle;
-    dropped.push_back(operation.key());
+    dropped.emplace_back(operation.key(), operation.mine);
   }
-  for (const auto& [key, since] : proposed_) {
-    if (key.process_set == set) dropped.push_back(key);
+  for (const auto& [key, proposed] : proposed_) {
+    if (key.process_set == set) dropped.emplace_back(key, proposed.mine);
   }
   if (const auto joining = joining_.extract(set)) {
-    dropped.push_back(joining.mapped().request->key);
+    dropped.emplace_back(joining.mapped().request->key, joining.mapped().mine);
   }
   std::sort(dropped.begin(), dropped.end());
-  for (const Key& key : dropped) {
+  for (const auto& [key, mine] : dropped) {
     proposed_.erase(key);
-    fail(key, absl::CancelledError(absl::StrCat(
-                  "process set ", set,
-                  " was removed before every member had "
-                  "submitted ",
-                  key.to_string(),
-                  "; wait for what is in flight before you remove a set")));
+    fail(key, mine,
+         absl::CancelledError(absl::StrCat(
+             "process set ", set,
+             " was removed before every member had "
+             "submitted ",
+             key.to_string(),
+             "; wait for what is in flight before you remove a set")));
   }
   join_phases_.erase(set);
   sets_.remove(set);
@@ -196,20 +203,24 @@ void RankProtocol::remove_set(ProcessSetId set) {
 
 void RankProtocol::end(int rank) {
   ended_by_ = rank;
-  std::vector<Key> dropped;
+  std::vector<Dropped> dropped;
   for (auto& [id, operation] : operations_) {
     if (operation.state == State::kIdle) continue;
     operation.state = State::kIdle;
-    dropped.push_back(operation.key());
+    dropped.emplace_back(operation.key(), operation.mine);
   }
-  for (const auto& [key, since] : proposed_) dropped.push_back(key);
+  for (const auto& [key, proposed] : proposed_) {
+    dropped.emplace_back(key, proposed.mine);
+  }
   for (const auto& [set, joining] : joining_) {
-    dropped.push_back(joining.request->key);
+    dropped.emplace_back(joining.request->key, joining.mine);
   }
   proposed_.clear();
   joining_.clear();
   std::sort(dropped.begin(), dropped.end());
-  for (const Key& key : dropped) fail(key, cancelled_by(rank, key));
+  for (const auto& [key, mine] : dropped) {
+    fail(key, mine, cancelled_by(rank, key));
+  }
 }
 
 // A cycle, or a part of a long one. Only its end: the last one, from its start.

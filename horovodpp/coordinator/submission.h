@@ -16,6 +16,8 @@
 
 namespace hvd::coordinator {
 
+struct QueuedName;
+
 // What an operation has to say once it is done.
 struct Results {
   // Where the runtime allocates: one for each tensor of an allgather or
@@ -40,8 +42,20 @@ struct Submission {
   // What the memory belongs to, if it was handed over: kept until the outcome has
   // been told. nullptr: inputs and outputs are borrowed.
   std::shared_ptr<const void> keep_alive = nullptr;
-  // Called once with the outcome.
+  // Called with the outcome.
   std::function<void(absl::StatusOr<Results>)> done = {};
+
+  // Of the TensorQueue: where its name stands, whether that is kept from one time
+  // to the next, and what keeps it alive and follows it while it is in flight.
+  QueuedName* name = nullptr;
+  bool keeps_name = false;
+  std::shared_ptr<Submission> in_flight = nullptr;
+  Submission* next = nullptr;
+
+  // Of the RankProtocol: what was agreed on as this, and its id. Good for as long
+  // as that id stands for that.
+  std::uint32_t id = 0;
+  const Request* agreed = nullptr;
 };
 
 // Shared by those who wait for it to be executed and those who are told of its

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/tensor_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,119 +9,188 @@
 
 namespace hvd::coordinator {
 
-absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
+QueuedName* TensorQueue::look_up(const Key& key) {
   MutexLock lock(mutex_);
-  if (!closed_.ok()) return closed_;
-  const auto [place, is_new] = in_flight_.insert({.submission = submission});
-  if (!is_new) {
+  if (names_.size() >= most_names_ && closed_.ok()) {
+    absl::erase_if(names_, [](const auto& entry) {
+      return entry.second.users.load() == 0;
+    });
+    most_names_ = std::max(most_names_, 2 * names_.size());
+  }
+  QueuedName& name = names_[key];
+  name.users.fetch_add(1);
+  return &name;
+}
+
+// Of a name that comes once.
+void TensorQueue::forget(const Key& key) {
+  MutexLock lock(mutex_);
+  const auto found = names_.find(key);
+  if (found != names_.end() && found->second.users.load() == 0) {
+    names_.erase(found);
+  }
+}
+
+void TensorQueue::keep_name(Submission& submission) {
+  submission.name = look_up(submission.request.key);
+  submission.keeps_name = true;
+}
+
+void TensorQueue::let_go(Submission& submission) {
+  submission.keeps_name = false;
+  std::exchange(submission.name, nullptr)->users.fetch_sub(1);
+}
+
+bool TensorQueue::claim(QueuedName& name) {
+  Stage queued = Stage::kQueued;
+  return name.stage.compare_exchange_strong(queued, Stage::kTaken);
+}
+
+absl::StatusOr<bool> TensorQueue::push(SubmissionPtr submission) {
+  Submission& mine = *submission;
+  if (mine.name == nullptr) mine.name = look_up(mine.request.key);
+  QueuedName& name = *mine.name;
+  Stage free = Stage::kFree;
+  if (!name.stage.compare_exchange_strong(free, Stage::kClaimed)) {
+    if (!mine.keeps_name) let_go(mine);
     return absl::AlreadyExistsError(
-        absl::StrCat("a tensor named ", submission->request.key.to_string(),
+        absl::StrCat("a tensor named ", mine.request.key.to_string(),
                      " is in flight on this rank; wait for it or give this "
                      "one another name"));
   }
-  unsent_.push_back(std::move(submission));
-  has_news_.store(true);
-  return unsent_.size() >= wake_at_.load();
+  name.holder = &mine;
+  name.flight.fetch_add(1, std::memory_order_relaxed);
+  // A copy: whoever closes the queue may complete the submission before it has
+  // its place in the list.
+  mine.in_flight = submission;
+  name.stage.store(Stage::kQueued);
+  Submission* first = unsent_.load();
+  do {
+    if (first == &closed_mark_) return refuse(name);
+    mine.next = first;
+  } while (!unsent_.compare_exchange_weak(first, &mine));
+  return unsent_count_.fetch_add(1) + 1 >= wake_at_.load();
 }
 
-bool TensorQueue::set_wake_at(std::size_t unsent) {
+// Whoever closed the queue may have seen the submission, and have completed it.
+absl::StatusOr<bool> TensorQueue::refuse(QueuedName& name) {
+  if (!claim(name)) return false;
+  const SubmissionPtr refused = std::move(name.holder->in_flight);
+  release_one(*refused);
+  return why_closed();
+}
+
+absl::Status TensorQueue::why_closed() {
   MutexLock lock(mutex_);
-  wake_at_.store(unsent);
-  return unsent_.size() >= unsent;
+  return closed_;
 }
 
-bool TensorQueue::is_pending(const Key& key) const {
-  const auto found = in_flight_.find(key);
-  return found != in_flight_.end() && !found->taken;
+bool TensorQueue::is_pending(const Key& key, std::uint32_t flight) const {
+  const auto found = names_.find(key);
+  return found != names_.end() &&
+         found->second.stage.load() == Stage::kQueued &&
+         found->second.flight.load(std::memory_order_relaxed) == flight;
 }
 
 void TensorQueue::wait_for(const Key& key) {
   MutexLock lock(mutex_);
-  if (!is_pending(key)) return;
-  waited_for_.push_back(key);
-  has_news_.store(true);
+  const auto found = names_.find(key);
+  if (found == names_.end()) return;
+  const std::uint32_t flight =
+      found->second.flight.load(std::memory_order_relaxed);
+  if (!closed_.ok() || !is_pending(key, flight)) return;
+  waits_.push_back({key, flight});
+  has_waits_.store(true);
 }
 
 void TensorQueue::take_news(News& news) {
   news.unsent.clear();
   news.waited_for.clear();
-  MutexLock lock(mutex_);
-  has_news_.store(false);
-  wake_at_.store(1);
-  news.unsent.swap(unsent_);
-  for (Key& key : waited_for_) {
-    if (is_pending(key)) news.waited_for.push_back(std::move(key));
+  // Before what was pushed: then that is complete.
+  if (has_waits_.load()) {
+    MutexLock lock(mutex_);
+    has_waits_.store(false);
+    for (Wait& wait : waits_) {
+      if (!is_pending(wait.key, wait.flight)) continue;
+      news.waited_for.push_back(std::move(wait.key));
+    }
+    waits_.clear();
   }
-  waited_for_.clear();
+  wake_at_.store(1);
+  Submission* const last = last_.load();
+  for (Submission* next = unsent_.exchange(last); next != last;
+       next = next->next) {
+    news.unsent.push_back(next);
+  }
+  std::reverse(news.unsent.begin(), news.unsent.end());
+  unsent_count_.fetch_sub(static_cast<std::int64_t>(news.unsent.size()));
 }
 
-absl::StatusOr<SubmissionPtr> TensorQueue::take_one(const Key& key) {
-  const auto found = in_flight_.find(key);
-  if (found == in_flight_.end() || found->taken) {
-    return closed_.ok()
-               ? absl::NotFoundError(absl::StrCat(
-                     key.to_string(), " is not in flight on this rank"))
-               : closed_;
+absl::StatusOr<SubmissionPtr> TensorQueue::take_one(Submission* submission) {
+  // What a closed queue held may be gone.
+  if (is_closed()) return why_closed();
+  if (submission == nullptr || submission->name == nullptr ||
+      submission->name->holder != submission || !claim(*submission->name)) {
+    return absl::NotFoundError(
+        "a batch holds what is not in flight on this rank");
   }
-  found->taken = true;
-  return found->submission;
+  return std::move(submission->in_flight);
 }
 
 absl::Status TensorQueue::take(const Batch& batch,
                                std::vector<SubmissionPtr>& taken) {
   taken.clear();
   taken.reserve(batch.entries.size());
-  MutexLock lock(mutex_);
   for (const Batch::Entry& entry : batch.entries) {
     if (!entry.submitted_here) continue;
-    HVD_ASSIGN_OR_RETURN(SubmissionPtr submission, take_one(entry.agreed->key));
+    HVD_ASSIGN_OR_RETURN(SubmissionPtr submission, take_one(entry.mine));
     taken.push_back(std::move(submission));
   }
   return absl::OkStatus();
 }
 
-bool TensorQueue::holds(const Submission& submission) {
-  MutexLock lock(mutex_);
-  const auto found = in_flight_.find(submission.request.key);
-  return found != in_flight_.end() && !found->taken &&
-         found->submission.get() == &submission;
+bool TensorQueue::holds(const Submission& submission) const {
+  return submission.name != nullptr &&
+         submission.name->stage.load() == Stage::kQueued &&
+         submission.name->holder == &submission;
+}
+
+void TensorQueue::release_one(Submission& submission) {
+  // What was released, and could not be completed, may be released again.
+  if (submission.name == nullptr || submission.name->holder != &submission) {
+    return;
+  }
+  QueuedName& name = *submission.name;
+  name.holder = nullptr;
+  name.stage.store(Stage::kFree);
+  if (submission.keeps_name) return;
+  let_go(submission);
+  if (submission.request.once) forget(submission.request.key);
 }
 
 void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
-  MutexLock lock(mutex_);
-  for (const SubmissionPtr& submission : submissions) {
-    const Key& key = submission->request.key;
-    in_flight_.erase(key);
-    // A thread that waits for it does not wait for what will have its name
-    // next.
-    if (!waited_for_.empty()) std::erase(waited_for_, key);
-  }
+  for (const SubmissionPtr& submission : submissions) release_one(*submission);
 }
 
 void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
-  absl::Status closed;
-  {
-    MutexLock lock(mutex_);
-    closed = closed_;
-    for (const SubmissionPtr& submission : submissions) {
-      in_flight_.find(submission->request.key)->taken = false;
+  if (!is_closed()) {
+    for (SubmissionPtr& submission : submissions) {
+      QueuedName& name = *submission->name;
+      submission->in_flight = std::move(submission);
+      name.stage.store(Stage::kQueued);
     }
+    return;
   }
-  if (closed.ok()) return;
   release(submissions);
-  for (const SubmissionPtr& submission : submissions) submission->done(closed);
+  const absl::Status why = why_closed();
+  for (const SubmissionPtr& submission : submissions) submission->done(why);
 }
 
-void TensorQueue::fail(const Key& key, const absl::Status& why) {
-  SubmissionPtr failed;
-  {
-    MutexLock lock(mutex_);
-    absl::StatusOr<SubmissionPtr> taken = take_one(key);
-    if (!taken.ok()) return;
-    failed = *std::move(taken);
-  }
-  release({failed});
-  failed->done(why);
+void TensorQueue::fail(Submission* submission, const absl::Status& why) {
+  absl::StatusOr<SubmissionPtr> failed = take_one(submission);
+  if (!failed.ok()) return;
+  release_one(**failed);
+  (*failed)->done(why);
 }
 
 void TensorQueue::close(const absl::Status& reason) {
@@ -128,12 +198,16 @@ void TensorQueue::close(const absl::Status& reason) {
   absl::Status first;
   {
     MutexLock lock(mutex_);
+    // Whoever finds the queue closed finds the reason, too; and whoever does not
+    // is among the orphans.
     if (closed_.ok()) closed_ = reason;
     first = closed_;
-    unsent_.clear();
-    waited_for_.clear();
-    for (const Entry& entry : in_flight_) {
-      if (!entry.taken) orphans.push_back(entry.submission);
+    last_.store(&closed_mark_);
+    unsent_.store(&closed_mark_);
+    waits_.clear();
+    has_waits_.store(false);
+    for (auto& [key, name] : names_) {
+      if (claim(name)) orphans.push_back(std::move(name.holder->in_flight));
     }
   }
   release(orphans);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The TensorQueue is the boundary between the threads that submit tensors and
-// the one that drives the runtime: submissions go in by key, requests come out
-// for the coordinator, and each submission comes out once, to be executed or
-// failed.
+// the one that drives the runtime: submissions go in, requests come out for the
+// coordinator, and each submission comes out once, to be executed or failed. It
+// knows which names are in flight on this rank.
 //
-// Thread-safe. No completion is called under its lock.
+// Thread-safe. No completion is called under its lock, and what has a name that
+// is kept (keep_name) goes through without one.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/batch.h"
@@ -20,6 +22,20 @@
 #include "horovodpp/core/mutex.h"
 
 namespace hvd::coordinator {
+
+// What a TensorQueue knows of a name.
+struct QueuedName {
+  enum class Stage : std::uint8_t {
+    kFree,
+    kClaimed,  // Being pushed.
+    kQueued,   // In flight, and yet to be taken by whoever is first,
+    kTaken,    // who completes it.
+  };
+  std::atomic<Stage> stage{Stage::kFree};
+  std::atomic<std::uint32_t> flight{0};  // Which submission of it this is.
+  Submission* holder = nullptr;          // While it is not free.
+  std::atomic<int> users{0};             // Submissions that point here.
+};
 
 class TensorQueue {
  public:
@@ -29,11 +45,16 @@ class TensorQueue {
   // nobody changes its request.
   absl::StatusOr<bool> push(SubmissionPtr submission);
 
+  // `submission` will be pushed more than once: its name is looked up now, and
+  // kept until let_go(). It is not in flight in either.
+  void keep_name(Submission& submission);
+  void let_go(Submission& submission);
+
   // That thread is about to sleep, and need not be woken before so many are
   // unsent; whether they are already. Holds until the next take_news().
-  bool wake_at(std::size_t unsent) {
-    if (wake_at_.load() == unsent && !has_news()) return false;
-    return set_wake_at(unsent);
+  bool wake_at(std::int64_t unsent) {
+    wake_at_.store(unsent);
+    return unsent_count_.load() >= unsent;
   }
 
   // Somebody blocks until the submission `key` has an outcome.
@@ -41,8 +62,8 @@ class TensorQueue {
 
   struct News {
     // What was pushed, in order: to be told to the peers. What has failed
-    // meanwhile is among it.
-    std::vector<SubmissionPtr> unsent = {};
+    // meanwhile is not among it.
+    std::vector<Submission*> unsent = {};
     // Of wait_for(), as far as still in flight. Whatever was pushed before is
     // not later news: who knows of the wait knows of that, too.
     std::vector<Key> waited_for = {};
@@ -51,7 +72,9 @@ class TensorQueue {
   void take_news(News& news);
 
   // Whether there is any. Cheap.
-  bool has_news() const { return has_news_.load(); }
+  bool has_news() const {
+    return unsent_.load() != last_.load() || has_waits_.load();
+  }
 
   // Replaces `taken` by the submissions of those entries of `batch` that are
   // submitted here, to be executed. Their names stay in flight until release().
@@ -59,7 +82,7 @@ class TensorQueue {
   absl::Status take(const Batch& batch, std::vector<SubmissionPtr>& taken);
 
   // Whether `submission` is in flight and has not been taken.
-  bool holds(const Submission& submission);
+  bool holds(const Submission& submission) const;
 
   // What was taken is about to be completed.
   void release(const std::vector<SubmissionPtr>& submissions);
@@ -67,53 +90,47 @@ class TensorQueue {
   // What was taken is in flight again, or fails if the queue is closed.
   void put_back(std::vector<SubmissionPtr> submissions);
 
-  // Fails the submission `key`, if it is in flight.
-  void fail(const Key& key, const absl::Status& why);
+  // Fails `submission`, if it is in flight. Only one that take_news() gave.
+  void fail(Submission* submission, const absl::Status& why);
 
   // Fails everything in flight, and every later push, with `reason`. The first
-  // reason stands.
+  // reason stands. For the thread that drives, or when there is none any more.
   void close(const absl::Status& reason);
 
  private:
-  struct Entry {
-    SubmissionPtr submission;
-    mutable bool taken = false;  // Not part of its key.
-  };
-  struct KeyHash {
-    using is_transparent = void;
-    std::size_t operator()(const Key& key) const {
-      return absl::Hash<Key>()(key);
-    }
-    std::size_t operator()(const Entry& entry) const {
-      return (*this)(entry.submission->request.key);
-    }
-  };
-  struct KeyEqual {
-    using is_transparent = void;
-    static const Key& key_of(const Key& key) { return key; }
-    static const Key& key_of(const Entry& entry) {
-      return entry.submission->request.key;
-    }
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return key_of(a) == key_of(b);
-    }
-  };
-  using InFlight = absl::flat_hash_set<Entry, KeyHash, KeyEqual>;
+  using Stage = QueuedName::Stage;
 
-  bool set_wake_at(std::size_t unsent);
-  absl::StatusOr<SubmissionPtr> take_one(const Key& key)
+  QueuedName* look_up(const Key& key);
+  void forget(const Key& key);
+  static bool claim(QueuedName& name);
+  bool is_closed() const { return last_.load() != nullptr; }
+  absl::Status why_closed();
+  absl::StatusOr<bool> refuse(QueuedName& name);
+  absl::StatusOr<SubmissionPtr> take_one(Submission* submission);
+  void release_one(Submission& submission);
+  bool is_pending(const Key& key, std::uint32_t flight) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool is_pending(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // seq_cst, as the doorbell demands of what is looked at before a sleep.
-  std::atomic<bool> has_news_{false};
+  struct Wait {
+    Key key = {};
+    std::uint32_t flight = 0;
+  };
+
+  // All that a thread which sleeps looks at before is seq_cst, as the doorbell
+  // demands. A list, the newest first.
+  std::atomic<Submission*> unsent_{nullptr};
+  std::atomic<std::int64_t> unsent_count_{0};
+  std::atomic<std::int64_t> wake_at_{1};
+  std::atomic<bool> has_waits_{false};
+  // What an empty list ends with: nothing can be added to one that is closed.
+  std::atomic<Submission*> last_{nullptr};
+
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
-  std::vector<SubmissionPtr> unsent_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<std::size_t> wake_at_{1};  // Changes under the lock.
-  std::vector<Key> waited_for_ ABSL_GUARDED_BY(mutex_);
-  InFlight in_flight_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Wait> waits_ ABSL_GUARDED_BY(mutex_);
+  absl::node_hash_map<Key, QueuedName> names_ ABSL_GUARDED_BY(mutex_);
+  std::size_t most_names_ ABSL_GUARDED_BY(mutex_) = 4096;  // Before a look.
+  Submission closed_mark_;
 };
 
 }  // namespace hvd::coordinator

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/buffer.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/buffer_pool.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {
@@ -18,16 +18,12 @@ StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", buffer.view_.to_string()));
   }
-  const std::size_t rounded =
-      (buffer.bytes() + kAlignment - 1) / kAlignment * kAlignment;
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
-  if (memory == nullptr) {
+  buffer.memory_ = pooled_memory(buffer.bytes());
+  if (buffer.memory_ == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", buffer.view_.to_string()));
   }
-  buffer.memory_ = std::shared_ptr<std::byte>(memory, std::free);
-  buffer.view_ = TensorView(memory, dtype, buffer.view_.shape());
+  buffer.view_ = TensorView(buffer.memory_.get(), dtype, buffer.view_.shape());
   return buffer;
 }
 

@@ -116,6 +116,7 @@ class [[nodiscard]] Status {
             typename = std::enable_if_t<internal::is_other_status<S>>>
   operator S() const {  // NOLINT(google-explicit-constructor)
     using Code = std::decay_t<decltype(std::declval<const S&>().code())>;
+    if (ok()) return S();
     return S(static_cast<Code>(code()), std::string(message()));
   }
 

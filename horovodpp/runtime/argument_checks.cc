@@ -136,6 +136,24 @@ absl::Status check_tensors(const coordinator::Submission& submission) {
   return absl::OkStatus();
 }
 
+absl::Status check_result(const coordinator::Submission& submission,
+                          const TensorView& result,
+                          const std::optional<Shape>& shape) {
+  const ConstTensorView& tensor = submission.inputs.front();
+  HVD_RETURN_IF_ERROR(
+      annotate(check_tensor(result),
+               absl::StrCat(title(submission.request), ": the result")));
+  const bool fits = shape ? result.shape() == *shape
+                          : result.shape().rank() == tensor.shape().rank() &&
+                                result.shape().tail() == tensor.shape().tail();
+  if (fits && result.dtype() == tensor.dtype()) return absl::OkStatus();
+  return refuse(
+      submission.request,
+      absl::StrCat("a result of ", result.to_string(), " for a tensor of ",
+                   tensor.to_string(), "; give it ", name_of(tensor.dtype()),
+                   shape ? shape->to_string() : " and rows of that shape"));
+}
+
 absl::Status check_splits(const Request& request,
                           const std::vector<std::int64_t>& splits,
                           std::size_t ranks) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,11 @@ absl::Status check_tensors(const coordinator::Submission& submission);
 absl::Status check_splits(const coordinator::Request& request,
                           const std::vector<std::int64_t>& splits,
                           std::size_t ranks);
+
+// Whether `result` can take what an operation makes of its only tensor: one of
+// `shape`, or rows as its own, of a number yet to be seen.
+absl::Status check_result(const coordinator::Submission& submission,
+                          const TensorView& result,
+                          const std::optional<Shape>& shape);
 
 }  // namespace hvd::runtime

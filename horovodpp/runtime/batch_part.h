@@ -13,8 +13,8 @@ struct BatchPart {
   const coordinator::Request& agreed;
   // nullptr where this rank has joined: it contributes what changes nothing.
   const coordinator::Submission* mine = nullptr;
-  // Of this entry, the same on all ranks if it is an error. What breaks the job
-  // is returned by whoever executes the batch instead.
+  // Of this entry, the same on all ranks if it is an error, unless the memory that
+  // this rank gave for its result does not fit that. What breaks the job is returned by whoever executes the batch instead.
   absl::StatusOr<coordinator::Results> outcome = coordinator::Results();
 };
 

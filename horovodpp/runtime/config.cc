@@ -166,6 +166,10 @@ StatusOr<Config> Config::from_env() {
   config.unsupported = unsupported_settings();
   HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
   config.launched = is_launched(config.expected_size);
+  config.rendezvous = variable("HOROVODPP_RENDEZVOUS").value_or("");
+  if (!config.rendezvous.empty()) {
+    HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
+  }
   HVD_RETURN_IF_ERROR(
       read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));
   HVD_RETURN_IF_ERROR(

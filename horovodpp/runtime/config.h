@@ -23,6 +23,12 @@ struct Config {
   // that turns out to have another size does not start.
   int expected_size = 0;
 
+  // HOROVODPP_RENDEZVOUS and HOROVOD_RANK: by what name the ranks that a launcher
+  // started on one machine find each other without MPI, and which of them this
+  // is. "": they find each other by MPI.
+  std::string rendezvous;
+  int rank = 0;
+
   // Whether a launcher started this process as a rank of an MPI job:
   // HOROVOD_SIZE above 1, or one of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE.
   // If not, and if the program has not initialized MPI itself, the process is a

@@ -78,6 +78,12 @@ class Job : public SubmissionSink {
   // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
+  void expect_more(coordinator::Submission& submission) override {
+    queue_.keep_name(submission);
+  }
+  void expect_no_more(coordinator::Submission& submission) override {
+    queue_.let_go(submission);
+  }
   void callback_threw(const std::string& what) override;
 
   SetTable& sets() { return sets_; }

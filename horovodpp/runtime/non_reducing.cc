@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -109,21 +110,56 @@ std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
 }
 
+// Where the rows of a result go.
+struct Place {
+  std::byte* memory = nullptr;
+  std::optional<Buffer> own = std::nullopt;  // None of the caller's.
+  absl::Status error = absl::OkStatus();     // The caller's does not fit them.
+};
+
+// In the caller's memory, if there is some. If that does not fit, this rank alone
+// gets an error, but takes part.
+absl::StatusOr<Place> place_of(const BatchPart& part, std::size_t index,
+                               const Numbers& rows) {
+  const TensorSpec& tensor = part.agreed.tensors[index];
+  HVD_ASSIGN_OR_RETURN(Shape shape, stacked(part, tensor, rows));
+  Place place;
+  if (part.mine != nullptr && !part.mine->outputs.empty()) {
+    const TensorView& output = part.mine->outputs[index];
+    place.memory = static_cast<std::byte*>(output.data());
+    if (output.shape() == shape) return place;
+    place.error = absl::InvalidArgumentError(absl::StrCat(
+        name_of(part.agreed.kind), " of ", part.agreed.key.to_string(),
+        ": the result is ", name_of(tensor.dtype), shape.to_string(),
+        ", and its memory is for ", output.to_string(),
+        "; give it that shape"));
+  }
+  HVD_ASSIGN_OR_RETURN(place.own,
+                       Buffer::allocate(tensor.dtype, std::move(shape)));
+  place.memory = static_cast<std::byte*>(place.own->view().data());
+  return place;
+}
+
+void fill_in(BatchPart& part, Place place) {
+  if (!place.error.ok()) {
+    part.outcome = place.error;
+  } else if (place.own && part.outcome.ok()) {
+    part.outcome->tensors.push_back(*std::move(place.own));
+  }
+}
+
 absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
                            std::size_t index, const Numbers& rows) {
   const TensorSpec& tensor = part.agreed.tensors[index];
-  HVD_ASSIGN_OR_RETURN(Shape shape, stacked(part, tensor, rows));
-  HVD_ASSIGN_OR_RETURN(Buffer output,
-                       Buffer::allocate(tensor.dtype, std::move(shape)));
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(part, index, rows));
   std::span<const std::byte> input;
   if (part.mine != nullptr) input = bytes_of(part.mine->inputs[index]);
   const Sizes bytes = bytes_of(rows, tensor);
   HVD_RETURN_IF_ERROR(calls.make(
       part.agreed.device, sum(bytes), [&](auto& plane, const auto& call) {
-        return plane.allgather(
-            input, bytes, static_cast<std::byte*>(output.view().data()), call);
+        return plane.allgather(input, bytes, place.memory, call);
       }));
-  part.outcome->tensors.push_back(std::move(output));
+  fill_in(part, std::move(place));
   return absl::OkStatus();
 }
 
@@ -139,9 +175,7 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
     if (!fits(part, tensor, rows.column(r))) return absl::OkStatus();
   }
   Numbers received = rows.column(calls.position());
-  HVD_ASSIGN_OR_RETURN(Shape shape, stacked(part, tensor, received));
-  HVD_ASSIGN_OR_RETURN(Buffer output,
-                       Buffer::allocate(tensor.dtype, std::move(shape)));
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(part, 0, received));
   const Sizes send = bytes_of(part.mine->splits, tensor);
   const Sizes receive = bytes_of(received, tensor);
   // Rows that are left over stay here.
@@ -149,12 +183,10 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   HVD_RETURN_IF_ERROR(calls.make(
       part.agreed.device, sum(bytes_of(rows.numbers, tensor)),
       [&](auto& plane, const auto& call) {
-        return plane.alltoall(input, send,
-                              static_cast<std::byte*>(output.view().data()),
-                              receive, call);
+        return plane.alltoall(input, send, place.memory, receive, call);
       }));
-  part.outcome->tensors.push_back(std::move(output));
-  part.outcome->received_splits = std::move(received);
+  fill_in(part, std::move(place));
+  if (part.outcome.ok()) part.outcome->received_splits = std::move(received);
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/launcher_channel.h"
+#include "horovodpp/runtime/prepared_call.h"
 #include "horovodpp/runtime/recovery.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submissions.h"
@@ -28,6 +29,13 @@ namespace {
 template <typename View>
 coordinator::Inputs inputs_of(const std::vector<View>& tensors) {
   return {tensors.begin(), tensors.end()};
+}
+
+// A number would be another one each time.
+absl::Status check_name(const std::string& name) {
+  if (!name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "what is prepared is known by its name on every rank; give it one");
 }
 
 // What becomes of the results of operations whose memory the runtime allocates.
@@ -135,6 +143,50 @@ Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
       sets_, inputs_of(tensors), std::move(options)));
 }
 
+StatusOr<Prepared> Runtime::prepare_allreduce_(TensorView tensor,
+                                               AllreduceOptions options) {
+  return prepare_allreduce(tensor, tensor, std::move(options));
+}
+
+StatusOr<Prepared> Runtime::prepare_allreduce(ConstTensorView tensor,
+                                              TensorView result,
+                                              AllreduceOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(submitter_->prepare(
+      runtime::into(
+          result,
+          runtime::allreduce_submission(sets_, {tensor}, std::move(options)),
+          tensor.shape()),
+      set, {result}));
+}
+
+StatusOr<Prepared> Runtime::prepare_grouped_allreduce_(
+    const std::vector<TensorView>& tensors, AllreduceOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(
+      submitter_->prepare(runtime::allreduce_submission(
+                              sets_, inputs_of(tensors), std::move(options)),
+                          set, {tensors.begin(), tensors.end()}));
+}
+
+StatusOr<Prepared> Runtime::prepare_broadcast_(TensorView tensor, int root_rank,
+                                               BroadcastOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(
+      submitter_->prepare(runtime::broadcast_submission(
+                              sets_, tensor, root_rank, std::move(options)),
+                          set, {tensor}));
+}
+
+StatusOr<Prepared> Runtime::prepared(
+    StatusOr<std::unique_ptr<runtime::PreparedCall>> call) {
+  if (!call.ok()) return call.status();
+  return Prepared(*std::move(call));
+}
+
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
                                         AllgatherOptions options) {
   return submitter_->submit<Buffer>(
@@ -148,6 +200,26 @@ Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
       runtime::allgather_submission(sets_, inputs_of(tensors),
                                     std::move(options)),
       take_all);
+}
+
+Future<void> Runtime::allgather_into_async(ConstTensorView tensor,
+                                           TensorView result,
+                                           AllgatherOptions options) {
+  return submitter_->in_place(
+      runtime::into(result, runtime::allgather_submission(sets_, {tensor},
+                                                          std::move(options))),
+      {result});
+}
+
+StatusOr<Prepared> Runtime::prepare_allgather(ConstTensorView tensor,
+                                              TensorView result,
+                                              AllgatherOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(submitter_->prepare(
+      runtime::into(result, runtime::allgather_submission(sets_, {tensor},
+                                                          std::move(options))),
+      set, {result}));
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
@@ -172,6 +244,46 @@ Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
             .tensor = std::move(results.tensors.front()),
             .received_splits = std::move(results.received_splits)};
       });
+}
+
+Future<std::vector<std::int64_t>> Runtime::alltoall_into_async(
+    ConstTensorView tensor, TensorView result, AlltoallOptions options) {
+  auto built = runtime::into(
+      result, runtime::alltoall_submission(sets_, tensor, std::move(options)));
+  if (built.ok()) (*built)->outputs = {result};
+  return submitter_->submit<std::vector<std::int64_t>>(
+      std::move(built),
+      [](Results results) -> Outcome<std::vector<std::int64_t>> {
+        return std::move(results.received_splits);
+      });
+}
+
+StatusOr<Prepared> Runtime::prepare_alltoall(ConstTensorView tensor,
+                                             TensorView result,
+                                             AlltoallOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(submitter_->prepare(
+      runtime::into(result, runtime::alltoall_submission(sets_, tensor,
+                                                         std::move(options))),
+      set, {result}));
+}
+
+Future<void> Runtime::reducescatter_into_async(ConstTensorView tensor,
+                                               TensorView result,
+                                               ReducescatterOptions options) {
+  return submitter_->in_place(
+      runtime::reducescatter_into(sets_, tensor, result, std::move(options)),
+      {result});
+}
+
+StatusOr<Prepared> Runtime::prepare_reducescatter(
+    ConstTensorView tensor, TensorView result, ReducescatterOptions options) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return prepared(submitter_->prepare(
+      runtime::reducescatter_into(sets_, tensor, result, std::move(options)),
+      set, {result}));
 }
 
 Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,

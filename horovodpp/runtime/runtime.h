@@ -41,6 +41,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,7 @@
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/prepared.h"
 #include "horovodpp/runtime/process_set.h"
 
 namespace HVD_EXPORT hvd {
@@ -128,6 +130,18 @@ class Runtime {
       const std::vector<ConstTensorView>& tensors,
       AllreduceOptions options = {});
 
+  // The same, and those below whose results go into the caller's memory, for more
+  // than one time. They need a name.
+  StatusOr<Prepared> prepare_allreduce_(TensorView tensor,
+                                        AllreduceOptions options);
+  StatusOr<Prepared> prepare_allreduce(ConstTensorView tensor,
+                                       TensorView result,
+                                       AllreduceOptions options);
+  StatusOr<Prepared> prepare_grouped_allreduce_(
+      const std::vector<TensorView>& tensors, AllreduceOptions options);
+  StatusOr<Prepared> prepare_broadcast_(TensorView tensor, int root_rank,
+                                        BroadcastOptions options);
+
   // Concatenates the ranks' tensors along the first dimension, in rank order.
   // They may differ in the first dimension; a scalar has none and is refused.
   Future<Buffer> allgather_async(ConstTensorView tensor,
@@ -135,6 +149,13 @@ class Runtime {
   Future<std::vector<Buffer>> grouped_allgather_async(
       const std::vector<ConstTensorView>& tensors,
       AllgatherOptions options = {});
+  // The same into `result`, which has the shape of all rows together: where it has
+  // not, that rank gets InvalidArgument, and the others what they asked for.
+  Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
+                                    AllgatherOptions options = {});
+  StatusOr<Prepared> prepare_allgather(ConstTensorView tensor,
+                                       TensorView result,
+                                       AllgatherOptions options);
 
   // Replaces `tensor` by that of rank `root_rank`, which is a rank of the job,
   // also with a process set.
@@ -147,6 +168,12 @@ class Runtime {
   // the ranks send here. Tensors may differ in the first dimension.
   Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
                                         AlltoallOptions options = {});
+  // The same into `result`, as allgather_into_async; the rows that came from each
+  // rank.
+  Future<std::vector<std::int64_t>> alltoall_into_async(
+      ConstTensorView tensor, TensorView result, AlltoallOptions options = {});
+  StatusOr<Prepared> prepare_alltoall(ConstTensorView tensor, TensorView result,
+                                      AlltoallOptions options);
 
   // Reduces `tensor` over the ranks of the set and leaves each its part of the
   // rows: of d rows the r-th of n ranks gets d / n, and one more if r < d % n.
@@ -155,6 +182,13 @@ class Runtime {
   Future<std::vector<Buffer>> grouped_reducescatter_async(
       const std::vector<ConstTensorView>& tensors,
       ReducescatterOptions options = {});
+  // The same into `result`, which has the shape of this rank's part.
+  Future<void> reducescatter_into_async(ConstTensorView tensor,
+                                        TensorView result,
+                                        ReducescatterOptions options = {});
+  StatusOr<Prepared> prepare_reducescatter(ConstTensorView tensor,
+                                           TensorView result,
+                                           ReducescatterOptions options);
 
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
@@ -200,6 +234,8 @@ class Runtime {
  private:
   Runtime(std::shared_ptr<runtime::Recovery> recovery,
           std::shared_ptr<runtime::Job> job);
+  static StatusOr<Prepared> prepared(
+      StatusOr<std::unique_ptr<runtime::PreparedCall>> call);
 
   std::shared_ptr<runtime::Recovery> recovery_;  // Outlives its jobs.
   std::shared_ptr<runtime::Job> job_;

@@ -31,6 +31,7 @@ void SetTable::add(ProcessSetId id, const std::vector<int>& ranks) {
 void SetTable::remove(ProcessSetId id) {
   MutexLock lock(mutex_);
   entries_.erase(id);
+  changes_.fetch_add(1);
 }
 
 std::vector<ProcessSet> SetTable::all() const {
@@ -87,7 +88,10 @@ absl::Status SetTable::admit(const ProcessSet& set,
                      "before the next ",
                      name_of(request.kind)));
   }
-  if (request.kind == RequestKind::kJoin) entry.joined = true;
+  if (request.kind == RequestKind::kJoin) {
+    entry.joined = true;
+    changes_.fetch_add(1);
+  }
   if (request.key.name.empty()) {
     request.key.name = next_name(entry, request.kind);
     request.once = true;

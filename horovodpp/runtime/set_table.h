@@ -7,6 +7,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -45,6 +46,10 @@ class SetTable {
   //   InvalidArgument  there is no such set, or none any more
   absl::StatusOr<ProcessSet> find(const ProcessSet& set);
 
+  // Grows with each set that goes and each join: what was admitted is to be
+  // admitted again.
+  std::uint64_t changes() const { return changes_.load(); }
+
   //   InvalidArgument  there is no such set, or this rank is not in it
   absl::StatusOr<SetPlace> place_in(const ProcessSet& set);
 
@@ -73,6 +78,7 @@ class SetTable {
   absl::Status check(const ProcessSet& set, const Entry* entry) const;
 
   const int rank_;
+  std::atomic<std::uint64_t> changes_{0};
   mutable Mutex mutex_;
   std::map<coordinator::ProcessSetId, Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };

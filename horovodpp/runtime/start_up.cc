@@ -16,7 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/transport/local_communicator.h"
 #include "horovodpp/transport/mpi_communicator.h"
 
 namespace hvd::runtime {
@@ -66,6 +68,28 @@ std::vector<std::string> common_settings(const Config& config) {
                    config.arena_read_only ? 1 : 0)};
 }
 
+absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
+    const Config& config) {
+  if (config.expected_size < 1) {
+    return absl::InvalidArgumentError(
+        "HOROVODPP_RENDEZVOUS is set, and HOROVOD_SIZE, the number of ranks, "
+        "is "
+        "not: start the ranks by horovodrun");
+  }
+  if (config.expected_size > 1 && transport::mpi_is_running()) {
+    return absl::FailedPreconditionError(
+        "the program has initialized MPI, and horovodrun started its ranks "
+        "without it, so that each is a world of its own to MPI: start them by "
+        "horovodrun without --no-mpi");
+  }
+  return transport::make_local_communicator(
+      {.rendezvous = config.rendezvous,
+       .rank = config.rank,
+       .size = config.expected_size,
+       .ranks_per_node = config.ranks_per_node,
+       .deadline = deadline_after(config.start_timeout)});
+}
+
 absl::Status check_process_sets(const Config& config, int size) {
   std::vector<int> all(static_cast<std::size_t>(size));
   std::iota(all.begin(), all.end(), 0);
@@ -85,6 +109,7 @@ absl::Status check_process_sets(const Config& config, int size) {
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config) {
+  if (!config.rendezvous.empty()) return join_local_ranks(config);
   if (config.launched || transport::mpi_is_running()) {
     return transport::make_mpi_communicator(
         {.expected_size = config.expected_size,

@@ -15,9 +15,14 @@ class SubmissionSink {
  public:
   virtual ~SubmissionSink() = default;
 
-  // Takes a submission on. Its `done` is called once, at once if it cannot be
-  // queued.
+  // Takes a submission on. Its `done` is called once each time, at once if it
+  // cannot be queued.
   virtual void submit(coordinator::SubmissionPtr submission) = 0;
+
+  // `submission` will be submitted more than once, until there is no more of it
+  // to expect. It is not in flight in either.
+  virtual void expect_more(coordinator::Submission&) {}
+  virtual void expect_no_more(coordinator::Submission&) {}
 
   // Somebody blocks until the submission has its outcome. May use the thread
   // until `ready`, unless that is nullptr.

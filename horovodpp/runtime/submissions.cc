@@ -11,6 +11,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/argument_checks.h"
 #include "horovodpp/runtime/plane_calls.h"
+#include "horovodpp/runtime/reductions.h"
 
 namespace hvd::runtime {
 
@@ -139,6 +140,29 @@ absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
   }
   HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
   return submission;
+}
+
+absl::StatusOr<SubmissionPtr> into(const TensorView& result,
+                                   absl::StatusOr<SubmissionPtr> built,
+                                   const std::optional<Shape>& shape) {
+  if (!built.ok()) return built;
+  HVD_RETURN_IF_ERROR(check_result(**built, result, shape));
+  return built;
+}
+
+absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
+                                                 const ConstTensorView& input,
+                                                 const TensorView& result,
+                                                 ReducescatterOptions options) {
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(options.process_set));
+  auto built = reducescatter_submission(sets, {input}, std::move(options));
+  if (!built.ok()) return built;
+  std::vector<std::int64_t> dims(input.shape().dims().begin(),
+                                 input.shape().dims().end());
+  dims[0] = scattered_rows(dims[0], place.set.ranks().size(),
+                           static_cast<std::size_t>(place.position));
+  return into(result, std::move(built), Shape(std::move(dims)));
 }
 
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets, RequestKind kind,

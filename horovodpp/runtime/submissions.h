@@ -11,6 +11,7 @@
 // name. They have no outputs and nothing to call when they are done yet.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,6 +46,16 @@ absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
 absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
                                                   const ConstTensorView& input,
                                                   AlltoallOptions options);
+
+// What was built, if `result` can take what comes of it, as far as that is known:
+// rows of its only tensor, or a tensor of `shape`.
+absl::StatusOr<SubmissionPtr> into(const TensorView& result,
+                                   absl::StatusOr<SubmissionPtr> built,
+                                   const std::optional<Shape>& shape = {});
+absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
+                                                 const ConstTensorView& input,
+                                                 const TensorView& result,
+                                                 ReducescatterOptions options);
 
 // kBarrier, kJoin: what needs no tensor.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,

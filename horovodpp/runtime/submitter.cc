@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/submitter.h"
 
+#include <string>
+
+#include "horovodpp/core/status.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -53,6 +57,14 @@ Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
   return submit<void>(std::move(built), [](const coordinator::Results&) {
     return absl::OkStatus();
   });
+}
+
+StatusOr<std::unique_ptr<PreparedCall>> Submitter::prepare(
+    Built built, const ProcessSet& set, coordinator::Outputs outputs) {
+  HVD_ASSIGN_OR_RETURN(coordinator::SubmissionPtr submission, std::move(built));
+  submission->outputs = std::move(outputs);
+  return std::make_unique<PreparedCall>(std::move(submission), set, sets_,
+                                        key_);
 }
 
 Future<std::vector<Buffer>> Submitter::into_buffers(Built built) {

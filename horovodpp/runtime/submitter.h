@@ -16,6 +16,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/door.h"
+#include "horovodpp/runtime/prepared_call.h"
 #include "horovodpp/runtime/set_table.h"
 #include "horovodpp/runtime/submission_sink.h"
 
@@ -41,6 +42,12 @@ class Submitter {
   // first.
   Future<std::vector<Buffer>> into_buffers(Built built);
   Future<Buffer> into_buffer(Built built);
+
+  // What was built, of `set`, for more than one time, with results in the callers'
+  // memory.
+  StatusOr<std::unique_ptr<PreparedCall>> prepare(Built built,
+                                                  const ProcessSet& set,
+                                                  coordinator::Outputs outputs);
 
   // `take` makes the outcome of the results.
   template <typename T, typename Take>

@@ -73,10 +73,7 @@ absl::StatusOr<bool> Turn::take_in() {
   if (parts_.queue.has_news()) {
     moved = true;
     parts_.queue.take_news(news_);
-    for (const coordinator::SubmissionPtr& submission : news_.unsent) {
-      parts_.coordinator.submit(submission->request);
-    }
-    news_.unsent.clear();
+    parts_.coordinator.submit(news_.unsent);
     for (const coordinator::Key& key : news_.waited_for) {
       parts_.coordinator.wait_for(key);
     }
@@ -191,7 +188,7 @@ absl::StatusOr<bool> Turn::read_schedule() {
       parts_.coordinator.take_failures();
   note_hindrance(failures);
   for (const coordinator::Failure& failure : failures) {
-    parts_.queue.fail(failure.key, failure.why);
+    parts_.queue.fail(failure.mine, failure.why);
   }
   return true;
 }

@@ -36,10 +36,6 @@ bool mpi_was_finalized();
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();
 
-// After a death MPI is polled so often until what the dead rank sent counts as lost:
-// it takes messages in by and by.
-inline constexpr int kPollsForLastWords = 100;
-
 // Polls a request until it is complete, or `check` says why nobody waits for it
 // any more. After an error or DeadlineExceeded the request is still MPI's: its
 // buffers must outlive the process.

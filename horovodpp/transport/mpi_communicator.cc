@@ -14,6 +14,7 @@
 #include "horovodpp/transport/mpi_mailbox.h"
 #include "horovodpp/transport/mpi_transfers.h"
 #include "horovodpp/transport/mpi_world.h"
+#include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {
 namespace {
@@ -40,11 +41,12 @@ class MpiCommunicator : public Communicator {
   MpiCommunicator(MpiWorld& world, int ranks_per_node)
       : world_(world),
         peers_(peers_of(world.members(), ranks_per_node)),
-        post_({.comm = world.comm(),
-               .rank = world.rank(),
-               .tag = world.tags().exchange(world.generation()),
-               .generation = world.generation()},
-              peers_),
+        plain_post_({.comm = world.comm(),
+                     .rank = world.rank(),
+                     .tag = world.tags().exchange(world.generation()),
+                     .generation = world.generation()},
+                    peers_),
+        post_(plain_post_),
         mailbox_({.comm = world.comm(),
                   .rank = world.rank(),
                   .tag = world.tags().mail(world.generation()),
@@ -58,7 +60,7 @@ class MpiCommunicator : public Communicator {
   ~MpiCommunicator() override {
     world_.watch().watch({});
     MpiMessages leftovers;
-    post_.give_up(leftovers);
+    plain_post_.give_up(leftovers);
     mailbox_.give_up(leftovers);
     transfers_.give_up(leftovers);
     world_.leave(std::move(leftovers));
@@ -175,7 +177,8 @@ class MpiCommunicator : public Communicator {
   CallMeter calls_;
   std::uint32_t round_ = 0;
   bool watched_ = false;  // Somebody is told of losses.
-  MpiExchangePost post_;
+  MpiExchangePost plain_post_;
+  WatchedPost post_;
   MpiMailbox mailbox_;
   MpiTransfers transfers_;
 };

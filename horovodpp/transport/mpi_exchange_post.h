@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The post of an exchange between the ranks of an MPI communicator, on a tag of
 // its own.
-//
-// Driven by one thread; lost() comes from any.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi_calls.h"
@@ -32,21 +28,13 @@ class MpiExchangePost : public ExchangePost {
   absl::StatusOr<std::optional<Mail>> receive() override;
   absl::StatusOr<bool> flushed() override;
 
-  // Rank `rank` has died.
-  void lost(int rank, const std::string& how);
   // Adds what MPI still holds.
   void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
 
  private:
-  std::string loss();
-  std::string name_of(int rank) const;
-
   const int rank_;
   const std::vector<Peer>& peers_;
   MpiMailbox mailbox_;
-  int polls_after_loss_ = 0;
-  Mutex mutex_;
-  std::string loss_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::transport

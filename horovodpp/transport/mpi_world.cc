@@ -3,10 +3,8 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -14,9 +12,11 @@
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/broken_pipe.h"
+#include "horovodpp/transport/machine_id.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi_exchange_post.h"
 #include "horovodpp/transport/mpi_farewell.h"
+#include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {
 namespace {
@@ -24,19 +24,6 @@ namespace {
 template <std::size_t N>
 void assign(char (&field)[N], const std::string& text) {
   std::strncpy(field, text.c_str(), N - 1);
-}
-
-// Host, boot and PID namespace: containers of one machine that cannot see each
-// other's processes are nodes of their own.
-std::string machine_id(const std::string& host) {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::array<char, 64> processes = {};
-  if (::readlink("/proc/self/ns/pid", processes.data(), processes.size() - 1) <
-      0) {
-    processes[0] = '\0';
-  }
-  return absl::StrCat(host, "/", boot, "/", processes.data());
 }
 
 std::string level_name(int level) {

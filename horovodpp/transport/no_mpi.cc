@@ -10,8 +10,8 @@ bool mpi_is_running() { return false; }
 absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
     const MpiOptions&) {
   return absl::FailedPreconditionError(
-      "this build of horovodpp has no MPI, which a job of several processes "
-      "needs; build it with -DHVD_WITH_MPI=ON, or run one rank");
+      "this build of horovodpp has no MPI, by which these ranks were started: "
+      "build it with -DHVD_WITH_MPI=ON, or start them by horovodrun --no-mpi");
 }
 
 }  // namespace hvd::transport

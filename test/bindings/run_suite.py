@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the suite of this folder in every rank of a job; or those of its tests that start jobs.
 
-Exits with 77, which ctest counts as skipped, where the package was not built, or where this Python
-lacks PyTorch or pytest.
+Exits with 77, which ctest counts as skipped, where the package was not built, not for that Python,
+or where that Python lacks PyTorch or pytest.
 """
 import argparse
-import importlib.util
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 
 SKIPPED = 77
@@ -18,19 +19,39 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
+MISSING = """
+import importlib.machinery, importlib.util, pathlib, sys
+names = [path.name for path in pathlib.Path(sys.argv[1], "horovodpp").glob("_core*.so")]
+if not any("_core" + suffix in names for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+    print("no module that was built for this version")
+for module in ("torch", "pytest"):
+    if importlib.util.find_spec(module) is None:
+        print("no", module)
+"""
+
+
+def check(python, package):
+    """Skips everything unless that Python has what the suite needs."""
+    if not list(package.glob("horovodpp/_core*.so")):
+        skip("the Python package was not built: -DHVD_BUILD_PYTHON=ON")
+    if shutil.which(python) is None:
+        skip(f"there is no Python at {python}")
+    missing = subprocess.run([python, "-c", MISSING, str(package)], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    if missing:
+        skip(f"{python} has {', '.join(missing)}: scripts/install_dependencies.sh test")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--horovodrun", required=True)
     parser.add_argument("--package", required=True, type=pathlib.Path)
+    parser.add_argument("--python", default=sys.executable, help="that runs the suite")
     parser.add_argument("--ranks", help="without it: the tests that start jobs")
     parser.add_argument("--build-folder", required=True)
     parser.add_argument("arguments", nargs="*", help="of pytest")
     options = parser.parse_args()
-    if not list(options.package.glob("horovodpp/_core*.so")):
-        skip("the Python package was not built: -DHVD_BUILD_PYTHON=ON")
-    for module in ("torch", "pytest"):
-        if importlib.util.find_spec(module) is None:
-            skip(f"{sys.executable} has no {module}: scripts/install_dependencies.sh test")
+    check(options.python, options.package)
     environment = dict(os.environ, PYTHONPATH=str(options.package), PYTHONDONTWRITEBYTECODE="1",
                        OMP_NUM_THREADS="1", HOROVODRUN=options.horovodrun,
                        # A rank that fails a test leaves the others alone.
@@ -38,10 +59,10 @@ def main():
                        HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="40")
     os.chdir(options.build_folder)
     suite = pathlib.Path(__file__).resolve().parent
-    pytest = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",
+    pytest = [options.python, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",
               "--rootdir", str(suite), "-c", str(suite / "pytest.ini")]
     if options.ranks is None:
-        os.execve(sys.executable, [*pytest, *(options.arguments or [str(suite / "jobs")])],
+        os.execve(options.python, [*pytest, *(options.arguments or [str(suite / "jobs")])],
                   environment)
     # Where a rank fails a test, the others cannot go on.
     os.execve(options.horovodrun, [

@@ -30,15 +30,16 @@ class TensorQueueTest : public ::testing::Test {
     return s;
   }
   absl::Status push(const std::string& name, ProcessSetId set = kGlobalSet) {
-    return queue_.push(submission(key(name, set))).status();
+    const SubmissionPtr mine = submission(key(name, set));
+    const absl::Status pushed = queue_.push(mine).status();
+    if (pushed.ok()) pushed_[name] = mine;
+    return pushed;
   }
   absl::StatusOr<std::vector<SubmissionPtr>> take(
       const std::vector<std::string>& names) {
     Batch batch;
     for (const std::string& name : names) {
-      auto agreed = std::make_shared<Request>();
-      agreed->key = key(name);
-      batch.entries.push_back({.agreed = std::move(agreed)});
+      batch.entries.push_back({.mine = pushed_[name].get()});
     }
     std::vector<SubmissionPtr> taken;
     const absl::Status status = queue_.take(batch, taken);
@@ -64,6 +65,7 @@ class TensorQueueTest : public ::testing::Test {
   }
 
   TensorQueue queue_;
+  std::map<std::string, SubmissionPtr> pushed_;  // The last of each name.
   std::map<Key, absl::Status> outcomes_;
 };
 
@@ -117,6 +119,7 @@ TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsReleased) {
   ASSERT_EQ(taken->size(), 1u);
   EXPECT_TRUE(absl::IsNotFound(take({"a"}).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
+  queue_.release(*taken);
   queue_.release(*taken);
   EXPECT_TRUE(push("a").ok());
 }
@@ -184,8 +187,9 @@ TEST_F(TensorQueueTest, AWaitIsNotForTheNextOfItsName) {
 TEST_F(TensorQueueTest, FailsOneSubmission) {
   ASSERT_TRUE(push("a").ok());
   ASSERT_TRUE(push("b").ok());
-  queue_.fail(key("a"), absl::InvalidArgumentError("no"));
-  queue_.fail(key("unknown"), absl::InvalidArgumentError("no"));
+  queue_.fail(pushed_["a"].get(), absl::InvalidArgumentError("no"));
+  queue_.fail(pushed_["a"].get(), absl::InvalidArgumentError("again"));
+  queue_.fail(nullptr, absl::InvalidArgumentError("no"));
   ASSERT_EQ(outcomes_.size(), 1u);
   EXPECT_EQ(outcome_of("a").message(), "no");
 }
@@ -210,7 +214,7 @@ TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
   absl::Status again;
   s->done = [&](const absl::StatusOr<Results>&) { again = push("a"); };
   ASSERT_TRUE(queue_.push(s).ok());
-  queue_.fail(key("a"), absl::InternalError("x"));
+  queue_.fail(s.get(), absl::InternalError("x"));
   EXPECT_TRUE(again.ok());
 }
 
@@ -238,6 +242,64 @@ TEST_F(TensorQueueTest, WhoHearsOfAWaitHasHeardOfWhatWasPushedBefore) {
   program.join();
 }
 
+TEST_F(TensorQueueTest, WhatKeepsItsNameIsPushedAgainAndAgain) {
+  const SubmissionPtr kept = submission(key("a"));
+  queue_.keep_name(*kept);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue_.push(kept).ok());
+    EXPECT_TRUE(absl::IsAlreadyExists(queue_.push(kept).status()));
+    EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
+    EXPECT_THAT(take_unsent(), ElementsAre("a"));
+    Batch batch;
+    batch.entries.push_back({.mine = kept.get()});
+    std::vector<SubmissionPtr> taken;
+    ASSERT_TRUE(queue_.take(batch, taken).ok());
+    queue_.release(taken);
+    ASSERT_TRUE(push("a").ok());
+    EXPECT_TRUE(absl::IsAlreadyExists(queue_.push(kept).status()));
+    queue_.release(*take({"a"}));
+    take_unsent();
+  }
+  queue_.let_go(*kept);
+  EXPECT_TRUE(push("a").ok());
+}
+
+// Names come and go by the thousand.
+TEST_F(TensorQueueTest, NamesInFlightAreKnownHoweverManyThereWere) {
+  ASSERT_TRUE(push("first").ok());
+  for (int i = 0; i < 20000; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    ASSERT_TRUE(push(name).ok());
+    const auto taken = take({name});
+    ASSERT_TRUE(taken.ok());
+    queue_.release(*taken);
+  }
+  EXPECT_TRUE(absl::IsAlreadyExists(push("first")));
+  EXPECT_TRUE(take({"first"}).ok());
+}
+
+// Whoever pushes as the queue is closed: each submission is refused or failed.
+TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
+  for (int round = 0; round < 300; ++round) {
+    TensorQueue queue;
+    std::atomic<int> failed{0};
+    int refused = 0;
+    std::vector<SubmissionPtr> kept;
+    for (const char* name : {"a", "b", "c", "d"}) {
+      kept.push_back(std::make_shared<Submission>());
+      kept.back()->request.key.name = name;
+      kept.back()->done = [&](const absl::StatusOr<Results>&) { ++failed; };
+      queue.keep_name(*kept.back());
+    }
+    std::thread program([&] {
+      for (const SubmissionPtr& s : kept) refused += !queue.push(s).ok();
+    });
+    queue.close(absl::CancelledError("closed"));
+    program.join();
+    EXPECT_EQ(failed + refused, 4);
+  }
+}
+
 // Each submission has exactly one outcome, whoever is first.
 TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   constexpr int kEach = 500;
@@ -254,11 +316,13 @@ TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   std::thread first([&] { push_many(0); });
   std::thread second([&] { push_many(kEach); });
   for (int seen = 0; seen < kEach;) {
-    for (const std::string& name : take_unsent()) {
+    for (Submission* const submission : take_news().unsent) {
       ++seen;
-      const auto mine = take({name});
-      if (!mine.ok()) continue;
-      queue_.release(*mine);
+      Batch batch;
+      batch.entries.push_back({.mine = submission});
+      std::vector<SubmissionPtr> mine;
+      if (!queue_.take(batch, mine).ok()) continue;
+      queue_.release(mine);
       ++taken;
     }
   }

@@ -163,7 +163,7 @@ TEST(Agent, IsNotForUsers) {
   TestProcess process(agent_argv({"true"}));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("--agent is for mpirun only"));
+  EXPECT_THAT(outcome.err, HasSubstr("--agent is not for users"));
 }
 
 TEST(SignalThroughMpirun, AvoidsWhatMpirunActsOn) {

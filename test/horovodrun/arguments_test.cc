@@ -42,6 +42,16 @@ TEST(Arguments, TakeTheNumberOfRanksInEverySpelling) {
   }
 }
 
+TEST(Arguments, SayWhetherMpiStartsTheRanks) {
+  using Way = Arguments::Way;
+  EXPECT_EQ(parsed({"-np", "2", "./train"}).way, Way::kAsFits);
+  EXPECT_EQ(parsed({"-np", "2", "--mpi", "./train"}).way, Way::kMpi);
+  EXPECT_EQ(parsed({"--no-mpi", "-np", "2", "./train"}).way, Way::kLocal);
+  EXPECT_EQ(parsed({"--gloo", "-np", "2", "./train"}).way, Way::kLocal);
+  EXPECT_THAT(refusal({"--mpi", "--no-mpi", "-np", "2", "./train"}),
+              HasSubstr("excludes"));
+}
+
 TEST(Arguments, LeaveTheOptionsOfTheCommandToIt) {
   const Arguments arguments =
       parsed({"-np", "2", "--verbose", "python", "-v", "train.py", "-np", "9",

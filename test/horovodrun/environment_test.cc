@@ -28,6 +28,13 @@ TEST(Environment, IsThatOfNoRankOutsideOfJobs) {
                                    {"PMIX_RANK", "0"}};
   EXPECT_EQ(outside_of_jobs(environment),
             (Environment{{"OMPI_MCA_btl", "self,vader"}, {"PATH", "/bin"}}));
+  EXPECT_EQ(outside_of_jobs({{"HOROVODPP_LAUNCHER", "x"},
+                             {"HOROVODPP_RENDEZVOUS", "y"},
+                             {"HOROVOD_LOCAL_RANK", "1"},
+                             {"HOROVOD_LOCAL_SIZE", "2"},
+                             {"HOROVOD_RANK", "1"},
+                             {"OMPI_MCA_btl", "self,vader"}}),
+            (Environment{{"OMPI_MCA_btl", "self,vader"}}));
   const Environment shell = {{"OMPI_MCA_orte_tmpdir_base", "/x"}};
   EXPECT_EQ(outside_of_jobs(shell), shell);
 }

@@ -35,7 +35,23 @@ Words horovodrun(const Words& options, const Words& command) {
   return argv;
 }
 
-Words shell(const std::string& script) { return {"bash", "-c", script}; }
+// In which RANK_OF_JOB is the rank, whoever started it.
+Words shell(const std::string& script) {
+  return {
+      "bash", "-c",
+      "RANK_OF_JOB=${HOROVOD_RANK:-$OMPI_COMM_WORLD_RANK$PMI_RANK}; " + script};
+}
+
+// What is the same whether mpirun or horovodrun itself starts the ranks.
+class HorovodrunEitherWay : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(, HorovodrunEitherWay,
+                         ::testing::Values("--mpi", "--no-mpi"),
+                         [](const auto& way) {
+                           return std::string(way.param) == "--mpi"
+                                      ? "ByMpirun"
+                                      : "ByItself";
+                         });
 
 std::set<std::string> lines_of(const std::string& text) {
   std::set<std::string> lines;
@@ -92,13 +108,14 @@ class TwoHosts {
 };
 
 // mpirun carries 4 KiB at a time, of each rank in turn.
-TEST(Horovodrun, KeepsLongLinesOfRanksWhole) {
+TEST_P(HorovodrunEitherWay, KeepsLongLinesOfRanksWhole) {
   const std::string line_of_rank =
       "line=$(head -c 100000 /dev/zero | tr '\\0' "
-      "$OMPI_COMM_WORLD_RANK$PMI_RANK); for i in 1 2 3 4 5; do echo $line; "
+      "$RANK_OF_JOB); for i in 1 2 3 4 5; do echo $line; "
       "echo "
       "$line >&2; done";
-  TestProcess process(horovodrun({"-np", "3"}, shell(line_of_rank)));
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "3"}, shell(line_of_rank)));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 0) << outcome.err.substr(0, 1000);
   std::set<std::string> expected;
@@ -119,9 +136,10 @@ TEST(Horovodrun, LeavesOutputToMpirunThatIsAskedToDoMoreWithIt) {
   EXPECT_THAT(outcome.out, HasSubstr("<stdout>:x\n"));
 }
 
-TEST(Horovodrun, ShowsALineThatIsNotEndedAndIsATerminalIfMpirunIs) {
-  TestProcess process(horovodrun(
-      {"-np", "1"}, shell("test -t 1 && printf 'name? '; printf oops >&2")));
+TEST_P(HorovodrunEitherWay, ShowsALineThatIsNotEndedAndIsATerminalIfItsOwnIs) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "1"},
+                 shell("test -t 1 && printf 'name? '; printf oops >&2")));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "name? ");
@@ -138,24 +156,26 @@ TEST(Horovodrun, AddsNothingToTheOutputOfASuccess) {
   EXPECT_TRUE(process.alive().empty());
 }
 
-TEST(Horovodrun, PassesEveryByteOn) {
+TEST_P(HorovodrunEitherWay, PassesEveryByteOn) {
   std::string bytes;
   for (unsigned i = 0; i < 300000; ++i) {
     bytes.push_back(static_cast<char>((i * 7919 + i / 256) % 256));
   }
   const TemporaryFile file(bytes);
-  TestProcess process(horovodrun(
-      {"-np", "1"}, {"sh", "-c", "cat \"$0\"; cat \"$0\" >&2", file.path()}));
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "1"},
+                 {"sh", "-c", "cat \"$0\"; cat \"$0\" >&2", file.path()}));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(outcome.out == bytes);
   EXPECT_TRUE(outcome.err == bytes);
 }
 
-TEST(Horovodrun, ShowsAnUnfinishedLineAtOnce) {
-  TestProcess process(horovodrun(
-      {"-np", "1"}, shell("trap 'exit 0' USR1; printf half >&2; "
-                          "while :; do sleep 1000 & wait $!; done")));
+TEST_P(HorovodrunEitherWay, ShowsAnUnfinishedLineAtOnce) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "1"},
+                 shell("trap 'exit 0' USR1; printf half >&2; "
+                       "while :; do sleep 1000 & wait $!; done")));
   ASSERT_TRUE(process.wait_for("half"));
   process.send(SIGUSR1);
   const Outcome outcome = process.wait();
@@ -163,10 +183,11 @@ TEST(Horovodrun, ShowsAnUnfinishedLineAtOnce) {
   EXPECT_EQ(outcome.err, "half");
 }
 
-TEST(Horovodrun, FindsReportsInAFloodOfErrors) {
-  TestProcess process(horovodrun(
-      {"-np", "3"}, shell("head -c 300000 /dev/zero | tr '\\0' x >&2; "
-                          "exit $((OMPI_COMM_WORLD_RANK == 2 ? 5 : 0))")));
+TEST_P(HorovodrunEitherWay, FindsReportsInAFloodOfErrors) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "3"},
+                 shell("head -c 300000 /dev/zero | tr '\\0' x >&2; "
+                       "exit $((RANK_OF_JOB == 2 ? 5 : 0))")));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 5);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), 'x'),
@@ -213,10 +234,10 @@ TEST(Horovodrun, AcceptsRanksThatLeaveWithoutFinalizing) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, EndsSurvivorsThatDoNotEndByThemselves) {
+TEST_P(HorovodrunEitherWay, EndsSurvivorsThatDoNotEndByThemselves) {
   TestProcess process(horovodrun(
-      {"-np", "3"},
-      shell("[ $OMPI_COMM_WORLD_RANK = 1 ] && kill -KILL $$; trap '' TERM INT; "
+      {GetParam(), "-np", "3"},
+      shell("[ $RANK_OF_JOB = 1 ] && kill -KILL $$; trap '' TERM INT; "
             "setsid sleep 1000 & sleep 1000; sleep 1000")));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 128 + SIGKILL);
@@ -224,8 +245,9 @@ TEST(Horovodrun, EndsSurvivorsThatDoNotEndByThemselves) {
   EXPECT_TRUE(process.alive().empty());
 }
 
-TEST(Horovodrun, TellsThatACommandDoesNotExist) {
-  TestProcess process(horovodrun({"-np", "2"}, {"./no such program"}));
+TEST_P(HorovodrunEitherWay, TellsThatACommandDoesNotExist) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "2"}, {"./no such program"}));
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 127);
   EXPECT_THAT(outcome.err,
@@ -244,9 +266,9 @@ TEST(Horovodrun, RunsMoreRanksThanCores) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, TellsRanksWhatItPromised) {
+TEST_P(HorovodrunEitherWay, TellsRanksWhatItPromised) {
   TestProcess process(horovodrun(
-      {"-np", "2"},
+      {GetParam(), "-np", "2"},
       shell("echo $HOROVOD_SIZE $HOROVOD_LAUNCHER ${OMP_NUM_THREADS:+set}")));
   EXPECT_EQ(lines_of(process.wait().out),
             (std::set<std::string>{"2 horovodrun set"}));
@@ -260,9 +282,10 @@ TEST(Horovodrun, SaysWhatItDoesWhenAsked) {
                                  HasSubstr("horovodrun: HOROVOD_SIZE=1\n")));
 }
 
-TEST(Horovodrun, EndsEverythingAtCtrlC) {
-  TestProcess process(horovodrun(
-      {"-np", "2"}, shell("setsid sleep 1000 & echo ready; sleep 1000; true")));
+TEST_P(HorovodrunEitherWay, EndsEverythingAtCtrlC) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "2"},
+                 shell("setsid sleep 1000 & echo ready; sleep 1000; true")));
   ASSERT_TRUE(process.wait_for("ready", 2));
   process.send(SIGINT);
   const Outcome outcome = process.wait();
@@ -271,10 +294,11 @@ TEST(Horovodrun, EndsEverythingAtCtrlC) {
   EXPECT_TRUE(process.alive().empty());
 }
 
-TEST(Horovodrun, PassesSignalsToEveryRank) {
-  TestProcess process(horovodrun(
-      {"-np", "2"}, shell("trap 'echo checkpoint; exit 0' TERM; echo ready; "
-                          "while :; do sleep 1000 & wait $!; done")));
+TEST_P(HorovodrunEitherWay, PassesSignalsToEveryRank) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "2"},
+                 shell("trap 'echo checkpoint; exit 0' TERM; echo ready; "
+                       "while :; do sleep 1000 & wait $!; done")));
   ASSERT_TRUE(process.wait_for("ready", 2));
   process.send(SIGTERM);
   const Outcome outcome = process.wait();
@@ -283,12 +307,13 @@ TEST(Horovodrun, PassesSignalsToEveryRank) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, CarriesOnUnderNohup) {
+TEST_P(HorovodrunEitherWay, CarriesOnUnderNohup) {
   TestProcess process(
-      {"sh", "-c", "trap '' HUP; exec \"$0\" -np 2 bash -c \"$1\"",
+      {"sh", "-c", "trap '' HUP; exec \"$0\" $WAY -np 2 bash -c \"$1\"",
        HVD_HOROVODRUN,
        "trap 'exit 0' USR1; echo ready; while :; do sleep 1000 & wait $!; "
-       "done"});
+       "done"},
+      {{"WAY", GetParam()}});
   ASSERT_TRUE(process.wait_for("ready", 2));
   process.send(SIGHUP);
   process.send(SIGUSR1);
@@ -297,9 +322,9 @@ TEST(Horovodrun, CarriesOnUnderNohup) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, LeavesNothingRunningWhenItIsKilled) {
+TEST_P(HorovodrunEitherWay, LeavesNothingRunningWhenItIsKilled) {
   TestProcess process(
-      horovodrun({"-np", "2"},
+      horovodrun({GetParam(), "-np", "2"},
                  shell("trap '' TERM INT HUP; setsid sleep 1000 & echo ready; "
                        "while :; do sleep 1000; done")));
   ASSERT_TRUE(process.wait_for("ready", 2));
@@ -418,9 +443,10 @@ TEST(Horovodrun, StartsAJobFromARankOfAnother) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, FailsIfOutputIsLost) {
-  TestProcess process(
-      {"sh", "-c", "exec \"$0\" -np 1 echo hi > /dev/full", HVD_HOROVODRUN});
+TEST_P(HorovodrunEitherWay, FailsIfOutputIsLost) {
+  TestProcess process({"sh", "-c", "exec \"$0\" $WAY -np 1 echo hi > /dev/full",
+                       HVD_HOROVODRUN},
+                      {{"WAY", GetParam()}});
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.last_line(),
@@ -428,12 +454,14 @@ TEST(Horovodrun, FailsIfOutputIsLost) {
 }
 
 // bash counts KiB: more than MPI writes, less than the rank does.
-TEST(Horovodrun, FailsIfALimitOnFilesCutsItsOutputOff) {
+TEST_P(HorovodrunEitherWay, FailsIfALimitOnFilesCutsItsOutputOff) {
   const TemporaryFile file("");
-  TestProcess process({"bash", "-c",
-                       "ulimit -f 16384; exec \"$0\" -np 1 sh -c 'yes | head "
-                       "-c 20000000' > \"$1\"",
-                       HVD_HOROVODRUN, file.path()});
+  TestProcess process(
+      {"bash", "-c",
+       "ulimit -f 16384; exec \"$0\" $WAY -np 1 sh -c 'yes | head "
+       "-c 20000000' > \"$1\"",
+       HVD_HOROVODRUN, file.path()},
+      {{"WAY", GetParam()}});
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.last_line(),
@@ -448,18 +476,19 @@ TEST(Horovodrun, KeepsTheSignalOfALimitOnFilesFromRanks) {
   EXPECT_THAT(process.wait().err, Not(HasSubstr("killed by signal")));
 }
 
-TEST(Horovodrun, RunsWithoutStandardStreams) {
-  TestProcess process({"sh", "-c",
-                       "\"$0\" -np 1 sh -c 'exit 7' <&- >&- 2>&-; echo $?",
-                       HVD_HOROVODRUN});
+TEST_P(HorovodrunEitherWay, RunsWithoutStandardStreams) {
+  TestProcess process(
+      {"sh", "-c", "\"$0\" $WAY -np 1 sh -c 'exit 7' <&- >&- 2>&-; echo $?",
+       HVD_HOROVODRUN},
+      {{"WAY", GetParam()}});
   EXPECT_EQ(process.wait().out, "7\n");
 }
 
-TEST(Horovodrun, TellsNobodyTheTokenOfTheReports) {
-  TestProcess process(
-      horovodrun({"-np", "1"}, shell("printenv HOROVODRUN_TOKEN | wc -l; cat "
-                                     "/proc/$PPID/cmdline | tr '\\0' '\\n' | "
-                                     "grep -cE '^[0-9a-f]{32}$'; true")));
+TEST_P(HorovodrunEitherWay, TellsNobodyTheTokenOfTheReports) {
+  TestProcess process(horovodrun({GetParam(), "-np", "1"},
+                                 shell("printenv HOROVODRUN_TOKEN | wc -l; cat "
+                                       "/proc/$PPID/cmdline | tr '\\0' '\\n' | "
+                                       "grep -cE '^[0-9a-f]{32}$'; true")));
   EXPECT_EQ(process.wait().out, "0\n0\n");
 }
 
@@ -475,11 +504,81 @@ TEST(Horovodrun, TellsThatMpirunFailedBeforeAnyRank) {
 }
 
 TEST(Horovodrun, NamesAPackageIfThereIsNoMpirun) {
-  TestProcess process(horovodrun({"-np", "1"}, {"true"}),
+  TestProcess process(horovodrun({"--mpi", "-np", "1"}, {"true"}),
                       {{"PATH", "/nonexistent"}});
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("openmpi-bin"));
+}
+
+// --- Without mpirun ---
+
+TEST(HorovodrunByItself, TellsRanksWhoTheyAre) {
+  TestProcess process(
+      horovodrun({"--no-mpi", "-np", "2"},
+                 shell("echo $HOROVOD_RANK $HOROVOD_LOCAL_RANK $HOROVOD_SIZE "
+                       "$HOROVOD_LOCAL_SIZE ${HOROVODPP_RENDEZVOUS:+meets}")));
+  EXPECT_EQ(lines_of(process.wait().out),
+            (std::set<std::string>{"0 0 2 2 meets", "1 1 2 2 meets"}));
+}
+
+TEST(HorovodrunByItself, GivesTheFirstRankItsInputAndOthersNone) {
+  const TemporaryFile file("typed\n");
+  TestProcess process({"sh", "-c", "exec \"$0\" --no-mpi -np 2 cat < \"$1\"",
+                       HVD_HOROVODRUN, file.path()});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "typed\n");
+}
+
+TEST(HorovodrunByItself, IsUsedWhereThereIsNoMpirun) {
+  TestProcess process({"sh", "-c",
+                       "PATH=/nowhere exec \"$0\" -np 2 /bin/echo x",
+                       HVD_HOROVODRUN});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "x\nx\n");
+}
+
+TEST(HorovodrunByItself, SaysWhatOnlyMpirunCanDo) {
+  for (const Words& options :
+       {Words{"-H", "elsewhere:2"}, Words{"--mpi-args=--tag-output"},
+        Words{"--output-filename", "x"}, Words{"--network-interface", "lo"}}) {
+    Words all = {"--no-mpi", "-np", "2"};
+    all.insert(all.end(), options.begin(), options.end());
+    TestProcess process(horovodrun(all, {"true"}));
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.code, 2) << options[0];
+    EXPECT_THAT(outcome.err, HasSubstr("leave it out, or start the ranks by "
+                                       "mpirun (--mpi)"));
+  }
+  TestProcess process(horovodrun({"--no-mpi", "--mpi", "-np", "2"}, {"true"}));
+  EXPECT_EQ(process.wait().code, 2);
+}
+
+TEST(HorovodrunByItself, StartsAJobWithinARank) {
+  TestProcess process(horovodrun({"--no-mpi", "-np", "2"},
+                                 {HVD_HOROVODRUN, "--no-mpi", "-np", "2", "sh",
+                                  "-c", "echo $HOROVOD_RANK"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.size(), 8u);
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '1'), 2);
+}
+
+TEST(HorovodrunByItself, TellsThatItsStarterWasKilled) {
+  TestProcess process(
+      horovodrun({"--no-mpi", "-np", "2"}, shell("echo ready; sleep 1000")));
+  ASSERT_TRUE(process.wait_for("ready", 2));
+  TestProcess killer({"pkill", "-KILL", "-P", std::to_string(process.pid()),
+                      "-f", "start-ranks"});
+  EXPECT_EQ(killer.wait().code, 0);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGKILL);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("the process that starts the ranks was killed by "
+                        "signal 9"));
+  EXPECT_TRUE(process.alive().empty());
 }
 
 }  // namespace

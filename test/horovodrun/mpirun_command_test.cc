@@ -37,6 +37,17 @@ MpirunCommand command_for(MpiFlavor flavor, const Arguments& arguments,
   return command.ok() ? *command : MpirunCommand();
 }
 
+TEST(MpirunCommand, OfRanksThatNeedNoMpi) {
+  const MpirunCommand command =
+      command_for(MpiFlavor::kNone, arguments_for(4, {{"here", 4}}));
+  EXPECT_THAT(command.argv, ElementsAre("/opt/bin/horovodrun", "--start-ranks",
+                                        "4", "/opt/bin/horovodrun", "--agent",
+                                        "--", "./train", "--lr", "0.1"));
+  EXPECT_EQ(command.added, (Environment{{"HOROVODRUN_TOKEN", "cafe"},
+                                        {"HOROVOD_LAUNCHER", "horovodrun"},
+                                        {"HOROVOD_SIZE", "4"}}));
+}
+
 TEST(MpirunCommand, OfOpenMpi4OnThisHost) {
   const MpirunCommand command =
       command_for(MpiFlavor::kOpenMpi4, arguments_for(4));

@@ -9,7 +9,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir, "faults"))
 import leftovers  # noqa: E402
 
-HOROVODRUN = os.environ["HOROVODRUN"]
+HOROVODRUN = [os.environ["HOROVODRUN"], *os.environ.get("HOROVODRUN_OPTIONS", "").split()]
 # What is ending when horovodrun ends has this long to be gone, on any machine.
 PATIENCE = 10
 
@@ -17,7 +17,7 @@ PATIENCE = 10
 def run(ranks, *command, timeout=120, environment=None, prefix=()):
     """The finished job: returncode, stdout, stderr. A job that hangs is an error."""
     return subprocess.run(
-        [*prefix, HOROVODRUN, "-np", str(ranks), *command], text=True, timeout=timeout,
+        [*prefix, *HOROVODRUN, "-np", str(ranks), *command], text=True, timeout=timeout,
         capture_output=True, stdin=subprocess.DEVNULL,
         env={**os.environ, **(environment or {})})
 

@@ -102,7 +102,7 @@ class Resume(unittest.TestCase):
         """Starts the job and kills it at a random moment: one rank, or all of it.
         Whether it wrote then; None: it came to its end before."""
         job = subprocess.Popen(
-            [jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS[program], *options],
+            [*jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS[program], *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         # Known before the moment comes, which would pass meanwhile.
@@ -185,7 +185,7 @@ class Resume(unittest.TestCase):
         os.mkdir(self.path("folder"))
         path = self.path("folder/checkpoint")
         job = subprocess.Popen(
-            [jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS["text"], "--width",
+            [*jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS["text"], "--width",
              "32", "--layers", "1", "--save", path, "--save-every", "1"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True)

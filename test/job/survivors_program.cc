@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "horovodpp/core/status.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/runtime/start_up.h"
 
 namespace {
 
@@ -119,9 +119,9 @@ int live(const Fate& fate) {
 }
 
 absl::Status start_without(const hvd::Config& config, int victim) {
-  auto wires = hvd::transport::make_mpi_communicator({});
+  auto wires = hvd::runtime::make_communicator(config);
   HVD_RETURN_IF_ERROR(wires.status());
-  // All are there: until then it is MPI that waits, and MPI sees no deaths.
+  // All are there: until then nobody sees deaths.
   HVD_RETURN_IF_ERROR((*wires)
                           ->exchange("", std::chrono::steady_clock::now() +
                                              config.start_timeout)

@@ -40,6 +40,8 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_MEASURE_CROSSOVERS",
                            "HOROVODPP_CACHE_DIR",
                            "HOROVODPP_LAUNCHER",
+                           "HOROVODPP_RENDEZVOUS",
+                           "HOROVOD_RANK",
                            "XDG_CACHE_HOME",
                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
                            "HOROVOD_HIERARCHICAL_ALLGATHER",
@@ -191,6 +193,18 @@ TEST(Config, FlagsAreNumbers) {
               fuses)
         << text;
   }
+}
+
+TEST(Config, KnowsHowRanksMeetWithoutMpi) {
+  const auto config =
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "3"}});
+  EXPECT_EQ(config->rendezvous, "x");
+  EXPECT_EQ(config->rank, 3);
+  // Others set that, too.
+  EXPECT_EQ(read({{"HOROVOD_RANK", "first"}})->rank, 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "first"}})
+          .status()));
 }
 
 TEST(Config, KnowsTheSignsOfALauncher) {

@@ -12,6 +12,7 @@
 #include "test/runtime/suite_groups.h"
 #include "test/runtime/suite_join.h"
 #include "test/runtime/suite_names.h"
+#include "test/runtime/suite_prepared.h"
 #include "test/runtime/suite_process_sets.h"
 
 namespace hvd::suite {
@@ -26,6 +27,7 @@ inline std::vector<Case> all_cases() {
   add(kProcessSetCases);
   add(kJoinCases);
   add(kNameCases);
+  add(kPreparedCases);
   add(kAdasumCases);
   add(kArenaCases);
   return all;

@@ -15,6 +15,7 @@
 #include "horovodpp/transport/loopback.h"
 #include "horovodpp/transport/waiting.h"
 #include "test/transport/child_process.h"
+#include "test/transport/never_interrupt.h"
 
 namespace hvd::transport {
 namespace {
@@ -61,11 +62,6 @@ std::set<std::string> names_in(const char* folder) {
   }
   return names;
 }
-
-class NeverInterrupt : public Interrupt {
- public:
-  absl::Status check() override { return absl::OkStatus(); }
-};
 
 class BreakInterrupt : public Interrupt {
  public:

@@ -8,14 +8,10 @@
 #include <thread>
 
 #include "horovodpp/core/status.h"
+#include "test/transport/never_interrupt.h"
 
 namespace hvd::transport {
 namespace {
-
-class NeverInterrupt : public Interrupt {
- public:
-  absl::Status check() override { return absl::OkStatus(); }
-};
 
 // Fails once told to.
 class RaisedInterrupt : public Interrupt {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warm, synchronous allreduce_ of 4 bytes between two ranks of one node, for
-// walk.py, which has callgrind record what is executed of it.
+// One warm, synchronous allreduce_ of 4 bytes between two ranks of one node, by
+// name and prepared, for walk.py, which has callgrind record what is executed of
+// them.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -32,9 +33,13 @@ absl::Status allreduce(float* value) {
 
 }  // namespace
 
-// What is recorded: found by its name.
+// What is recorded: found by their names.
 extern "C" __attribute__((noinline)) void recorded_call(float* value) {
   must(allreduce(value));
+}
+extern "C" __attribute__((noinline)) void recorded_prepared(
+    hvd::Prepared* call) {
+  must(call->run());
 }
 
 namespace {
@@ -50,6 +55,13 @@ void run(std::unique_ptr<hvd::transport::Communicator> wires,
   for (int i = 0; i < kWarmUp; ++i) must(allreduce(&value));
   for (int i = 0; i < kRecorded; ++i) {
     is_recorded ? recorded_call(&value) : must(allreduce(&value));
+  }
+  auto call = (*job)->prepare_allreduce_(
+      hvd::TensorView::of(&value, hvd::Shape({1})), {.name = "weight"});
+  must(call.status());
+  for (int i = 0; i < kWarmUp; ++i) must(call->run());
+  for (int i = 0; i < kRecorded; ++i) {
+    is_recorded ? recorded_prepared(&*call) : must(call->run());
   }
   must((*job)->stop());
 }

@@ -21,7 +21,8 @@ import tempfile
 
 MOST_SOURCES = 30
 SKIPPED = 77
-RECORDED = "recorded_call"
+RECORDED = "recorded_call"  # By name.
+PREPARED = "recorded_prepared"
 SECTION = "## One allreduce"
 
 
@@ -77,14 +78,14 @@ class Walk:
             self.functions.add(function)
 
 
-def record(valgrind, program):
-    """The walks of all recorded calls."""
+def record(valgrind, program, function):
+    """The walks of all calls of a function."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "walk")
         run = subprocess.run(
             [valgrind, "--tool=callgrind", "--separate-threads=yes", "--fair-sched=yes",
-             "--dump-line=yes", "--collect-atstart=no", f"--toggle-collect={RECORDED}",
-             f"--dump-after={RECORDED}", f"--callgrind-out-file={out}", program],
+             "--dump-line=yes", "--collect-atstart=no", f"--toggle-collect={function}",
+             f"--dump-after={function}", f"--callgrind-out-file={out}", program],
             env={**os.environ, "LD_BIND_NOW": "1"}, capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f"{program} failed under valgrind:\n{run.stdout}{run.stderr}")
@@ -128,13 +129,16 @@ def main():
     if not options.valgrind or options.valgrind.endswith("-NOTFOUND"):
         print("valgrind is not installed; scripts/install_dependencies.sh test does that")
         sys.exit(SKIPPED)
-    walks = record(options.valgrind, options.program)
-    if not walks:
-        sys.exit("callgrind has recorded nothing")
-    walk = min(walks, key=lambda each: each.instructions)
-    sources = [name for name in walk.sources if name.endswith(".cc")]
-    print(f"{walk.instructions} instructions, {len(walk.functions)} functions, "
-          f"{len(sources)} sources")
+    shortest = {}
+    for function in (PREPARED, RECORDED):
+        walks = record(options.valgrind, options.program, function)
+        if not walks:
+            sys.exit(f"callgrind has recorded nothing of {function}")
+        walk = shortest[function] = min(walks, key=lambda each: each.instructions)
+        sources = [name for name in walk.sources if name.endswith(".cc")]
+        print(f"{function}: {walk.instructions} instructions, "
+              f"{len(walk.functions)} functions, {len(sources)} sources")
+    walk = shortest[RECORDED]
     with open(options.page, encoding="utf-8") as page:
         found = complaints(walk, told(page.read()))
     for complaint in found:

@@ -6,7 +6,7 @@ from horovodpp import _core
 
 _numbers = itertools.count()
 # Number -> (operation, what turns its result into the caller's, what it keeps alive).
-_under_way = {}
+_under_way: dict = {}
 
 
 def add(operation, finish=None, keep=None):

@@ -5,7 +5,7 @@ import operator
 from horovodpp import _core
 from horovodpp.common.checks import check_initialized
 
-_known = {}  # Number -> ProcessSet object that stands for it.
+_known: dict = {}  # Number -> ProcessSet object that stands for it.
 
 
 class ProcessSet:

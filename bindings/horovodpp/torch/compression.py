@@ -30,7 +30,7 @@ class NoneCompressor(Compressor):
 
 
 class _NarrowCompressor(Compressor):
-    narrow = None
+    narrow: torch.dtype
 
     @classmethod
     def compress(cls, tensor):

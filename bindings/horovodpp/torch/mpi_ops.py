@@ -64,8 +64,13 @@ def _list_of(tensors):
     return tensors
 
 
-# torch 1.13 has no such function, and does not hear of what is written behind its back.
-_increment_version = getattr(torch.autograd.graph, "increment_version", lambda tensor: None)
+def _write_nothing(tensor):
+    """What increment_version() does, for torch 1.13, which has none."""
+    with torch.no_grad():
+        tensor.detach().reshape(-1)[:0].zero_()
+
+
+_increment_version = getattr(torch.autograd.graph, "increment_version", _write_nothing)
 
 
 def _in_place(tensor):
@@ -216,10 +221,6 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
         all_indices = synchronize(indices)
         if op == Average:
             all_values = all_values / process_set.size()
-        if all_indices.numel() == 0 or all_values.numel() == 0:
-            return tensor.new_empty(0).to_sparse().sparse_resize_(
-                tensor.shape, tensor.sparse_dim(), tensor.dense_dim()) \
-                if tensor.dense_dim() == 0 else torch.zeros_like(tensor)
         return torch.sparse_coo_tensor(all_indices.transpose(0, 1), all_values, tensor.shape)
 
     return wait

@@ -132,3 +132,14 @@ def test_the_modules_types_are_those_that_are_checked_in(tmp_path):
                     "-p", str(source / "stub_patterns.txt"), "-o", str(made)], check=True)
     assert made.read_text() == (package / "_core.pyi").read_text()
     assert (package / "py.typed").exists()
+
+
+def test_mypy_finds_nothing(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("needs mypy")
+    installed = pathlib.Path(horovodpp.__file__).parents[1]
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", HERE.parents[2] / "pyproject.toml",
+         "--cache-dir", tmp_path], cwd=tmp_path, capture_output=True, text=True,
+        env=dict(os.environ, MYPYPATH=str(installed)))
+    assert found.returncode == 0, found.stdout + found.stderr

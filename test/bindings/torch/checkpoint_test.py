@@ -8,6 +8,7 @@ import models
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+from versions import needs_torch
 
 import horovodpp.torch as hvd
 
@@ -144,6 +145,7 @@ def test_the_number_of_parts_may_change(rank):
     models.assert_equal(model, alone)
 
 
+@needs_torch("2.0", "checkpoint_sequential(use_reentrant)")
 @pytest.mark.parametrize("use_reentrant", [False, True])
 def test_checkpoint_sequential(use_reentrant):
     model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Tanh())

@@ -7,6 +7,7 @@ import warnings
 import models
 import pytest
 import torch
+from versions import needs_torch
 
 import horovodpp.torch as hvd
 
@@ -98,6 +99,7 @@ def test_a_scheduler_made_before_still_works(rank):
     assert optimizer.param_groups[0]["lr"] == 0.5
 
 
+@needs_torch("2.0", "hooks of optimizers")
 def test_step_hooks_run_once_per_step(rank):
     model = models.mlp()
     inner = models.sgd(model)
@@ -116,7 +118,9 @@ OPTIMIZERS = {
     "sgd": models.sgd,
     "adam": lambda model: torch.optim.Adam(model.parameters(), lr=0.01),
     "adamw.foreach": lambda model: torch.optim.AdamW(model.parameters(), lr=0.01, foreach=True),
-    "adamw.fused": lambda model: torch.optim.AdamW(model.parameters(), lr=0.01, fused=True),
+    "adamw.fused": pytest.param(
+        lambda model: torch.optim.AdamW(model.parameters(), lr=0.01, fused=True),
+        marks=needs_torch("2.4", "fused optimizers for the CPU")),
     "adagrad": lambda model: torch.optim.Adagrad(model.parameters(), lr=0.01),
 }
 VARIANTS = {
@@ -533,6 +537,7 @@ def test_a_generator_and_a_discriminator_have_the_same_names(rank):
 
 # --- AMP ---
 
+@needs_torch("2.3", "GradScaler for the CPU")
 def test_a_scaler_sees_reduced_gradients(rank, size):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
@@ -559,6 +564,7 @@ def test_a_scaler_sees_reduced_gradients(rank, size):
     assert torch.equal(hvd.broadcast(model[0].weight.detach(), 0), model[0].weight.detach())
 
 
+@needs_torch("2.3", "GradScaler for the CPU")
 def test_clipping_and_a_scaler_may_be_arguments_of_the_step(rank):
     model = models.mlp()
     alone = copy.deepcopy(model)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/transport/watched_post.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::transport {
+
+absl::Status WatchedPost::send(int to, std::string bytes) {
+  return post_.send(to, std::move(bytes));
+}
+
+absl::StatusOr<std::optional<Mail>> WatchedPost::receive() {
+  // Asked first, so that what came before a death counts.
+  const std::string loss = this->loss();
+  HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, post_.receive());
+  if (mail.has_value() || loss.empty()) return mail;
+  // It may have said whose fault that is.
+  if (++polls_after_loss_ <= kPollsForLastWords) return std::nullopt;
+  return absl::AbortedError(loss);
+}
+
+absl::StatusOr<bool> WatchedPost::flushed() {
+  HVD_ASSIGN_OR_RETURN(const bool flushed, post_.flushed());
+  if (flushed) return true;
+  const std::string loss = this->loss();
+  if (!loss.empty()) return absl::AbortedError(loss);
+  return false;
+}
+
+void WatchedPost::lost(int rank, const std::string& how) {
+  MutexLock lock(mutex_);
+  if (!loss_.empty()) return;
+  const Peer& peer = peers()[static_cast<std::size_t>(rank)];
+  loss_ = absl::StrCat(peer.to_string(rank), " ", how);
+}
+
+std::string WatchedPost::loss() {
+  MutexLock lock(mutex_);
+  return loss_;
+}
+
+}  // namespace hvd::transport

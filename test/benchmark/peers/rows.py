@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the table that compare_with_peers.py fills: what is measured of whom, and
+what horovodpp has to reach."""
+
+from dataclasses import dataclass
+
+KIB, MIB = 2**10, 2**20
+
+
+@dataclass(frozen=True)
+class Target:
+    """At most `factor` times the reference's time of the same round, and `plus_us`."""
+    factor: float
+    reference: str = "MPI"  # Or "memcpy", or "" for none.
+    plus_us: float = 0
+
+    def limit(self, reference_us):
+        return self.factor * (reference_us or 0) + self.plus_us
+
+    def __str__(self):
+        if not self.reference:
+            return f"≤ {in_words(self.plus_us)}"
+        if self.plus_us:
+            return f"≤ {self.reference} + {in_words(self.plus_us)}"
+        return f"≤ {self.factor:g} × {self.reference}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """`own` and `peers` are works as harness.h reads them; that of the peers is done by
+    MPI and, if they know it, by gloo and Horovod. Of rows that are `alone` each job does
+    one only."""
+    setting: str  # One of SETTINGS.
+    name: str
+    own: str
+    peers: str
+    target: Target | None = None
+    alone: bool = False
+    is_first: bool = False  # Not what later steps take, but the first one.
+    memcpy: str = ""  # The work of the target's reference.
+
+
+@dataclass(frozen=True)
+class Setting:
+    title: str
+    ranks: int
+    hosts: int = 1
+
+
+SETTINGS = {
+    "two": Setting("2 ranks", 2),
+    "four": Setting("4 ranks on {cores}", 4),
+    "hosts": Setting("2 ranks on two hosts", 2, hosts=2),
+}
+
+
+def in_words(us):
+    """A time with three digits."""
+    for factor, unit in ((1e6, "s"), (1e3, "ms")):
+        if us >= 0.9995 * factor:
+            return f"{us / factor:.3g} {unit}"
+    if us >= 1:
+        return f"{us:.3g} µs"
+    return f"{us:.2f} µs"
+
+
+def sized(size):
+    for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def allreduce(setting, size, target=None):
+    return Row(setting, f"allreduce {sized(size)}", f"allreduce.name:{size}",
+               f"allreduce.each:{size}", target)
+
+
+def many(setting, tensors, form, target, peers="each", alone=True):
+    how = {"name": "by name", "arena": "in the arena",
+           "shuffled": "by name, in random order",
+           "extra": "by name, a metric every 10 steps", "group": "as one group"}[form]
+    beside = "by tensor" if peers == "each" else "fused"
+    return Row(setting, f"{tensors:,} x 1 KiB {how} (peers: {beside})",
+               f"allreduce.{form}:1024x{tensors}", f"allreduce.{peers}:1024x{tensors}",
+               target, alone)
+
+
+def moving(setting, operation, size, target=None):
+    """Into memory that the call returns."""
+    return Row(setting, f"{operation} {sized(size)}", f"{operation}.new:{size}",
+               f"{operation}.into:{size}", target)
+
+
+def on_one_node():
+    yield Row("two", "allreduce 4 B by name", "allreduce.name:4", "allreduce.each:4", Target(2))
+    yield Row("two", "barrier", "barrier.name:0", "barrier.each:0", Target(2))
+    # 0.8 ms where MPI takes 0.42.
+    yield many("two", 1000, "name", Target(1.9), "fused", alone=False)
+    yield many("two", 1000, "extra", Target(1.9), "fused", alone=False)
+    yield many("two", 1000, "group", None, "fused", alone=False)
+    # 10 ms where MPI takes 13.6, 150 where it takes 158.
+    yield many("two", 10000, "name", Target(0.74))
+    yield many("two", 10000, "shuffled", Target(0.74))
+    yield many("two", 10000, "group", None, "fused")
+    yield many("two", 100000, "name", Target(0.95))
+    yield Row("two", "10,000 x 1 KiB by name, first step", "allreduce.name:1024x10000",
+              "allreduce.each:1024x10000", Target(0, "", 50_000), alone=True, is_first=True)
+    for size in (4 * KIB, 64 * KIB, MIB, 64 * MIB):
+        yield moving("two", "allgather", size, Target(0.8) if size > 4 * KIB else None)
+    yield moving("two", "alltoall", 64 * MIB, Target(0.8))
+    for size in (MIB, 64 * MIB):
+        yield Row("two", f"broadcast {sized(size)}", f"broadcast.name:{size}",
+                  f"broadcast.each:{size}", Target(0.8))
+    for size in (MIB, 64 * MIB):
+        yield moving("two", "reducescatter", size)
+    for form in ("name", "arena"):
+        where = ", arena" if form == "arena" else ""
+        for size in (64 * KIB, MIB):
+            yield Row("two", f"allreduce {sized(size)}{where}", f"allreduce.{form}:{size}",
+                      f"allreduce.each:{size}", Target(0.6))
+        # 13 ms where memcpy takes 13.9.
+        yield Row("two", f"allreduce 64 MiB{where}", f"allreduce.{form}:{64 * MIB}",
+                  f"allreduce.each:{64 * MIB}", Target(0.93, "memcpy"),
+                  memcpy=f"memory.copy:{64 * MIB}")
+        yield Row("two", f"allreduce 64 MiB{where}, first step",
+                  f"allreduce.{form}:{64 * MIB}", f"allreduce.each:{64 * MIB}",
+                  alone=True, is_first=True)
+    yield Row("two", "processor time, 2 s idle", "idle.name:4", "idle.each:4",
+              Target(0, "", 30))
+    yield Row("two", "processor time, 0.3 s waiting for a late rank", "late.name:4",
+              "late.each:4")
+
+
+def on_few_cores():
+    yield Row("four", "allreduce 4 B by name", "allreduce.name:4", "allreduce.each:4", Target(1))
+    yield Row("four", "barrier", "barrier.name:0", "barrier.each:0")
+    # 3 ms where MPI takes 11.
+    yield many("four", 1000, "name", Target(0.27), alone=False)
+    for size in (64 * KIB, MIB, 64 * MIB):
+        yield allreduce("four", size)
+    for operation in ("allgather", "alltoall"):
+        yield moving("four", operation, 16 * MIB, Target(0.8))
+
+
+def between_hosts():
+    for size in (64, 16 * KIB, 256 * KIB, 4 * MIB):
+        yield allreduce("hosts", size, Target(1.1) if size < MIB else None)
+    yield Row("hosts", "barrier", "barrier.name:0", "barrier.each:0")
+    yield many("hosts", 1000, "name", None, alone=False)
+    yield moving("hosts", "allgather", MIB)
+    yield Row("hosts", "processor time, 2 s idle", "idle.name:4", "idle.each:4")
+
+
+# Whole jobs: a number is summed, that is all.
+HELLO = "hello"
+
+
+def starting():
+    for setting in ("two", "four"):
+        yield Row(setting, "hello, from start to end", HELLO, HELLO,
+                  Target(1, "MPI", 20_000) if setting == "two" else None, alone=True)
+
+
+ROWS = (*on_one_node(), *on_few_cores(), *between_hosts(), *starting())

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of compare_with_peers.py: medians and quartiles of the rounds, and whether
+what was to be reached is."""
+
+import statistics
+
+from rows import SETTINGS, in_words
+
+BEGIN = "<!-- peers table: begin; written by scripts/compare_with_peers.py -->"
+END = "<!-- peers table: end -->"
+
+
+def numbers(values):
+    return [value for value in values if not isinstance(value, str)]
+
+
+def quartiles(values):
+    if len(values) == 1:
+        return values * 3
+    return statistics.quantiles(values, n=4, method="inclusive")
+
+
+class Results:
+    """What was measured, by contender and row, or the work of a reference: one value for
+    each round, in µs, or a text that says why there is none."""
+
+    def __init__(self, contenders):
+        self.contenders = contenders  # Names, our own first.
+        self.values = {}
+
+    def add(self, contender, found):
+        for key, value in found.items():
+            self.values.setdefault((contender, key), []).append(value)
+
+    def of(self, contender, key):
+        return self.values.get((contender, key), [])
+
+    def best(self, key):
+        """Each round's of the MPI whose median is lower."""
+        columns = [self.of(name, key) for name in self.contenders if name.startswith("MPI")]
+        columns = [values for values in columns if values and len(numbers(values)) == len(values)]
+        return min(columns, key=statistics.median, default=[])
+
+    def reference(self, row):
+        if row.target and row.target.reference == "memcpy":
+            return self.best(row.memcpy)
+        return self.best(row)
+
+    def ratios(self, row):
+        own, reference = self.of(self.contenders[0], row), self.reference(row)
+        return [ours / other for ours, other in zip(own, reference)
+                if not isinstance(ours, str)]
+
+    def holds(self, row):
+        """None where that cannot be said."""
+        own = self.of(self.contenders[0], row)
+        if not row.target or not own:
+            return None
+        if numbers(own) != own:
+            return False
+        if not row.target.reference:
+            return statistics.median(own) <= row.target.limit(None)
+        reference = self.reference(row)
+        if not reference:
+            return None
+        return statistics.median(ours - row.target.limit(other)
+                                 for ours, other in zip(own, reference)) <= 0
+
+
+def cell(values, notes):
+    """Median and quartiles; or a dash, with a note on why."""
+    found = numbers(values)
+    if len(found) < len(values) or not values:
+        why = next((value for value in values if isinstance(value, str)), "not measured")
+        return f"— [{notes.setdefault(why, len(notes) + 1)}]"
+    first, median, third = quartiles(found)
+    if len(found) == 1:
+        return in_words(median)
+    return f"{in_words(median)} ({short(first, median)}–{short(third, median)})"
+
+
+def short(us, like):
+    """As in_words(), without the unit where it is that of `like`."""
+    words, unit = in_words(us).split()
+    return words if unit == in_words(like).split()[1] else f"{words} {unit}"
+
+
+def line(row, results, notes):
+    columns = [cell(results.of(name, row), notes) for name in results.contenders]
+    ratios = results.ratios(row)
+    ratio = f"{statistics.median(ratios):.2f}" if ratios else ""
+    held = {None: "", True: "yes", False: "no"}[results.holds(row)]
+    target = str(row.target) if row.target else ""
+    return f"| {row.name} | " + " | ".join([*columns, ratio, target, held]) + " |"
+
+
+def table(rows, results, cores, missing):
+    """`missing`: why a contender was not measured at all, by name."""
+    shown = [name for name in results.contenders if name not in missing]
+    visible = Results(shown)
+    visible.values = results.values
+    notes = {}
+    parts = []
+    for key, setting in SETTINGS.items():
+        of_setting = [row for row in rows if row.setting == key]
+        if not of_setting:
+            continue
+        title = setting.title.format(cores=f"{cores} core{'s' * (cores != 1)}")
+        parts.append("\n".join([
+            f"| {title} | " + " | ".join(shown) + " | ratio | to reach | holds |",
+            "|---|" + "---:|" * len(shown) + "---:|---|---|",
+            *(line(row, visible, notes) for row in of_setting)]))
+    reasons = [f"[{number}] {why}." for why, number in notes.items()]
+    reasons += [f"{name} was not measured: {why}." for name, why in missing.items()]
+    return "\n\n".join(parts + (["  \n".join(reasons)] if reasons else []))
+
+
+def write(path, text):
+    """In the place of the table that the file has."""
+    old = path.read_text()
+    if old.count(BEGIN) != 1 or old.count(END) != 1:
+        raise SystemExit(f"{path} does not say once where the table is: {BEGIN} … {END}")
+    before, rest = old.split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times a training step with horovodpp.torch, with torch's DDP over gloo, and without communication.
+
+    horovodrun -np 2 python test/bindings/benchmark/compare_with_ddp.py
+
+The three take turns in one run, on equal models and batches; each step begins on all ranks together
+and takes as long as the slowest rank's. It reports medians with quartiles, the ratio to a step
+without communication, and beside it what calls and a set of gradients cost by themselves.
+"""
+import argparse
+import copy
+import os
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import horovodpp.torch as hvd
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=12, help="that are counted")
+    parser.add_argument("--models", default="MLP,ResNet-18", help="a list with commas")
+    parser.add_argument("--port", type=int, default=29531, help="of torch.distributed's store")
+    return parser.parse_args()
+
+
+# --- Models ---
+
+def mlp():
+    """21 million parameters."""
+    return torch.nn.Sequential(
+        torch.nn.Linear(784, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096),
+        torch.nn.ReLU(), torch.nn.Linear(4096, 250)), torch.randn(64, 784)
+
+
+class _Residual(torch.nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.body = torch.nn.Sequential(
+            torch.nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False),
+            torch.nn.BatchNorm2d(outputs), torch.nn.ReLU(),
+            torch.nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), torch.nn.BatchNorm2d(outputs))
+        self.shortcut = torch.nn.Identity() if stride == 1 and inputs == outputs else \
+            torch.nn.Sequential(torch.nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                                torch.nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+def resnet18():
+    """11.7 million parameters, on images of 64 x 64."""
+    layers = [torch.nn.Conv2d(3, 64, 7, 2, 3, bias=False), torch.nn.BatchNorm2d(64),
+              torch.nn.ReLU(), torch.nn.MaxPool2d(3, 2, 1)]
+    inputs = 64
+    for outputs, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        layers += [_Residual(inputs, outputs, stride), _Residual(outputs, outputs, 1)]
+        inputs = outputs
+    layers += [torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(512, 1000)]
+    return torch.nn.Sequential(*layers), torch.randn(8, 3, 64, 64)
+
+
+MODELS = {"MLP": mlp, "ResNet-18": resnet18}
+
+
+# --- Who takes a step ---
+
+def alone(model):
+    return model, torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def ddp(model):
+    return DistributedDataParallel(model), torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def ours(model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    return model, hvd.DistributedOptimizer(optimizer, model.named_parameters())
+
+
+CONTENDERS = {"no communication": alone, "horovodpp": ours, "DDP over gloo": ddp}
+
+
+def step(model, optimizer, batch):
+    optimizer.zero_grad()
+    model(batch).square().mean().backward()
+    optimizer.step()
+
+
+# --- Measuring ---
+
+def timed(work):
+    """Seconds of the slowest rank."""
+    hvd.barrier()
+    start = time.perf_counter()
+    work()
+    mine = torch.tensor(time.perf_counter() - start, dtype=torch.float64)
+    return hvd.allreduce(mine, op=hvd.Max, name="seconds").item()
+
+
+def in_turns(works, rounds, warm_up=3):
+    """Name -> seconds of each round."""
+    seconds = {name: [] for name in works}
+    names = list(works)
+    for index in range(warm_up + rounds):
+        shift = index % len(names)
+        for name in names[shift:] + names[:shift]:
+            took = timed(works[name])
+            if index >= warm_up:
+                seconds[name].append(took)
+    return seconds
+
+
+def report(what, seconds, beside=None, unit=1e3, label="ms"):
+    if hvd.rank() != 0:
+        return
+    for name, took in seconds.items():
+        low, middle, high = statistics.quantiles(took, n=4)
+        ratio = f"  {middle / statistics.median(seconds[beside]):.3f} x" if beside else ""
+        print(f"{what:18} {name:18} {middle * unit:9.2f} {label}  "
+              f"({low * unit:.2f} to {high * unit:.2f}){ratio}", flush=True)
+
+
+def compare_steps(name, rounds):
+    torch.manual_seed(1)
+    model, batch = MODELS[name]()
+    works = {}
+    for contender, make in CONTENDERS.items():
+        made, optimizer = make(copy.deepcopy(model))
+        works[contender] = lambda made=made, optimizer=optimizer: step(made, optimizer, batch)
+    report(name, in_turns(works, rounds), beside="no communication")
+
+
+# --- Calls by themselves ---
+
+def compare_calls(rounds, calls=200):
+    one, of_gloo = torch.ones(1), torch.ones(1)
+    many = [torch.ones(64) for _ in range(calls)]
+
+    def synchronous():
+        for _ in range(calls):
+            hvd.synchronize(hvd.allreduce_async_(one, name="one", op=hvd.Sum))
+
+    def by_gloo():
+        for _ in range(calls):
+            dist.all_reduce(of_gloo)
+
+    seconds = in_turns({"horovodpp": synchronous, "gloo": by_gloo}, rounds)
+    report("4 B, waited for", {name: [took / calls for took in each]
+                               for name, each in seconds.items()}, unit=1e6, label="us")
+
+    submissions = []
+    for index in range(rounds + 3):
+        hvd.barrier()
+        start = time.perf_counter()
+        handles = [hvd.allreduce_async_(tensor, name=str(number), op=hvd.Sum)
+                   for number, tensor in enumerate(many)]
+        took = (time.perf_counter() - start) / calls
+        for handle in handles:
+            hvd.synchronize(handle)
+        if index >= 3:
+            submissions.append(took)
+    report("256 B, submission", {"horovodpp": submissions}, unit=1e6, label="us")
+
+
+def main():
+    options = arguments()
+    torch.set_num_threads(1)
+    hvd.init()
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port))
+    dist.init_process_group("gloo", rank=hvd.rank(), world_size=hvd.size())
+    try:
+        compare_calls(options.rounds)
+        for name in options.models.split(","):
+            compare_steps(name, options.rounds)
+    finally:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
