@@ -8,6 +8,7 @@
 #include "horovodpp/checkpoint.h"                      // IWYU pragma: export
 #include "horovodpp/collectives.h"                     // IWYU pragma: export
 #include "horovodpp/data/data.h"                       // IWYU pragma: export
+#include "horovodpp/distributed/sync_batch_norm.h"     // IWYU pragma: export
 #include "horovodpp/distributed/tensor_collectives.h"  // IWYU pragma: export
 #include "horovodpp/nn/nn.h"                           // IWYU pragma: export
 #include "horovodpp/optim/adam.h"                      // IWYU pragma: export
@@ -15,5 +16,7 @@
 #include "horovodpp/optim/distributed_optimizer.h"     // IWYU pragma: export
 #include "horovodpp/optim/lr_schedule.h"               // IWYU pragma: export
 #include "horovodpp/optim/sgd.h"                       // IWYU pragma: export
+#include "horovodpp/optim/sync_state.h"                // IWYU pragma: export
+#include "horovodpp/replica/objects.h"                 // IWYU pragma: export
 #include "horovodpp/runtime/config.h"                  // IWYU pragma: export
 #include "horovodpp/runtime/run_ranks.h"               // IWYU pragma: export

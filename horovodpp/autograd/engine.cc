@@ -175,9 +175,10 @@ void notify_end_of_failed(const BackwardPlan& plan) noexcept {
 }  // namespace
 
 bool BackwardPlan::reaches(const Tensor& leaf) const {
-  if (!leaf.defined() || !leaf.requires_grad()) return false;
+  if (!leaf.defined()) return false;
   const Ref<Node> node = existing_grad_accumulator(leaf);
-  return node && task_.reaches(*node);
+  // In this order: a leaf of another program's may be frozen meanwhile.
+  return node && task_.reaches(*node) && leaf.requires_grad();
 }
 
 bool BackwardPlan::may_reach_more() const { return task_.runs_functions(); }

@@ -45,9 +45,12 @@ class BatchNorm2d : public Module {
   const Tensor& running_mean() const { return running_mean_; }
   const Tensor& running_var() const { return running_var_; }
 
- private:
+ protected:
+  const BatchNorm2dOptions& options() const { return options_; }
+  // One more has come; by how much the running moments move with it.
   double count_batch();
 
+ private:
   const BatchNorm2dOptions options_;
   Tensor weight_;
   Tensor bias_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/optim/backward_watch.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace hvd::optim {
@@ -11,12 +10,14 @@ class BackwardWatch::Watching {
   Watching(std::vector<Tensor> parameters, BackwardEvents events,
            bool every_backward_counts)
       : parameters_(std::move(parameters)),
+        is_watched_(parameters_.size()),
         events_(std::move(events)),
         every_backward_counts_(every_backward_counts) {}
 
   void begin(const autograd::BackwardPlan& plan);
   void end(const autograd::BackwardPlan& plan);
   void reached(std::size_t index);
+  void watch(std::size_t index) { is_watched_[index] = true; }
   void leave() {
     MutexLock lock(mutex_);
     is_left_ = true;
@@ -35,6 +36,7 @@ class BackwardWatch::Watching {
   Open take(const autograd::BackwardPlan& plan);
 
   const std::vector<Tensor> parameters_;
+  std::vector<std::atomic<bool>> is_watched_;
   const BackwardEvents events_;
   const bool every_backward_counts_;
   std::atomic<int> open_count_ = 0;
@@ -51,9 +53,10 @@ bool BackwardWatch::Watching::is_ours(
     MutexLock lock(mutex_);
     if (is_left_) return false;
   }
-  return std::any_of(
-      parameters_.begin(), parameters_.end(),
-      [&](const Tensor& parameter) { return plan.reaches(parameter); });
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (is_watched_[i] && plan.reaches(parameters_[i])) return true;
+  }
+  return false;
 }
 
 void BackwardWatch::Watching::begin(const autograd::BackwardPlan& plan) {
@@ -140,6 +143,7 @@ BackwardWatch::~BackwardWatch() {
   observer_.remove();
 }
 
+void BackwardWatch::watch(std::size_t index) { watching_->watch(index); }
 void BackwardWatch::reached(std::size_t index) { watching_->reached(index); }
 
 }  // namespace hvd::optim

@@ -49,6 +49,10 @@ class BackwardWatch {
   BackwardWatch(const BackwardWatch&) = delete;
   BackwardWatch& operator=(const BackwardWatch&) = delete;
 
+  // The parameter requires grad, maybe not for ever. Until then it is not looked at
+  // by backward calls on other threads.
+  void watch(std::size_t index);
+
   // A backward has just added to the gradient of a parameter; called by its hook.
   void reached(std::size_t index);
 

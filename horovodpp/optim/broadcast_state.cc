@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
@@ -60,21 +61,17 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
   for (const auto& [name, tensor] : tensors) tensor.bump_version();
 }
 
-void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
-                               const BroadcastParametersOptions& options) {
+void broadcast_state_dict(nn::StateDict& state, int root_rank,
+                          const std::string& name,
+                          const BroadcastParametersOptions& options) {
   const std::shared_ptr<Runtime> job = job_of(options.runtime);
-  Runtime& runtime = *job;
-  const bool is_root = runtime.topology().rank() == root_rank;
-  nn::StateDict state;
+  const bool is_root = job->topology().rank() == root_rank;
   absl::StatusOr<std::string> header = std::string();
-  if (is_root) {
-    state = optimizer.state_dict();
-    header = nn::format_safetensors_header(header_of(state));
-  }
-  const auto broadcast = [&](const std::string& name, TensorView view) {
-    replica::broadcast(
-        runtime, {{name, view}}, root_rank,
-        {.name = "optimizer", .process_set = options.process_set});
+  if (is_root) header = nn::format_safetensors_header(header_of(state));
+  const BroadcastOptions of_all = {.name = name,
+                                   .process_set = options.process_set};
+  const auto broadcast = [&](const std::string& what, TensorView view) {
+    replica::broadcast(*job, {{what, std::move(view)}}, root_rank, of_all);
   };
   // The others wait for a header: that there is none has to be told as well.
   auto bytes = header.ok() ? static_cast<std::int64_t>(header->size())
@@ -83,7 +80,7 @@ void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
   throw_if_error(header.status());
   if (bytes < 0) {
     throw Error(absl::InvalidArgumentError(
-        absl::StrCat("the optimizer of rank ", root_rank,
+        absl::StrCat("the ", name, " of rank ", root_rank,
                      " has a state that cannot be sent; "
                      "see the error of that rank")));
   }
@@ -93,16 +90,34 @@ void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
       TensorView::of(reinterpret_cast<std::uint8_t*>(header->data()), {bytes}));
   if (!is_root) state = empty_state(*header);
   std::vector<replica::NamedView> views;
-  for (auto& [name, tensor] : state) {
+  for (auto& [key, tensor] : state) {
     tensor = tensor.contiguous();
-    views.push_back({name, tensor.tensor_view()});
+    views.push_back({key, tensor.tensor_view()});
   }
-  replica::broadcast(runtime, views, root_rank,
-                     {.name = "optimizer", .process_set = options.process_set});
-  if (!is_root) {
-    optimizer.load_state_dict(
-        state, {.source = absl::StrCat("the state of rank ", root_rank)});
+  replica::broadcast(*job, views, root_rank, of_all);
+}
+
+void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
+                               const BroadcastParametersOptions& options) {
+  nn::StateDict state = optimizer.state_dict();
+  nn::StateDict own = take_own_state(state, "");
+  broadcast_state_dict(state, root_rank, "optimizer", options);
+  if (job_of(options.runtime)->topology().rank() == root_rank) return;
+  nn::append(state, own);
+  optimizer.load_state_dict(
+      state, {.source = absl::StrCat("the state of rank ", root_rank)});
+}
+
+nn::StateDict take_own_state(nn::StateDict& state, const std::string& prefix) {
+  nn::StateDict own;
+  nn::StateDict rest;
+  for (nn::NamedTensor& entry : state) {
+    const bool is_own =
+        absl::StartsWith(entry.name, absl::StrCat(prefix, "compression."));
+    (is_own ? own : rest).push_back(std::move(entry));
   }
+  state = std::move(rest);
+  return own;
 }
 
 }  // namespace hvd::optim

@@ -8,6 +8,7 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "horovodpp/core/export.h"
@@ -40,11 +41,23 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 // Replaces state and options of `optimizer` by those of the one on rank
 // `root_rank`, for instance after that rank alone has loaded a checkpoint. The
 // optimizers are made alike: parameters of the same names and shapes, in the
-// same groups. What they remember so far may differ.
+// same groups. What they remember so far may differ; what compression remembers
+// stays each rank's own.
 //   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
 //               is not UTF-8, or there twice
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
+
+// Replaces `state` by that of rank `root_rank`; those of the other ranks do not
+// matter. Peers see it as "<name>.…"; `name` is also what errors call its owner.
+//   hvd::Error  as broadcast_optimizer_state
+void broadcast_state_dict(nn::StateDict& state, int root_rank,
+                          const std::string& name,
+                          const BroadcastParametersOptions& options = {});
+
+// Splits off, of an optimizer's state whose names begin with `prefix`, what is
+// each rank's own: what compression remembers.
+nn::StateDict take_own_state(nn::StateDict& state, const std::string& prefix);
 
 // `given`, or the current job; that one is kept for as long as somebody works
 // with it.

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -15,11 +16,14 @@
 #include "horovodpp/optim/backward_watch.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/parameter_claim.h"
+#include "horovodpp/optim/replica_check.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
 namespace {
+
+constexpr const char* kCompression = "compression.";
 
 int checked_passes(int passes) {
   if (passes < 1) {
@@ -45,6 +49,30 @@ struct HandedOver {
   Tensor gradient;
   std::uint32_t version;  // Nobody else writes it meanwhile.
 };
+
+// Where compression cannot pay.
+void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
+                     const Topology& topology) {
+  if (ranks < 2) return;
+  const double plain = compression::plain_traffic(ranks);
+  const double traffic = compressor.traffic(ranks);
+  if (traffic >= plain) {
+    autograd::warn_once(
+        absl::StrCat("compression.", compressor.name()),
+        absl::StrCat("compression '", compressor.name(), "' among ", ranks,
+                     " ranks brings ", traffic,
+                     " bytes to each rank for every byte of gradients, where "
+                     "an allreduce brings ",
+                     plain, "; it cannot pay, see docs/compression.md"));
+  } else if (topology.local_size() == topology.size()) {
+    autograd::warn_once(
+        "compression.node",
+        absl::StrCat("compression '", compressor.name(),
+                     "' in a job of one node, whose ranks reduce gradients in "
+                     "its memory: it takes longer than it saves, see "
+                     "docs/compression.md"));
+  }
+}
 
 void check(const DistributedStepOptions& options, ReduceOp op) {
   // Written so that NaN fails too.
@@ -125,17 +153,29 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
     : Optimizer(parameters_of(wrapped)),
       wrapped_(std::move(wrapped)),
       op_(options.op),
+      compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      check_every_(options.check_parameters_every),
       reducer_(*job_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .scale = options.average_passes ? 1.0 / passes_per_step_ : 1.0,
                 .groups = options.groups.names_in(parameters()),
+                .compressor = options.compression,
                 .name = options.name,
                 .process_set = options.process_set}),
       claim_(std::make_unique<ParameterClaim>(
           parameters(), options.name, job_of(options.runtime)->membership())),
       has_hooks_(parameters().size()) {
+  if (check_every_ < 0) {
+    throw InvalidArgument(absl::StrCat("check_parameters_every is ",
+                                       check_every_,
+                                       "; it must not be negative"));
+  }
+  if (compressor_ != nullptr) {
+    warn_if_in_vain(*compressor_, reducer_.num_ranks(),
+                    job_of(options.runtime)->topology());
+  }
   std::vector<Tensor> tensors;
   for (const auto& [name, parameter] : parameters()) {
     reducer_.expect(name, passes_per_step_);
@@ -159,6 +199,7 @@ void DistributedOptimizer::attach_hooks() {
     const Tensor& parameter = parameters()[i].tensor;
     if (has_hooks_[i] || !parameter.requires_grad()) continue;
     has_hooks_[i] = true;
+    watch_->watch(i);
     hooks_.push_back(parameter.register_hook(
         [this, i](const Tensor&) { refuse_surplus(i); }));
     hooks_.push_back(
@@ -272,8 +313,18 @@ void DistributedOptimizer::step() {
         "say so with skip_synchronize(), or leave synchronize() to step().");
   }
   finish_gradients();
+  make_step();
+}
+
+void DistributedOptimizer::make_step() {
+  are_replicas_ = are_replicas_ && is_synchronized_;
   is_synchronized_ = false;
   wrapped_->step();
+  ++steps_;
+  if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
+      reducer_.num_ranks() > 1) {
+    check_replicas(parameters(), reducer_, steps_);
+  }
 }
 
 StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
@@ -286,8 +337,8 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
   if (factor.has_value() && *factor != 1.0) {
     scale_gradients(gradients_of(parameters()), *factor, "step()");
   }
-  is_synchronized_ = false;
-  if (result.stepped) wrapped_->step();
+  is_synchronized_ = is_synchronized_ && result.stepped;
+  if (result.stepped) make_step();
   if (options.grad_scaler != nullptr) {
     options.grad_scaler->note(*this, result.stepped);
     if (options.update_scaler) options.grad_scaler->update();
@@ -339,6 +390,34 @@ std::optional<double> DistributedOptimizer::examine(
   // As clip_grad_norm_().
   const double shrink = options.max_norm / (*result.norm + 1e-6);
   return clips && shrink < 1.0 ? factor * shrink : factor;
+}
+
+nn::StateDict DistributedOptimizer::state_dict() const {
+  nn::StateDict state = wrapped_->state_dict();
+  if (compressor_ == nullptr) return state;
+  for (const auto& [name, values] : compressor_->state()) {
+    state.push_back(
+        {absl::StrCat(kCompression, name),
+         from_vector(values, {static_cast<std::int64_t>(values.size())})});
+  }
+  return state;
+}
+
+void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
+                                           const nn::LoadOptions& options) {
+  if (compressor_ == nullptr) return wrapped_->load_state_dict(state, options);
+  nn::StateDict rest;
+  std::vector<compression::RememberedValues> remembered;
+  for (const auto& [name, tensor] : state) {
+    if (!absl::StartsWith(name, kCompression)) {
+      rest.push_back({name, tensor});
+    } else {
+      remembered.push_back({name.substr(std::string(kCompression).size()),
+                            tensor.to_vector<float>()});
+    }
+  }
+  wrapped_->load_state_dict(rest, options);
+  compressor_->load_state(remembered);
 }
 
 void DistributedOptimizer::zero_grad(bool set_to_none) {

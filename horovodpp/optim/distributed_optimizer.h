@@ -49,6 +49,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -58,6 +59,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/compression/compressors.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
 #include "horovodpp/optim/broadcast_state.h"  // IWYU pragma: export
 #include "horovodpp/optim/grad_scaler.h"
@@ -115,6 +117,13 @@ struct DistributedOptions {
   // arrive sooner one by one; a group saves messages where many are small. Equal
   // on all ranks, where parameters are listed in the same order.
   GradientGroups groups = 0;
+  // How gradients are sent; null: as they are. Of no other optimizer. What it
+  // remembers is part of the state_dict(), and another one on each rank.
+  std::shared_ptr<compression::Compressor> compression = nullptr;
+  // After every so many steps the parameters of all ranks are compared, by a
+  // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
+  // step along gradients that were not reduced.
+  int check_parameters_every = 100;
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -186,6 +195,8 @@ class DistributedOptimizer : public Optimizer {
   // synchronize(), unless that has been done since the last backward or is
   // skipped; then a step of the wrapped optimizer.
   //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are under way
+  //   hvd::Error (DataLoss)            the ranks' parameters differ, see
+  //                                    check_parameters_every; names the first
   void step() override;
 
   // What has to happen between backward and the step, in one call and the only
@@ -223,11 +234,10 @@ class DistributedOptimizer : public Optimizer {
   std::vector<nn::NamedTensor> state() const override {
     return wrapped_->state();
   }
-  nn::StateDict state_dict() const override { return wrapped_->state_dict(); }
+  // The wrapped optimizer's and, of compression, "compression.<parameter>.<what>".
+  nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
-                       const nn::LoadOptions& options = {}) override {
-    wrapped_->load_state_dict(state, options);
-  }
+                       const nn::LoadOptions& options = {}) override;
   std::vector<double> learning_rates() const override {
     return wrapped_->learning_rates();
   }
@@ -244,10 +254,15 @@ class DistributedOptimizer : public Optimizer {
   void contribute(std::size_t index);
   void hand_over(std::size_t index);
   void reduce();
+  void make_step();
 
   std::unique_ptr<Optimizer> wrapped_;
   const ReduceOp op_;
+  const std::shared_ptr<compression::Compressor> compressor_;
   const int passes_per_step_;
+  const int check_every_;
+  std::int64_t steps_ = 0;
+  bool are_replicas_ = true;  // All steps went along reduced gradients.
   // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
   std::unique_ptr<ParameterClaim> claim_;

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/compression/compressor.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
@@ -25,13 +26,32 @@
 namespace hvd::replica {
 namespace {
 
+// What was sent in one go: one gradient, or a group.
+struct Sent {
+  Future<void> reduced = {};
+  std::unique_ptr<compression::Exchange> exchange = nullptr;  // Or null.
+  bool is_advanced = false;
+  std::optional<absl::Status> outcome = std::nullopt;
+
+  void advance() {
+    if (exchange == nullptr || std::exchange(is_advanced, true)) return;
+    const absl::Status status = exchange->advance();
+    if (!status.ok()) outcome = status;
+  }
+  absl::Status wait() {
+    if (exchange == nullptr) return reduced.wait();
+    if (!outcome) outcome = exchange->finish();
+    return *outcome;
+  }
+};
+
 // What there is to know of one gradient in one step.
 struct Record {
   int expected = 1;  // Contributions.
   int came = 0;      // Of them.
   bool is_added = false;
   TensorView gradient = {};  // Of a group that is not complete.
-  std::optional<Future<void>> reduced = std::nullopt;  // Once it is sent.
+  std::shared_ptr<Sent> sent = nullptr;
   std::shared_ptr<const void> owner = nullptr;
   std::optional<std::size_t> group = std::nullopt;
 
@@ -115,6 +135,8 @@ class GradientReducer::State {
   bool has(const std::string& key) const;
   bool is_pending() const;
   std::vector<double> sum(const std::string& key, std::vector<double> values);
+  std::vector<std::int64_t> gather(const std::string& key,
+                                   const std::vector<std::int64_t>& numbers);
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
   ReducerStats stats() const;
@@ -127,7 +149,7 @@ class GradientReducer::State {
   using Entry = Records::value_type;
   struct Pending {
     Entry* entry;
-    std::optional<Future<void>> reduced;
+    std::shared_ptr<Sent> sent;
   };
   struct Group {
     std::vector<Entry*> members;
@@ -146,6 +168,11 @@ class GradientReducer::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void send(Runtime& runtime, const std::vector<Entry*>& entries)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Future<void> reduced(Runtime& runtime, const std::vector<Entry*>& entries,
+                       AllreduceOptions options);
+  std::unique_ptr<compression::Exchange> compressed(
+      Runtime& runtime, const std::vector<Entry*>& entries,
+      const AllreduceOptions& options);
   void flush_groups();
   std::vector<Pending> take_pending(bool sent_only);
   void reset(const std::vector<Pending>& pending,
@@ -185,6 +212,12 @@ GradientReducer::State::State(Runtime& runtime, ReducerOptions options)
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("a reducer's scale is ", options_.scale,
                      "; it must be a positive number")));
+  }
+  if (options_.compressor != nullptr && options_.op != ReduceOp::kAverage &&
+      options_.op != ReduceOp::kSum) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("compression goes with op average or sum, not with op ",
+                     name_of(options_.op))));
   }
   throw_if_error(job().status());
   const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
@@ -296,35 +329,69 @@ void GradientReducer::State::send(Runtime& runtime,
                               .prescale_factor = options_.scale / factor,
                               .postscale_factor = factor,
                               .process_set = options_.process_set};
+  std::vector<const std::string*> keys;
   std::uint64_t bytes = 0;
-  for (const Entry* entry : entries) bytes += entry->second.gradient.bytes();
-  Future<void> reduced;
-  if (entries.size() == 1) {
-    auto& [key, record] = *entries.front();
-    options.name = absl::StrCat(options_.name, ".", key);
-    options.keep_alive = record.owner;
-    reduced = runtime.allreduce_async_(std::move(record.gradient),
-                                       std::move(options));
-  } else {
-    std::vector<TensorView> gradients;
-    std::vector<const std::string*> keys;
-    auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-    bool all_owned = true;
-    for (Entry* entry : entries) {
-      keys.push_back(&entry->first);
-      gradients.push_back(std::move(entry->second.gradient));
-      all_owned = all_owned && entry->second.owner != nullptr;
-      owners->push_back(entry->second.owner);
-    }
-    options.name = absl::StrCat(options_.name, ".", group_name(keys));
-    // Where one is borrowed the end of the future waits for it.
-    if (all_owned) options.keep_alive = std::move(owners);
-    reduced = runtime.grouped_allreduce_async_(std::move(gradients),
-                                               std::move(options));
+  bool compresses = options_.compressor != nullptr && num_ranks_ > 1;
+  for (const auto* entry : entries) {
+    const TensorView& gradient = entry->second.gradient;
+    keys.push_back(&entry->first);
+    bytes += gradient.bytes();
+    compresses = compresses && gradient.dtype() == DType::kF32;
   }
-  for (Entry* entry : entries) entry->second.reduced = reduced;
+  options.name = absl::StrCat(
+      options_.name, ".", keys.size() == 1 ? *keys.front() : group_name(keys));
+  const auto sent = std::make_shared<Sent>();
+  if (compresses) {
+    const std::uint64_t before = options_.compressor->stats().sent_bytes;
+    sent->exchange = compressed(runtime, entries, options);
+    stats_.sent_bytes += options_.compressor->stats().sent_bytes - before;
+  } else {
+    sent->reduced = reduced(runtime, entries, std::move(options));
+    stats_.sent_bytes += bytes;
+  }
+  for (Entry* entry : entries) entry->second.sent = sent;
   stats_.gradients += entries.size();
   stats_.bytes += bytes;
+}
+
+Future<void> GradientReducer::State::reduced(Runtime& runtime,
+                                             const std::vector<Entry*>& entries,
+                                             AllreduceOptions options) {
+  if (entries.size() == 1) {
+    Record& record = entries.front()->second;
+    options.keep_alive = record.owner;
+    return runtime.allreduce_async_(std::move(record.gradient),
+                                    std::move(options));
+  }
+  std::vector<TensorView> gradients;
+  auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  bool all_owned = true;
+  for (Entry* entry : entries) {
+    gradients.push_back(std::move(entry->second.gradient));
+    all_owned = all_owned && entry->second.owner != nullptr;
+    owners->push_back(entry->second.owner);
+  }
+  // Where one is borrowed the end of the future waits for it.
+  if (all_owned) options.keep_alive = std::move(owners);
+  return runtime.grouped_allreduce_async_(std::move(gradients),
+                                          std::move(options));
+}
+
+std::unique_ptr<compression::Exchange> GradientReducer::State::compressed(
+    Runtime& runtime, const std::vector<Entry*>& entries,
+    const AllreduceOptions& options) {
+  std::vector<compression::Gradient> batch;
+  for (Entry* entry : entries) {
+    batch.push_back({entry->first, std::move(entry->second.gradient)});
+  }
+  return options_.compressor->start(
+      runtime, std::move(batch),
+      {.name = options.name,
+       .op = options.op,
+       .prescale_factor = options.prescale_factor,
+       .postscale_factor = options.postscale_factor,
+       .process_set = options.process_set,
+       .num_ranks = num_ranks_});
 }
 
 void GradientReducer::State::add(const std::string& key, TensorView gradient,
@@ -376,10 +443,10 @@ GradientReducer::State::take_pending(bool sent_only) {
   std::vector<Pending> pending;
   std::vector<Entry*> later;
   for (Entry* entry : added_) {
-    if (sent_only && !entry->second.reduced) {
+    if (sent_only && entry->second.sent == nullptr) {
       later.push_back(entry);
     } else {
-      pending.push_back({entry, entry->second.reduced});
+      pending.push_back({entry, entry->second.sent});
     }
   }
   added_ = std::move(later);
@@ -411,8 +478,9 @@ std::vector<std::shared_ptr<const void>> GradientReducer::State::finish() {
   // All are waited for, whatever becomes of the first: their memory is
   // borrowed.
   absl::Status first;
-  for (const auto& [entry, reduced] : pending) {
-    const absl::Status status = reduced->wait();
+  for (const auto& [entry, sent] : pending) sent->advance();
+  for (const auto& [entry, sent] : pending) {
+    const absl::Status status = sent->wait();
     if (first.ok()) {
       first =
           annotate(status, absl::StrCat("gradient of '", entry->first, "'"));
@@ -428,7 +496,9 @@ void GradientReducer::State::discard() {
   const std::vector<Pending> pending = take_pending(/*sent_only=*/false);
   for (const Pending& each : pending) {
     // What has not been sent has no future.
-    if (each.reduced) absl::Status(each.reduced->wait()).IgnoreError();
+    if (each.sent != nullptr && each.sent->exchange == nullptr) {
+      each.sent->wait().IgnoreError();
+    }
   }
   reset(pending, nullptr);
 }
@@ -443,6 +513,18 @@ std::vector<double> GradientReducer::State::sum(const std::string& key,
        .process_set = options_.process_set});
   throw_if_error(done.wait());
   return values;
+}
+
+std::vector<std::int64_t> GradientReducer::State::gather(
+    const std::string& key, const std::vector<std::int64_t>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  Future<Buffer> done = value_or_throw(job())->allgather_async(
+      ConstTensorView::of(numbers.data(), {count}),
+      {.name = absl::StrCat(options_.name, ".", key),
+       .process_set = options_.process_set});
+  const Buffer all = value_or_throw(done.take());
+  const auto* first = all.data<std::int64_t>();
+  return {first, first + all.num_elements()};
 }
 
 ReducerStats GradientReducer::State::stats() const {
@@ -485,6 +567,10 @@ bool GradientReducer::is_pending() const { return state_->is_pending(); }
 std::vector<double> GradientReducer::sum(const std::string& key,
                                          std::vector<double> values) {
   return state_->sum(key, std::move(values));
+}
+std::vector<std::int64_t> GradientReducer::gather(
+    const std::string& key, const std::vector<std::int64_t>& numbers) {
+  return state_->gather(key, numbers);
 }
 int GradientReducer::rank() const { return state_->rank(); }
 int GradientReducer::num_ranks() const { return state_->num_ranks(); }

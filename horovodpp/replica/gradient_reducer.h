@@ -50,7 +50,10 @@
 
 namespace HVD_EXPORT hvd {
 class Runtime;
+namespace compression {
+class Compressor;
 }
+}  // namespace hvd
 
 namespace HVD_EXPORT hvd {
 namespace replica {
@@ -65,6 +68,9 @@ struct ReducerOptions {
   double scale = 1.0;
   // Groups of keys; equal on all ranks.
   std::vector<std::vector<std::string>> groups = {};
+  // How gradients of float32 are sent, by groups, where there is more than one
+  // rank. Of no other reducer. Only with average and sum.
+  std::shared_ptr<compression::Compressor> compressor = nullptr;
   // Before the keys, in the names peers see. Reducers at work at the same time
   // have different ones.
   std::string name = "gradient";
@@ -82,8 +88,9 @@ struct GradientPiece {
 
 // What a reducer has handed over so far.
 struct ReducerStats {
-  std::uint64_t gradients = 0;  // One for each key and step.
-  std::uint64_t bytes = 0;      // Of them.
+  std::uint64_t gradients = 0;   // One for each key and step.
+  std::uint64_t bytes = 0;       // Of them,
+  std::uint64_t sent_bytes = 0;  // and of what was sent for them.
 };
 
 class GradientReducer {
@@ -91,8 +98,9 @@ class GradientReducer {
   //   hvd::Error (InvalidArgument)     the predivide factor is no positive
   //                                    finite number, or goes with no average;
   //                                    nor is the scale; there is no such op; a
-  //                                    key is in two groups; this rank is not in
-  //                                    the process set
+  //                                    key is in two groups; a compressor goes
+  //                                    with no such op; this rank is not in the
+  //                                    process set
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
   // Waits for what is under way in memory that has no `keep_alive`.
@@ -141,6 +149,11 @@ class GradientReducer {
   // key and as many numbers.
   //   hvd::Error  it failed
   std::vector<double> sum(const std::string& key, std::vector<double> values);
+
+  // The numbers of all ranks of the set, one rank's after the other's; of those
+  // that have joined, none. Otherwise as sum().
+  std::vector<std::int64_t> gather(const std::string& key,
+                                   const std::vector<std::int64_t>& numbers);
 
   // The place of this rank in the set, and the number of its ranks.
   int rank() const;

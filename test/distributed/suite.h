@@ -8,6 +8,7 @@
 
 #include "test/distributed/suite_checkpoint.h"
 #include "test/distributed/suite_gradients.h"
+#include "test/distributed/suite_sync_batch_norm.h"
 #include "test/distributed/suite_values.h"
 
 namespace hvd::suite {
@@ -20,6 +21,7 @@ inline std::vector<TensorCase> all_tensor_cases() {
   add(kValueCases);
   add(kGradientCases);
   add(kCheckpointCases);
+  add(kSyncBatchNormCases);
   return all;
 }
 

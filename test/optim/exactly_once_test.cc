@@ -123,7 +123,8 @@ struct Structure {
   const char* name;
   std::function<void(Replica&)> backward;
   int passes = 1;
-  int parameters = 3;  // Reduced in each step.
+  // Whether w1 is frozen in this step, and so not reduced.
+  bool (*freezes)(int step) = [](int) { return false; };
 };
 
 const std::vector<Structure>& structures() {
@@ -170,8 +171,19 @@ const std::vector<Structure>& structures() {
        [](Replica& r) {
          r.weights[1].set_requires_grad(r.step != 1);
          r.backward_of({r.block(0), r.block(1), r.block(2)});
-         r.weights[1].set_requires_grad(r.step != 1);
-       }},
+       },
+       1, [](int step) { return step == 1; }},
+      {"a frozen base with adapters",
+       [](Replica& r) {
+         r.weights[1].set_requires_grad(false);
+         const ChainFunction base = r.block(1);
+         const ChainFunction adapter = r.block(2);
+         const auto adapted = [base, adapter](const Tensor& x) {
+           return base(x) + adapter(x);
+         };
+         r.backward_of({r.block(0), adapted, adapted});
+       },
+       1, [](int) { return true; }},
       {"two losses",
        [](Replica& r) {
          r.backward_of({r.block(0), r.block(1)});
@@ -317,7 +329,6 @@ void check_rank(const Structure& structure, const Protocol& protocol,
   Replica replica(style);
   replica.rank = rank();
   Optimizers optimizers = optimizers_of(replica, structure, protocol);
-  const bool freezes = std::string(structure.name) == "frozen later";
   std::uint64_t before = 0;
   for (; replica.step < steps_of(protocol, rank()); ++replica.step) {
     protocol.step(optimizers, [&] {
@@ -330,7 +341,7 @@ void check_rank(const Structure& structure, const Protocol& protocol,
         << "after step " << replica.step;
     std::uint64_t reduced = 0;
     for (const auto& each : optimizers) reduced += each->reduced().gradients;
-    const std::uint64_t moving = freezes && replica.step == 1 ? 2 : 3;
+    const std::uint64_t moving = structure.freezes(replica.step) ? 2 : 3;
     EXPECT_EQ(reduced - before, moving) << "in step " << replica.step;
     before = reduced;
   }

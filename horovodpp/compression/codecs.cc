@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages are read and written by memcpy, as their parts lie at any address.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/compression/compressors.h"
+#include "horovodpp/compression/gathered.h"
+#include "horovodpp/core/invalid_argument.h"
+
+namespace hvd::compression {
+namespace {
+
+template <typename T>
+T read(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename T>
+void write(T value, std::byte* to) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+// Each block: its factor, then a byte for each element.
+class Int8Blocks : public Codec {
+ public:
+  std::string name() const override { return "int8"; }
+  std::size_t bytes(std::int64_t elements) const override {
+    const std::int64_t blocks = (elements + kBlock - 1) / kBlock;
+    return static_cast<std::size_t>(elements) +
+           static_cast<std::size_t>(blocks) * sizeof(float);
+  }
+  double bytes_per_byte() const override {
+    return (1.0 + sizeof(float) / static_cast<double>(kBlock)) / sizeof(float);
+  }
+  void encode(const float* x, std::int64_t elements,
+              std::byte* message) const override {
+    for (std::int64_t at = 0; at < elements; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, elements - at);
+      message = encode_block(x + at, count, message);
+    }
+  }
+  void decode_add(const std::byte* message, std::int64_t elements,
+                  float* sum) const override {
+    for (std::int64_t at = 0; at < elements; at += kBlock) {
+      const auto factor = read<float>(message);
+      message += sizeof factor;
+      const std::int64_t count = std::min(kBlock, elements - at);
+      for (std::int64_t i = 0; i < count; ++i) {
+        sum[at + i] +=
+            factor * static_cast<float>(read<std::int8_t>(message + i));
+      }
+      message += count;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 256;
+
+  static std::byte* encode_block(const float* x, std::int64_t count,
+                                 std::byte* message) {
+    float largest = 0.0f;
+    bool is_finite = true;
+    for (std::int64_t i = 0; i < count; ++i) {
+      is_finite = is_finite && std::isfinite(x[i]);
+      largest = std::max(largest, std::abs(x[i]));
+    }
+    // A factor that is not finite makes the whole block so.
+    const float factor =
+        is_finite ? largest / 127.0f : std::numeric_limits<float>::quiet_NaN();
+    write(factor, message);
+    message += sizeof factor;
+    for (std::int64_t i = 0; i < count; ++i) {
+      // Of numbers below the normal ones the quotient may be anything.
+      const float steps =
+          is_finite && factor > 0
+              ? std::clamp(std::nearbyint(x[i] / factor), -127.0f, 127.0f)
+              : 0.0f;
+      write(static_cast<std::int8_t>(steps), message + i);
+    }
+    return message + count;
+  }
+};
+
+// Places, then values.
+class TopK : public Codec {
+ public:
+  explicit TopK(double share) : share_(share) {
+    if (!(share > 0) || share > 1) {
+      throw InvalidArgument(
+          absl::StrCat("top_k: the share is ", share,
+                       "; it must be above 0, and at most 1"));
+    }
+  }
+  std::string name() const override { return "top-k"; }
+  std::size_t bytes(std::int64_t elements) const override {
+    return static_cast<std::size_t>(kept(elements)) *
+           (sizeof(std::uint32_t) + sizeof(float));
+  }
+  double bytes_per_byte() const override { return 2 * share_; }
+  void encode(const float* x, std::int64_t elements,
+              std::byte* message) const override {
+    if (elements > std::numeric_limits<std::uint32_t>::max()) {
+      throw InvalidArgument(absl::StrCat(
+          "top_k: a gradient of ", elements,
+          " elements; places are 32-bit numbers, so leave it uncompressed"));
+    }
+    std::vector<std::uint32_t> places(static_cast<std::size_t>(elements));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i] = static_cast<std::uint32_t>(i);
+    }
+    // NaN counts as infinite: comparisons with it would be no order.
+    const auto size = [&](std::uint32_t i) {
+      return std::isnan(x[i]) ? std::numeric_limits<float>::infinity()
+                              : std::abs(x[i]);
+    };
+    const std::int64_t count = kept(elements);
+    std::nth_element(places.begin(), places.begin() + count, places.end(),
+                     [&](std::uint32_t a, std::uint32_t b) {
+                       const float p = size(a);
+                       const float q = size(b);
+                       return p != q ? p > q : a < b;
+                     });
+    std::sort(places.begin(), places.begin() + count);
+    std::byte* values = message + count * std::int64_t{sizeof(std::uint32_t)};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t place = places[static_cast<std::size_t>(i)];
+      write(place, message + i * std::int64_t{sizeof place});
+      write(x[place], values + i * std::int64_t{sizeof(float)});
+    }
+  }
+  void decode_add(const std::byte* message, std::int64_t elements,
+                  float* sum) const override {
+    const std::int64_t count = kept(elements);
+    const std::byte* values =
+        message + count * std::int64_t{sizeof(std::uint32_t)};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto place = read<std::uint32_t>(
+          message + i * std::int64_t{sizeof(std::uint32_t)});
+      if (std::int64_t{place} >= elements) continue;
+      sum[place] += read<float>(values + i * std::int64_t{sizeof(float)});
+    }
+  }
+
+ private:
+  std::int64_t kept(std::int64_t elements) const {
+    const auto share = static_cast<std::int64_t>(
+        std::ceil(share_ * static_cast<double>(elements)));
+    return std::min(elements, std::max<std::int64_t>(share, 1));
+  }
+
+  const double share_;
+};
+
+// The mean size, then a bit for each element: whether it is negative.
+class Signs : public Codec {
+ public:
+  std::string name() const override { return "signs"; }
+  std::size_t bytes(std::int64_t elements) const override {
+    if (elements == 0) return 0;
+    return sizeof(float) + static_cast<std::size_t>((elements + 7) / 8);
+  }
+  double bytes_per_byte() const override { return 1.0 / 32; }
+  void encode(const float* x, std::int64_t elements,
+              std::byte* message) const override {
+    if (elements == 0) return;
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      sum += std::abs(static_cast<double>(x[i]));
+    }
+    write(static_cast<float>(sum / static_cast<double>(elements)), message);
+    message += sizeof(float);
+    for (std::int64_t i = 0; i < elements; i += 8) {
+      unsigned bits = 0;
+      for (std::int64_t k = 0; k < std::min<std::int64_t>(8, elements - i);
+           ++k) {
+        if (x[i + k] < 0) bits |= 1U << k;
+      }
+      *message++ = static_cast<std::byte>(bits);
+    }
+  }
+  void decode_add(const std::byte* message, std::int64_t elements,
+                  float* sum) const override {
+    if (elements == 0) return;
+    const auto size = read<float>(message);
+    message += sizeof size;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const auto bits = static_cast<unsigned>(message[i / 8]);
+      sum[i] += (bits >> (i % 8) & 1U) != 0 ? -size : size;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Compressor> int8_blocks() {
+  return gathered(std::make_unique<Int8Blocks>());
+}
+std::unique_ptr<Compressor> top_k(double share) {
+  return gathered(std::make_unique<TopK>(share));
+}
+std::unique_ptr<Compressor> signs() {
+  return gathered(std::make_unique<Signs>());
+}
+
+}  // namespace hvd::compression

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compressors there are:
+//
+//   hvd::DistributedOptimizer optimizer(
+//       std::move(sgd), {.compression = hvd::compression::int8_blocks()});
+//
+// docs/compression.md says what each costs, and when it pays. Gradients of other
+// types than float32 are sent as they are.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <cstdint>
+#include <memory>
+
+#include "horovodpp/compression/compressor.h"
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace compression {
+
+// Rounded to 16 bits and reduced in these, with sums in float32. Half the bytes.
+std::unique_ptr<Compressor> fp16();
+std::unique_ptr<Compressor> bf16();
+
+// Those below gather every rank's message on every rank, which adds them up; the
+// error that each makes in its own is added to its next gradient (Karimireddy et
+// al., "Error feedback fixes SignSGD", 2019).
+
+// Numbers from -127 to 127, times a factor for every 256 of them. A quarter.
+std::unique_ptr<Compressor> int8_blocks();
+
+// The largest of them, `share` of all and at least one of each gradient, each with
+// its place: 2 `share` of the bytes (Aji and Heafield, "Sparse communication for
+// distributed gradient descent", 2017).
+//   InvalidArgument  the share is not above 0 and at most 1
+std::unique_ptr<Compressor> top_k(double share = 0.01);
+
+// The sign of each, times the mean of all sizes. A 32nd.
+std::unique_ptr<Compressor> signs();
+
+// A matrix of m × k as the product of m × rank and rank × k, by one step of power
+// iteration from the last result, with error feedback (Vogels, Karimireddy, Jaggi,
+// "PowerSGD", 2019). Two allreduces; what has one dimension is sent as it is, and
+// so is what would not become smaller.
+//   InvalidArgument  the rank is below 1
+std::unique_ptr<Compressor> power_sgd(std::int64_t rank = 4);
+
+}  // namespace compression
+}  // namespace hvd

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/compression/compressors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/error.h"
+#include "horovodpp/replica/gradient_reducer.h"
+#include "test/runtime/world.h"
+
+namespace hvd::compression {
+namespace {
+
+using replica::GradientReducer;
+using replica::ReducerOptions;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using transport::LoopbackWorld;
+
+constexpr std::int64_t kRows = 20;
+constexpr std::int64_t kColumns = 30;
+using Numbers = std::vector<float>;
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<Compressor>()> make;
+  bool remembers = true;  // Errors, so that nothing is lost for good.
+  double share = 0.0;     // Of a large gradient's bytes that it sends.
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) {
+    *out << kind.name;
+  }
+};
+
+const Kind kKinds[] = {{"fp16", fp16, false, 0.5},
+                       {"bf16", bf16, false, 0.5},
+                       {"int8", int8_blocks, true, 0.26},
+                       {"topk", [] { return top_k(0.1); }, true, 0.2},
+                       {"signs", signs, true, 0.034},
+                       {"powersgd", [] { return power_sgd(2); }, true, 0.17}};
+
+// Of a rank in a step: numbers of many sizes.
+Numbers gradient_of(int rank, int step) {
+  Numbers result;
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    result.push_back(std::sin(static_cast<float>(i * (rank + 1)) * 0.37f) *
+                     std::cos(static_cast<float>(i / 7 + step)));
+  }
+  return result;
+}
+
+Numbers mean_of_ranks(int ranks, int step) {
+  Numbers mean(kRows * kColumns);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Numbers one = gradient_of(rank, step);
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += one[i] / static_cast<float>(ranks);
+    }
+  }
+  return mean;
+}
+
+double size_of(const Numbers& numbers) {
+  double squares = 0;
+  for (const float x : numbers) squares += static_cast<double>(x) * x;
+  return std::sqrt(squares);
+}
+
+double distance(const Numbers& a, const Numbers& b) {
+  Numbers difference = a;
+  for (std::size_t i = 0; i < a.size(); ++i) difference[i] -= b[i];
+  return size_of(difference);
+}
+
+class Compressors : public ::testing::TestWithParam<Kind> {};
+
+Numbers reduced(GradientReducer& reducer, Numbers gradient,
+                const std::string& key = "w") {
+  reducer.add(key, TensorView::of(gradient.data(), {kRows, kColumns}));
+  reducer.finish();
+  return gradient;
+}
+
+// Errors do not add up: what is left out of one step is in a later one.
+TEST_P(Compressors, SendWhatTheGradientsAddUpTo) {
+  for (const ReduceOp op : {ReduceOp::kAverage, ReduceOp::kSum}) {
+    run_world({.size = 3}, [&](Runtime& job, LoopbackWorld&) {
+      GradientReducer reducer(
+          job, {.op = op,
+                .gradient_predivide_factor = op == ReduceOp::kSum ? 1.0 : 2.0,
+                .compressor = GetParam().make()});
+      const float ranks = op == ReduceOp::kSum ? 3 : 1;
+      Numbers sum(kRows * kColumns);
+      Numbers expected = sum;
+      double largest = 0.0;
+      for (int step = 0; step < 60; ++step) {
+        const Numbers got =
+            reduced(reducer, gradient_of(job.topology().rank(), step));
+        const Numbers mean = mean_of_ranks(3, step);
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+          sum[i] += got[i] / ranks;
+          expected[i] += mean[i];
+        }
+        largest = std::max(largest, size_of(mean));
+      }
+      // As of a few steps at most, of sixty.
+      EXPECT_LT(distance(sum, expected), 12 * largest);
+      EXPECT_LT(largest, size_of(gradient_of(0, 0)));
+    });
+  }
+}
+
+TEST_P(Compressors, GiveAllRanksTheSameBits) {
+  std::vector<Numbers> results(4);
+  run_world({.size = 4}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = GetParam().make()});
+    const auto rank = static_cast<std::size_t>(job.topology().rank());
+    for (int step = 0; step < 3; ++step) {
+      results[rank] =
+          reduced(reducer, gradient_of(static_cast<int>(rank), step));
+    }
+  });
+  EXPECT_THAT(results, Each(results[0]));
+}
+
+TEST_P(Compressors, WorkOnGroups) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const auto results_with = [&](ReducerOptions options) {
+      options.compressor = GetParam().make();
+      GradientReducer reducer(job, options);
+      Numbers a = gradient_of(job.topology().rank(), 1);
+      Numbers b = gradient_of(job.topology().rank(), 2);
+      std::vector<double> c = {1.0 * job.topology().rank()};
+      reducer.add("b", TensorView::of(b.data(), {kRows, kColumns}));
+      reducer.add("a", TensorView::of(a.data(), {kRows * kColumns}));
+      reducer.add("c", TensorView::of(c.data(), {1}));
+      reducer.finish();
+      EXPECT_EQ(c[0], 0.5);  // Of another type, as it is.
+      return std::pair(a, b);
+    };
+    EXPECT_EQ(results_with({.groups = {{"a", "b"}}}), results_with({}));
+  });
+}
+
+TEST_P(Compressors, TellOfOverflowAndForgetIt) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = GetParam().make()});
+    const int rank = job.topology().rank();
+    for (const float worst : {std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()}) {
+      Numbers gradient = gradient_of(rank, 0);
+      if (rank == 1) gradient[41] = worst;
+      EXPECT_FALSE(std::isfinite(size_of(reduced(reducer, gradient))));
+      for (int step = 1; step < 3; ++step) {
+        EXPECT_TRUE(
+            std::isfinite(size_of(reduced(reducer, gradient_of(rank, step)))));
+      }
+    }
+  });
+}
+
+TEST_P(Compressors, SendFewerBytes) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = GetParam().make()});
+    reduced(reducer, gradient_of(0, 0));
+    const replica::ReducerStats stats = reducer.stats();
+    EXPECT_EQ(stats.bytes, kRows * kColumns * sizeof(float));
+    EXPECT_NEAR(static_cast<double>(stats.sent_bytes) /
+                    static_cast<double>(stats.bytes),
+                GetParam().share, 0.01);
+  });
+}
+
+TEST_P(Compressors, GoOnFromTheirState) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    const std::shared_ptr<Compressor> first = GetParam().make();
+    GradientReducer reducer(job, {.compressor = first, .name = "first"});
+    reduced(reducer, gradient_of(rank, 0));
+    EXPECT_NE(first->state().empty(), GetParam().remembers);
+    const std::shared_ptr<Compressor> second = GetParam().make();
+    second->load_state(first->state());
+    GradientReducer other(job, {.compressor = second, .name = "second"});
+    for (int step = 1; step < 3; ++step) {
+      const Numbers next = gradient_of(rank, step);
+      EXPECT_EQ(reduced(reducer, next), reduced(other, next));
+    }
+  });
+}
+
+TEST_P(Compressors, LeaveOneRankAlone) {
+  run_world({.size = 1}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = GetParam().make()});
+    EXPECT_EQ(reduced(reducer, gradient_of(1, 1)), gradient_of(1, 1));
+  });
+}
+
+TEST_P(Compressors, TakeEmptyGradientsAndZeros) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = GetParam().make()});
+    for (int step = 0; step < 2; ++step) {
+      Numbers none(1);
+      Numbers one(1);
+      Numbers zeros(kRows * kColumns);
+      reducer.add("none", TensorView::of(none.data(), {0}));
+      reducer.add("one", TensorView::of(one.data(), {1}));
+      reducer.add("zeros", TensorView::of(zeros.data(), {kRows, kColumns}));
+      reducer.finish();
+      EXPECT_THAT(one, Each(0.0f));
+      EXPECT_THAT(zeros, Each(0.0f));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Compressors, ::testing::ValuesIn(kKinds),
+                         [](const auto& kind) {
+                           return std::string(kind.param.name);
+                         });
+
+TEST(TopK, SendsTheLargestFirst) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = top_k(0.5)});
+    Numbers gradient = {1, -4, 0.5f, 3};
+    reducer.add("w", TensorView::of(gradient.data(), {4}));
+    reducer.finish();
+    EXPECT_THAT(gradient, ElementsAre(0, -4, 0, 3));
+    gradient = {0, 0, 0, 0.25f};
+    reducer.add("w", TensorView::of(gradient.data(), {4}));
+    reducer.finish();
+    EXPECT_THAT(gradient, ElementsAre(1, 0, 0.5f, 0));
+  });
+}
+
+// Of a matrix that is one product of a column and a row nothing is lost.
+TEST(PowerSgd, FindsTheBasisOfAMatrixOfLowRank) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = power_sgd(1)});
+    Numbers gradient;
+    for (int i = 0; i < kRows * kColumns; ++i) {
+      gradient.push_back(
+          static_cast<float>((i / kColumns + 1) * (i % kColumns - 7)));
+    }
+    const Numbers got = reduced(reducer, gradient);
+    EXPECT_LT(distance(got, gradient), 1e-5 * size_of(gradient));
+  });
+}
+
+TEST(AllCompressors, RefuseOptionsWithoutMeaning) {
+  EXPECT_THROW(top_k(0), Error);
+  EXPECT_THROW(top_k(1.5), Error);
+  EXPECT_THROW(power_sgd(0), Error);
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    EXPECT_THROW(
+        GradientReducer(job, {.op = ReduceOp::kMax, .compressor = fp16()}),
+        Error);
+  });
+}
+
+TEST(AllCompressors, KnowWhatReachesARank) {
+  EXPECT_DOUBLE_EQ(plain_traffic(4), 1.5);
+  EXPECT_DOUBLE_EQ(fp16()->traffic(4), 0.75);
+  EXPECT_LT(int8_blocks()->traffic(4), plain_traffic(4));
+  EXPECT_GT(int8_blocks()->traffic(8), plain_traffic(8));
+  EXPECT_LT(signs()->traffic(60), plain_traffic(60));
+}
+
+}  // namespace
+}  // namespace hvd::compression

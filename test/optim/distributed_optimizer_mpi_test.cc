@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DistributedOptimizer and its state do among processes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "horovodpp/autograd.h"
+#include "horovodpp/checkpoint.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/nn/nn.h"
+#include "horovodpp/optim/adam.h"
+#include "horovodpp/optim/distributed_optimizer.h"
+#include "horovodpp/optim/sgd.h"
+#include "horovodpp/optim/sync_state.h"
+#include "horovodpp/replica/objects.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
+
+namespace hvd::optim {
+namespace {
+
+class Processes : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(init(), absl::OkStatus()); }
+  void TearDown() override {
+    EXPECT_EQ(barrier(), absl::OkStatus());
+    EXPECT_EQ(shutdown(), absl::OkStatus());
+  }
+};
+
+// A weight that two reentrant regions share, and samples that are unevenly many.
+TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
+  const Tensor w = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
+  const Tensor v = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
+  DistributedOptimizer optimizer(
+      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}, {"v", v}},
+                            SGDOptions{.learning_rate = 1}),
+      {.groups = 1, .check_parameters_every = 1});
+  GradScaler scaler({.init_scale = 8});
+  // Rank r has r + 1 samples of x = 1: the gradient of each is 2 for w and 1 for v.
+  const double samples = rank() + 1;
+  const Tensor x = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
+  const CheckpointOptions reentrant = {.use_reentrant = true};
+  const auto times_w = [&](const Tensor& in) { return in * w; };
+  const Tensor y =
+      checkpoint(times_w, checkpoint(times_w, x, reentrant) * v, reentrant);
+  scaler.scale(y.sum() * samples).backward();
+  const StepResult result = optimizer.step(
+      {.max_norm = 100, .grad_scaler = &scaler, .weight = samples});
+  EXPECT_NEAR(*result.norm, std::sqrt(5.0), 1e-12);
+  EXPECT_NEAR(w.item<double>(), -1, 1e-12);
+  EXPECT_NEAR(v.item<double>(), 0, 1e-12);
+  EXPECT_EQ(optimizer.reduced().gradients, 2u);
+}
+
+TEST_F(Processes, TrainAlikeWithCompressedGradients) {
+  for (const bool by_power : {false, true}) {
+    manual_seed(3);
+    nn::Linear model(30, 20);
+    DistributedOptimizer optimizer(
+        std::make_unique<SGD>(model.named_parameters(),
+                              SGDOptions{.learning_rate = 0.1}),
+        {.compression =
+             by_power ? compression::power_sgd(2) : compression::int8_blocks(),
+         .check_parameters_every = 1});
+    float first = 0;
+    float last = 0;
+    for (int step = 0; step < 20; ++step) {
+      optimizer.zero_grad();
+      const Tensor loss =
+          pow(model(full({4, 30}, 0.1 * (rank() + 1))) - 1.0, 2.0).mean();
+      loss.backward();
+      optimizer.step();  // Throws if ranks differ.
+      (step == 0 ? first : last) = loss.item<float>();
+    }
+    EXPECT_LT(last, first);
+  }
+}
+
+TEST_F(Processes, SynchronizeTheirState) {
+  manual_seed(static_cast<std::uint64_t>(rank()));
+  nn::Linear model(3, 2);
+  Adam optimizer(model.named_parameters());
+  const auto differences =
+      sync_state({.model = &model, .optimizer = &optimizer}, size() - 1);
+  EXPECT_EQ(differences.size(), size() == 1 ? 0u : 2u);
+  EXPECT_TRUE(
+      sync_state({.model = &model, .optimizer = &optimizer}, 0).empty());
+  EXPECT_EQ(broadcast_object(std::to_string(rank()), size() - 1),
+            std::to_string(size() - 1));
+  EXPECT_EQ(allgather_object(std::string(static_cast<std::size_t>(rank()), 'a'))
+                .back(),
+            std::string(static_cast<std::size_t>(size()) - 1, 'a'));
+}
+
+}  // namespace
+}  // namespace hvd::optim
