@@ -157,12 +157,14 @@ std::vector<ChainFunction> functions_of(const nlohmann::json& json,
                                         const Tensors& captured) {
   std::vector<ChainFunction> functions;
   for (const nlohmann::json& link : json.at("links")) {
-    functions.push_back(
-        [body = Body(link, link.at("of"), captured)](const Tensor& x) {
-          Tensor made = body({x})[0];
-          if (!made.defined()) throw MissingOperand();
-          return made;
-        });
+    functions.push_back([&link, captured](const Tensor& x) {
+      Session session(captured);
+      session.add(link.at("of")[0], x);
+      for (const nlohmann::json& statement : link.at("statements")) {
+        session.step_or_throw(statement);
+      }
+      return session.tensors().at(link.at("as")[0]);
+    });
   }
   return functions;
 }
@@ -189,6 +191,12 @@ std::vector<Tensor> run_chain(const nlohmann::json& json,
     return {checkpoint_sequential(functions,
                                   json.at("segments").get<std::int64_t>(), x,
                                   options_of(json))};
+  }
+  // What records nothing needs no plan.
+  if (!is_grad_enabled()) {
+    Tensor made = x;
+    for (const ChainFunction& function : functions) made = function(made);
+    return {made};
   }
   PlannedChain chain(functions, {.repetitions = 1});
   const ChainBudget all{.fraction = 1.0};

@@ -22,11 +22,17 @@ ASKING = {"retain_grad", "scaling_hook", "get_grad", "set_grad"}
 
 
 def with_chance(program):
-    """The same with random numbers that deserve the name, and a generator's seed."""
+    """The same with random numbers that deserve the name, and a generator's seed; and
+    without what no region can notice: writes that leave the version as it is, and a
+    detach_() of what is recorded."""
     rng = random.Random(program["seed"])
     statements = []
     for statement in program["statements"]:
         statement = dict(statement)
+        if statement["do"] == "detach_":
+            continue
+        if statement["do"] == "data":
+            statement["do"] = "detach"
         if "p" in statement and rng.random() < 0.8:
             statement.update(p=rng.choice((0.25, 0.5)), training=True)
         if statement.get("dropout_p") == 0.0 and rng.random() < 0.4:
@@ -61,6 +67,7 @@ class _Maker:
                         for n in s["as"]}
         self.asked = {n for s in statements for n in s.get("inputs") or []} | {
             s["of"][0] for s in statements if s["do"] in ASKING}
+        self.changed = {s["of"][0] for s in statements if s["do"] == "requires_grad_"}
 
     def statements(self):
         result, at = [], 0
@@ -102,9 +109,10 @@ class _Maker:
 
     def is_beyond_reentrant(self, s, made):
         """Whether such a region, which made these, must end before a statement: its
-        results are views of nothing, and none depends on another one, so that what is
-        asked about the gradient of one has another answer."""
-        return s["do"] in VIEWS or any(n in made and n in self.asked for n in s.get("of") or [])
+        results are views of nothing, all require grad, and none depends on another one, so
+        that what is asked about the gradient of one has another answer."""
+        return (s["do"] in VIEWS or any(n in self.changed for n in s.get("as") or [])
+                or any(n in made and n in self.asked for n in s.get("of") or []))
 
     def region_of(self, start, end):
         run = self.given[start:end]
