@@ -155,6 +155,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
           "a reentrant checkpoint is incompatible with .grad() or with inputs "
           "of backward(); use backward() of everything");
     }
+    const InferenceMode recorded(false);
     const auto& region =
         std::any_cast<const Region&>(context.saved_data.find("region")->second);
     const Tensors inputs = detach_all(context.saved_tensors());

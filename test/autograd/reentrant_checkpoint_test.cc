@@ -177,6 +177,18 @@ TEST(ReentrantCheckpoint, ACapturedTensorMayNotComeToDependOnTheResult) {
                w.sum().backward());
 }
 
+TEST(ReentrantCheckpoint, BackwardMayRunInInferenceMode) {
+  Tensor x = randn64({3});
+  const Tensor y = checkpoint_reentrant(
+      [](const Tensors& in) { return Tensors{exp(in[0])}; }, {x})[0];
+  const Tensor sum = y.sum();
+  {
+    InferenceMode inference;
+    sum.backward();
+  }
+  EXPECT_EQ(values(x.grad()), values(y.detach()));
+}
+
 // Item 153.
 TEST(ReentrantCheckpoint, ManySmallRegionsNeedNoStack) {
   Tensor x = randn64({2000, 1});

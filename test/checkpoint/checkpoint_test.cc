@@ -752,6 +752,18 @@ TEST(Checkpoint, ACapturedTensorIsKnownByItsMemory) {
   }
 }
 
+TEST(Checkpoint, RunningStatisticsAreCaptured) {
+  Tensor x = randn64({3, 2});
+  const Tensor mean = constant({0, 0}, {2}), variance = constant({1, 1}, {2});
+  const auto f = [&](const Tensor& in) {
+    return batch_norm(in, mean, variance, {}, {});
+  };
+  const Tensor y = checkpoint(f, x);
+  variance.fill_(4.0);
+  EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+               y.sum().backward());
+}
+
 TEST(Checkpoint, ACapturedTensorThatTheFunctionWritesItselfIsAnError) {
   Tensor x = leaf({1, 2}, {2}), sums = constant({0, 0}, {2});
   const auto f = [&](const Tensor& in) {

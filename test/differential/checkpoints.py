@@ -33,8 +33,9 @@ OTHER = "The function must do the same whenever it runs"
 # Likewise, of statistics that have come to require grad.
 TRAINED = "running statistics have no gradient"
 # What a region keeps has to have a version, also where the function does not save it.
-INFERENCE = "Inference tensors cannot be saved"
-TOLERANCES = {"float32": 1e-5, "float64": 1e-11, "float16": 3e-2, "bfloat16": 3e-2}
+INFERENCE = ("Inference tensors cannot be saved", "on an inference tensor")
+# Of sums in another order, in which terms may cancel.
+TOLERANCES = {"float32": 1e-4, "float64": 1e-11, "float16": 3e-2, "bfloat16": 2e-1}
 # The reentrant form is a node of its own, whose function is not recorded at first.
 REENTRANT = ("incompatible with .grad()", "not necessary", "does not require grad",
              "appears to not have been used", "ReentrantCheckpointBackward saved",
@@ -122,6 +123,8 @@ def differs(form, a, b, tolerances):
         return None if bool(a) == bool(b) else "presence"
     if not close(a[0], a[5], b[5], tolerances):
         return "values"
+    if a[2] != b[2]:
+        return None  # Every result requires grad, and what comes of it.
     if not a[6] or not b[6]:
         return "gradient's presence" if a[6] else None
     return None if close(a[6][0], a[6][5], b[6][5], tolerances) else "gradient's values"
@@ -162,6 +165,19 @@ def writes(program):
                for s in program["statements"])
 
 
+def without_flags(outcomes):
+    """Without what a gradient of a gradient says of itself: it depends on when what it was
+    computed from came to require grad, and a region computes that later."""
+    def bare(tensor):
+        if not tensor or len(tensor) < 6:
+            return tensor
+        return [*tensor[:2], None, None, *tensor[4:6], *map(bare, tensor[6:])]
+
+    return [(where, {**outcome, "tensors": {name: bare(tensor) for name, tensor
+                                            in outcome["tensors"].items()}}
+             if "tensors" in outcome else outcome) for where, outcome in outcomes]
+
+
 def changes_requirements(program):
     """Whether a tensor comes to require grad, or no longer does."""
     return any(s["do"] == "requires_grad_" for s in program["statements"])
@@ -176,11 +192,12 @@ def infers(program):
 def is_expected(form, program, found):
     """Whether a difference is what the form promises."""
     what, without, with_regions = found
+    if form == "nested" and infers(program):
+        return True
     if not what.endswith("refused or not"):
         return False
     texts = without + with_regions
-    return (INFERENCE in texts
-            or form == "nested" and "skipped" in with_regions and infers(program)
+    return (any(text in texts for text in INFERENCE)
             or changes_requirements(program) and any(text in texts for text in (OTHER, TRAINED))
             or writes(program) and any(text in texts for text in (OTHER, *GUARDS))
             or form == "reentrant" and ("skipped" in without
@@ -218,8 +235,10 @@ class Run:
     @staticmethod
     def difference(form, program, a, b):
         made = regions.checkpointed(program, form)
-        return difference(form, kept(program, a), kept(made, b, form, refused(program, a)),
-                          tolerances_of(program))
+        plain, checkpointed = kept(program, a), kept(made, b, form, refused(program, a))
+        if form != "reentrant" and changes_requirements(program):
+            plain, checkpointed = without_flags(plain), without_flags(checkpointed)
+        return difference(form, plain, checkpointed, tolerances_of(program))
 
     def report(self, form, program, found):
         self.found += 1

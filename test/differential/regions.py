@@ -67,6 +67,10 @@ class _Maker:
                         for n in s["as"]}
         self.asked = {n for s in statements for n in s.get("inputs") or []} | {
             s["of"][0] for s in statements if s["do"] in ASKING}
+        for s in reversed(statements):  # Which may return what they are given.
+            if s["do"] in VIEWS and self.asked.intersection(s.get("as") or []):
+                self.asked.add(s["of"][0])
+        self.restricted = any(s.get("inputs") for s in statements)
         self.changed = {s["of"][0] for s in statements if s["do"] == "requires_grad_"}
 
     def statements(self):
@@ -152,8 +156,9 @@ class _Maker:
         """Always, but for the reentrant form: a backward of its own would free the
         history of what it captures, there is none unless an argument requires grad, and
         grad() finds no way to what is captured."""
-        return self.form != "reentrant" or name in self.trained - self.asked and any(
-            n in self.trained for n in used[:used.index(name)])
+        return self.form != "reentrant" or (
+            name in self.trained and not self.restricted
+            and any(n in self.trained for n in used[:used.index(name)]))
 
     def options(self):
         result = {"early_stop": self.rng.random() < 0.7, "checksum": self.rng.random() < 0.3}
