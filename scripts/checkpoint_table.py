@@ -3,12 +3,14 @@
 """Measures the example models with every way of checkpointing, on one thread.
 
     scripts/checkpoint_table.py build/dev/test/benchmark/model_benchmark
-    scripts/checkpoint_table.py .../model_benchmark --write docs/checkpointing.md
+    scripts/checkpoint_table.py .../model_benchmark --write docs/checkpointing.md \\
+        --torch build/torch/bin/python
 
 Prints a table of a processor's time for forward and backward, and of what tensors held
 at most during them beyond parameters and gradients. With --write the table takes the place of
 the one in that file, and the memory over one step of a GPT is drawn beside it, as
-checkpointing.svg.
+checkpointing.svg. With --torch, a Python that has PyTorch, the same is done with the table
+of compare_with_torch.py --checkpoint.
 
 All ways of a model take turns, a step each. For a budget it also finds the number of
 segments of checkpoint_sequential that is fastest within the bytes that the plan took.
@@ -17,6 +19,7 @@ segments of checkpoint_sequential that is fastest within the bytes that the plan
 import argparse
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -28,6 +31,8 @@ BUDGETS = (50, 30)
 DRAWN = ("none", "block", "budget=50%", "budget=30%")
 BEGIN = "<!-- checkpoint table: begin; written by scripts/checkpoint_table.py -->"
 END = "<!-- checkpoint table: end -->"
+TORCH_BEGIN = "<!-- table beside PyTorch: begin; written by scripts/checkpoint_table.py -->"
+TORCH_END = "<!-- table beside PyTorch: end -->"
 MIB = 2**20
 
 
@@ -120,6 +125,20 @@ def table(lines):
     return "\n".join([*head, *lines])
 
 
+def beside_torch(python, program, seconds):
+    """The table of what recomputing each block costs, here and with PyTorch."""
+    compare = ROOT / "test" / "benchmark" / "compare_with_torch.py"
+    command = [python, compare, program, "--checkpoint", "--seconds", str(seconds)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def write_between(path, begin, end, lines):
+    """Puts `lines` in the place of what stands between two lines of a file."""
+    before, rest = path.read_text().split(begin)
+    after = rest.split(end)[1]
+    path.write_text(f"{before}{begin}\n{lines}\n{end}{after}")
+
+
 def picture(ways):
     """Memory over one step, as SVG."""
     width, height, left, bottom, top, right = 760, 330, 56, 40, 16, 16
@@ -183,6 +202,7 @@ def main():
     parser.add_argument("--segmented", default="gpt12,resnet50",
                         help="models that are compared with checkpoint_sequential")
     parser.add_argument("--write", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--torch", metavar="PYTHON", help="one that has PyTorch")
     options = parser.parse_args()
     lines = []
     for model in options.models.split(","):
@@ -197,10 +217,12 @@ def main():
             options.write.with_name("checkpointing.svg").write_text(picture(drawn))
     print(table(lines))
     if options.write:
-        old = options.write.read_text()
-        before, rest = old.split(BEGIN)
-        after = rest.split(END)[1]
-        options.write.write_text(f"{before}{BEGIN}\n{table(lines)}\n{END}{after}")
+        write_between(options.write, BEGIN, END, table(lines))
+    if options.torch:
+        both = beside_torch(options.torch, options.program, options.seconds)
+        print(both)
+        if options.write:
+            write_between(options.write, TORCH_BEGIN, TORCH_END, both)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
@@ -26,6 +30,65 @@ struct Region {
   AutocastSetting autocast;
   std::optional<Generator::State> random;
   std::shared_ptr<EffectLog> effects;
+  std::shared_ptr<CapturedTensors> captured;
+};
+
+// Watches one run of the function for what it captures, on behalf of whoever
+// watches around it, too.
+class CaptureWatch : public OperationObserver {
+ public:
+  CaptureWatch() : outer_(std::exchange(graph_state.operation_observer, this)) {
+    if (outer_ == nullptr) return;
+    follows_results_ = outer_->follows_results();
+    follows_recomputations_ = outer_->follows_recomputations();
+  }
+  virtual ~CaptureWatch() { graph_state.operation_observer = outer_; }
+  CaptureWatch(const CaptureWatch&) = delete;
+  CaptureWatch& operator=(const CaptureWatch&) = delete;
+
+  void records(const Node& node) override {
+    if (outer_ != nullptr) outer_->records(node);
+  }
+  bool recalls(const char* operation, OperationResults& results) override {
+    return outer_->recalls(operation, results);
+  }
+  void made(const char* operation, const OperationResults& results) override {
+    outer_->made(operation, results);
+  }
+  void named(const Tensor& tensor, std::string_view name) override {
+    if (outer_ != nullptr) outer_->named(tensor, name);
+  }
+
+ protected:
+  OperationObserver* const outer_;
+};
+
+class WatchForward final : public CaptureWatch {
+ public:
+  explicit WatchForward(CapturedTensors& captured) : captured_(captured) {}
+  void reads(const Tensor& tensor) override { captured_.reads(tensor); }
+  // Once the function has returned: what it captures, those around it do, too.
+  void finish() const { captured_.tell(outer_); }
+
+ private:
+  CapturedTensors& captured_;
+};
+
+class WatchRecomputation final : public CaptureWatch {
+ public:
+  explicit WatchRecomputation(const CapturedTensors& captured)
+      : check_(captured) {
+    captured.tell(outer_);
+  }
+  void reads(const Tensor& tensor) override {
+    if (const auto change = check_.reads(tensor)) {
+      throw CheckpointError(
+          absl::StrCat("checkpoint_reentrant: ", change->text("")));
+    }
+  }
+
+ private:
+  CapturedTensors::Check check_;
 };
 
 // A generator put back for the time of the object.
@@ -53,6 +116,7 @@ Tensors recompute(const Region& region, const Tensors& inputs) {
   EnableGrad enable_grad;
   Recomputing recomputing;
   const EffectLog::Scope effects(region.effects.get(), true);
+  const WatchRecomputation watch(*region.captured);
   return region.function(inputs);
 }
 
@@ -79,7 +143,10 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
     context.save_for_backward(inputs);
     context.saved_data["region"] = region;
     const EffectLog::Scope effects(region.effects.get(), false);
-    return region.function(inputs);
+    const WatchForward watch(*region.captured);
+    Tensors results = region.function(inputs);
+    watch.finish();
+    return results;
   }
 
   static Tensors backward(FunctionContext& context, const Tensors& gradients) {
@@ -88,6 +155,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
           "a reentrant checkpoint is incompatible with .grad() or with inputs "
           "of backward(); use backward() of everything");
     }
+    const InferenceMode recorded(false);
     const auto& region =
         std::any_cast<const Region&>(context.saved_data.find("region")->second);
     const Tensors inputs = detach_all(context.saved_tensors());
@@ -127,7 +195,8 @@ std::vector<Tensor> checkpoint_reentrant(
         "Gradients will be None");
   }
   Region region{function, current_autocast(), std::nullopt,
-                std::make_shared<EffectLog>()};
+                std::make_shared<EffectLog>(),
+                std::make_shared<CapturedTensors>(Storage::next_mark())};
   if (options.preserve_rng_state) region.random = default_generator().state();
   return ReentrantCheckpoint::apply(region, inputs);
 }

@@ -9,7 +9,8 @@
 //   hvd::Tensor y = hvd::autograd::checkpoint_reentrant(block, {x})[0];
 //
 // The function must compute the same again: random numbers and autocast are put
-// back as they were, globals are not. What it captures must live until backward.
+// back as they were, globals are not. What it captures must live until backward,
+// and must not be written before.
 // Since each region runs a backward of its own, a parameter that is used in two
 // regions, or in one and outside, has its hooks called twice in one backward;
 // and grad() or backward({.inputs}) through a region is an error.
@@ -35,6 +36,7 @@ struct ReentrantCheckpointOptions {
 // nothing in the function gets a gradient, and a warning says so.
 //   CheckpointError, from backward:
 //     the recomputed results do not require grad ("not necessary");
+//     a tensor that the function captures was modified since forward;
 //     the backward was restricted to some inputs ("incompatible with .grad()")
 std::vector<Tensor> checkpoint_reentrant(
     const CheckpointedFunction& function, const std::vector<Tensor>& inputs,

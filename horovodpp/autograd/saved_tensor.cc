@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/saved_elsewhere.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -15,32 +16,21 @@ namespace {
 
 std::atomic<std::int64_t> saved_bytes{0};
 
-// One tensor as a pair of hooks stores it. The weak reference serves the version
-// check.
-class PackedTensor final : public SavedTensorHolder {
+// One tensor as a pair of hooks stores it.
+class PackedTensor final : public SavedElsewhere {
  public:
   PackedTensor(SavedTensorHooks& hooks, const Tensor& tensor)
-      : hooks_(Ref<SavedTensorHooks>::share(&hooks)),
-        original_(tensor),
+      : SavedElsewhere(tensor),
+        hooks_(Ref<SavedTensorHooks>::share(&hooks)),
         object_(hooks.pack(tensor)) {}
 
   Tensor restore(std::uint32_t /*place*/, Node& /*node*/) override {
     return hooks_->unpack(object_);
   }
-  Tensor original(std::uint32_t /*place*/) const override {
-    return original_.lock();
-  }
-  void forget(std::uint32_t /*place*/) override {}
-  void retain() override { owners_.fetch_add(1, std::memory_order_relaxed); }
-  void release() override {
-    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
 
  private:
   const Ref<SavedTensorHooks> hooks_;
-  const WeakTensor original_;
   const std::any object_;
-  std::atomic<std::uint32_t> owners_{1};
 };
 
 bool has_grad_fn(const Tensor& tensor) {

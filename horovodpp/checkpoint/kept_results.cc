@@ -18,8 +18,12 @@ const Storage* storage_of(const Tensor& tensor) {
 
 }  // namespace
 
-void KeptResults::made(const char* operation, const OperationResults& results) {
+void KeptResults::begins(const char* operation) {
   operations_.push_back(operation);
+  set_last({});
+}
+
+void KeptResults::made(const OperationResults& results) {
   OperationResults made{.tensors = {}, .note = results.note};
   for (const Tensor& tensor : results.tensors) {
     made.tensors.push_back(bare(tensor));

@@ -33,8 +33,10 @@ class KeptResults {
       : options_(options), mark_(mark) {}
 
   // --- During forward ---
-  // As of OperationObserver.
-  void made(const char* operation, const OperationResults& results);
+  // An operation is about to compute, which it may fail to do; then it has made
+  // these. Otherwise as of OperationObserver.
+  void begins(const char* operation);
+  void made(const OperationResults& results);
   void named(const Tensor& tensor, std::string_view name);
   // Forward has ended.
   void finish() { set_last({}); }

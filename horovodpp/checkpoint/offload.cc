@@ -8,36 +8,25 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/saved_elsewhere.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
 
-// One tensor that a node saved. The weak reference serves the version check, and
-// spares fetching what is there.
-class OffloadedTensor final : public SavedTensorHolder {
+// One tensor that a node saved. What is still there is not fetched.
+class OffloadedTensor final : public SavedElsewhere {
  public:
   OffloadedTensor(const Tensor& tensor, std::unique_ptr<OffloadPool::Item> item)
-      : original_(tensor), item_(std::move(item)) {}
+      : SavedElsewhere(tensor), item_(std::move(item)) {}
 
-  Tensor restore(std::uint32_t /*place*/, Node& /*node*/) override {
-    if (Tensor there = original_.lock(); there.defined()) return there;
+  Tensor restore(std::uint32_t place, Node& /*node*/) override {
+    if (Tensor there = original(place); there.defined()) return there;
     return item_->take();
-  }
-  Tensor original(std::uint32_t /*place*/) const override {
-    return original_.lock();
-  }
-  // It goes with the last reference, which a backward that runs may have.
-  void forget(std::uint32_t /*place*/) override {}
-  void retain() override { owners_.fetch_add(1, std::memory_order_relaxed); }
-  void release() override {
-    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
  private:
-  const WeakTensor original_;
   const std::unique_ptr<OffloadPool::Item> item_;
-  std::atomic<std::uint32_t> owners_{1};
 };
 
 }  // namespace

@@ -71,6 +71,26 @@ std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   return ends;
 }
 
+// Those that do not lie behind others: the way there would lead through graphs that
+// are not the function's, and free them.
+std::vector<Edge> nearest_of(std::vector<Edge> ends) {
+  absl::flat_hash_set<const Node*> behind;
+  std::vector<const Node*> stack;
+  for (const Edge& end : ends) stack.push_back(end.node.get());
+  while (!stack.empty()) {
+    const Node& node = *stack.back();
+    stack.pop_back();
+    for (const Edge& edge : node.next_edges()) {
+      if (edge && behind.insert(edge.node.get()).second) {
+        stack.push_back(edge.node.get());
+      }
+    }
+  }
+  std::erase_if(
+      ends, [&](const Edge& end) { return behind.contains(end.node.get()); });
+  return ends;
+}
+
 // In its scope, tensors where gradients leave a graph may retain them; afterwards
 // they have those of before.
 class SameRetainedGradients {
@@ -124,6 +144,7 @@ class WayProfile {
     Tensor output = forward();
     if (output.requires_grad()) backward(output);
     output_ = output.detach();
+    output_.set_requires_grad(output.requires_grad());
   }
 
   StageCost cost() const {
@@ -165,7 +186,7 @@ class WayProfile {
 
   void backward(const Tensor& output) {
     const Tensor gradient = ones_like(output.detach());
-    const std::vector<Edge> ends = ends_behind(output, first_node_);
+    const std::vector<Edge> ends = nearest_of(ends_behind(output, first_node_));
     const SameRetainedGradients same(ends);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
@@ -262,7 +283,6 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
       autograd::add_option(cost, way.cost());
     }
     x = whole.output();
-    if (is_floating_point(x.dtype())) x.set_requires_grad(true);
   }
   return result;
 }

@@ -27,6 +27,7 @@ Recording::Recording(const CheckpointOptions& options)
       mark_(Storage::next_mark()),
       autocast_(current_autocast()),
       random_(default_generator().state()),
+      captured_(mark_),
       kept_(options_.policy ? std::make_unique<KeptResults>(options_, mark_)
                             : nullptr) {
   // A replay is for what was let go of: what it makes is needed once.
@@ -78,12 +79,7 @@ Recording::Forward::~Forward() {
 }
 
 void Recording::Forward::finish() const {
-  if (outer_ != nullptr) {
-    for (const Captured& captured : recording_.captured_) {
-      const Tensor tensor = captured.tensor.lock();
-      if (tensor.defined()) outer_->reads(tensor);
-    }
-  }
+  recording_.captured_.tell(outer_);
   if (recording_.ledger_ == nullptr) return;
   if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
@@ -134,29 +130,23 @@ void Recording::keep_content(const Tensor& tensor) {
   }
 }
 
-void Recording::reads(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.is_inference()) return;
-  Storage& storage = *tensor.impl()->storage;
-  if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  captured_.push_back({WeakTensor(tensor), &storage, tensor.version()});
-}
-
 void Recording::records(const Node& node) {
   operation_ = node.name();
   if (options_.debug) log_.add(operation_);
 }
 
 bool Recording::recalls(const char* operation, OperationResults& results) {
+  if (kept_ != nullptr) kept_->begins(operation);
   if (outer_ == nullptr || !outer_->follows_results() ||
       !outer_->recalls(operation, results)) {
     return false;
   }
-  if (kept_ != nullptr) kept_->made(operation, results);
+  if (kept_ != nullptr) kept_->made(results);
   return true;
 }
 
 void Recording::made(const char* operation, const OperationResults& results) {
-  if (kept_ != nullptr) kept_->made(operation, results);
+  if (kept_ != nullptr) kept_->made(results);
   if (outer_ != nullptr && outer_->follows_results()) {
     outer_->made(operation, results);
   }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
+#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
@@ -76,19 +77,13 @@ class Recording : public Node,
     const char* operation = "";  // Of the node that saved it.
     std::uint64_t checksum = 0;  // If the options ask for it.
   };
-  // A tensor from outside that forward read, and its version then.
-  struct Captured {
-    WeakTensor tensor;
-    const Storage* storage = nullptr;  // Where it lies; may be gone.
-    std::uint32_t version = 0;
-  };
 
   const CheckpointOptions& options() const { return options_; }
   const OperationLog& log() const { return log_; }
   // What the function calls `tensor`; empty if it has no name for it.
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }
-  const std::vector<Captured>& captured() const { return captured_; }
+  const CapturedTensors& captured() const { return captured_; }
   // Null without a policy.
   KeptResults* kept() const { return kept_.get(); }
   // Of each slot, whether a node may still ask for it; without those behind the
@@ -112,7 +107,7 @@ class Recording : public Node,
   Kept keep(const Tensor& tensor) override;
   Tensor original(std::uint32_t place) const override;
   void forget(std::uint32_t place) override;
-  void reads(const Tensor& tensor) override;
+  void reads(const Tensor& tensor) override { captured_.reads(tensor); }
   void records(const Node& node) override;
   bool recalls(const char* operation, OperationResults& results) override;
   void made(const char* operation, const OperationResults& results) override;
@@ -144,7 +139,7 @@ class Recording : public Node,
   const AutocastSetting autocast_;
   const Generator::State random_;
   std::vector<SavedTensor> inputs_;
-  std::vector<Captured> captured_;
+  CapturedTensors captured_;
   const char* operation_ = "";  // Recorded last.
   OperationLog log_;
   EffectLog effects_;

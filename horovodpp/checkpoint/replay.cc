@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/replay.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +22,7 @@ Replay::Replay(const Recording& recording, bool again, OperationObserver* outer)
                                                                  : nullptr),
       again_(again),
       forward_goes_on_(recording.is_running()),
-      mark_(Storage::next_mark()),
+      captured_(recording.captured()),
       wanted_(recording.wanted()),
       values_(wanted_.size()) {
   follows_results_ = recording.kept() != nullptr || outer_ != nullptr;
@@ -124,31 +123,9 @@ Tensor Replay::take(std::uint32_t place, const Node& node) {
 }
 
 void Replay::reads(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.is_inference()) return;
-  Storage& storage = *tensor.impl()->storage;
-  if (!storage.is_older_than(mark_) || !storage.first_seen_since(mark_)) return;
-  const auto& captured = recording_->captured();
-  // Both runs read in the same order, but for what a replay leaves out.
-  const auto from =
-      captured.begin() + static_cast<std::ptrdiff_t>(next_captured_);
-  const auto is_it = [&](const Recording::Captured& c) {
-    return c.storage == &storage;
-  };
-  auto found = std::find_if(from, captured.end(), is_it);
-  if (found == captured.end()) {
-    found = std::find_if(captured.begin(), from, is_it);
-    if (found == from) return;
+  if (const auto change = captured_.reads(tensor)) {
+    fail(change->text(recording_->name_of(tensor)));
   }
-  next_captured_ = static_cast<std::size_t>(found - captured.begin()) + 1;
-  if (tensor.version() == found->version) return;
-  const std::string name = recording_->name_of(tensor);
-  fail(absl::StrCat("a captured tensor, ",
-                    name.empty() ? "" : absl::StrCat("'", name, "', "),
-                    tensor.describe(),
-                    ", was modified in place since forward read it: version ",
-                    found->version, " → ", tensor.version(),
-                    ". Modify it after backward, or give the function a "
-                    "clone() of it"));
 }
 
 void Replay::check_operation(const char* operation) const {
@@ -170,7 +147,7 @@ bool Replay::recalls(const char* operation, OperationResults& results) {
   if (recording_->kept() != nullptr) {
     check_operation(operation);
     if (const auto recalled =
-            recording_->kept()->recall(next_operation_, again_)) {
+            recording_->kept()->recall(next_operation_++, again_)) {
       results = std::move(recalled->results);
       if (recording_->options().preserve_rng_state) {
         default_generator().set_state(recalled->random);
@@ -179,13 +156,10 @@ bool Replay::recalls(const char* operation, OperationResults& results) {
       return true;
     }
   }
-  if (outer_ == nullptr || !outer_->recalls(operation, results)) return false;
-  ++next_operation_;
-  return true;
+  return outer_ != nullptr && outer_->recalls(operation, results);
 }
 
 void Replay::made(const char* operation, const OperationResults& results) {
-  ++next_operation_;
   if (outer_ != nullptr) outer_->made(operation, results);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/checkpoint/operation_log.h"
@@ -64,11 +65,10 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   const bool again_;
   // A backward within the function: forward will save more.
   const bool forward_goes_on_;
-  const std::uint64_t mark_;
+  CapturedTensors::Check captured_;
   const std::vector<bool> wanted_;
   std::vector<Value> values_;
-  std::size_t saved_ = 0;          // So far, wanted or not.
-  std::size_t next_captured_ = 0;  // The one that forward read next.
+  std::size_t saved_ = 0;  // So far, wanted or not.
   std::size_t next_operation_ = 0;
   const char* operation_ = "";  // Recorded last.
   OperationLog log_;

@@ -186,11 +186,12 @@ Tensor pick_backward(const Tensor& grad, const Dims& shape,
 
 void IndexPutBackward::apply(std::span<Tensor> grads,
                              std::span<Tensor> results) {
+  const Picks where = picks();  // Once: a checkpointed region lets go of them.
   if (wants(0)) {
     results[0] = clone(grads[0]);
-    put_(results[0], picks(), zeros({}, {.dtype = grads[0].dtype()}));
+    put_(results[0], where, zeros({}, {.dtype = grads[0].dtype()}));
   }
-  if (wants(1)) results[1] = pick(grads[0], picks());
+  if (wants(1)) results[1] = pick(grads[0], where);
 }
 
 }  // namespace

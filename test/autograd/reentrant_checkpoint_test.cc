@@ -152,6 +152,43 @@ TEST(ReentrantCheckpoint, AGlobalThatChangesIsNotNoticed) {
   EXPECT_EQ(value(x.grad()), 7);
 }
 
+// Item 177, also of this kind.
+TEST(ReentrantCheckpoint, ACapturedTensorThatWasModifiedIsAnError) {
+  Tensor x = randn64({3}), w = randn64({3}), statistic = ones64({3});
+  const auto body = [=](const Tensors& in) {
+    return Tensors{in[0] * w / statistic};
+  };
+  const Tensor y = checkpoint_reentrant(body, {x})[0];
+  const Tensor z = checkpoint_reentrant(body, {x})[0];
+  y.sum().backward();
+  statistic.add_(1.0);
+  EXPECT_ERROR(CheckpointError, "in place since forward read it: version 0 → 1",
+               z.sum().backward());
+}
+
+// Its backward would come back to the region, and again.
+TEST(ReentrantCheckpoint, ACapturedTensorMayNotComeToDependOnTheResult) {
+  Tensor x = randn64({3});
+  const Tensor w = ones64({3});
+  const Tensor y = checkpoint_reentrant(
+      [&](const Tensors& in) { return Tensors{in[0] * w}; }, {x})[0];
+  w.mul_(y);
+  EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+               w.sum().backward());
+}
+
+TEST(ReentrantCheckpoint, BackwardMayRunInInferenceMode) {
+  Tensor x = randn64({3});
+  const Tensor y = checkpoint_reentrant(
+      [](const Tensors& in) { return Tensors{exp(in[0])}; }, {x})[0];
+  const Tensor sum = y.sum();
+  {
+    InferenceMode inference;
+    sum.backward();
+  }
+  EXPECT_EQ(values(x.grad()), values(y.detach()));
+}
+
 // Item 153.
 TEST(ReentrantCheckpoint, ManySmallRegionsNeedNoStack) {
   Tensor x = randn64({2000, 1});

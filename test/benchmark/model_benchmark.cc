@@ -220,10 +220,14 @@ class Trainer {
   }
 
  private:
+  // The logits go before backward, as in a function of PyTorch's.
+  Tensor loss_of(const Tensor& logits) const {
+    return cross_entropy(logits.reshape({-1, logits.size(-1)}),
+                         sample_.targets);
+  }
+
   void compute_gradients() {
-    const Tensor logits = (*model_)(sample_.inputs);
-    const Tensor loss =
-        cross_entropy(logits.reshape({-1, logits.size(-1)}), sample_.targets);
+    const Tensor loss = loss_of((*model_)(sample_.inputs));
     loss.backward();
     loss_ = loss.detach();
   }

@@ -676,6 +676,41 @@ TEST(Checkpoint, AnInputThatWasModifiedIsAVersionError) {
                y.sum().backward());
 }
 
+// Item 163 is for operations, too: what they saved is there once.
+TEST(Checkpoint, WritingAtIndicesHasBothGradients) {
+  const auto f = [](const Tensor& x, const Tensor& value) {
+    const Tensor y = x * 2.0;
+    y.index_put_({constant({1, 0, 1}, {3}).to(DType::kBool)}, value);
+    return y;
+  };
+  const Tensor x = leaf({1, 2, 3}, {3}), value = leaf({4}, {});
+  f(x, value).sum().backward();
+  const auto dx = values(x.grad()), dv = values(value.grad());
+  x.set_grad({});
+  value.set_grad({});
+  checkpoint(f, x, value).sum().backward();
+  EXPECT_EQ(values(x.grad()), dx);
+  EXPECT_EQ(values(value.grad()), dv);
+}
+
+TEST(Checkpoint, TheRegionAroundAReentrantOneGuardsWhatThatCaptures) {
+  Tensor x = randn64({3}), w = randn64({3});
+  const auto inner = [=](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{in[0] * w};
+  };
+  const Tensor y = checkpoint(
+      [=](const Tensor& in) {
+        return autograd::checkpoint_reentrant(inner, {in})[0];
+      },
+      x);
+  {
+    NoGrad no_grad;
+    w.add_(1.0);
+  }
+  EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+               y.sum().backward());
+}
+
 // Item 177.
 TEST(Checkpoint, ACapturedTensorThatWasModifiedIsAnError) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
@@ -715,6 +750,18 @@ TEST(Checkpoint, ACapturedTensorIsKnownByItsMemory) {
                  y.sum().backward());
     EXPECT_NO_THROW(checkpoint(f, x).sum().backward());
   }
+}
+
+TEST(Checkpoint, RunningStatisticsAreCaptured) {
+  Tensor x = randn64({3, 2});
+  const Tensor mean = constant({0, 0}, {2}), variance = constant({1, 1}, {2});
+  const auto f = [&](const Tensor& in) {
+    return batch_norm(in, mean, variance, {}, {});
+  };
+  const Tensor y = checkpoint(f, x);
+  variance.fill_(4.0);
+  EXPECT_ERROR(CheckpointError, "was modified in place since forward read it",
+               y.sum().backward());
 }
 
 TEST(Checkpoint, ACapturedTensorThatTheFunctionWritesItselfIsAnError) {

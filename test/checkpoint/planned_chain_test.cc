@@ -127,6 +127,33 @@ TEST(PlannedChain, MeasuringLeavesRetainedGradientsAsTheyAre) {
 }
 
 // Item 204, with several ways to keep.
+TEST(PlannedChain, MeasuringLeavesTheGraphsOfWhatIsCapturedAsTheyAre) {
+  const Tensor w = randn({4, 4}, {.requires_grad = true});
+  const Tensor square = mul(w, w);
+  PlannedChain chain({[&](const Tensor& x) { return x * square + w; }},
+                     {.repetitions = 1});
+  chain.cost_for(randn({4, 4}));
+  EXPECT_NO_THROW(square.sum().backward());
+}
+
+TEST(PlannedChain, MeasuresStagesWithInputsThatRequireGradWhereTheyDo) {
+  const Tensor w = randn({4, 4}, {.requires_grad = true});
+  std::vector<bool> seen;
+  const auto noting = [&](auto f) {
+    return [&seen, f](const Tensor& x) {
+      seen.push_back(x.requires_grad());
+      return f(x);
+    };
+  };
+  PlannedChain chain(
+      {noting([](const Tensor& x) { return sin(x); }),
+       noting([w](const Tensor& x) { return matmul(sin(x), w); }),
+       noting([](const Tensor& x) { return sin(x); })},
+      {.repetitions = 1});
+  chain.cost_for(randn({4, 4}));
+  EXPECT_EQ(seen, (std::vector<bool>{false, false, true}));
+}
+
 TEST(PlannedChain, MeasuresEachWayOfAStageAndRunsTheOneOfThePlan) {
   Model model(6);
   std::vector<ChainStage> stages;

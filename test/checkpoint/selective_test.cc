@@ -398,6 +398,25 @@ TEST(Selective, AFunctionThatThrowsLeavesNothing) {
   EXPECT_EQ(bytes_in_use(), before);
 }
 
+// What the function makes of the error is its own affair.
+TEST(Selective, AnOperationThatFailsHasItsPlace) {
+  const Tensor x = randn64({4}), wrong = randn64({3, 3});
+  const auto f = [&](const Tensor& in) {
+    const Tensor y = sin(in);
+    try {
+      exp(matmul(in, wrong));
+    } catch (const InvalidArgument&) {
+    }
+    return exp(y) * matmul(in, in);
+  };
+  std::unique_ptr<Operations> operations;
+  const auto plain = gradient(x, f, &operations);
+  const auto selective = [&](const Tensor& in) {
+    return checkpoint(f, in, CheckpointOptions{.policy = {"matmul"}});
+  };
+  EXPECT_EQ(gradient(x, selective, &operations), plain);
+}
+
 // Item 197.
 TEST(Selective, OtherOperationsAreNamedWithTheirPlace) {
   const Tensor x = randn64({4});

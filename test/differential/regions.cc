@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regions.h"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -68,11 +70,60 @@ Tensors captured_by(const nlohmann::json& json, const Tensors& tensors) {
   return result;
 }
 
+// Where everything fits, or hardly anything.
+OffloadPool& pool_of(const nlohmann::json& json) {
+  static OffloadPool large({.bytes = std::int64_t{1} << 30});
+  static OffloadPool small({.bytes = 256});
+  return json.at("fits") ? large : small;
+}
+
+CheckpointPolicy policy_called(const std::string& name) {
+  static const std::map<std::string, CheckpointPolicy> all = {
+      {"must_save", CheckpointPolicy::kMustSave},
+      {"prefer_save", CheckpointPolicy::kPreferSave},
+      {"must_recompute", CheckpointPolicy::kMustRecompute},
+      {"prefer_recompute", CheckpointPolicy::kPreferRecompute},
+      {"must_offload", CheckpointPolicy::kMustOffload},
+      {"prefer_offload", CheckpointPolicy::kPreferOffload}};
+  return all.at(name);
+}
+
 CheckpointOptions options_of(const nlohmann::json& json) {
-  return {.early_stop = json.at("early_stop"),
-          .determinism_check = json.at("checksum")
-                                   ? DeterminismCheck::kChecksum
-                                   : DeterminismCheck::kMetadata};
+  CheckpointOptions options{
+      .early_stop = json.at("early_stop"),
+      .determinism_check = json.at("checksum") ? DeterminismCheck::kChecksum
+                                               : DeterminismCheck::kMetadata};
+  if (json.contains("policies")) {
+    std::vector<CheckpointPolicy> policies;
+    for (const std::string name : json.at("policies")) {
+      policies.push_back(policy_called(name));
+    }
+    options.policy = [policies](const CheckpointedOperation& operation) {
+      return policies[operation.position % policies.size()];
+    };
+    options.keep_copies = json.at("keep_copies");
+    options.offload_pool = &pool_of(json);
+  }
+  return options;
+}
+
+// What operations save is moved to a pool: of a function that is not
+// checkpointed, of what a region is given, or also of what it computes.
+std::vector<Tensor> run_offloaded(const nlohmann::json& json, const Body& body,
+                                  const std::vector<Tensor>& arguments) {
+  OffloadPool& pool = pool_of(json);
+  const OffloadOptions options{.least_bytes = json.at("least_bytes"),
+                               .must_fit = json.at("fits")};
+  const Offload offload(pool, options);
+  const std::string within = json.at("within");
+  if (within == "nothing") return body(arguments);
+  if (within == "region") return checkpoint(body, arguments, options_of(json));
+  return checkpoint(
+      [&pool, options, body](const std::vector<Tensor>& inputs) {
+        const Offload inner(pool, options);
+        return body(inputs);
+      },
+      arguments, options_of(json));
 }
 
 // That kind has no undefined results. Its function runs without being recorded first,
@@ -106,12 +157,14 @@ std::vector<ChainFunction> functions_of(const nlohmann::json& json,
                                         const Tensors& captured) {
   std::vector<ChainFunction> functions;
   for (const nlohmann::json& link : json.at("links")) {
-    functions.push_back(
-        [body = Body(link, link.at("of"), captured)](const Tensor& x) {
-          Tensor made = body({x})[0];
-          if (!made.defined()) throw MissingOperand();
-          return made;
-        });
+    functions.push_back([&link, captured](const Tensor& x) {
+      Session session(captured);
+      session.add(link.at("of")[0], x);
+      for (const nlohmann::json& statement : link.at("statements")) {
+        session.step_or_throw(statement);
+      }
+      return session.tensors().at(link.at("as")[0]);
+    });
   }
   return functions;
 }
@@ -124,6 +177,7 @@ std::vector<Tensor> run_region(const nlohmann::json& json,
   const Body body(json, names, captured_by(json, tensors));
   const std::vector<Tensor> arguments = tensors_of(names, tensors);
   if (json.at("form") == "reentrant") return run_reentrant(body, arguments);
+  if (json.at("form") == "offload") return run_offloaded(json, body, arguments);
   return checkpoint(body, arguments, options_of(json));
 }
 
@@ -137,6 +191,12 @@ std::vector<Tensor> run_chain(const nlohmann::json& json,
     return {checkpoint_sequential(functions,
                                   json.at("segments").get<std::int64_t>(), x,
                                   options_of(json))};
+  }
+  // What records nothing needs no plan.
+  if (!is_grad_enabled()) {
+    Tensor made = x;
+    for (const ChainFunction& function : functions) made = function(made);
+    return {made};
   }
   PlannedChain chain(functions, {.repetitions = 1});
   const ChainBudget all{.fraction = 1.0};

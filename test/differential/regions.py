@@ -14,14 +14,25 @@ OUTSIDE = {"backward", "grad", "get_grad", "set_grad", "retain_grad", "scaling_h
            "requires_grad_", "detach_"}
 LONGEST = 12  # Statements of a region.
 BUDGETS = (0, 200, 2000, 20000)  # Bytes; tensors have up to 150 elements.
+# Of operations' results, in turn: those of horovodpp/checkpoint/policy.h.
+POLICIES = ("must_save", "prefer_save", "must_recompute", "prefer_recompute", "must_offload",
+            "prefer_offload")
+# Statements about the gradient of a tensor.
+ASKING = {"retain_grad", "scaling_hook", "get_grad", "set_grad"}
 
 
 def with_chance(program):
-    """The same with random numbers that deserve the name, and a generator's seed."""
+    """The same with random numbers that deserve the name, and a generator's seed; and
+    without what no region can notice: writes that leave the version as it is, and a
+    detach_() of what is recorded."""
     rng = random.Random(program["seed"])
     statements = []
     for statement in program["statements"]:
         statement = dict(statement)
+        if statement["do"] == "detach_":
+            continue
+        if statement["do"] == "data":
+            statement["do"] = "detach"
         if "p" in statement and rng.random() < 0.8:
             statement.update(p=rng.choice((0.25, 0.5)), training=True)
         if statement.get("dropout_p") == 0.0 and rng.random() < 0.4:
@@ -52,6 +63,15 @@ def names_in(statement):
 class _Maker:
     def __init__(self, statements, form, rng):
         self.given, self.form, self.rng = statements, form, rng
+        self.trained = {n for s in statements if s["do"] == "leaf" and s["requires_grad"]
+                        for n in s["as"]}
+        self.asked = {n for s in statements for n in s.get("inputs") or []} | {
+            s["of"][0] for s in statements if s["do"] in ASKING}
+        for s in reversed(statements):  # Which may return what they are given.
+            if s["do"] in VIEWS and self.asked.intersection(s.get("as") or []):
+                self.asked.add(s["of"][0])
+        self.restricted = any(s.get("inputs") for s in statements)
+        self.changed = {s["of"][0] for s in statements if s["do"] == "requires_grad_"}
 
     def statements(self):
         result, at = [], 0
@@ -75,8 +95,8 @@ class _Maker:
             s = statements[at]
             if s["do"] in OUTSIDE or s.get("scope") == "inference_mode":
                 break
-            if self.form == "reentrant" and s["do"] in VIEWS:
-                break  # Its results are views of nothing.
+            if self.form == "reentrant" and self.is_beyond_reentrant(s, made):
+                break
             depth += {"enter": 1, "leave": -1}.get(s["do"], 0)
             if depth < 0:
                 break
@@ -90,6 +110,13 @@ class _Maker:
             if depth == 0:
                 end = at + 1
         return end
+
+    def is_beyond_reentrant(self, s, made):
+        """Whether such a region, which made these, must end before a statement: its
+        results are views of nothing, all require grad, and none depends on another one, so
+        that what is asked about the gradient of one has another answer."""
+        return (s["do"] in VIEWS or any(n in self.changed for n in s.get("as") or [])
+                or any(n in made and n in self.asked for n in s.get("of") or []))
 
     def region_of(self, start, end):
         run = self.given[start:end]
@@ -119,16 +146,32 @@ class _Maker:
         used = self.used_by(inner, made)
         # Running statistics are written, and are for the function to capture.
         statistics = {n for s in inner if s["do"] == "batch_norm" for n in s["of"][1:3]}
-        form = "reentrant" if self.form == "reentrant" else "region"
-        # The reentrant form guards its arguments only: a backward through a captured
-        # tensor, whose history a later write has led back to the region, never ends.
-        capturing = 0.0 if form == "reentrant" else 0.3
-        captured = [n for n in used if n in statistics or self.rng.random() < capturing]
+        form = self.form if self.form in ("reentrant", "selective", "offload") else "region"
+        captured = [n for n in used if n in statistics
+                    or self.may_capture(n, used) and self.rng.random() < 0.3]
         return {"do": "region", "form": form, "of": [n for n in used if n not in captured],
                 "captured": captured, "statements": inner, "as": made, **self.options()}
 
+    def may_capture(self, name, used):
+        """Always, but for the reentrant form: a backward of its own would free the
+        history of what it captures, there is none unless an argument requires grad, and
+        grad() finds no way to what is captured."""
+        return self.form != "reentrant" or (
+            name in self.trained and not self.restricted
+            and any(n in self.trained for n in used[:used.index(name)]))
+
     def options(self):
-        return {"early_stop": self.rng.random() < 0.7, "checksum": self.rng.random() < 0.3}
+        result = {"early_stop": self.rng.random() < 0.7, "checksum": self.rng.random() < 0.3}
+        if self.form == "selective":
+            result["policies"] = self.rng.choices(POLICIES, k=self.rng.randint(1, 5))
+            result["keep_copies"] = self.rng.random() < 0.6
+        if self.form == "offload":
+            result["within"] = self.rng.choice(("nothing", "region", "both"))
+            result["least_bytes"] = self.rng.choice((0, 32, 256))
+        if self.form in ("selective", "offload"):
+            result["fits"] = "must_offload" in result.get("policies", ()) or (
+                self.rng.random() < 0.7)
+        return result
 
     @staticmethod
     def used_by(statements, made):

@@ -28,6 +28,8 @@ class Session {
   // As of one statement, without telling of it.
   //   CheckpointError  it is run again, and does not do the same
   void step(const nlohmann::json& statement);
+  // The same; throws what the statement is refused with.
+  void step_or_throw(const nlohmann::json& statement);
   void add(const std::string& name, const Tensor& tensor) {
     tensors_[name] = tensor;
   }

@@ -66,22 +66,6 @@ Tensor GPTBlock::add_mlp(const Tensor& x, Lean lean) {
   return x + hvd::dropout(y, dropout_, is_training());
 }
 
-std::vector<hvd::ChainStage> GPTBlock::stages() {
-  const auto attention = [this](Lean lean) {
-    return [this, lean](const Tensor& x) { return add_attention(x, lean); };
-  };
-  const auto mlp = [this](Lean lean) {
-    return [this, lean](const Tensor& x) { return add_mlp(x, lean); };
-  };
-  return {{attention(Lean::kNot),
-           {attention(Lean::kNorms), attention(Lean::kAttention)}},
-          {mlp(Lean::kNot), {mlp(Lean::kNorms)}}};
-}
-
-Tensor GPTBlock::forward(const Tensor& x) {
-  return add_mlp(add_attention(x, Lean::kNot), Lean::kNot);
-}
-
 GPT::GPT(const GPTOptions& options)
     : options_(options),
       wte_(register_module("wte", std::make_shared<nn::Embedding>(

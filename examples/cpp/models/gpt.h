@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/chain_model.h"
+#include "models/transformer_block.h"
 
 namespace models {
 
@@ -25,21 +26,14 @@ struct GPTOptions {
   double dropout = 0.0;
 };
 
-class GPTBlock : public hvd::nn::Module {
+// [n, t, width] -> the same
+class GPTBlock : public TransformerBlock {
  public:
   explicit GPTBlock(const GPTOptions& options);
 
-  // [n, t, width] -> the same
-  hvd::Tensor forward(const hvd::Tensor& x) override;
-
-  // Its two halves. What each can compute again in backward for little: norms
-  // and the GELU, and then attention too, its products left out.
-  std::vector<hvd::ChainStage> stages();
-
  private:
-  enum class Lean { kNot, kNorms, kAttention };
-  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean);
-  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean) override;
+  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean) override;
   hvd::Tensor attend(const hvd::Tensor& qkv) const;
 
   const std::int64_t heads_;

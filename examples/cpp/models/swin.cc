@@ -148,22 +148,6 @@ Tensor SwinBlock::add_mlp(const Tensor& x, Lean lean) {
   return x + hvd::drop_path(y, options_.drop_path, is_training());
 }
 
-Tensor SwinBlock::forward(const Tensor& x) {
-  return add_mlp(add_attention(x, Lean::kNot), Lean::kNot);
-}
-
-std::vector<hvd::ChainStage> SwinBlock::stages() {
-  const auto attention = [this](Lean lean) {
-    return [this, lean](const Tensor& x) { return add_attention(x, lean); };
-  };
-  const auto mlp = [this](Lean lean) {
-    return [this, lean](const Tensor& x) { return add_mlp(x, lean); };
-  };
-  return {{attention(Lean::kNot),
-           {attention(Lean::kNorms), attention(Lean::kAttention)}},
-          {mlp(Lean::kNot), {mlp(Lean::kNorms)}}};
-}
-
 PatchMerging::PatchMerging(std::int64_t width)
     : norm_(register_module("norm", layer_norm(4 * width))),
       reduction_(register_module(

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/chain_model.h"
+#include "models/transformer_block.h"
 
 namespace models {
 
@@ -38,21 +39,14 @@ struct SwinBlockOptions {
   double drop_path = 0.0;
 };
 
-class SwinBlock : public hvd::nn::Module {
+// [n, size, size, width] -> the same
+class SwinBlock : public TransformerBlock {
  public:
   explicit SwinBlock(const SwinBlockOptions& options);
 
-  // [n, size, size, width] -> the same
-  hvd::Tensor forward(const hvd::Tensor& x) override;
-
-  // Its two halves. What each can compute again in backward for little: norms,
-  // the shift and the GELU, and then attention too, its products left out.
-  std::vector<hvd::ChainStage> stages();
-
  private:
-  enum class Lean { kNot, kNorms, kAttention };
-  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean);
-  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean);
+  hvd::Tensor add_attention(const hvd::Tensor& x, Lean lean) override;
+  hvd::Tensor add_mlp(const hvd::Tensor& x, Lean lean) override;
   hvd::Tensor shifted(const hvd::Tensor& x, std::int64_t shift) const;
   hvd::Tensor to_windows(const hvd::Tensor& x) const;
   hvd::Tensor from_windows(const hvd::Tensor& x, std::int64_t images) const;

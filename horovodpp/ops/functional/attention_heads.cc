@@ -17,7 +17,7 @@ namespace hvd::autograd {
 namespace {
 
 // Keys up to which weights are kept.
-constexpr std::int64_t kFewKeys = 128;
+constexpr std::int64_t kFewKeys = 64;
 
 // Scores to powers; leaves the largest score and the sum in `kept`.
 template <typename T>
