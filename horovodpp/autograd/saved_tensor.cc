@@ -8,30 +8,12 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/saved_elsewhere.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
 
 std::atomic<std::int64_t> saved_bytes{0};
-
-// One tensor as a pair of hooks stores it.
-class PackedTensor final : public SavedElsewhere {
- public:
-  PackedTensor(SavedTensorHooks& hooks, const Tensor& tensor)
-      : SavedElsewhere(tensor),
-        hooks_(Ref<SavedTensorHooks>::share(&hooks)),
-        object_(hooks.pack(tensor)) {}
-
-  Tensor restore(std::uint32_t /*place*/, Node& /*node*/) override {
-    return hooks_->unpack(object_);
-  }
-
- private:
-  const Ref<SavedTensorHooks> hooks_;
-  const std::any object_;
-};
 
 bool has_grad_fn(const Tensor& tensor) {
   const AutogradMeta* meta = tensor.impl()->meta.get();
@@ -51,16 +33,6 @@ std::int64_t saved_tensor_bytes() {
   return saved_bytes.load(std::memory_order_relaxed);
 }
 
-SavedTensorHooks::Disabled::Disabled(std::string reason)
-    : reason_(std::move(reason)),
-      outer_(graph_state.saved_tensor_hooks_forbidden) {
-  graph_state.saved_tensor_hooks_forbidden = &reason_;
-}
-
-SavedTensorHooks::Disabled::~Disabled() {
-  graph_state.saved_tensor_hooks_forbidden = outer_;
-}
-
 SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
     : outer_(graph_state.saved_tensor_keeper) {
   if (graph_state.saved_tensor_hooks_forbidden != nullptr) {
@@ -70,15 +42,6 @@ SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
 }
 
 SavedTensorKeeper::Scope::~Scope() { graph_state.saved_tensor_keeper = outer_; }
-
-SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
-    : hooks_(Ref<SavedTensorHooks>::adopt(
-          new SavedTensorHooks(std::move(pack), std::move(unpack)))),
-      scope_(*hooks_) {}
-
-SavedTensorKeeper::Kept SavedTensorHooks::keep(const Tensor& tensor) {
-  return {Ref<PackedTensor>::adopt(new PackedTensor(*this, tensor)), 0};
-}
 
 void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
