@@ -21,7 +21,7 @@ endif()
 set(inner ${symbols})
 list(FILTER inner INCLUDE REGEX
   "^[0-9a-f]* [A-Za-z] (.* for )?(hvd::(transport|coordinator|collective)|absl|spdlog|fmt|nlohmann|hwy)::")
-set(pointed_to "Job|SetTable|Survivors|Desk|Door")
+set(pointed_to "Job|SetTable|Survivors|Desk|Door|PreparedCall")
 set(runtime ${symbols})
 list(FILTER runtime INCLUDE REGEX " hvd::runtime::")
 list(FILTER runtime EXCLUDE REGEX " hvd::runtime::(${pointed_to})::")
