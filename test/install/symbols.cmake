@@ -24,7 +24,7 @@ list(FILTER inner INCLUDE REGEX
 set(pointed_to "Job|SetTable|Survivors|Desk|Door|PreparedCall")
 set(runtime ${symbols})
 list(FILTER runtime INCLUDE REGEX " hvd::runtime::")
-list(FILTER runtime EXCLUDE REGEX " hvd::runtime::(${pointed_to})::")
+list(FILTER runtime EXCLUDE REGEX " hvd::runtime::(${pointed_to})(::|$)")
 list(APPEND inner ${runtime})
 list(LENGTH inner count)
 message(STATUS "${all} names, ${count} of what is inside")
