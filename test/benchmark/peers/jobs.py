@@ -54,7 +54,10 @@ class Own(Contender):
 
     def commands(self, setting, pair, words):
         where = pair.options(setting.ranks) if pair else []
-        yield [self.launcher, "-np", str(setting.ranks), *where, self.program, *words], {}
+        options = [word for word in words if word.startswith("--")]
+        words = [word for word in words if word not in options]
+        yield [self.launcher, *options, "-np", str(setting.ranks), *where, self.program,
+               *words], {}
 
 
 class Mpi(Contender):
@@ -210,9 +213,9 @@ def combine(ranks, is_first):
 
 def measure(job, rows, seconds):
     """By row: microseconds, or why there are none."""
-    if rows[0].own == HELLO:
+    if rows[0].peers == HELLO:
         start = time.monotonic()
-        job.run([])
+        job.run(job.contender.work_of(rows[0]).split()[1:])
         took = (time.monotonic() - start) * 1e6
         return {row: job.failure or took for row in rows}
     works = list(dict.fromkeys(work for row in rows for work in works_of(job.contender, row)))

@@ -159,7 +159,7 @@ def between_hosts():
     yield Row("hosts", "processor time, 2 s idle", "idle.name:4", "idle.each:4")
 
 
-# Whole jobs: a number is summed, that is all.
+# Whole jobs: a number is summed, that is all. What follows are options of horovodrun.
 HELLO = "hello"
 
 
@@ -167,6 +167,8 @@ def starting():
     for setting in ("two", "four"):
         yield Row(setting, "hello, from start to end", HELLO, HELLO,
                   Target(1, "MPI", 20_000) if setting == "two" else None, alone=True)
+        yield Row(setting, "hello, without MPI", f"{HELLO} --no-mpi", HELLO,
+                  Target(1) if setting == "two" else None, alone=True)
 
 
 ROWS = (*on_one_node(), *on_few_cores(), *between_hosts(), *starting())
