@@ -9,6 +9,15 @@
 
 namespace hvd::coordinator {
 
+// What is in flight refers to itself, and is not told where nobody closed the queue.
+TensorQueue::~TensorQueue() {
+  std::vector<SubmissionPtr> left;
+  MutexLock lock(mutex_);
+  for (auto& [key, name] : names_) {
+    if (claim(name)) left.push_back(std::move(name.holder->in_flight));
+  }
+}
+
 QueuedName* TensorQueue::look_up(const Key& key) {
   MutexLock lock(mutex_);
   if (names_.size() >= most_names_ && closed_.ok()) {

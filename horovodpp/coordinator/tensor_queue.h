@@ -46,6 +46,11 @@ struct QueuedName {
 
 class TensorQueue {
  public:
+  TensorQueue() = default;
+  ~TensorQueue();
+  TensorQueue(const TensorQueue&) = delete;
+  TensorQueue& operator=(const TensorQueue&) = delete;
+
   //   AlreadyExists    its name is in flight on this rank
   //   (as close() said)  the queue is closed
   // Otherwise: whether the thread that drives is to be woken for it. From now on

@@ -128,7 +128,10 @@ class Pool {
 
 }  // namespace
 
+bool pools_memory() { return HVD_POOLS_MEMORY != 0; }
+
 std::shared_ptr<std::byte> pooled_memory(std::size_t bytes) {
+  if (bytes > PTRDIFF_MAX) return nullptr;
   const std::size_t size = size_of_block(bytes);
   if (size < kLeastPooled) {
     return {static_cast<std::byte*>(std::aligned_alloc(kLine, size)),

@@ -15,6 +15,9 @@ namespace hvd {
 inline constexpr std::size_t kLeastPooled = std::size_t{64} << 10;
 inline constexpr std::size_t kMostKept = std::size_t{512} << 20;
 
+// Whether any serves again: not under AddressSanitizer.
+bool pools_memory();
+
 // Memory of at least `bytes` bytes, aligned to a cache line, huge pages where it has
 // several; nullptr where there is none.
 std::shared_ptr<std::byte> pooled_memory(std::size_t bytes);

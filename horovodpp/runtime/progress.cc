@@ -80,7 +80,7 @@ void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
 bool Progress::is_to_hand_over() {
   bool hand_over = false;
   if (resting_) {
-    const std::size_t wakes_at = turn_.wakes_at();
+    const auto wakes_at = static_cast<std::int64_t>(turn_.wakes_at());
     if (wakes_at != wakes_at_) hand_over = queue_.wake_at(wakes_at);
     wakes_at_ = wakes_at;
     bell_.listen(Listener::kRester);
@@ -138,7 +138,7 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
   const bool is_busy = turn_.is_busy();
   const auto now = steady_clock::now();
   if (std::exchange(has_moved_, false)) active_at_ = now;
-  const std::size_t wakes_at = turn_.wakes_at();
+  const auto wakes_at = static_cast<std::int64_t>(turn_.wakes_at());
   // While this rank's program has to go on first there is nothing to spin for.
   if (is_busy && wakes_at == 1 && now - active_at_ < waiting_.spin) {
     return false;

@@ -162,7 +162,7 @@ absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
                                  input.shape().dims().end());
   dims[0] = scattered_rows(dims[0], place.set.ranks().size(),
                            static_cast<std::size_t>(place.position));
-  return into(result, std::move(built), Shape(std::move(dims)));
+  return into(result, std::move(built), Shape(dims));
 }
 
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets, RequestKind kind,

@@ -380,7 +380,8 @@ std::vector<Cell> all_cells() {
 class ExactlyOnce : public ::testing::TestWithParam<Cell> {};
 
 TEST_P(ExactlyOnce, InEveryStyle) {
-  const auto& [structure, protocol] = GetParam();
+  const auto& structure = GetParam().structure;
+  const auto& protocol = GetParam().protocol;
   for (const int ranks : {2, 3, 4}) {
     const std::vector<WeightValues> expected =
         expected_weights(structure, protocol, ranks);
