@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 from contenders import Contender, contend, slowdown  # noqa: E402
 
-MODELS = ("gpt12", "resnet50", "swin", "densenet", "resnet18")
+MODELS = ("gpt12", "resnet50", "swin", "densenet")
 BUDGETS = (50, 30)
 DRAWN = ("none", "block", "budget=50%", "budget=30%")
 BEGIN = "<!-- checkpoint table: begin; written by scripts/checkpoint_table.py -->"

@@ -18,6 +18,7 @@ constexpr std::size_t kBackToBackBytes = 4096;
 constexpr int kWarmUps = 10;
 constexpr double kSampleUs = 2000;  // Of calls that are timed together.
 constexpr double kMostCalls = 2000;
+constexpr int kEstimates = 3;
 constexpr double kFewestSamples = 5;
 constexpr double kMostSamples = 200;
 constexpr std::chrono::milliseconds kSettling(200);
@@ -51,15 +52,16 @@ class Stopwatch {
         task_(task),
         back_to_back_(work.all_bytes() <= kBackToBackBytes) {}
 
-  // As many samples as fit into the time, as far as one run tells.
+  // As many samples as fit into the time, as far as a few tell. What one call
+  // takes after a pause says little of calls in a row.
   std::vector<double> samples(double seconds) {
     double one = 0;
-    for (int i = 0; i < kWarmUps; ++i) one = sample(1);
-    one = std::max(side_.greatest(one), 0.05);
-    const int calls =
-        back_to_back_
-            ? static_cast<int>(std::clamp(kSampleUs / one, 1.0, kMostCalls))
-            : 1;
+    for (int i = 0; i < kWarmUps; ++i) one = agreed(sample(1));
+    int calls = 1;
+    for (int i = 0; back_to_back_ && i < kEstimates; ++i) {
+      calls = static_cast<int>(std::clamp(kSampleUs / one, 1.0, kMostCalls));
+      one = agreed(sample(calls));
+    }
     const double count =
         std::clamp(seconds * 1e6 / (one * calls), kFewestSamples, kMostSamples);
     std::vector<double> all;
@@ -70,6 +72,8 @@ class Stopwatch {
   }
 
  private:
+  double agreed(double mine) { return std::max(side_.greatest(mine), 0.05); }
+
   double sample(int calls) {
     if (!back_to_back_) task_.refill();
     side_.barrier();
