@@ -204,6 +204,25 @@ class Bench {
              }}};
   }
 
+  // Of what moves `bytes` between any two ranks: `ours` is the plane's part from one
+  // memory to another, `whole` the call on one. MPI_Allgather or MPI_Alltoall.
+  template <typename Ours, typename Whole>
+  Ways moves(const Memory& memory, std::size_t bytes, const Ours& ours,
+             const Whole& whole, decltype(&MPI_Allgather) mpi) {
+    std::byte* const in = memory.in();
+    std::byte* const out = memory.out();
+    const int count = static_cast<int>(bytes);
+    return {
+        {"foreign", in, ours(in, out)},
+        {"arena", memory.in_arena, ours(memory.in_arena, memory.out_arena)},
+        {"to foreign", memory.in_arena, ours(memory.in_arena, out)},
+        {"call", in, whole(in, "foreign")},
+        {"in arena", memory.in_arena, whole(memory.in_arena, "arena")},
+        {"MPI", in, [=, this] {
+           return of_mpi(mpi(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_));
+         }}};
+  }
+
   Ways allgathers(const Memory& memory, std::size_t bytes) {
     const auto ours = [this, bytes](std::byte* in, std::byte* out) {
       const std::vector<std::size_t> each(static_cast<std::size_t>(ranks_),
@@ -217,18 +236,7 @@ class Bench {
       const std::string name = absl::StrCat("allgather.", where, bytes);
       return [=] { return allgather(view, {.name = name}).status(); };
     };
-    std::byte* const in = memory.in();
-    std::byte* const out = memory.out();
-    const int count = static_cast<int>(bytes);
-    return {{"foreign", in, ours(in, out)},
-            {"arena", memory.in_arena, ours(memory.in_arena, memory.out_arena)},
-            {"to foreign", memory.in_arena, ours(memory.in_arena, out)},
-            {"call", in, whole(in, "foreign")},
-            {"in arena", memory.in_arena, whole(memory.in_arena, "arena")},
-            {"MPI", in, [=, this] {
-               return of_mpi(MPI_Allgather(in, count, MPI_BYTE, out, count,
-                                           MPI_BYTE, comm_));
-             }}};
+    return moves(memory, bytes, ours, whole, &MPI_Allgather);
   }
 
   Ways alltoalls(const Memory& memory, std::size_t bytes) {
@@ -246,18 +254,7 @@ class Bench {
       const std::string name = absl::StrCat("alltoall.", where, bytes);
       return [=] { return alltoall(view, {.name = name}).status(); };
     };
-    std::byte* const in = memory.in();
-    std::byte* const out = memory.out();
-    const int count = static_cast<int>(bytes);
-    return {{"foreign", in, ours(in, out)},
-            {"arena", memory.in_arena, ours(memory.in_arena, memory.out_arena)},
-            {"to foreign", memory.in_arena, ours(memory.in_arena, out)},
-            {"call", in, whole(in, "foreign")},
-            {"in arena", memory.in_arena, whole(memory.in_arena, "arena")},
-            {"MPI", in, [=, this] {
-               return of_mpi(MPI_Alltoall(in, count, MPI_BYTE, out, count,
-                                          MPI_BYTE, comm_));
-             }}};
+    return moves(memory, bytes, ours, whole, &MPI_Alltoall);
   }
 
   Ways reducescatters(const Memory& memory, std::size_t bytes) {
