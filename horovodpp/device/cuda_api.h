@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the CUDA driver that are used here, declared by ourselves and
+// found in the driver's library when it is loaded: one binary runs with and without
+// a driver, and is built without CUDA's headers. A test compares the declarations with
+// the real ones.
+//
+// Names, arguments and numbers are those of CUDA's driver API; what each function
+// does is told there. Only `CudaDriver` calls them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace hvd::device {
+
+using CuResult = int;  // Of the driver's enumerations, only the numbers.
+using CuDevice = int;
+using CuAddress = unsigned long long;  // Of a device's memory.
+using CuContext = struct CuContextOfDriver*;
+using CuStream = struct CuStreamOfDriver*;
+using CuEvent = struct CuEventOfDriver*;
+
+inline constexpr CuResult kCuSuccess = 0;
+inline constexpr CuResult kCuNoDevice = 100;
+inline constexpr CuResult kCuNotReady = 600;
+
+inline constexpr unsigned kCuEventDisableTiming = 2;
+inline constexpr unsigned kCuStreamNonBlocking = 1;
+inline constexpr unsigned kCuMemHostAllocPortable = 1;
+inline constexpr int kCuPointerDeviceOrdinal = 9;
+
+#define HVD_CUDA_FUNCTIONS(F)                                               \
+  F(cuInit, unsigned flags)                                                 \
+  F(cuDriverGetVersion, int* version)                                       \
+  F(cuGetErrorName, CuResult result, const char** name)                     \
+  F(cuGetErrorString, CuResult result, const char** text)                   \
+  F(cuDeviceGetCount, int* count)                                           \
+  F(cuDeviceGet, CuDevice* device, int ordinal)                             \
+  F(cuDeviceGetName, char* name, int length, CuDevice device)               \
+  F(cuDevicePrimaryCtxRetain, CuContext* context, CuDevice device)          \
+  F(cuDevicePrimaryCtxRelease_v2, CuDevice device)                          \
+  F(cuCtxPushCurrent_v2, CuContext context)                                 \
+  F(cuCtxPopCurrent_v2, CuContext* context)                                 \
+  F(cuCtxGetStreamPriorityRange, int* least, int* greatest)                 \
+  F(cuStreamCreateWithPriority, CuStream* stream, unsigned flags,           \
+    int priority)                                                           \
+  F(cuStreamDestroy_v2, CuStream stream)                                    \
+  F(cuStreamSynchronize, CuStream stream)                                   \
+  F(cuStreamWaitEvent, CuStream stream, CuEvent event, unsigned flags)      \
+  F(cuEventCreate, CuEvent* event, unsigned flags)                          \
+  F(cuEventDestroy_v2, CuEvent event)                                       \
+  F(cuEventRecord, CuEvent event, CuStream stream)                          \
+  F(cuEventQuery, CuEvent event)                                            \
+  F(cuEventSynchronize, CuEvent event)                                      \
+  F(cuMemAllocAsync, CuAddress* memory, std::size_t bytes, CuStream stream) \
+  F(cuMemFreeAsync, CuAddress memory, CuStream stream)                      \
+  F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)       \
+  F(cuMemFreeHost, void* memory)                                            \
+  F(cuMemcpyAsync, CuAddress to, CuAddress from, std::size_t bytes,         \
+    CuStream stream)                                                        \
+  F(cuPointerGetAttribute, void* value, int attribute, CuAddress memory)
+
+struct CudaApi {
+#define HVD_FUNCTION_POINTER(name, ...) CuResult (*name)(__VA_ARGS__) = nullptr;
+  HVD_CUDA_FUNCTIONS(HVD_FUNCTION_POINTER)
+#undef HVD_FUNCTION_POINTER
+
+  // Loads them from `file`, a path or a name that the dynamic linker knows.
+  //   NotFound  there is no such file, or a function is missing there; names it
+  static absl::StatusOr<CudaApi> load(const std::string& file);
+};
+
+}  // namespace hvd::device

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CudaDriver is what this process knows of CUDA: the driver's functions, the
+// GPUs there are, and errors in words. It uses each GPU's primary context, which is
+// the one of the CUDA runtime, and so of every program that uses that.
+//
+//   HVD_ASSIGN_OR_RETURN(auto cuda, CudaDriver::load());
+//   HVD_ASSIGN_OR_RETURN(const CudaContext context, cuda->context(0));
+//   HVD_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::create(context));
+//
+// Thread-safe. It outlives every object made with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/device/cuda_api.h"
+
+namespace hvd::device {
+
+// A GPU as this process uses it. Copied freely; valid as long as the driver.
+struct CudaContext {
+  const CudaApi* api;
+  CuContext handle;
+  int index;  // As in Device::cuda(index).
+};
+
+class CudaDriver {
+ public:
+  static constexpr const char* kLibrary = "libcuda.so.1";
+  // CUDA 11.2, which brought memory that is allocated in the order of a stream.
+  static constexpr int kOldestVersion = 11020;
+
+  //   NotFound            there is no driver; says which file was looked for, and
+  //                       what brings it
+  //   FailedPrecondition  it is too old, or has no GPU
+  static absl::StatusOr<std::unique_ptr<CudaDriver>> load(
+      const std::string& file = kLibrary);
+
+  ~CudaDriver();
+  CudaDriver(const CudaDriver&) = delete;
+  CudaDriver& operator=(const CudaDriver&) = delete;
+
+  int devices() const { return devices_; }
+  // 12040 is 12.4.
+  int version() const { return version_; }
+  // "NVIDIA H200".
+  absl::StatusOr<std::string> name_of(int index) const;
+
+  // Of GPU `index`; made when it is first asked for.
+  //   InvalidArgument  there is no such GPU; says how many there are
+  //   Internal         the driver refuses
+  absl::StatusOr<CudaContext> context(int index);
+
+  // The GPU that `memory` belongs to.
+  //   InvalidArgument  it is not memory that CUDA knows
+  absl::StatusOr<int> device_of(const void* memory) const;
+
+ private:
+  CudaDriver(const CudaApi& api, int version, int devices);
+
+  const CudaApi api_;
+  const int version_;
+  const int devices_;
+  Mutex mutex_;
+  std::vector<CuContext> contexts_ ABSL_GUARDED_BY(mutex_);
+};
+
+// OK, or an Internal error "<call>: <name of the error>, <its text>".
+absl::Status status_of(const CudaApi& api, CuResult result, const char* call);
+
+// Makes a context the current one of this thread for as long as it lives.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const CudaContext& context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const CudaApi& api_;
+  absl::Status status_;
+};
+
+}  // namespace hvd::device

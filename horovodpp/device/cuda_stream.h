@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CudaStream is a queue of work on one GPU; a CudaEvent is a point in such a
+// queue that others can wait for.
+//
+//   HVD_ASSIGN_OR_RETURN(CudaEvent ready, CudaEvent::after(context, producer));
+//   HVD_RETURN_IF_ERROR(stream.wait_for(ready));
+//   HVD_RETURN_IF_ERROR(stream.copy(host, gpu, bytes));
+//   HVD_RETURN_IF_ERROR(stream.synchronize());
+//
+// They own what they are handles of; moved, not copied. Any thread may use them, one
+// at a time. All errors are Internal, with the driver's words.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/device/cuda_driver.h"
+
+namespace hvd::device {
+
+class CudaEvent {
+ public:
+  // Happens when all that is in `stream` (nullptr: the legacy default stream) by now
+  // is done.
+  static absl::StatusOr<CudaEvent> after(const CudaContext& context,
+                                         CuStream stream);
+
+  CudaEvent(CudaEvent&& other) noexcept
+      : context_(other.context_),
+        event_(std::exchange(other.event_, nullptr)) {}
+  CudaEvent& operator=(CudaEvent&&) = delete;
+  ~CudaEvent();
+
+  // Blocks this thread until it has happened.
+  absl::Status wait() const;
+  absl::StatusOr<bool> has_happened() const;
+
+  CuEvent handle() const { return event_; }
+
+ private:
+  CudaEvent(const CudaContext& context, CuEvent event)
+      : context_(context), event_(event) {}
+
+  CudaContext context_;
+  CuEvent event_;
+};
+
+class CudaStream {
+ public:
+  // Of the highest priority there is, and not ordered with the legacy default
+  // stream.
+  static absl::StatusOr<CudaStream> create(const CudaContext& context);
+
+  CudaStream(CudaStream&& other) noexcept
+      : context_(other.context_),
+        stream_(std::exchange(other.stream_, nullptr)) {}
+  CudaStream& operator=(CudaStream&&) = delete;
+  // Waits for nothing: what is in the queue is still done.
+  ~CudaStream();
+
+  // What is put into this stream from now on waits for `event`.
+  absl::Status wait_for(const CudaEvent& event);
+
+  // Puts a copy into the queue, between memory of any GPU and of the host. Host
+  // memory that is not pinned may block the caller.
+  absl::Status copy(void* to, const void* from, std::size_t bytes);
+
+  // Blocks this thread until all that is in the queue is done; tells of its errors.
+  absl::Status synchronize();
+
+  const CudaContext& context() const { return context_; }
+  CuStream handle() const { return stream_; }
+
+ private:
+  CudaStream(const CudaContext& context, CuStream stream)
+      : context_(context), stream_(stream) {}
+
+  CudaContext context_;
+  CuStream stream_;
+};
+
+}  // namespace hvd::device

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/device/cuda_driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd::device {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Sets a variable of the environment for as long as it lives.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    setenv(name, value, 1);
+  }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+TEST(CudaDriver, KnowsTheGpusAndTheirNames) {
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  ASSERT_TRUE(cuda.ok()) << cuda.status();
+  EXPECT_EQ((*cuda)->devices(), 2);
+  EXPECT_EQ((*cuda)->version(), 13000);
+  EXPECT_EQ((*cuda)->name_of(1).value(), "Stand-in 1");
+}
+
+TEST(CudaDriver, SaysWhichFileWasLookedForAndWhatBringsIt) {
+  const auto cuda = CudaDriver::load("libno_such_driver.so.1");
+  EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(cuda.status().message()),
+              AllOf(HasSubstr("libno_such_driver.so.1"),
+                    HasSubstr("NVIDIA's driver brings it")));
+}
+
+TEST(CudaDriver, NamesWhatALibraryLacks) {
+  const auto cuda = CudaDriver::load("libm.so.6");
+  EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(cuda.status().message()),
+              HasSubstr("libm.so.6 has no cuInit"));
+}
+
+TEST(CudaDriver, RefusesOneThatIsTooOld) {
+  const Setting old("FAKE_CUDA_VERSION", "11010");
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(cuda.status().message()),
+              AllOf(HasSubstr("for CUDA 11.1"), HasSubstr("at least 11.2")));
+}
+
+TEST(CudaDriver, SaysSoIfThereIsNoGpu) {
+  testing::FakeCuda::fail_next("cuInit", kCuNoDevice);
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(cuda.status().message()), HasSubstr("no GPU"));
+}
+
+TEST(CudaDriver, RefusesAGpuThatIsNotThere) {
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  ASSERT_TRUE(cuda.ok());
+  for (const int index : {-1, 2}) {
+    const auto context = (*cuda)->context(index);
+    EXPECT_EQ(context.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(context.status().message()),
+                HasSubstr("this process sees 2"));
+  }
+}
+
+TEST(CudaDriver, DoesNotTakeMemoryOfTheHostForAGpus) {
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  ASSERT_TRUE(cuda.ok());
+  const int here = 0;
+  EXPECT_EQ((*cuda)->device_of(&here).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(CudaDriver, ToldInTheDriversWordsWhatItRefuses) {
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  ASSERT_TRUE(cuda.ok());
+  testing::FakeCuda::fail_next("cuDevicePrimaryCtxRetain", 2);
+  const auto context = (*cuda)->context(1);
+  EXPECT_EQ(context.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(context.status().message()),
+              AllOf(HasSubstr("GPU 1"), HasSubstr("OUT_OF_MEMORY")));
+}
+
+}  // namespace
+}  // namespace hvd::device

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests may ask of the stand-in for CUDA's driver beyond CUDA, by functions of
+// its library.
+//
+// The environment of its process says how many GPUs it has (FAKE_CUDA_DEVICES, or
+// two) and for which CUDA it is (FAKE_CUDA_VERSION, or 13000).
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+// How long a stream idles at most before it does the next thing, in microseconds.
+void fake_cuda_set_delay(unsigned microseconds);
+
+// The next call of `function` returns `result`; of what goes into a stream, the work
+// fails and not the call.
+void fake_cuda_fail_next(const char* function, int result);
+
+// Objects that exist: streams, events, allocations on devices and of pinned memory.
+std::size_t fake_cuda_objects();
+
+}  // extern "C"

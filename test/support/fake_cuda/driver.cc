@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of CUDA's driver that horovodpp uses (horovodpp/device/cuda_api.h),
+// for GPUs that do not exist. Arguments are checked more strictly than CUDA does.
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/device/cuda_api.h"
+#include "test/support/fake_cuda/control.h"
+#include "test/support/fake_cuda/memory.h"
+#include "test/support/fake_cuda/stream.h"
+
+using hvd::device::CuAddress;
+using hvd::device::CuContext;
+using hvd::device::CuDevice;
+using hvd::device::CuEvent;
+using hvd::device::CuResult;
+using hvd::device::CuStream;
+
+namespace hvd::device {
+struct CuContextOfDriver {
+  int device;
+  std::shared_ptr<fake_cuda::Stream> default_stream;
+};
+struct CuStreamOfDriver {
+  std::shared_ptr<fake_cuda::Stream> stream;
+};
+struct CuEventOfDriver {
+  std::shared_ptr<fake_cuda::Event> event;
+  int device;
+};
+}  // namespace hvd::device
+
+namespace fake_cuda {
+namespace {
+
+constexpr CuResult kSuccess = 0;
+constexpr CuResult kInvalidValue = 1;
+constexpr CuResult kOutOfMemory = 2;
+constexpr CuResult kNoDevice = 100;
+constexpr CuResult kInvalidDevice = 101;
+constexpr CuResult kInvalidContext = 201;
+constexpr CuResult kInvalidHandle = 400;
+constexpr CuResult kNotReady = 600;
+constexpr CuResult kIllegalAddress = 700;
+
+int number_from_environment(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+// All there is of one process. Streams that are destroyed go on with what they have
+// until the process ends.
+struct World {
+  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 2);
+  DeviceMemory memory;
+  std::mutex mutex;
+  std::map<std::string, CuResult> failures;
+  std::vector<std::unique_ptr<hvd::device::CuContextOfDriver>> contexts;
+  std::set<CuStream> streams;
+  std::set<CuEvent> events;
+  std::set<void*> pinned;
+  std::vector<std::shared_ptr<Stream>> ending;
+
+  World() {
+    for (int i = 0; i < devices; ++i) {
+      contexts.push_back(std::make_unique<hvd::device::CuContextOfDriver>(
+          hvd::device::CuContextOfDriver{i, std::make_shared<Stream>(i)}));
+    }
+  }
+};
+
+World& world() {
+  static World one;
+  return one;
+}
+
+thread_local std::vector<CuContext> current;
+
+CuResult failure_of(const char* function) {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.failures.find(function);
+  if (found == all.failures.end()) return kSuccess;
+  const CuResult result = found->second;
+  all.failures.erase(found);
+  return result;
+}
+
+// The queue behind a handle; none if there is no such stream.
+std::shared_ptr<Stream> queue_of(CuStream stream) {
+  if (stream == nullptr) {
+    return current.empty() ? nullptr : current.back()->default_stream;
+  }
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  return all.streams.count(stream) > 0 ? stream->stream : nullptr;
+}
+
+std::shared_ptr<Event> event_of(CuEvent event) {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  return all.events.count(event) > 0 ? event->event : nullptr;
+}
+
+// Where memory of a device can be touched; memory of the host is where it is.
+std::byte* place_of(CuAddress address, std::size_t bytes) {
+  DeviceMemory& memory = world().memory;
+  if (!memory.knows(address)) return reinterpret_cast<std::byte*>(address);
+  const auto place = memory.find(address, bytes);
+  return place ? place->visible : nullptr;
+}
+
+}  // namespace
+}  // namespace fake_cuda
+
+using namespace fake_cuda;  // NOLINT: what follows is C.
+
+extern "C" {
+
+void fake_cuda_set_delay(unsigned microseconds) { set_delay(microseconds); }
+
+void fake_cuda_fail_next(const char* function, int result) {
+  const std::lock_guard lock(world().mutex);
+  world().failures[function] = result;
+}
+
+std::size_t fake_cuda_objects() {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  return all.streams.size() + all.events.size() + all.pinned.size() +
+         all.memory.allocations();
+}
+
+CuResult cuInit(unsigned) {
+  return world().devices > 0 ? failure_of("cuInit") : kNoDevice;
+}
+
+CuResult cuDriverGetVersion(int* version) {
+  *version = number_from_environment("FAKE_CUDA_VERSION", 13000);
+  return kSuccess;
+}
+
+CuResult cuGetErrorName(CuResult result, const char** name) {
+  *name = result == kOutOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : result == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : result == kInvalidContext ? "CUDA_ERROR_INVALID_CONTEXT"
+          : result == kInvalidHandle  ? "CUDA_ERROR_INVALID_HANDLE"
+                                      : "CUDA_ERROR_OF_THE_STAND_IN";
+  return kSuccess;
+}
+
+CuResult cuGetErrorString(CuResult, const char** text) {
+  *text = "as the stand-in sees it";
+  return kSuccess;
+}
+
+CuResult cuDeviceGetCount(int* count) {
+  *count = world().devices;
+  return kSuccess;
+}
+
+CuResult cuDeviceGet(CuDevice* device, int ordinal) {
+  if (ordinal < 0 || ordinal >= world().devices) return kInvalidDevice;
+  *device = ordinal;
+  return kSuccess;
+}
+
+CuResult cuDeviceGetName(char* name, int length, CuDevice device) {
+  const std::string text = "Stand-in " + std::to_string(device);
+  std::strncpy(name, text.c_str(), static_cast<std::size_t>(length));
+  return kSuccess;
+}
+
+CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
+  if (device < 0 || device >= world().devices) return kInvalidDevice;
+  *context = world().contexts[static_cast<std::size_t>(device)].get();
+  return failure_of("cuDevicePrimaryCtxRetain");
+}
+
+CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) { return kSuccess; }
+
+CuResult cuCtxPushCurrent_v2(CuContext context) {
+  if (context == nullptr) return kInvalidContext;
+  current.push_back(context);
+  return kSuccess;
+}
+
+CuResult cuCtxPopCurrent_v2(CuContext* context) {
+  if (current.empty()) return kInvalidContext;
+  *context = current.back();
+  current.pop_back();
+  return kSuccess;
+}
+
+CuResult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  if (current.empty()) return kInvalidContext;
+  *least = 0;
+  *greatest = -5;
+  return kSuccess;
+}
+
+CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
+  if (current.empty()) return kInvalidContext;
+  if (flags != hvd::device::kCuStreamNonBlocking) return kInvalidValue;
+  if (const CuResult failure = failure_of("cuStreamCreateWithPriority")) {
+    return failure;
+  }
+  *stream = new hvd::device::CuStreamOfDriver{
+      std::make_shared<Stream>(current.back()->device)};
+  const std::lock_guard lock(world().mutex);
+  world().streams.insert(*stream);
+  return kSuccess;
+}
+
+CuResult cuStreamDestroy_v2(CuStream stream) {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  if (all.streams.erase(stream) == 0) return kInvalidHandle;
+  all.ending.push_back(std::move(stream->stream));
+  delete stream;
+  return kSuccess;
+}
+
+CuResult cuStreamSynchronize(CuStream stream) {
+  const auto queue = queue_of(stream);
+  return queue == nullptr ? kInvalidHandle : queue->synchronize();
+}
+
+CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
+  const auto queue = queue_of(stream);
+  const auto awaited = event_of(event);
+  if (queue == nullptr || awaited == nullptr) return kInvalidHandle;
+  queue->put([awaited, recording = awaited->last()] {
+    awaited->wait(recording);
+    return kSuccess;
+  });
+  return kSuccess;
+}
+
+CuResult cuEventCreate(CuEvent* event, unsigned) {
+  if (current.empty()) return kInvalidContext;
+  *event = new hvd::device::CuEventOfDriver{std::make_shared<Event>(),
+                                            current.back()->device};
+  const std::lock_guard lock(world().mutex);
+  world().events.insert(*event);
+  return kSuccess;
+}
+
+CuResult cuEventDestroy_v2(CuEvent event) {
+  const std::lock_guard lock(world().mutex);
+  if (world().events.erase(event) == 0) return kInvalidHandle;
+  delete event;
+  return kSuccess;
+}
+
+CuResult cuEventRecord(CuEvent event, CuStream stream) {
+  const auto queue = queue_of(stream);
+  const auto recorded = event_of(event);
+  if (queue == nullptr || recorded == nullptr) return kInvalidHandle;
+  if (event->device != queue->device()) return kInvalidHandle;
+  queue->put([recorded, recording = recorded->begin()] {
+    recorded->happen(recording);
+    return kSuccess;
+  });
+  return kSuccess;
+}
+
+CuResult cuEventQuery(CuEvent event) {
+  const auto asked = event_of(event);
+  if (asked == nullptr) return kInvalidHandle;
+  return asked->has_happened(asked->last()) ? kSuccess : kNotReady;
+}
+
+CuResult cuEventSynchronize(CuEvent event) {
+  const auto awaited = event_of(event);
+  if (awaited == nullptr) return kInvalidHandle;
+  awaited->wait(awaited->last());
+  return kSuccess;
+}
+
+CuResult cuMemAllocAsync(CuAddress* memory, std::size_t bytes,
+                         CuStream stream) {
+  const auto queue = queue_of(stream);
+  if (queue == nullptr) return kInvalidHandle;
+  if (const CuResult failure = failure_of("cuMemAllocAsync")) return failure;
+  *memory = world().memory.allocate(bytes, queue->device());
+  return *memory == 0 ? kOutOfMemory : kSuccess;
+}
+
+CuResult cuMemFreeAsync(CuAddress memory, CuStream stream) {
+  const auto queue = queue_of(stream);
+  if (queue == nullptr) return kInvalidHandle;
+  queue->put([memory] {
+    return world().memory.free(memory) ? kSuccess : kInvalidValue;
+  });
+  return kSuccess;
+}
+
+CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (current.empty()) return kInvalidContext;
+  if (const CuResult failure = failure_of("cuMemHostAlloc")) return failure;
+  *memory = std::malloc(bytes);
+  if (*memory == nullptr) return kOutOfMemory;
+  const std::lock_guard lock(world().mutex);
+  world().pinned.insert(*memory);
+  return kSuccess;
+}
+
+CuResult cuMemFreeHost(void* memory) {
+  const std::lock_guard lock(world().mutex);
+  if (world().pinned.erase(memory) == 0) return kInvalidValue;
+  std::free(memory);
+  return kSuccess;
+}
+
+CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
+                       CuStream stream) {
+  const auto queue = queue_of(stream);
+  if (queue == nullptr) return kInvalidHandle;
+  const CuResult failure = failure_of("cuMemcpyAsync");
+  queue->put([=] {
+    if (failure != kSuccess) return failure;
+    std::byte* const target = place_of(to, bytes);
+    const std::byte* const source = place_of(from, bytes);
+    if (target == nullptr || source == nullptr) return kIllegalAddress;
+    std::memmove(target, source, bytes);
+    return kSuccess;
+  });
+  return kSuccess;
+}
+
+CuResult cuPointerGetAttribute(void* value, int attribute, CuAddress memory) {
+  if (attribute != hvd::device::kCuPointerDeviceOrdinal) return kInvalidValue;
+  const auto place = world().memory.find(memory, 0);
+  if (!place) return kInvalidValue;
+  *static_cast<int*>(value) = place->device;
+  return kSuccess;
+}
+
+}  // extern "C"

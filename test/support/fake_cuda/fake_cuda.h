@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stand-in for CUDA's driver as tests use it: loaded once per process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/shared_library.h"
+#include "test/support/fake_cuda/control.h"
+
+namespace hvd::testing {
+
+class FakeCuda {
+ public:
+  static const char* file() { return HVD_FAKE_CUDA; }
+
+  static void set_delay(unsigned microseconds) {
+    function<decltype(fake_cuda_set_delay)>("fake_cuda_set_delay")(
+        microseconds);
+  }
+  static void fail_next(const char* name, int result) {
+    function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name,
+                                                                   result);
+  }
+  static std::size_t objects() {
+    return function<decltype(fake_cuda_objects)>("fake_cuda_objects")();
+  }
+
+ private:
+  template <typename Function>
+  static Function* function(const char* name) {
+    const auto library = device::SharedLibrary::load(file());
+    return reinterpret_cast<Function*>(library.value().find(name).value());
+  }
+};
+
+}  // namespace hvd::testing
