@@ -43,6 +43,7 @@
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/reduce_op.h"
+#include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -54,6 +55,8 @@ struct Call {
   // Every member is known to enter the call: the interrupt will not say Cancelled,
   // and a member may return OK before all have entered it. Equal on all members.
   bool certain = false;
+  // Tensors of GPUs are ready when these have happened; kept by the caller.
+  std::span<const device::CudaEvent* const> after = {};
 };
 
 class DataPlane {

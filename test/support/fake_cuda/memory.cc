@@ -14,32 +14,41 @@ std::size_t in_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-void* map(int file, std::size_t bytes, int protection) {
-  return mmap(nullptr, bytes, protection, MAP_SHARED, file, 0);
+// An inaccessible view of new memory, and one to read and write.
+std::optional<std::pair<std::uintptr_t, std::byte*>> map_twice(
+    std::size_t bytes) {
+  const int file = memfd_create("fake gpu", MFD_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  void* shown = MAP_FAILED;
+  void* visible = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    shown = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
+    visible = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (shown != MAP_FAILED && visible != MAP_FAILED) {
+    return std::pair(reinterpret_cast<std::uintptr_t>(shown),
+                     static_cast<std::byte*>(visible));
+  }
+  if (shown != MAP_FAILED) munmap(shown, bytes);
+  if (visible != MAP_FAILED) munmap(visible, bytes);
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device) {
   const std::size_t mapped = in_pages(bytes);
-  const int file = memfd_create("fake gpu", MFD_CLOEXEC);
-  if (file < 0) return 0;
-  void* visible = MAP_FAILED;
-  void* shown = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(mapped)) == 0) {
-    visible = map(file, mapped, PROT_READ | PROT_WRITE);
-    shown = map(file, mapped, PROT_NONE);
-  }
-  close(file);
-  if (visible == MAP_FAILED || shown == MAP_FAILED) {
-    if (visible != MAP_FAILED) munmap(visible, mapped);
-    if (shown != MAP_FAILED) munmap(shown, mapped);
-    return 0;
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(shown);
   const std::lock_guard lock(mutex_);
-  allocations_[address] = {bytes, mapped, static_cast<std::byte*>(visible),
-                           device};
+  auto spare = free_.find(mapped);
+  if (spare == free_.end()) {
+    const auto views = map_twice(mapped);
+    if (!views) return 0;
+    spare = free_.emplace(mapped, *views);
+  }
+  const auto [address, visible] = spare->second;
+  free_.erase(spare);
+  allocations_[address] = {bytes, mapped, visible, device};
   return address;
 }
 
@@ -47,8 +56,8 @@ bool DeviceMemory::free(std::uintptr_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  munmap(found->second.visible, found->second.mapped);
-  munmap(reinterpret_cast<void*>(address), found->second.mapped);
+  free_.emplace(found->second.mapped,
+                std::pair(address, found->second.visible));
   allocations_.erase(found);
   return true;
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace fake_cuda {
 
@@ -45,6 +46,8 @@ class DeviceMemory {
 
   mutable std::mutex mutex_;
   Allocations allocations_;
+  // By their size in whole pages: what was freed, and is given out again as it is.
+  std::multimap<std::size_t, std::pair<std::uintptr_t, std::byte*>> free_;
 };
 
 }  // namespace fake_cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events as CUDA has them, but late and out of step on purpose: each
-// stream is a thread that idles a random time before each piece of work. So what a
+// stream is a thread that idles a random time before some pieces of work. So what a
 // program forgot to wait for has most likely not happened yet.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace fake_cuda {
 
-// How long streams idle at most, in microseconds.
+// How long streams idle at most, in microseconds; they do before one piece in four.
 void set_delay(unsigned microseconds);
 
 class Event {

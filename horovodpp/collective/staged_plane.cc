@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/staged_plane.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/collective/call_checks.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+namespace {
+
+// Tensors begin at cache lines of their own.
+constexpr std::size_t kAlignment = 64;
+
+std::size_t bytes_of(const Piece& piece, const Reduction& reduction) {
+  return static_cast<std::size_t>(piece.count) * size_of(reduction.dtype);
+}
+
+std::size_t sum(std::span<const std::size_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+}
+
+}  // namespace
+
+// What one call takes from the GPU, and brings back.
+class StagedPlane::Trip {
+ public:
+  // Where in() and out() of what is carried are to be asked for. Without `from`
+  // nothing is fetched, without `to` nothing is brought back.
+  std::size_t carry(const void* from, void* to, std::size_t bytes) {
+    loads_.push_back({static_cast<const std::byte*>(from),
+                      static_cast<std::byte*>(to), bytes, bytes_});
+    bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return loads_.size() - 1;
+  }
+
+  const std::byte* in(std::size_t index) const {
+    return staging_ == nullptr ? loads_[index].from
+                               : staging_ + loads_[index].offset;
+  }
+  std::byte* out(std::size_t index) const {
+    return staging_ == nullptr ? loads_[index].to
+                               : staging_ + loads_[index].offset;
+  }
+
+  // Any memory that is not empty; nullptr if there is none.
+  const void* example() const {
+    for (const Load& load : loads_) {
+      if (load.bytes == 0) continue;
+      return load.from != nullptr ? load.from : load.to;
+    }
+    return nullptr;
+  }
+
+  absl::Status fetch(Lane& lane, const Call& call) {
+    HVD_ASSIGN_OR_RETURN(staging_, lane.memory.at_least(bytes_));
+    for (const device::CudaEvent* event : call.after) {
+      HVD_RETURN_IF_ERROR(lane.stream.wait_for(*event));
+    }
+    for (const Load& load : loads_) {
+      if (load.from == nullptr) continue;
+      HVD_RETURN_IF_ERROR(
+          lane.stream.copy(staging_ + load.offset, load.from, load.bytes));
+    }
+    return lane.stream.synchronize();
+  }
+
+  absl::Status bring_back(Lane& lane) const {
+    for (const Load& load : loads_) {
+      if (load.to == nullptr) continue;
+      HVD_RETURN_IF_ERROR(
+          lane.stream.copy(load.to, staging_ + load.offset, load.bytes));
+    }
+    return lane.stream.synchronize();
+  }
+
+ private:
+  struct Load {
+    const std::byte* from;
+    std::byte* to;
+    std::size_t bytes;
+    std::size_t offset;
+  };
+
+  std::vector<Load> loads_;
+  std::size_t bytes_ = 0;
+  std::byte* staging_ = nullptr;
+};
+
+DataPlane* StagedPlane::plane_for(ReduceOp op) const {
+  for (DataPlane* const plane : planes_) {
+    // Planes for CPU memory take calls of any size.
+    if (plane->supports(Device::cpu(), 0) && plane->reduces_by(op)) {
+      return plane;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {
+  if (memory == nullptr) return nullptr;
+  const absl::StatusOr<device::CudaDriver*> cuda = gpus_.driver();
+  if (!cuda.ok()) return nullptr;
+  const absl::StatusOr<int> index = (*cuda)->device_of(memory);
+  if (!index.ok()) return nullptr;
+  std::unique_ptr<Lane>& lane = lanes_[*index];
+  if (lane == nullptr) {
+    HVD_ASSIGN_OR_RETURN(const device::CudaContext context,
+                         (*cuda)->context(*index));
+    HVD_ASSIGN_OR_RETURN(device::CudaStream stream,
+                         device::CudaStream::create(context));
+    lane = std::unique_ptr<Lane>(
+        new Lane{std::move(stream), device::PinnedMemory(context)});
+  }
+  return lane.get();
+}
+
+template <typename F>
+absl::Status StagedPlane::through(Trip& trip, const Call& call, F f) {
+  HVD_ASSIGN_OR_RETURN(Lane* const lane, lane_of(trip.example()));
+  if (lane == nullptr) return f();
+  HVD_RETURN_IF_ERROR(trip.fetch(*lane, call));
+  HVD_RETURN_IF_ERROR(f());
+  return trip.bring_back(*lane);
+}
+
+absl::StatusOr<DataPlane*> StagedPlane::plane_or_error(ReduceOp op) const {
+  DataPlane* const plane = plane_for(op);
+  if (plane != nullptr) return plane;
+  return absl::UnimplementedError(
+      absl::StrCat("no plane for CPU memory has ", name_of(op),
+                   ", by which tensors of GPUs could be reduced"));
+}
+
+absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
+                                    const Reduction& reduction, Call call) {
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  Trip trip;
+  for (const Piece& piece : pieces) {
+    trip.carry(piece.input, piece.output, bytes_of(piece, reduction));
+  }
+  return through(trip, call, [&] {
+    std::vector<Piece> staged(pieces.begin(), pieces.end());
+    for (std::size_t i = 0; i < staged.size(); ++i) {
+      staged[i].input = trip.in(i);
+      staged[i].output = trip.out(i);
+    }
+    return plane->allreduce(staged, reduction, call);
+  });
+}
+
+absl::Status StagedPlane::reducescatter(std::span<const Piece> pieces,
+                                        std::span<const std::int64_t> counts,
+                                        const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks_));
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  Trip trip;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::size_t mine =
+        i * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_);
+    trip.carry(pieces[i].input, nullptr, bytes_of(pieces[i], reduction));
+    trip.carry(
+        nullptr, pieces[i].output,
+        static_cast<std::size_t>(counts[mine]) * size_of(reduction.dtype));
+  }
+  return through(trip, call, [&] {
+    std::vector<Piece> staged(pieces.begin(), pieces.end());
+    for (std::size_t i = 0; i < staged.size(); ++i) {
+      staged[i].input = trip.in(2 * i);
+      staged[i].output = trip.out(2 * i + 1);
+    }
+    return plane->reducescatter(staged, counts, reduction, call);
+  });
+}
+
+absl::Status StagedPlane::allgather(std::span<const std::byte> mine,
+                                    std::span<const std::size_t> bytes_of_rank,
+                                    std::byte* output, Call call) {
+  HVD_RETURN_IF_ERROR(
+      check_allgather(mine.size(), bytes_of_rank, rank_, ranks_));
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  Trip trip;
+  trip.carry(mine.data(), nullptr, mine.size());
+  trip.carry(nullptr, output, sum(bytes_of_rank));
+  return through(trip, call, [&] {
+    return plane->allgather({trip.in(0), mine.size()}, bytes_of_rank,
+                            trip.out(1), call);
+  });
+}
+
+absl::Status StagedPlane::broadcast(const std::byte* input, std::byte* output,
+                                    std::size_t bytes, int root, Call call) {
+  HVD_RETURN_IF_ERROR(check_broadcast(root, ranks_));
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  Trip trip;
+  trip.carry(rank_ == root ? input : nullptr, output, bytes);
+  return through(trip, call, [&] {
+    return plane->broadcast(trip.in(0), trip.out(0), bytes, root, call);
+  });
+}
+
+absl::Status StagedPlane::alltoall(std::span<const std::byte> input,
+                                   std::span<const std::size_t> send_bytes,
+                                   std::byte* output,
+                                   std::span<const std::size_t> receive_bytes,
+                                   Call call) {
+  HVD_RETURN_IF_ERROR(
+      check_alltoall(input.size(), send_bytes, receive_bytes, rank_, ranks_));
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  Trip trip;
+  trip.carry(input.data(), nullptr, input.size());
+  trip.carry(nullptr, output, sum(receive_bytes));
+  return through(trip, call, [&] {
+    return plane->alltoall({trip.in(0), input.size()}, send_bytes, trip.out(1),
+                           receive_bytes, call);
+  });
+}
+
+absl::Status StagedPlane::barrier(Call call) {
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  return plane->barrier(call);
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The StagedPlane moves tensors of GPUs by way of the host: to pinned memory, by a
+// plane for CPU memory to the other ranks, and back. It needs no NCCL, and ranks
+// may share a GPU or have none; results have the bits that the CPU's planes give.
+//
+// A call waits for `call.after` on the GPU, and returns when its results are in the
+// GPU's memory. Memory of the host among the arguments, such as what stands in for
+// a rank that has joined, is used where it is if nothing lies on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+
+namespace hvd::collective {
+
+class StagedPlane : public DataPlane {
+ public:
+  // Goes by the first of `planes` that supports a call; they connect the same
+  // `ranks`, and `rank` is this one's position. All outlive this.
+  struct Means {
+    device::Gpus& gpus;
+    std::vector<DataPlane*> planes;
+    int rank;
+    int ranks;
+  };
+  explicit StagedPlane(Means means)
+      : gpus_(means.gpus),
+        planes_(std::move(means.planes)),
+        rank_(means.rank),
+        ranks_(means.ranks) {}
+
+  std::string name() const override { return "staged"; }
+  bool supports(const Device& device, std::size_t) const override {
+    return device.kind == DeviceKind::kCuda;
+  }
+  bool reduces_by(ReduceOp op) const override {
+    return plane_for(op) != nullptr;
+  }
+
+  absl::Status allreduce(std::span<const Piece> pieces,
+                         const Reduction& reduction, Call call) override;
+  absl::Status reducescatter(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const Reduction& reduction, Call call) override;
+  absl::Status allgather(std::span<const std::byte> mine,
+                         std::span<const std::size_t> bytes_of_rank,
+                         std::byte* output, Call call) override;
+  absl::Status broadcast(const std::byte* input, std::byte* output,
+                         std::size_t bytes, int root, Call call) override;
+  absl::Status alltoall(std::span<const std::byte> input,
+                        std::span<const std::size_t> send_bytes,
+                        std::byte* output,
+                        std::span<const std::size_t> receive_bytes,
+                        Call call) override;
+  absl::Status barrier(Call call) override;
+
+ private:
+  struct Lane {
+    device::CudaStream stream;
+    device::PinnedMemory memory;
+  };
+  class Trip;
+
+  // nullptr: there is none.
+  DataPlane* plane_for(ReduceOp op) const;
+  absl::StatusOr<DataPlane*> plane_or_error(ReduceOp op = ReduceOp::kSum) const;
+  // Of the GPU that `memory` belongs to, made when it is first used; nullptr if it
+  // is the host's.
+  absl::StatusOr<Lane*> lane_of(const void* memory);
+  // Copies, calls and copies back; or only calls, of what lies on the host.
+  template <typename F>
+  absl::Status through(Trip& trip, const Call& call, F f);
+
+  device::Gpus& gpus_;
+  const std::vector<DataPlane*> planes_;
+  const int rank_;
+  const int ranks_;
+  std::map<int, std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace hvd::collective

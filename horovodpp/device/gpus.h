@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Gpus of a process: the CUDA driver, loaded when it is first needed, so that a
+// program without tensors on a GPU never touches one.
+//
+//   HVD_ASSIGN_OR_RETURN(CudaDriver* cuda, gpus.driver());
+//
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/device/cuda_driver.h"
+
+namespace hvd::device {
+
+class Gpus {
+ public:
+  explicit Gpus(std::string driver_file = CudaDriver::kLibrary)
+      : file_(std::move(driver_file)) {}
+
+  // Never nullptr, and valid as long as this.
+  //   (errors)  those of CudaDriver::load(), the same each time
+  absl::StatusOr<CudaDriver*> driver();
+
+ private:
+  using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
+
+  const std::string file_;
+  Mutex mutex_;
+  std::unique_ptr<const Loaded> loaded_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hvd::device

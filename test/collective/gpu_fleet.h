@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fleet whose tensors lie on GPUs, for suites that know only memory of the host:
+// each call is made with copies of its arguments on the stand-in's GPUs, which are
+// copied back when it has returned.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/staged_plane.h"
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "test/collective/fleets.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd::collective {
+
+// Memory of the host, and its copy on a GPU.
+class Mirrored {
+ public:
+  Mirrored(device::CudaStream& stream, const void* host, std::size_t bytes)
+      : stream_(stream),
+        bytes_(bytes),
+        gpu_(device::allocate_on(stream.context(), stream.handle(), bytes)
+                 .value()) {
+    if (host == nullptr) return;
+    EXPECT_TRUE(stream_.copy(gpu_.get(), host, bytes_).ok());
+  }
+
+  std::byte* gpu() const { return gpu_.get(); }
+  void copy_to(void* host) const {
+    EXPECT_TRUE(stream_.copy(host, gpu_.get(), bytes_).ok());
+    EXPECT_TRUE(stream_.synchronize().ok());
+  }
+
+ private:
+  device::CudaStream& stream_;
+  const std::size_t bytes_;
+  const std::shared_ptr<std::byte> gpu_;
+};
+
+// What a program does that has its tensors on a GPU, and a stream of its own.
+class OnGpu : public DataPlane {
+ public:
+  OnGpu(DataPlane& plane, const device::CudaContext& context, int rank)
+      : plane_(plane),
+        rank_(static_cast<std::size_t>(rank)),
+        stream_(device::CudaStream::create(context).value()) {}
+
+  std::string name() const override { return plane_.name(); }
+  bool supports(const Device& device, std::size_t bytes) const override {
+    return plane_.supports(device, bytes);
+  }
+  bool reduces_by(ReduceOp op) const override { return plane_.reduces_by(op); }
+
+  absl::Status allreduce(std::span<const Piece> pieces,
+                         const Reduction& reduction, Call call) override {
+    std::vector<Piece> there(pieces.begin(), pieces.end());
+    std::vector<Mirrored> memory;
+    for (Piece& piece : there) {
+      const auto bytes =
+          static_cast<std::size_t>(piece.count) * size_of(reduction.dtype);
+      const bool in_place = piece.input == piece.output;
+      piece.input = memory.emplace_back(stream_, piece.input, bytes).gpu();
+      if (!in_place) memory.emplace_back(stream_, piece.output, bytes);
+      piece.output = memory.back().gpu();
+    }
+    const absl::Status status = made(call, [&](const Call& ordered) {
+      return plane_.allreduce(there, reduction, ordered);
+    });
+    std::size_t next = 0;
+    for (const Piece& piece : pieces) {
+      const bool in_place = piece.input == piece.output;
+      if (!in_place) memory[next++].copy_to(const_cast<void*>(piece.input));
+      memory[next++].copy_to(piece.output);
+    }
+    return status;
+  }
+
+  absl::Status reducescatter(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const Reduction& reduction, Call call) override {
+    std::vector<Piece> there(pieces.begin(), pieces.end());
+    std::vector<Mirrored> outputs;
+    std::vector<Mirrored> inputs;
+    const std::size_t ranks =
+        pieces.empty() ? 0 : counts.size() / pieces.size();
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::size_t size = size_of(reduction.dtype);
+      const auto part = rank_ < ranks ? counts[i * ranks + rank_] : 0;
+      inputs.emplace_back(stream_, pieces[i].input,
+                          static_cast<std::size_t>(pieces[i].count) * size);
+      outputs.emplace_back(stream_, pieces[i].output,
+                           static_cast<std::size_t>(part) * size);
+      there[i].input = inputs.back().gpu();
+      there[i].output = outputs.back().gpu();
+    }
+    const absl::Status status = made(call, [&](const Call& ordered) {
+      return plane_.reducescatter(there, counts, reduction, ordered);
+    });
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      outputs[i].copy_to(pieces[i].output);
+    }
+    return status;
+  }
+
+  absl::Status allgather(std::span<const std::byte> mine,
+                         std::span<const std::size_t> bytes_of_rank,
+                         std::byte* output, Call call) override {
+    const Mirrored input(stream_, mine.data(), mine.size());
+    const Mirrored result(stream_, output,
+                          output == nullptr ? 0 : sum(bytes_of_rank));
+    const absl::Status status = made(call, [&](const Call& ordered) {
+      return plane_.allgather({input.gpu(), mine.size()}, bytes_of_rank,
+                              result.gpu(), ordered);
+    });
+    result.copy_to(output);
+    return status;
+  }
+
+  absl::Status broadcast(const std::byte* input, std::byte* output,
+                         std::size_t bytes, int root, Call call) override {
+    const Mirrored sent(stream_, input, input == nullptr ? 0 : bytes);
+    const Mirrored result(stream_, output, bytes);
+    const absl::Status status = made(call, [&](const Call& ordered) {
+      return plane_.broadcast(sent.gpu(),
+                              input == output ? sent.gpu() : result.gpu(),
+                              bytes, root, ordered);
+    });
+    (input == output ? sent : result).copy_to(output);
+    return status;
+  }
+
+  absl::Status alltoall(std::span<const std::byte> input,
+                        std::span<const std::size_t> send_bytes,
+                        std::byte* output,
+                        std::span<const std::size_t> receive_bytes,
+                        Call call) override {
+    const Mirrored sent(stream_, input.data(), input.size());
+    const Mirrored result(stream_, output, sum(receive_bytes));
+    const absl::Status status = made(call, [&](const Call& ordered) {
+      return plane_.alltoall({sent.gpu(), input.size()}, send_bytes,
+                             result.gpu(), receive_bytes, ordered);
+    });
+    result.copy_to(output);
+    return status;
+  }
+
+  absl::Status barrier(Call call) override { return plane_.barrier(call); }
+
+ private:
+  static std::size_t sum(std::span<const std::size_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  }
+
+  // Copies to the GPU may still be in the queue: the plane has to wait for them.
+  template <typename F>
+  absl::Status made(Call call, F f) {
+    const device::CudaEvent written =
+        device::CudaEvent::after(stream_.context(), stream_.handle()).value();
+    const device::CudaEvent* const events[] = {&written};
+    call.after = events;
+    return f(call);
+  }
+
+  DataPlane& plane_;
+  const std::size_t rank_;
+  device::CudaStream stream_;
+};
+
+// Two ranks a GPU.
+inline void run_staged(transport::Communicator& communicator, int ranks_here,
+                       device::Gpus& gpus, const Body& body) {
+  run_on_shm(communicator, ranks_here, [&](Member& member) {
+    StagedPlane staged({.gpus = gpus,
+                        .planes = {&member.plane},
+                        .rank = member.rank,
+                        .ranks = member.ranks});
+    OnGpu plane(staged, gpus.driver().value()->context(member.rank / 2).value(),
+                member.rank);
+    Member there = {plane, member.rank, member.ranks, member.ranks_here,
+                    member.interrupt};
+    body(there);
+  });
+}
+
+class StagedOfThreads {
+ public:
+  void run(const Body& body) {
+    testing::FakeCuda::set_delay(20);
+    device::Gpus gpus(testing::FakeCuda::file());
+    for (const int ranks : {1, 2, 3, 4}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_staged(communicator, ranks, gpus, body);
+      });
+    }
+  }
+};
+
+}  // namespace hvd::collective
