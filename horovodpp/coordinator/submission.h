@@ -13,6 +13,7 @@
 #include "horovodpp/coordinator/request.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::coordinator {
 
@@ -45,6 +46,10 @@ struct Submission {
   // What the memory belongs to, if it was handed over: kept until the outcome has
   // been told. nullptr: inputs and outputs are borrowed.
   std::shared_ptr<const void> keep_alive = nullptr;
+  // On GPUs: the caller's stream (a CUstream; nullptr: the legacy default stream),
+  // and the point in it that comes before the operation.
+  void* stream = nullptr;
+  std::shared_ptr<const device::CudaEvent> after = nullptr;
   // Called with the outcome, of which it takes what it needs.
   std::function<void(absl::StatusOr<Results>&&)> done = {};
 

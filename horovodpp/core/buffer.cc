@@ -27,6 +27,14 @@ StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
   return buffer;
 }
 
+Buffer Buffer::of(std::shared_ptr<std::byte> memory, DType dtype, Shape shape,
+                  Device device) {
+  Buffer buffer;
+  buffer.view_ = TensorView(memory.get(), dtype, std::move(shape), device);
+  buffer.memory_ = std::move(memory);
+  return buffer;
+}
+
 StatusOr<Buffer> Buffer::copy_of(const ConstTensorView& source) {
   if (!source.device().is_cpu()) {
     return absl::UnimplementedError(absl::StrCat(

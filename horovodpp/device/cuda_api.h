@@ -31,35 +31,35 @@ inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuMemHostAllocPortable = 1;
 inline constexpr int kCuPointerDeviceOrdinal = 9;
 
-#define HVD_CUDA_FUNCTIONS(F)                                               \
-  F(cuInit, unsigned flags)                                                 \
-  F(cuDriverGetVersion, int* version)                                       \
-  F(cuGetErrorName, CuResult result, const char** name)                     \
-  F(cuGetErrorString, CuResult result, const char** text)                   \
-  F(cuDeviceGetCount, int* count)                                           \
-  F(cuDeviceGet, CuDevice* device, int ordinal)                             \
-  F(cuDeviceGetName, char* name, int length, CuDevice device)               \
-  F(cuDevicePrimaryCtxRetain, CuContext* context, CuDevice device)          \
-  F(cuDevicePrimaryCtxRelease_v2, CuDevice device)                          \
-  F(cuCtxPushCurrent_v2, CuContext context)                                 \
-  F(cuCtxPopCurrent_v2, CuContext* context)                                 \
-  F(cuCtxGetStreamPriorityRange, int* least, int* greatest)                 \
-  F(cuStreamCreateWithPriority, CuStream* stream, unsigned flags,           \
-    int priority)                                                           \
-  F(cuStreamDestroy_v2, CuStream stream)                                    \
-  F(cuStreamSynchronize, CuStream stream)                                   \
-  F(cuStreamWaitEvent, CuStream stream, CuEvent event, unsigned flags)      \
-  F(cuEventCreate, CuEvent* event, unsigned flags)                          \
-  F(cuEventDestroy_v2, CuEvent event)                                       \
-  F(cuEventRecord, CuEvent event, CuStream stream)                          \
-  F(cuEventQuery, CuEvent event)                                            \
-  F(cuEventSynchronize, CuEvent event)                                      \
-  F(cuMemAllocAsync, CuAddress* memory, std::size_t bytes, CuStream stream) \
-  F(cuMemFreeAsync, CuAddress memory, CuStream stream)                      \
-  F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)       \
-  F(cuMemFreeHost, void* memory)                                            \
-  F(cuMemcpyAsync, CuAddress to, CuAddress from, std::size_t bytes,         \
-    CuStream stream)                                                        \
+#define HVD_CUDA_FUNCTIONS(F)                                          \
+  F(cuInit, unsigned flags)                                            \
+  F(cuDriverGetVersion, int* version)                                  \
+  F(cuGetErrorName, CuResult result, const char** name)                \
+  F(cuGetErrorString, CuResult result, const char** text)              \
+  F(cuDeviceGetCount, int* count)                                      \
+  F(cuDeviceGet, CuDevice* device, int ordinal)                        \
+  F(cuDeviceGetName, char* name, int length, CuDevice device)          \
+  F(cuDevicePrimaryCtxRetain, CuContext* context, CuDevice device)     \
+  F(cuDevicePrimaryCtxRelease_v2, CuDevice device)                     \
+  F(cuCtxPushCurrent_v2, CuContext context)                            \
+  F(cuCtxPopCurrent_v2, CuContext* context)                            \
+  F(cuCtxGetStreamPriorityRange, int* least, int* greatest)            \
+  F(cuStreamCreateWithPriority, CuStream* stream, unsigned flags,      \
+    int priority)                                                      \
+  F(cuStreamDestroy_v2, CuStream stream)                               \
+  F(cuStreamSynchronize, CuStream stream)                              \
+  F(cuStreamWaitEvent, CuStream stream, CuEvent event, unsigned flags) \
+  F(cuEventCreate, CuEvent* event, unsigned flags)                     \
+  F(cuEventDestroy_v2, CuEvent event)                                  \
+  F(cuEventRecord, CuEvent event, CuStream stream)                     \
+  F(cuEventQuery, CuEvent event)                                       \
+  F(cuEventSynchronize, CuEvent event)                                 \
+  F(cuMemAlloc_v2, CuAddress* memory, std::size_t bytes)               \
+  F(cuMemFree_v2, CuAddress memory)                                    \
+  F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)  \
+  F(cuMemFreeHost, void* memory)                                       \
+  F(cuMemcpyAsync, CuAddress to, CuAddress from, std::size_t bytes,    \
+    CuStream stream)                                                   \
   F(cuPointerGetAttribute, void* value, int attribute, CuAddress memory)
 
 struct CudaApi {

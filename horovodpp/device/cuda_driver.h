@@ -32,7 +32,7 @@ struct CudaContext {
 class CudaDriver {
  public:
   static constexpr const char* kLibrary = "libcuda.so.1";
-  // CUDA 11.2, which brought memory that is allocated in the order of a stream.
+  // CUDA 11.2: nothing older is tested with.
   static constexpr int kOldestVersion = 11020;
 
   //   NotFound            there is no driver; says which file was looked for, and

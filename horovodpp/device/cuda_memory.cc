@@ -20,20 +20,19 @@ absl::Status exhausted(const absl::Status& status, const std::string& what,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
-    const CudaContext& context, CuStream stream, std::size_t bytes) {
+    const CudaContext& context, std::size_t bytes) {
   if (bytes == 0) return std::shared_ptr<std::byte>();
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
   CuAddress memory = 0;
-  HVD_RETURN_IF_ERROR(
-      exhausted(status_of(*context.api,
-                          context.api->cuMemAllocAsync(&memory, bytes, stream),
-                          "cuMemAllocAsync"),
-                absl::StrCat("on GPU ", context.index), bytes));
+  HVD_RETURN_IF_ERROR(exhausted(
+      status_of(*context.api, context.api->cuMemAlloc_v2(&memory, bytes),
+                "cuMemAlloc"),
+      absl::StrCat("on GPU ", context.index), bytes));
   return std::shared_ptr<std::byte>(
-      reinterpret_cast<std::byte*>(memory), [context, stream](std::byte* gone) {
+      reinterpret_cast<std::byte*>(memory), [context](std::byte* gone) {
         const CurrentContext owner(context);
-        context.api->cuMemFreeAsync(reinterpret_cast<CuAddress>(gone), stream);
+        context.api->cuMemFree_v2(reinterpret_cast<CuAddress>(gone));
       });
 }
 

@@ -3,7 +3,7 @@
 // without a detour ("pinned").
 //
 //   HVD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> rows,
-//                        allocate_on(context, stream.handle(), bytes));
+//                        allocate_on(context, bytes));
 //   PinnedMemory staging(context);
 //   HVD_ASSIGN_OR_RETURN(std::byte* place, staging.at_least(bytes));
 #pragma once
@@ -16,11 +16,11 @@
 
 namespace hvd::device {
 
-// Memory on the GPU, from the driver's pool, to be used in or after `stream`; it
-// goes back when its last owner lets go, and whatever `stream` holds by then is done.
+// Memory on the GPU. It goes back when its last owner lets go, and whatever works
+// with it by then has ended: that may block the owner's thread.
 //   ResourceExhausted  the GPU has not that much left
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
-    const CudaContext& context, CuStream stream, std::size_t bytes);
+    const CudaContext& context, std::size_t bytes);
 
 // A piece of pinned memory that grows. Not thread-safe.
 class PinnedMemory {

@@ -3,6 +3,16 @@
 
 namespace hvd::device {
 
+Gpus& Gpus::of_process() {
+  static Gpus* const gpus = new Gpus;
+  return *gpus;
+}
+
+void Gpus::look_for(const std::string& driver_file) {
+  const MutexLock lock(mutex_);
+  if (loaded_ == nullptr) file_ = driver_file;
+}
+
 absl::StatusOr<CudaDriver*> Gpus::driver() {
   const MutexLock lock(mutex_);
   if (loaded_ == nullptr) {

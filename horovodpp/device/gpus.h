@@ -23,6 +23,13 @@ class Gpus {
   explicit Gpus(std::string driver_file = CudaDriver::kLibrary)
       : file_(std::move(driver_file)) {}
 
+  // Those that all jobs of this process use. It is never destroyed: what lies on a
+  // GPU may be let go while the process ends.
+  static Gpus& of_process();
+
+  // Before the driver is loaded for the first time; without effect afterwards.
+  void look_for(const std::string& driver_file);
+
   // Never nullptr, and valid as long as this.
   //   (errors)  those of CudaDriver::load(), the same each time
   absl::StatusOr<CudaDriver*> driver();
@@ -30,8 +37,8 @@ class Gpus {
  private:
   using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
 
-  const std::string file_;
   Mutex mutex_;
+  std::string file_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<const Loaded> loaded_ ABSL_GUARDED_BY(mutex_);
 };
 

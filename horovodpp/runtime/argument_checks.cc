@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/gpu_tensors.h"
 
 namespace hvd::runtime {
 
@@ -44,16 +45,11 @@ absl::Status check_tensor(const ConstTensorView& tensor) {
         "there are ", tensor.shape().rank(), " dimensions; at most ",
         coordinator::kMaxDimensions, " are supported, so reshape it"));
   }
-  if (!tensor.device().is_cpu()) {
-    return absl::UnimplementedError(
-        absl::StrCat("it is on ", tensor.device().to_string(),
-                     "; this build moves tensors in CPU memory"));
-  }
   if (tensor.data() == nullptr && tensor.bytes() > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(tensor.to_string(), " has no memory"));
   }
-  return absl::OkStatus();
+  return device.is_cpu() ? absl::OkStatus() : check_gpu_tensor(tensor);
 }
 
 bool needs_rows(RequestKind kind) {

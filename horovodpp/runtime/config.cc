@@ -209,6 +209,8 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(read_count("HOROVODPP_ARENA_LIMIT", config.arena_limit));
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
+  config.cuda_library =
+      variable("HOROVODPP_CUDA_LIBRARY").value_or(config.cuda_library);
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
   return config;
 }

@@ -128,6 +128,10 @@ struct Config {
   // find faults with. Equal on all ranks.
   bool arena_read_only = false;
 
+  // HOROVODPP_CUDA_LIBRARY: the CUDA driver's library, where it is not the one that
+  // the system finds; loaded when a tensor on a GPU is first seen, once per process.
+  std::string cuda_library = "libcuda.so.1";
+
   // HOROVODPP_LAUNCHER: the socket on which horovodrun hears why a job broke and
   // that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};

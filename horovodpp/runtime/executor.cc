@@ -87,6 +87,11 @@ absl::Status Executor::execute_planned(
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(batch.request().key.process_set));
   PlaneCalls calls(*set, batch, interrupt_);
+  if (!batch.request().device.is_cpu()) {
+    for (const SubmissionPtr& submission : submissions) {
+      calls.follow(*submission);
+    }
+  }
   return plan_of(batch).execute(calls, submissions);
 }
 
@@ -106,6 +111,9 @@ absl::Status Executor::communicate(const Batch& batch) {
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(request.key.process_set));
   PlaneCalls calls(*set, batch, interrupt_);
+  for (const BatchPart& part : parts_) {
+    if (part.mine != nullptr) calls.follow(*part.mine);
+  }
   switch (request.kind) {
     case RequestKind::kAllreduce:
       return execute_allreduce(calls, batch.participants, parts_, scratch_);

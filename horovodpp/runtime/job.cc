@@ -20,7 +20,9 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
+#include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/crossover_cache.h"
+#include "horovodpp/runtime/gpu_tensors.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/waits_at_once.h"
@@ -139,6 +141,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   set_default_num_threads(config.num_threads > 0
                               ? config.num_threads
                               : cores_for_ranks() / topology.local_size());
+  device::Gpus::of_process().look_for(config.cuda_library);
   std::unique_ptr<Job> job(
       new Job(config, {std::move(topology), std::move(sharing)},
               std::move(wires), std::move(segment), std::move(arena)));
@@ -191,6 +194,7 @@ Job::Job(const Config& config, Places places,
                .wires = *wires_,
                .waiting =
                    transport::WaitPolicy::for_wires(topology_.local_size()),
+               .gpus = device::Gpus::of_process(),
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),
@@ -396,6 +400,10 @@ void Job::abort(const std::string& why) {
 
 void Job::submit(const coordinator::SubmissionPtr& submission) {
   if (is_of_a_parent()) return submission->done(no_part_in_it());
+  if (!submission->request.device.is_cpu()) {
+    const absl::Status noted = note_order(*submission);
+    if (!noted.ok()) return submission->done(noted);
+  }
   const absl::StatusOr<bool> wake = queue_.push(submission);
   if (!wake.ok()) return submission->done(wake.status());
   if (*wake && !WaitsAtOnce::here()) {

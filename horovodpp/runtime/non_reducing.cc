@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/gpu_tensors.h"
 
 namespace hvd::runtime {
 
@@ -117,6 +118,11 @@ struct Place {
   absl::Status error = absl::OkStatus();     // The caller's does not fit them.
 };
 
+// Where this rank's results belong. If it has joined, the host.
+Device device_of(const BatchPart& part) {
+  return part.mine == nullptr ? Device::cpu() : part.mine->request.device;
+}
+
 // In the caller's memory, if there is some. If that does not fit, this rank alone
 // gets an error, but takes part.
 absl::StatusOr<Place> place_of(const BatchPart& part, std::size_t index,
@@ -134,8 +140,9 @@ absl::StatusOr<Place> place_of(const BatchPart& part, std::size_t index,
         ", and its memory is for ", output.to_string(),
         "; give it that shape"));
   }
-  HVD_ASSIGN_OR_RETURN(place.own,
-                       Buffer::allocate(tensor.dtype, std::move(shape)));
+  HVD_ASSIGN_OR_RETURN(
+      place.own,
+      allocate_result(tensor.dtype, std::move(shape), device_of(part)));
   place.memory = static_cast<std::byte*>(place.own->view().data());
   return place;
 }

@@ -7,6 +7,10 @@
 // alltoall, and for `keep_alive`: what the tensors' memory belongs to, where it
 // may go before the operation has ended. It is let go on any thread, a little
 // after the outcome is there; its end must not throw.
+//
+// `stream` is for tensors on a GPU: the stream (a cudaStream_t; nullptr: the legacy
+// default stream) that produces them. The operation comes after all that is in it
+// when it is submitted. When its future is ready, so are its results.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -37,6 +41,7 @@ struct AllreduceOptions {
   bool average_of_participants = false;
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
 };
 
 struct ReducescatterOptions {
@@ -48,18 +53,21 @@ struct ReducescatterOptions {
   bool average_of_participants = false;
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
 };
 
 struct AllgatherOptions {
   std::string name = {};
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
 };
 
 struct BroadcastOptions {
   std::string name = {};
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
 };
 
 struct AlltoallOptions {
@@ -69,6 +77,7 @@ struct AlltoallOptions {
   std::vector<std::int64_t> splits = {};
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
 };
 
 struct AlltoallResult {

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/planes.h"
@@ -38,6 +40,12 @@ class PlaneCalls {
     return static_cast<std::size_t>(set_.position);
   }
 
+  // All calls come after what the submission follows, if it is on a GPU. It outlives
+  // this.
+  void follow(const coordinator::Submission& submission) {
+    if (submission.after != nullptr) after_.push_back(submission.after.get());
+  }
+
   // Makes the next call, of `bytes` in the memory of `device`, which are equal
   // on all ranks; of an allreduce, by `op`.
   //   (errors)  the selector's and the plane's. Cancelled: the batch is
@@ -55,7 +63,8 @@ class PlaneCalls {
     const absl::Status status =
         f(*plane, collective::Call{.tag = {batch_.epoch, sequence},
                                    .interrupt = interrupt_,
-                                   .certain = batch_.certain || made_ > 0});
+                                   .certain = batch_.certain || made_ > 0,
+                                   .after = after_});
     // Whoever came back from the first call has seen every member enter it.
     if (absl::IsCancelled(status) && made_ > 0) {
       return absl::InternalError(absl::StrCat(
@@ -80,6 +89,7 @@ class PlaneCalls {
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
+  std::vector<const device::CudaEvent*> after_;
 };
 
 }  // namespace hvd::runtime

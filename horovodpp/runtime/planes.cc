@@ -12,6 +12,7 @@
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/shm/adasum_plane.h"
 #include "horovodpp/collective/shm/plane.h"
+#include "horovodpp/collective/staged_plane.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
@@ -22,6 +23,21 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
   std::set<std::string> nodes;
   for (const int rank : members) nodes.insert(sharing.peer(rank).node);
   return nodes.size() < members.size();
+}
+
+// Between `members`, what `planes` do for tensors on the host is done for those of
+// GPUs as well.
+Planes::List with_staging(Planes::List planes, const PlaneMeans& means,
+                          const std::vector<int>& members) {
+  std::vector<collective::DataPlane*> of_the_host;
+  for (const auto& plane : planes) of_the_host.push_back(plane.get());
+  planes.push_back(
+      std::make_unique<collective::StagedPlane>(collective::StagedPlane::Means{
+          .gpus = means.gpus,
+          .planes = std::move(of_the_host),
+          .rank = position_in(members, means.sharing.rank()).value_or(0),
+          .ranks = static_cast<int>(members.size())}));
+  return planes;
 }
 
 }  // namespace
@@ -65,7 +81,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
           means.board, positions, &means.arenas));
       planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
           means.board, std::move(positions)));
-      return planes;
+      return with_staging(std::move(planes), means, members);
     }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
@@ -80,7 +96,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     }
     planes.push_back(std::make_unique<collective::AdasumPlane>(
         means.wires, members, means.waiting));
-    return planes;
+    return with_staging(std::move(planes), means, members);
   };
 }
 

@@ -19,6 +19,7 @@
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/coordinator/request.h"
 #include "horovodpp/core/topology.h"
+#include "horovodpp/device/gpus.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -74,13 +75,14 @@ struct PlaneMeans {
   collective::ArenaMap& arenas;
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
+  device::Gpus& gpus;
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
 };
 
 // Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
-// over the wires, and another ring for Adasum.
+// over the wires, and another ring for Adasum. Tensors on GPUs go by way of these.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

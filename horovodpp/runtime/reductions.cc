@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/reduce/identity.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/gpu_tensors.h"
 
 namespace hvd::runtime {
 
@@ -116,8 +117,11 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
     std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
                                    tensor.shape.dims().end());
     dims[0] = scattered_rows(dims[0], calls.ranks(), calls.position());
-    HVD_ASSIGN_OR_RETURN(part.outcome->tensors[index],
-                         Buffer::allocate(tensor.dtype, Shape(dims)));
+    HVD_ASSIGN_OR_RETURN(
+        part.outcome->tensors[index],
+        allocate_result(
+            tensor.dtype, Shape(dims),
+            part.mine == nullptr ? Device::cpu() : part.mine->request.device));
     piece.output = part.outcome->tensors[index].view().data();
   }
   scratch.pieces.push_back(piece);

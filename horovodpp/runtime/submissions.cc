@@ -36,6 +36,7 @@ SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
   if (!inputs.empty()) request.device = inputs.front().device();
   submission->inputs = std::move(inputs);
   submission->keep_alive = std::move(options.keep_alive);
+  submission->stream = options.stream;
   return submission;
 }
 

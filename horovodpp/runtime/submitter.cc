@@ -4,6 +4,7 @@
 #include <string>
 
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/gpu_tensors.h"
 
 namespace hvd::runtime {
 namespace {
@@ -14,7 +15,7 @@ std::vector<Buffer> add_outputs(Submitter::Built& built) {
   if (!built.ok()) return outputs;
   for (const ConstTensorView& input : (*built)->inputs) {
     absl::StatusOr<Buffer> output =
-        Buffer::allocate(input.dtype(), input.shape());
+        allocate_result(input.dtype(), input.shape(), input.device());
     if (!output.ok()) {
       built = output.status();
       return {};
@@ -49,10 +50,11 @@ Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
   });
 }
 
-// A number is given once.
+// A number is given once, and streams differ from call to call.
 Future<void> Submitter::by_name(Built built, const ProcessSet& set,
                                 const TensorView& tensor) {
-  if (!built.ok() || (*built)->request.once) {
+  if (!built.ok() || (*built)->request.once ||
+      !(*built)->request.device.is_cpu()) {
     return in_place(std::move(built), {tensor});
   }
   return calls_.make(std::move(**built), set, tensor);

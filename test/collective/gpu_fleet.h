@@ -30,8 +30,7 @@ class Mirrored {
   Mirrored(device::CudaStream& stream, const void* host, std::size_t bytes)
       : stream_(stream),
         bytes_(bytes),
-        gpu_(device::allocate_on(stream.context(), stream.handle(), bytes)
-                 .value()) {
+        gpu_(device::allocate_on(stream.context(), bytes).value()) {
     if (host == nullptr) return;
     EXPECT_TRUE(stream_.copy(gpu_.get(), host, bytes_).ok());
   }

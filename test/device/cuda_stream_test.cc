@@ -16,8 +16,8 @@ namespace {
 
 class CudaStreams : public ::testing::Test {
  protected:
-  std::shared_ptr<std::byte> allocate(CudaStream& stream, std::size_t bytes) {
-    auto memory = allocate_on(stream.context(), stream.handle(), bytes);
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) {
+    auto memory = allocate_on(context_, bytes);
     EXPECT_TRUE(memory.ok()) << memory.status();
     return *memory;
   }
@@ -32,7 +32,7 @@ TEST_F(CudaStreams, CopyThereAndBackInOrder) {
   const std::vector<int> sent = {1, 2, 3, 4};
   std::vector<int> received(4);
   const std::size_t bytes = sent.size() * sizeof(int);
-  const auto gpu = allocate(stream_, bytes);
+  const auto gpu = allocate(bytes);
   ASSERT_TRUE(stream_.copy(gpu.get(), sent.data(), bytes).ok());
   ASSERT_TRUE(stream_.copy(received.data(), gpu.get(), bytes).ok());
   ASSERT_TRUE(stream_.synchronize().ok());
@@ -42,7 +42,7 @@ TEST_F(CudaStreams, CopyThereAndBackInOrder) {
 // The stand-in is late: without the event, the second stream would copy zeros.
 TEST_F(CudaStreams, WaitForWhatOthersHaveInTheirQueues) {
   CudaStream other = CudaStream::create(context_).value();
-  const auto gpu = allocate(stream_, sizeof(int));
+  const auto gpu = allocate(sizeof(int));
   for (int i = 1; i <= 20; ++i) {
     int received = 0;
     ASSERT_TRUE(stream_.copy(gpu.get(), &i, sizeof(i)).ok());
@@ -57,7 +57,7 @@ TEST_F(CudaStreams, WaitForWhatOthersHaveInTheirQueues) {
 }
 
 TEST_F(CudaStreams, LetAThreadWaitForAnEvent) {
-  const auto gpu = allocate(stream_, sizeof(int));
+  const auto gpu = allocate(sizeof(int));
   const int sent = 7;
   int received = 0;
   ASSERT_TRUE(stream_.copy(gpu.get(), &sent, sizeof(sent)).ok());
@@ -78,8 +78,8 @@ TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
 }
 
 TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
-  testing::FakeCuda::fail_next("cuMemAllocAsync", 2);
-  const auto memory = allocate_on(context_, stream_.handle(), 4096);
+  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  const auto memory = allocate_on(context_, 4096);
   EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(memory.status().message()),
               ::testing::HasSubstr("4096 bytes on GPU 0"));
@@ -93,7 +93,7 @@ TEST_F(CudaStreams, GiveEverythingBack) {
     PinnedMemory pinned(context_);
     ASSERT_TRUE(pinned.at_least(100).ok());
     ASSERT_TRUE(pinned.at_least(1000).ok());
-    allocate(stream, 64).reset();
+    allocate(64).reset();
     EXPECT_GT(testing::FakeCuda::objects(), before);
     ASSERT_TRUE(stream.synchronize().ok());
   }

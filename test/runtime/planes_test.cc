@@ -68,11 +68,13 @@ void expect_planes(const std::vector<std::string>& names,
       collective::ArenaMap arenas(std::make_shared<Arena>(),
                                   {.rank = topology->local_rank(), .ranks = 2},
                                   payload.first(lists));
+      device::Gpus gpus;
       Planes planes(rank, plane_factory({.sharing = *topology,
                                          .board = board,
                                          .arenas = arenas,
                                          .wires = *wires,
                                          .waiting = waiting,
+                                         .gpus = gpus,
                                          .hierarchical = hierarchical}));
       const std::vector<std::vector<int>> sets = {
           {0, 1, 2, 3}, {0, 1}, {0, 1, 3}, {1, 2}, {rank}};

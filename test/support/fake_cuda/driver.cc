@@ -109,6 +109,18 @@ std::shared_ptr<Event> event_of(CuEvent event) {
   return all.events.count(event) > 0 ? event->event : nullptr;
 }
 
+std::vector<std::shared_ptr<Stream>> queues_of(int device) {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<Stream>> queues = all.ending;
+  queues.push_back(
+      all.contexts[static_cast<std::size_t>(device)]->default_stream);
+  for (const CuStream stream : all.streams) {
+    if (stream->stream->device() == device) queues.push_back(stream->stream);
+  }
+  return queues;
+}
+
 // Where memory of a device can be touched; memory of the host is where it is.
 std::byte* place_of(CuAddress address, std::size_t bytes) {
   DeviceMemory& memory = world().memory;
@@ -285,22 +297,20 @@ CuResult cuEventSynchronize(CuEvent event) {
   return kSuccess;
 }
 
-CuResult cuMemAllocAsync(CuAddress* memory, std::size_t bytes,
-                         CuStream stream) {
-  const auto queue = queue_of(stream);
-  if (queue == nullptr) return kInvalidHandle;
-  if (const CuResult failure = failure_of("cuMemAllocAsync")) return failure;
-  *memory = world().memory.allocate(bytes, queue->device());
+CuResult cuMemAlloc_v2(CuAddress* memory, std::size_t bytes) {
+  if (current.empty()) return kInvalidContext;
+  if (const CuResult failure = failure_of("cuMemAlloc_v2")) return failure;
+  *memory = world().memory.allocate(bytes, current.back()->device);
   return *memory == 0 ? kOutOfMemory : kSuccess;
 }
 
-CuResult cuMemFreeAsync(CuAddress memory, CuStream stream) {
-  const auto queue = queue_of(stream);
-  if (queue == nullptr) return kInvalidHandle;
-  queue->put([memory] {
-    return world().memory.free(memory) ? kSuccess : kInvalidValue;
-  });
-  return kSuccess;
+// CUDA, too, first lets all work of the GPU end.
+CuResult cuMemFree_v2(CuAddress memory) {
+  if (current.empty()) return kInvalidContext;
+  for (const auto& queue : queues_of(current.back()->device)) {
+    queue->synchronize();
+  }
+  return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
 
 CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs whose tensors lie on GPUs: what programs do, on the stand-in's. It is here and
+// not with the runtime's tests because a process looks for a driver once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+#include "test/runtime/world.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A rank's program: its GPU (two ranks share one), a stream of its own, and memory.
+class Program {
+ public:
+  explicit Program(Runtime& job)
+      : job_(job),
+        gpu_(job.topology().rank() / 2),
+        context_(
+            device::Gpus::of_process().driver().value()->context(gpu_).value()),
+        stream_(device::CudaStream::create(context_).value()) {}
+
+  int rank() const { return job_.topology().rank(); }
+  int size() const { return job_.topology().size(); }
+  void* stream() const { return stream_.handle(); }
+  int gpu() const { return gpu_; }
+
+  // Put into the stream, and most likely not there yet.
+  TensorView put(std::vector<float> values) {
+    const std::size_t bytes = values.size() * sizeof(float);
+    memory_.push_back(device::allocate_on(context_, bytes).value());
+    sent_.push_back(std::make_unique<std::vector<float>>(std::move(values)));
+    EXPECT_TRUE(
+        stream_.copy(memory_.back().get(), sent_.back()->data(), bytes).ok());
+    return {memory_.back().get(), DType::kF32,
+            Shape({static_cast<std::int64_t>(sent_.back()->size())}),
+            Device::cuda(gpu_)};
+  }
+
+  std::vector<float> get(const ConstTensorView& tensor) {
+    EXPECT_EQ(tensor.device(), Device::cuda(gpu_));
+    std::vector<float> values(static_cast<std::size_t>(tensor.num_elements()));
+    // In a stream of its own: results are there for all.
+    device::CudaStream other = device::CudaStream::create(context_).value();
+    EXPECT_TRUE(other.copy(values.data(), tensor.data(), tensor.bytes()).ok());
+    EXPECT_TRUE(other.synchronize().ok());
+    return values;
+  }
+
+ private:
+  Runtime& job_;
+  const int gpu_;
+  const device::CudaContext context_;
+  device::CudaStream stream_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
+  std::vector<std::unique_ptr<std::vector<float>>> sent_;
+};
+
+using GpuBody = std::function<void(Runtime&, Program&)>;
+
+// In jobs of 1 to 4 ranks on one node, and of 4 on two.
+void run_on_gpus(const GpuBody& body) {
+  device::Gpus::of_process().look_for(testing::FakeCuda::file());
+  testing::FakeCuda::set_delay(300);
+  Config config;
+  config.cuda_library = testing::FakeCuda::file();
+  const auto run = [&](int size, int ranks_per_node) {
+    run_world(
+        {.size = size, .ranks_per_node = ranks_per_node, .config = config},
+        [&](Runtime& job, transport::LoopbackWorld&) {
+          Program program(job);
+          body(job, program);
+        });
+  };
+  for (const int size : {1, 2, 3, 4}) run(size, 0);
+  run(4, 2);
+}
+
+std::vector<float> filled(float value) {
+  return std::vector<float>(1000, value);
+}
+
+TEST(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const auto n = static_cast<float>(mine.size());
+    for (int step = 0; step < 10; ++step) {
+      const TensorView x =
+          mine.put(filled(static_cast<float>(mine.rank() + step)));
+      ASSERT_EQ(job.allreduce_async_(x, {.name = "x",
+                                         .op = ReduceOp::kSum,
+                                         .stream = mine.stream()})
+                    .wait(),
+                absl::OkStatus());
+      ASSERT_THAT(mine.get(x),
+                  Each(n * (n - 1) / 2 + n * static_cast<float>(step)));
+    }
+  });
+}
+
+TEST(GpuJobs, GiveResultsWhereTheInputsAre) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const TensorView x = mine.put(filled(static_cast<float>(mine.rank())));
+    const auto sum = job.allreduce_async(x, {.name = "sum",
+                                             .op = ReduceOp::kMax,
+                                             .stream = mine.stream()})
+                         .wait();
+    ASSERT_EQ(sum.status(), absl::OkStatus());
+    EXPECT_THAT(mine.get(sum->view()),
+                Each(static_cast<float>(mine.size() - 1)));
+    EXPECT_THAT(mine.get(x), Each(static_cast<float>(mine.rank())));
+  });
+}
+
+TEST(GpuJobs, GatherBroadcastExchangeAndScatter) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const auto rank = static_cast<float>(mine.rank());
+    const auto n = static_cast<std::size_t>(mine.size());
+    std::vector<float> ranks(n);
+    for (std::size_t i = 0; i < n; ++i) ranks[i] = static_cast<float>(i);
+
+    const auto gathered =
+        job.allgather_async(mine.put({rank}),
+                            {.name = "g", .stream = mine.stream()})
+            .wait();
+    ASSERT_EQ(gathered.status(), absl::OkStatus());
+    EXPECT_EQ(mine.get(gathered->view()), ranks);
+
+    const TensorView root = mine.put({rank, rank});
+    ASSERT_EQ(job.broadcast_async_(root, mine.size() - 1,
+                                   {.name = "b", .stream = mine.stream()})
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_THAT(mine.get(root), Each(ranks.back()));
+
+    const auto exchanged =
+        job.alltoall_async(mine.put(std::vector<float>(n, rank)),
+                           {.name = "a", .stream = mine.stream()})
+            .wait();
+    ASSERT_EQ(exchanged.status(), absl::OkStatus());
+    EXPECT_EQ(mine.get(exchanged->tensor.view()), ranks);
+
+    const auto scattered =
+        job.reducescatter_async(
+               mine.put(ranks),
+               {.name = "s", .op = ReduceOp::kSum, .stream = mine.stream()})
+            .wait();
+    ASSERT_EQ(scattered.status(), absl::OkStatus());
+    EXPECT_THAT(mine.get(scattered->view()),
+                ElementsAre(rank * static_cast<float>(n)));
+  });
+}
+
+TEST(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const auto n = static_cast<float>(mine.size());
+    const TensorView a = mine.put(filled(1));
+    const TensorView b = mine.put({2, 3});
+    ASSERT_EQ(job.grouped_allreduce_async_({a, b}, {.name = "group",
+                                                    .op = ReduceOp::kSum,
+                                                    .stream = mine.stream()})
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_THAT(mine.get(a), Each(n));
+    EXPECT_THAT(mine.get(b), ElementsAre(2 * n, 3 * n));
+
+    auto prepared = job.prepare_allreduce_(
+        b, {.name = "b", .op = ReduceOp::kMax, .stream = mine.stream()});
+    ASSERT_EQ(prepared.status(), absl::OkStatus());
+    for (int step = 0; step < 5; ++step) {
+      prepared->start();
+      ASSERT_EQ(prepared->wait(), absl::OkStatus());
+      EXPECT_THAT(mine.get(b), ElementsAre(2 * n, 3 * n));
+    }
+  });
+}
+
+TEST(GpuJobs, GoOnWithoutARankThatHasJoined) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    if (mine.rank() > 0) {
+      const TensorView x = mine.put(filled(2));
+      ASSERT_EQ(job.allreduce_async_(x, {.name = "x",
+                                         .op = ReduceOp::kSum,
+                                         .stream = mine.stream()})
+                    .wait(),
+                absl::OkStatus());
+      EXPECT_THAT(mine.get(x),
+                  Each(2.0f * static_cast<float>(mine.size() - 1)));
+    }
+    ASSERT_EQ(job.join_async().wait().status(), absl::OkStatus());
+  });
+}
+
+TEST(GpuJobs, RefuseMemoryOfAnotherDevice) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    float on_host = 0;
+    const TensorView lie(&on_host, DType::kF32, Shape({1}), Device::cuda(0));
+    const TensorView x = mine.put({1});
+    const TensorView elsewhere(x.data(), DType::kF32, Shape({1}),
+                               Device::cuda(1 - mine.gpu()));
+    const TensorView nowhere(x.data(), DType::kF32, Shape({1}),
+                             Device::cuda(7));
+    for (const TensorView& wrong : {lie, elsewhere, nowhere}) {
+      const Status status = job.allreduce_async_(wrong, {.name = "w"}).wait();
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    }
+    EXPECT_THAT(
+        std::string(
+            job.allreduce_async_(elsewhere, {.name = "w"}).wait().message()),
+        HasSubstr("its memory belongs to cuda:"));
+  });
+}
+
+}  // namespace
+}  // namespace hvd
