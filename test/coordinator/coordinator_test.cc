@@ -294,6 +294,28 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleForANewNameAndComesBack) {
   EXPECT_EQ(cluster.mail_sent(), mail);
 }
 
+// As from training to validation and back: each of them repeats itself.
+TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
+  Cluster cluster(with_cycles(GetParam()));
+  const auto mail_of_others = [&](int steps) {
+    const int before = cluster.mail_sent();
+    for (int i = 0; i < steps; ++i) {
+      cluster.submit_everywhere(allreduce_of("accuracy"));
+      cluster.settle();
+    }
+    return cluster.mail_sent() - before;
+  };
+  run_steps(cluster, 20);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    mail_of_others(6);
+    EXPECT_EQ(mail_of_others(20), 0) << epoch;
+    run_steps(cluster, 6);
+    const int mail = cluster.mail_sent();
+    run_steps(cluster, 20);
+    EXPECT_EQ(cluster.mail_sent(), mail) << epoch;
+  }
+}
+
 TEST_P(CoordinatorLayouts, LeavesTheCycleWhenSomebodyWaitsForWhatIsBehindIt) {
   ClusterOptions options = with_cycles(GetParam());
   options.fusion_threshold = 0;
