@@ -294,6 +294,30 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleForANewNameAndComesBack) {
   EXPECT_EQ(cluster.mail_sent(), mail);
 }
 
+// Everybody waits for it before going on.
+TEST_P(CoordinatorLayouts, ABarrierInEveryStepIsPartOfTheCycle) {
+  Cluster cluster(with_cycles(GetParam()));
+  Request barrier;
+  barrier.kind = RequestKind::kBarrier;
+  barrier.key.name = "barrier";
+  const auto step = [&] {
+    cluster.submit_everywhere(allreduce_of("a"));
+    cluster.submit_everywhere(allreduce_of("b"));
+    cluster.submit_everywhere(barrier);
+    cluster.settle();
+    cluster.submit_everywhere(allreduce_of("c"));
+    for (int rank = 0; rank < cluster.size(); ++rank) {
+      cluster[rank].coordinator->wait_for({.name = "c"});
+    }
+    cluster.settle();
+  };
+  for (int i = 0; i < 10; ++i) step();
+  const int mail = cluster.mail_sent();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(cluster.mail_sent(), mail);
+  EXPECT_EQ(cluster.executed().size(), 80u);
+}
+
 // As from training to validation and back: each of them repeats itself.
 TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
   Cluster cluster(with_cycles(GetParam()));
