@@ -48,6 +48,8 @@ std::vector<std::vector<std::size_t>> plan_fusion(
     for (std::size_t i = first + 1;
          i < ready.size() && batch.size() < options.max_batch; ++i) {
       if (taken[i]) continue;
+      // A program may go on only when it has passed it.
+      if (ready[i].request->kind == RequestKind::kBarrier) break;
       const std::size_t bytes = ready[i].request->bytes();
       if (bytes > threshold || fused + passed_over > threshold - bytes) break;
       if (may_fuse_at_all(*ready[i].request, options) &&

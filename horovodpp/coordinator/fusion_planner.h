@@ -33,7 +33,7 @@ struct Candidate {
 //
 // Looking for companions it may pass over others as long as fused and
 // passed-over bytes together stay within the threshold; those passed over keep
-// their order.
+// their order. Over a barrier it does not look.
 std::vector<std::vector<std::size_t>> plan_fusion(
     std::span<const Candidate> ready, const FusionOptions& options);
 

@@ -17,7 +17,8 @@ namespace {
 bool can_be_abandoned(const Request& request) {
   return request.kind == RequestKind::kAllreduce ||
          request.kind == RequestKind::kAllgather ||
-         request.kind == RequestKind::kReducescatter;
+         request.kind == RequestKind::kReducescatter ||
+         request.kind == RequestKind::kBarrier;
 }
 
 }  // namespace

@@ -23,97 +23,122 @@ constexpr std::uint64_t kMostCredit = 8 * kStepsPerInterruption;
 // As many steps may go by, where others' work overlaps with each.
 constexpr int kStepsToResume = 4;
 
+// Training, validation, and what else a program takes turns at.
+constexpr std::size_t kMostKnown = 4;
+
 }  // namespace
 
 void StepDetector::ran(std::uint32_t id) {
   if (steps_ == 0) return;
   if (state_ == State::kInterrupted) {
-    if (!in_last_.contains(id)) {
-      cause_has_run_ = true;
-      return;
-    }
+    if (!tracker_.in_last().contains(id)) return ran_beside(id);
+    beside_.clear();
     // The step that was interrupted never ended.
-    if (in_current_.contains(id)) give_up();
-  }
-  if (current_.empty() && !in_last_.contains(id)) {
-    // The last step was not complete: it has grown.
-    equal_ = 0;
-    current_ = std::exchange(last_, {});
-    in_current_ = std::exchange(in_last_, {});
-  }
-  if (in_current_.contains(id)) {
-    // A new step begins, and the one before was not like its predecessor.
-    equal_ = 1;
-    last_ = std::exchange(current_, {});
-    in_last_ = std::exchange(in_current_, {});
+    if (tracker_.in_current().contains(id)) give_up();
   }
   is_wanted_ = false;
-  current_.push_back(id);
-  in_current_.insert(id);
-  if (equal_ > 0 && in_current_ == in_last_) complete_step();
+  if (state_ == State::kInterrupted) {
+    if (!tracker_.ran(id)) return;
+    // Of the steps that are equal the first was followed.
+    const int patience = cause_has_run_ ? kStepsToResume : 1;
+    if (tracker_.equal() - 1 <= patience) return;
+    give_up();
+    is_wanted_ = is_enough(tracker_);
+  } else {
+    is_wanted_ = completes_order(tracker_, id);
+  }
 }
 
-void StepDetector::complete_step() {
-  last_ = std::exchange(current_, {});
-  in_current_.clear();
-  if (state_ == State::kInterrupted) {
-    const int patience = cause_has_run_ ? kStepsToResume : 1;
-    if (++completed_ <= patience) return;
-    give_up();
-  }
-  ++equal_;
-  if (hopeless_ == in_last_) return;
-  const int needed = failed_once_ == in_last_
+// Of what interrupts, or has come instead.
+void StepDetector::ran_beside(std::uint32_t id) {
+  cause_has_run_ = true;
+  if (!completes_order(beside_, id)) return;
+  StepTracker now = std::exchange(beside_, {});
+  give_up();
+  tracker_ = std::move(now);
+  is_wanted_ = true;
+}
+
+// Whether `id`, which runs, ends a step that an order may be made of.
+bool StepDetector::completes_order(StepTracker& tracker,
+                                   std::uint32_t id) const {
+  if (tracker.ran(id)) return is_enough(tracker);
+  // Within a step that is learned, one that was known may be a part.
+  if (tracker.equal() > 0 || !is_known(tracker.in_current())) return false;
+  tracker.close_step();
+  return true;
+}
+
+bool StepDetector::is_enough(const StepTracker& tracker) const {
+  const OperationIds& step = tracker.in_last();
+  if (is_known(step)) return true;
+  if (hopeless_ == step) return false;
+  const int needed = failed_once_ == step
                          ? std::min(kMostSteps, kSecondChance * needed_)
                          : needed_;
-  is_wanted_ = equal_ >= needed;
+  return tracker.equal() >= needed;
+}
+
+bool StepDetector::is_known(const OperationIds& step) const {
+  return std::find(known_.begin(), known_.end(), step) != known_.end();
 }
 
 // The order that was begun last is not resumed: what was it worth?
 void StepDetector::give_up() {
   state_ = State::kForgotten;
+  beside_.clear();
+  forget_known();
   if (followed_ == 0) {
-    if (failed_once_ == begun_) hopeless_ = begun_;
-    failed_once_ = begun_;
+    if (failed_once_ == in_begun_) hopeless_ = in_begun_;
+    failed_once_ = in_begun_;
   } else if (followed_ >= static_cast<std::uint64_t>(needed_)) {
     // It was of use for as long as it was waited for: what ended it, as a barrier
     // now and then, is no reason to wait longer next time.
     needed_ = steps_;
+    remember();
   } else {
     needed_ = std::min(kMostSteps, 2 * needed_);
   }
 }
 
+void StepDetector::forget_known() { std::erase(known_, in_begun_); }
+
+void StepDetector::remember() {
+  known_.push_front(in_begun_);
+  if (known_.size() > kMostKnown) known_.pop_back();
+}
+
 void StepDetector::ran_once() {
   if (state_ == State::kInterrupted) {
     cause_has_run_ = true;
+    beside_.clear();
   } else {
     disturb();
   }
 }
 
 void StepDetector::retired(std::uint32_t id) {
-  if (state_ != State::kForgotten && !begun_.contains(id)) return;
+  if (state_ != State::kForgotten && !in_begun_.contains(id)) {
+    return beside_.clear();
+  }
   disturb();
 }
 
 void StepDetector::disturb() {
-  equal_ = 0;
   is_wanted_ = false;
   state_ = State::kForgotten;
-  last_.clear();
-  current_.clear();
-  in_last_.clear();
-  in_current_.clear();
+  tracker_.clear();
+  beside_.clear();
 }
 
 const std::vector<std::uint32_t>& StepDetector::repeated() const {
   static const std::vector<std::uint32_t> kNone;
-  return is_wanted_ && has_complete_step() ? last_ : kNone;
+  return is_wanted_ && tracker_.is_between_steps() ? tracker_.last() : kNone;
 }
 
 void StepDetector::begin() {
-  begun_ = in_last_;
+  begun_ = tracker_.last();
+  in_begun_ = tracker_.in_last();
   followed_ = 0;
   credit_ = kStepsPerInterruption;  // The first one may come early.
   resume();
@@ -122,10 +147,11 @@ void StepDetector::begin() {
 void StepDetector::resume() {
   state_ = State::kInForce;
   is_wanted_ = false;
+  beside_.clear();
 }
 
 void StepDetector::refuse() {
-  hopeless_ = in_last_;
+  hopeless_ = tracker_.in_last();
   disturb();
 }
 
@@ -140,16 +166,10 @@ void StepDetector::followed(std::uint64_t steps,
   followed_ += steps;
   credit_ = std::min(credit_ + steps, kMostCredit);
   if (state_ == State::kForgotten) return give_up();
-  // As if all of it had been seen to run.
-  in_last_ = begun_;
-  current_ = begun;
-  in_current_ = {begun.begin(), begun.end()};
-  equal_ = 1;
+  tracker_.assume(begun_, begun);
   cause_has_run_ = false;
-  completed_ = 0;
   state_ = State::kInterrupted;
   if (is_worth_resuming()) return;
-  equal_ = 0;
   give_up();
 }
 

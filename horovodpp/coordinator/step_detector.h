@@ -4,15 +4,19 @@
 // once, in any order. After enough of them the root fixes the order.
 //
 // Where something ends an order that was of use, as a validation now and then
-// does, the order is good for the step after that again. Where orders are of
-// little use, they are waited for longer each time. One that could not even be
-// followed once is tried one more time, much later, for these operations.
+// does, the order is good for the step after that again. If instead it goes on,
+// and repeats itself, the program does something else now, which gets an order of
+// its own; that of before is remembered, and needs to be seen once if it comes
+// back. Where orders are of little use, they are waited for longer each time. One
+// that could not even be followed once is tried one more time, much later, for
+// these operations.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "horovodpp/coordinator/step_tracker.h"
 
 namespace hvd::coordinator {
 
@@ -38,7 +42,7 @@ class StepDetector {
   // and so has all of the step that was interrupted.
   bool may_resume() const {
     return state_ == State::kInterrupted && cause_has_run_ &&
-           has_complete_step();
+           tracker_.is_between_steps();
   }
 
   // Of what repeated() gives: it is in force from now on, or can never be.
@@ -59,30 +63,33 @@ class StepDetector {
     kInterrupted,  // It may be resumed when this step is complete.
   };
 
-  bool has_complete_step() const { return !last_.empty() && current_.empty(); }
-  void complete_step();
+  void ran_beside(std::uint32_t id);
+  bool completes_order(StepTracker& tracker, std::uint32_t id) const;
+  bool is_enough(const StepTracker& tracker) const;
+  bool is_known(const OperationIds& step) const;
   void give_up();
+  void remember();
+  void forget_known();
   bool is_worth_resuming();
 
   const int steps_;
   int needed_;
-  int equal_ = 0;           // Complete steps like the last, it included.
-  bool is_wanted_ = false;  // These are enough.
-  std::vector<std::uint32_t> last_;
-  std::vector<std::uint32_t> current_;
-  absl::flat_hash_set<std::uint32_t> in_last_;
-  absl::flat_hash_set<std::uint32_t> in_current_;
+  StepTracker tracker_;
+  bool is_wanted_ = false;  // Its last step is an order to begin.
 
   // Of the order that was begun last.
-  absl::flat_hash_set<std::uint32_t> begun_;
+  std::vector<std::uint32_t> begun_;
+  OperationIds in_begun_;
   State state_ = State::kForgotten;
-  bool cause_has_run_ = false;  // Something else, since it was interrupted.
-  int completed_ = 0;           // Steps, since then.
+  bool cause_has_run_ = false;  // Something else, since it was interrupted:
+  StepTracker beside_;          // as far as it comes under ids.
   std::uint64_t followed_ = 0;  // Steps, interruptions and all.
   std::uint64_t credit_ = 0;    // Steps that interruptions were worth.
 
-  absl::flat_hash_set<std::uint32_t> failed_once_;
-  absl::flat_hash_set<std::uint32_t> hopeless_;
+  // Orders that were of use, and others have come since. The latest first.
+  std::deque<OperationIds> known_;
+  OperationIds failed_once_;
+  OperationIds hopeless_;
 };
 
 }  // namespace hvd::coordinator

@@ -18,6 +18,12 @@ using coordinator::SubmissionPtr;
 
 namespace {
 
+// Whether its submissions are told nothing but that it is done.
+bool has_no_results(const Batch& batch) {
+  return AllreducePlan::is_for(batch) ||
+         batch.request().kind == RequestKind::kBarrier;
+}
+
 absl::Status does_not_fit(const Batch& batch,
                           const std::vector<SubmissionPtr>& submissions) {
   return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),
@@ -29,7 +35,11 @@ absl::Status does_not_fit(const Batch& batch,
 
 absl::Status Executor::execute(const Batch& batch,
                                const std::vector<SubmissionPtr>& submissions) {
+  if (batch.entries.empty()) return does_not_fit(batch, submissions);
   if (AllreducePlan::is_for(batch)) return execute_planned(batch, submissions);
+  if (batch.request().kind == RequestKind::kBarrier) {
+    return execute_barrier(batch, submissions);
+  }
   HVD_RETURN_IF_ERROR(set_parts(batch, submissions));
   const coordinator::Request& request = batch.request();
   switch (request.kind) {
@@ -39,9 +49,8 @@ absl::Status Executor::execute(const Batch& batch,
     case RequestKind::kRemoveProcessSet:
       remove_set(request.subject);
       return absl::OkStatus();
-    case RequestKind::kBarrier:
     case RequestKind::kJoin:
-      // That it is being executed says that every rank has arrived.
+      // That it is being executed says that every rank has joined.
       return absl::OkStatus();
     default:
       return communicate(batch);
@@ -50,7 +59,7 @@ absl::Status Executor::execute(const Batch& batch,
 
 void Executor::complete(const Batch& batch,
                         const std::vector<SubmissionPtr>& submissions) {
-  if (AllreducePlan::is_for(batch)) {
+  if (has_no_results(batch)) {
     for (const SubmissionPtr& submission : submissions) {
       submission->done(coordinator::Results());
     }
@@ -75,7 +84,7 @@ absl::Status Executor::set_parts(
     if (next < submissions.size()) parts_.back().mine = submissions[next].get();
     ++next;
   }
-  if (next == submissions.size() && !parts_.empty()) return absl::OkStatus();
+  if (next == submissions.size()) return absl::OkStatus();
   return does_not_fit(batch, submissions);
 }
 
@@ -93,6 +102,19 @@ absl::Status Executor::execute_planned(
     }
   }
   return plan_of(batch).execute(calls, submissions);
+}
+
+// Outside of a cycle, that it is being executed says that every rank has arrived.
+absl::Status Executor::execute_barrier(
+    const Batch& batch, const std::vector<SubmissionPtr>& submissions) {
+  const auto here = static_cast<std::size_t>(
+      std::count_if(batch.entries.begin(), batch.entries.end(),
+                    [](const auto& entry) { return entry.submitted_here; }));
+  if (here != submissions.size()) return does_not_fit(batch, submissions);
+  if (batch.certain) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(Planes::Set * set,
+                       planes_.find(batch.request().key.process_set));
+  return PlaneCalls(*set, batch, interrupt_).meet();
 }
 
 AllreducePlan& Executor::plan_of(const Batch& batch) {

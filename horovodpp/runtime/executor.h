@@ -54,6 +54,9 @@ class Executor {
   absl::Status execute_planned(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
+  absl::Status execute_barrier(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
   AllreducePlan& plan_of(const coordinator::Batch& batch);
 
   Planes& planes_;

@@ -306,8 +306,7 @@ Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
 }
 
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
-  return submitter_->in_place(
-      runtime::bare_submission(sets_, RequestKind::kBarrier, set), {});
+  return submitter_->barrier(set);
 }
 
 Future<int> Runtime::join_async(const ProcessSet& set) {

@@ -57,7 +57,7 @@ absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
                                                  const TensorView& result,
                                                  ReducescatterOptions options);
 
-// kBarrier, kJoin: what needs no tensor.
+// kJoin: what needs no tensor.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
                                               coordinator::RequestKind kind,
                                               const ProcessSet& set);

@@ -38,6 +38,18 @@ void Submitter::Joiner::operator()(bool all_have_joined) const {
   if (sets != nullptr) sets->join_ended(set, all_have_joined);
 }
 
+void Submitter::hand_on(const coordinator::SubmissionPtr& submission) {
+  const coordinator::Request& request = submission->request;
+  switch (request.kind) {
+    case coordinator::RequestKind::kJoin:
+      return barriers_.submit_behind(request.key.process_set, submission);
+    case coordinator::RequestKind::kRemoveProcessSet:
+      return barriers_.submit_behind(request.subject, submission);
+    default:
+      sink_.submit(submission);
+  }
+}
+
 void Submitter::report(const std::weak_ptr<SubmissionSink>& sink,
                        const char* what) {
   if (const auto inside = sink.lock()) inside->callback_threw(what);

@@ -16,6 +16,7 @@
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/barrier_calls.h"
 #include "horovodpp/runtime/door.h"
 #include "horovodpp/runtime/named_calls.h"
 #include "horovodpp/runtime/prepared_call.h"
@@ -48,6 +49,8 @@ class Submitter {
   }
   Future<void> by_name(Built built, const ProcessSet& set,
                        const TensorView& tensor);
+  // See BarrierCalls.
+  Future<void> barrier(const ProcessSet& set) { return barriers_.begin(set); }
   // With results like the inputs, in memory of their own; of one input the
   // first.
   Future<std::vector<Buffer>> into_buffers(Built built);
@@ -86,7 +89,7 @@ class Submitter {
             report(sink, "not a std::exception");
           }
         };
-    sink_.submit(submission);
+    hand_on(submission);
     return future;
   }
 
@@ -98,6 +101,8 @@ class Submitter {
     void operator()(bool all_have_joined) const;
   };
 
+  // Barriers that were called before come before.
+  void hand_on(const coordinator::SubmissionPtr& submission);
   Joiner joiner_of(const coordinator::Request& request) const;
   // That a callback has thrown. Lost where the sink is gone.
   static void report(const std::weak_ptr<SubmissionSink>& sink,
@@ -108,6 +113,7 @@ class Submitter {
   Door<SubmissionSink> door_;
   const std::weak_ptr<SubmissionSink> key_ = door_.key();
   NamedCalls calls_{sets_, sink_, key_};
+  BarrierCalls barriers_{sets_, key_};
 };
 
 }  // namespace hvd::runtime

@@ -294,6 +294,52 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleForANewNameAndComesBack) {
   EXPECT_EQ(cluster.mail_sent(), mail);
 }
 
+// Everybody waits for it before going on.
+TEST_P(CoordinatorLayouts, ABarrierInEveryStepIsPartOfTheCycle) {
+  Cluster cluster(with_cycles(GetParam()));
+  Request barrier;
+  barrier.kind = RequestKind::kBarrier;
+  barrier.key.name = "barrier";
+  const auto step = [&] {
+    cluster.submit_everywhere(allreduce_of("a"));
+    cluster.submit_everywhere(allreduce_of("b"));
+    cluster.submit_everywhere(barrier);
+    cluster.settle();
+    cluster.submit_everywhere(allreduce_of("c"));
+    for (int rank = 0; rank < cluster.size(); ++rank) {
+      cluster[rank].coordinator->wait_for({.name = "c"});
+    }
+    cluster.settle();
+  };
+  for (int i = 0; i < 10; ++i) step();
+  const int mail = cluster.mail_sent();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(cluster.mail_sent(), mail);
+  EXPECT_EQ(cluster.executed().size(), 80u);
+}
+
+// As from training to validation and back: each of them repeats itself.
+TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
+  Cluster cluster(with_cycles(GetParam()));
+  const auto mail_of_others = [&](int steps) {
+    const int before = cluster.mail_sent();
+    for (int i = 0; i < steps; ++i) {
+      cluster.submit_everywhere(allreduce_of("accuracy"));
+      cluster.settle();
+    }
+    return cluster.mail_sent() - before;
+  };
+  run_steps(cluster, 20);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    mail_of_others(6);
+    EXPECT_EQ(mail_of_others(20), 0) << epoch;
+    run_steps(cluster, 6);
+    const int mail = cluster.mail_sent();
+    run_steps(cluster, 20);
+    EXPECT_EQ(cluster.mail_sent(), mail) << epoch;
+  }
+}
+
 TEST_P(CoordinatorLayouts, LeavesTheCycleWhenSomebodyWaitsForWhatIsBehindIt) {
   ClusterOptions options = with_cycles(GetParam());
   options.fusion_threshold = 0;

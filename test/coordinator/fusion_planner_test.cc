@@ -92,6 +92,14 @@ TEST(FusionPlanner, OtherOperationsGoAlone) {
   EXPECT_EQ(plan({barrier, barrier}, 100), (Batches{{0}, {1}}));
 }
 
+TEST(FusionPlanner, NothingIsFusedAcrossABarrier) {
+  Request barrier;
+  barrier.kind = RequestKind::kBarrier;
+  EXPECT_EQ(
+      plan({of_bytes(1), of_bytes(1), barrier, of_bytes(1), of_bytes(1)}, 100),
+      (Batches{{0, 1}, {2}, {3, 4}}));
+}
+
 TEST(FusionPlanner, WhatIsNoTensorGoesAlone) {
   EXPECT_EQ(plan({group_of({}), group_of({}), of_bytes(1)}, 100),
             (Batches{{0}, {1}, {2}}));

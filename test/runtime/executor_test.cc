@@ -395,16 +395,25 @@ TEST_F(ExecutorTest, AnErrorOfThePlaneBreaksTheJob) {
   EXPECT_TRUE(outcomes_.empty());
 }
 
-TEST_F(ExecutorTest, BarriersAndJoinsNeedNoPlane) {
+TEST_F(ExecutorTest, BarriersAndJoinsOfTheScheduleNeedNoPlane) {
   batch_.result = 3;
-  for (const RequestKind kind : {RequestKind::kBarrier, RequestKind::kJoin}) {
-    batch_.entries.clear();
-    submissions_.clear();
-    submit(request(kind, "x"), true);
-    EXPECT_EQ(run(), absl::OkStatus());
-    EXPECT_EQ(outcomes_.back().second->number, 3);
-  }
+  submit(request(RequestKind::kBarrier, "x"), true);
+  EXPECT_EQ(run(), absl::OkStatus());
+  EXPECT_TRUE(outcomes_.back().second.ok());
+  batch_.entries.clear();
+  submissions_.clear();
+  submit(request(RequestKind::kJoin, "x"), true);
+  EXPECT_EQ(run(), absl::OkStatus());
+  EXPECT_EQ(outcomes_.back().second->number, 3);
   EXPECT_TRUE(calls_.made.empty());
+}
+
+TEST_F(ExecutorTest, RanksMeetInABarrierThatOneMayNeverTakePartIn) {
+  batch_.certain = false;
+  submit(request(RequestKind::kBarrier, "x"), true);
+  EXPECT_EQ(run(), absl::OkStatus());
+  EXPECT_THAT(calls_.kinds(), ElementsAre("barrier"));
+  EXPECT_TRUE(outcomes_.back().second.ok());
 }
 
 TEST_F(ExecutorTest, AddsAndRemovesProcessSetsAsTheBatchSays) {

@@ -250,7 +250,50 @@ inline void a_steady_program_may_change_at_any_step(Runtime& job) {
   for (int i = 0; i < 8; ++i) step(5);
 }
 
+// Several at once, and others' calls between them.
+inline void barriers_are_passed_in_the_order_of_their_calls(Runtime& job) {
+  for (int round = 0; round < 12; ++round) {
+    std::vector<Future<void>> barriers;
+    std::vector<int> passed;
+    for (int i = 0; i < 5; ++i) {
+      barriers.push_back(job.barrier_async());
+      barriers.back().then([&passed, i](const Status& status) {
+        if (status.ok()) passed.push_back(i);
+      });
+    }
+    float value = 1;
+    ASSERT_EQ(job.allreduce_async_(TensorView::of(&value, {}),
+                                   {.name = "between", .op = ReduceOp::kSum})
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_EQ(value, static_cast<float>(size_of(job)));
+    // The last one, which began when nobody waited, first.
+    for (auto barrier = barriers.rbegin(); barrier != barriers.rend();
+         ++barrier) {
+      ASSERT_EQ(barrier->wait(), absl::OkStatus());
+    }
+    ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
+    EXPECT_THAT(passed, ::testing::ElementsAre(0, 1, 2, 3, 4));
+  }
+}
+
+inline void a_join_comes_behind_the_barriers_before_it(Runtime& job) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Future<void>> barriers;
+    for (int i = 0; i < 3; ++i) barriers.push_back(job.barrier_async());
+    const Future<int> join = job.join_async();
+    EXPECT_EQ(join.wait().status(), absl::OkStatus());
+    for (const Future<void>& one : barriers) {
+      EXPECT_EQ(one.wait(), absl::OkStatus());
+    }
+  }
+}
+
 inline constexpr Case kNameCases[] = {
+    {"BarriersArePassedInTheOrderOfTheirCalls",
+     barriers_are_passed_in_the_order_of_their_calls},
+    {"AJoinComesBehindTheBarriersBeforeIt",
+     a_join_comes_behind_the_barriers_before_it},
     {"CompletesAThousandTensorsInAnyOrder",
      completes_a_thousand_tensors_in_any_order},
     {"MismatchesFailEverywhereAndTheJobGoesOn",
