@@ -29,6 +29,11 @@ class Buffer {
   //   ResourceExhausted  there is not enough memory
   static StatusOr<Buffer> allocate(DType dtype, Shape shape);
 
+  // Of memory that is there: as much as the shape takes, on the CPU.
+  //   InvalidArgument    the shape is malformed (see Shape::checked)
+  static StatusOr<Buffer> over(std::shared_ptr<std::byte> memory, DType dtype,
+                               Shape shape);
+
   // A copy of what `source` shows. CPU memory only (else Unimplemented).
   static StatusOr<Buffer> copy_of(const ConstTensorView& source);
 
