@@ -35,6 +35,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -70,6 +71,17 @@ class DataPlane {
   // together) in the memory of `device`. Depends on nothing else, so that all
   // ranks choose alike.
   virtual bool supports(const Device& device, std::size_t bytes) const = 0;
+
+  // Memory for a result that its receiver owns, if this plane moves calls of
+  // `size.all` bytes faster into such memory; nullptr: any will do. May be held
+  // beyond the plane.
+  struct ResultSize {
+    std::size_t mine = 0;  // Of this rank's result.
+    std::size_t all = 0;   // Of all ranks' together: equal on all ranks.
+  };
+  virtual std::shared_ptr<std::byte> result_memory(const ResultSize&) {
+    return nullptr;
+  }
 
   // Whether its allreduce supports `op`; otherwise it returns Unimplemented.
   // Depends on nothing else. Few planes support Adasum.

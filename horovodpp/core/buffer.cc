@@ -2,6 +2,7 @@
 #include "horovodpp/core/buffer.h"
 
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/buffer_pool.h"
@@ -10,9 +11,7 @@
 namespace hvd {
 
 StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
-  HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
-  Buffer buffer;
-  buffer.view_ = TensorView(nullptr, dtype, std::move(shape));
+  HVD_ASSIGN_OR_RETURN(Buffer buffer, over(nullptr, dtype, std::move(shape)));
   if (buffer.bytes() == 0) return buffer;
   if (buffer.bytes() > std::size_t{1} << 62) {
     return absl::ResourceExhaustedError(
@@ -27,11 +26,13 @@ StatusOr<Buffer> Buffer::allocate(DType dtype, Shape shape) {
   return buffer;
 }
 
-Buffer Buffer::of(std::shared_ptr<std::byte> memory, DType dtype, Shape shape,
-                  Device device) {
+StatusOr<Buffer> Buffer::over(std::shared_ptr<std::byte> memory, DType dtype,
+                              Shape shape, Device device) {
+  HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
   Buffer buffer;
-  buffer.view_ = TensorView(memory.get(), dtype, std::move(shape), device);
   buffer.memory_ = std::move(memory);
+  buffer.view_ =
+      TensorView(buffer.memory_.get(), dtype, std::move(shape), device);
   return buffer;
 }
 

@@ -29,9 +29,10 @@ class Buffer {
   //   ResourceExhausted  there is not enough memory
   static StatusOr<Buffer> allocate(DType dtype, Shape shape);
 
-  // Shows `memory`, which lies on `device` and is large enough, as such a tensor.
-  static Buffer of(std::shared_ptr<std::byte> memory, DType dtype, Shape shape,
-                   Device device);
+  // Of memory that is there: as much as the shape takes, on `device`.
+  //   InvalidArgument    the shape is malformed (see Shape::checked)
+  static StatusOr<Buffer> over(std::shared_ptr<std::byte> memory, DType dtype,
+                               Shape shape, Device device = {});
 
   // A copy of what `source` shows. CPU memory only (else Unimplemented).
   static StatusOr<Buffer> copy_of(const ConstTensorView& source);

@@ -85,6 +85,22 @@ StatusOr<Buffer> allgather(ConstTensorView tensor, AllgatherOptions options) {
   return allgather_async(std::move(tensor), std::move(options)).wait();
 }
 
+Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
+                                  AllgatherOptions options) {
+  return with_runtime<void>([&](Runtime& runtime) {
+    return runtime.allgather_into_async(std::move(tensor), std::move(result),
+                                        std::move(options));
+  });
+}
+
+Status allgather_into(ConstTensorView tensor, TensorView result,
+                      AllgatherOptions options) {
+  const runtime::WaitsAtOnce at_once;
+  return allgather_into_async(std::move(tensor), std::move(result),
+                              std::move(options))
+      .wait();
+}
+
 Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
                                         AllgatherOptions options) {
   return with_runtime<Buffers>([&](Runtime& runtime) {
@@ -140,6 +156,24 @@ StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
   return alltoall_async(std::move(tensor), std::move(options)).wait();
 }
 
+Future<std::vector<std::int64_t>> alltoall_into_async(ConstTensorView tensor,
+                                                      TensorView result,
+                                                      AlltoallOptions options) {
+  return with_runtime<std::vector<std::int64_t>>([&](Runtime& runtime) {
+    return runtime.alltoall_into_async(std::move(tensor), std::move(result),
+                                       std::move(options));
+  });
+}
+
+StatusOr<std::vector<std::int64_t>> alltoall_into(ConstTensorView tensor,
+                                                  TensorView result,
+                                                  AlltoallOptions options) {
+  const runtime::WaitsAtOnce at_once;
+  return alltoall_into_async(std::move(tensor), std::move(result),
+                             std::move(options))
+      .wait();
+}
+
 Future<Buffer> reducescatter_async(ConstTensorView tensor,
                                    ReducescatterOptions options) {
   return with_runtime<Buffer>([&](Runtime& runtime) {
@@ -151,6 +185,22 @@ StatusOr<Buffer> reducescatter(ConstTensorView tensor,
                                ReducescatterOptions options) {
   const runtime::WaitsAtOnce at_once;
   return reducescatter_async(std::move(tensor), std::move(options)).wait();
+}
+
+Future<void> reducescatter_into_async(ConstTensorView tensor, TensorView result,
+                                      ReducescatterOptions options) {
+  return with_runtime<void>([&](Runtime& runtime) {
+    return runtime.reducescatter_into_async(
+        std::move(tensor), std::move(result), std::move(options));
+  });
+}
+
+Status reducescatter_into(ConstTensorView tensor, TensorView result,
+                          ReducescatterOptions options) {
+  const runtime::WaitsAtOnce at_once;
+  return reducescatter_into_async(std::move(tensor), std::move(result),
+                                  std::move(options))
+      .wait();
 }
 
 Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,

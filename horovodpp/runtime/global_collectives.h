@@ -13,6 +13,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,12 @@ Future<Buffer> allgather_async(ConstTensorView tensor,
 StatusOr<Buffer> allgather(ConstTensorView tensor,
                            AllgatherOptions options = {});
 
+// The three forms _into write into `result`, as told in runtime.h.
+Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
+                                  AllgatherOptions options = {});
+Status allgather_into(ConstTensorView tensor, TensorView result,
+                      AllgatherOptions options = {});
+
 Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
                                         AllgatherOptions options = {});
 StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
@@ -70,10 +77,22 @@ Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
 StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
                                   AlltoallOptions options = {});
 
+// Returns the rows that came from each rank.
+Future<std::vector<std::int64_t>> alltoall_into_async(
+    ConstTensorView tensor, TensorView result, AlltoallOptions options = {});
+StatusOr<std::vector<std::int64_t>> alltoall_into(ConstTensorView tensor,
+                                                  TensorView result,
+                                                  AlltoallOptions options = {});
+
 Future<Buffer> reducescatter_async(ConstTensorView tensor,
                                    ReducescatterOptions options = {});
 StatusOr<Buffer> reducescatter(ConstTensorView tensor,
                                ReducescatterOptions options = {});
+
+Future<void> reducescatter_into_async(ConstTensorView tensor, TensorView result,
+                                      ReducescatterOptions options = {});
+Status reducescatter_into(ConstTensorView tensor, TensorView result,
+                          ReducescatterOptions options = {});
 
 Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
                                             ReducescatterOptions options = {});

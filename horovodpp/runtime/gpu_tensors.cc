@@ -42,10 +42,10 @@ absl::StatusOr<Buffer> allocate_result(DType dtype, Shape shape,
   if (device.is_cpu()) return Buffer::allocate(dtype, std::move(shape));
   HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
   HVD_ASSIGN_OR_RETURN(const device::CudaContext context, context_of(device));
-  const TensorView empty(nullptr, dtype, std::move(shape), device);
+  const TensorView result(nullptr, dtype, std::move(shape), device);
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
-                       device::allocate_on(context, empty.bytes()));
-  return Buffer::of(std::move(memory), dtype, empty.shape(), device);
+                       device::allocate_on(context, result.bytes()));
+  return Buffer::over(std::move(memory), dtype, result.shape(), device);
 }
 
 absl::Status note_order(coordinator::Submission& submission) {

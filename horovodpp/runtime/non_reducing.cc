@@ -123,10 +123,22 @@ Device device_of(const BatchPart& part) {
   return part.mine == nullptr ? Device::cpu() : part.mine->request.device;
 }
 
+absl::StatusOr<Buffer> new_result(PlaneCalls& calls, const BatchPart& part,
+                                  const ConstTensorView& like,
+                                  std::size_t bytes_of_all) {
+  auto memory = calls.result_memory(
+      part.agreed.device, {.mine = like.bytes(), .all = bytes_of_all});
+  if (memory == nullptr) {
+    return allocate_result(like.dtype(), like.shape(), device_of(part));
+  }
+  return Buffer::over(std::move(memory), like.dtype(), like.shape());
+}
+
 // In the caller's memory, if there is some. If that does not fit, this rank alone
-// gets an error, but takes part.
-absl::StatusOr<Place> place_of(const BatchPart& part, std::size_t index,
-                               const Numbers& rows) {
+// gets an error, but takes part. `bytes_of_all`: all ranks' results together.
+absl::StatusOr<Place> place_of(PlaneCalls& calls, const BatchPart& part,
+                               std::size_t index, const Numbers& rows,
+                               std::size_t bytes_of_all) {
   const TensorSpec& tensor = part.agreed.tensors[index];
   HVD_ASSIGN_OR_RETURN(Shape shape, stacked(part, tensor, rows));
   Place place;
@@ -142,7 +154,8 @@ absl::StatusOr<Place> place_of(const BatchPart& part, std::size_t index,
   }
   HVD_ASSIGN_OR_RETURN(
       place.own,
-      allocate_result(tensor.dtype, std::move(shape), device_of(part)));
+      new_result(calls, part, {nullptr, tensor.dtype, std::move(shape)},
+                 bytes_of_all));
   place.memory = static_cast<std::byte*>(place.own->view().data());
   return place;
 }
@@ -158,10 +171,11 @@ void fill_in(BatchPart& part, Place place) {
 absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
                            std::size_t index, const Numbers& rows) {
   const TensorSpec& tensor = part.agreed.tensors[index];
-  HVD_ASSIGN_OR_RETURN(Place place, place_of(part, index, rows));
+  const Sizes bytes = bytes_of(rows, tensor);
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, index, rows,
+                                             sum(bytes) * calls.ranks()));
   std::span<const std::byte> input;
   if (part.mine != nullptr) input = bytes_of(part.mine->inputs[index]);
-  const Sizes bytes = bytes_of(rows, tensor);
   HVD_RETURN_IF_ERROR(calls.make(
       part.agreed.device, sum(bytes), [&](auto& plane, const auto& call) {
         return plane.allgather(input, bytes, place.memory, call);
@@ -182,14 +196,14 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
     if (!fits(part, tensor, rows.column(r))) return absl::OkStatus();
   }
   Numbers received = rows.column(calls.position());
-  HVD_ASSIGN_OR_RETURN(Place place, place_of(part, 0, received));
+  const std::size_t all = sum(bytes_of(rows.numbers, tensor));
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, 0, received, all));
   const Sizes send = bytes_of(part.mine->splits, tensor);
   const Sizes receive = bytes_of(received, tensor);
   // Rows that are left over stay here.
   const auto input = bytes_of(part.mine->inputs.front()).first(sum(send));
-  HVD_RETURN_IF_ERROR(calls.make(
-      part.agreed.device, sum(bytes_of(rows.numbers, tensor)),
-      [&](auto& plane, const auto& call) {
+  HVD_RETURN_IF_ERROR(
+      calls.make(part.agreed.device, all, [&](auto& plane, const auto& call) {
         return plane.alltoall(input, send, place.memory, receive, call);
       }));
   fill_in(part, std::move(place));

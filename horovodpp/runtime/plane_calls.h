@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -73,6 +74,13 @@ class PlaneCalls {
     }
     ++made_;
     return status;
+  }
+
+  // Memory of the plane's choice for a result of this rank's; nullptr: any will do.
+  std::shared_ptr<std::byte> result_memory(
+      const Device& device, const collective::DataPlane::ResultSize& size) {
+    const auto plane = set_.selector.select(device, size.all);
+    return plane.ok() ? (*plane)->result_memory(size) : nullptr;
   }
 
   // Returns once every member is known to take part. Needed before a call that

@@ -8,7 +8,6 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -20,6 +19,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "test/benchmark/contender.h"
+#include "test/benchmark/guarded_main.h"
 #include "test/benchmark/measure.h"
 #include "test/benchmark/report.h"
 #include "test/benchmark/workload.h"
@@ -97,9 +97,6 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace hvd::benchmark
 
-int main(int argc, char** argv) try {
-  return hvd::benchmark::main(argc, argv);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "collectives_benchmark: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return hvd::benchmark::guarded_main(hvd::benchmark::main, argc, argv);
 }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "horovodpp/collective/shm/arena_copies.h"
 #include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -72,15 +72,19 @@ absl::Status ShmAllgather::through_slots() {
     seat_.writer.copy(slot, gather_.mine.data() + i * chunk, length);
     seat_.writer.finish();
   };
+  ResultCopy copy(seat_, total_ * seat_.members.size());
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     std::byte* to = gather_.output;
     for (int peer = 0; peer < seat_.ranks(); ++peer) {
-      const std::size_t length = length_at(bytes_of(peer), i);
-      if (length > 0) {
-        std::memcpy(to + i * chunk, seat_.slot(peer, step), length);
+      if (const std::size_t length = length_at(bytes_of(peer), i); length > 0) {
+        const bool is_mine = peer == seat_.rank;
+        copy(to + i * chunk,
+             is_mine ? gather_.mine.data() + i * chunk : seat_.slot(peer, step),
+             length);
       }
       to += bytes_of(peer);
     }
+    copy.finish();
   };
   return seat_.step_through(seat_.steps_for(most_), fill, drain);
 }

@@ -40,10 +40,12 @@ absl::Status ShmAlltoall::run() {
   HVD_RETURN_IF_ERROR(check_sizes());
   plan();
   if (most_ <= most_shown_) {
-    keep_own();
+    ResultCopy copy = copy_of_parts();
+    keep_own(copy);
     for (int peer = 0; peer < seat_.ranks(); ++peer) {
-      pick(peer, 0, most_, seat_.slot(peer, 0) + shown_at_);
+      pick(peer, {0, most_}, seat_.slot(peer, 0) + shown_at_, copy);
     }
+    copy.finish();
     return absl::OkStatus();
   }
   if (!listing_) return through_slots();
@@ -138,7 +140,9 @@ ArenaCopies::Way ShmAlltoall::choose(const ArenaTable::Inputs& places) const {
 absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
                                     ArenaCopies::Way way) {
   const auto self = static_cast<std::size_t>(seat_.rank);
-  keep_own();
+  ResultCopy own = copy_of_parts();
+  keep_own(own);
+  own.finish();
   ArenaCopies copies(seat_);
   const std::byte* mine = exchange_.input.data();
   for (std::size_t peer = 0; peer < parts(); ++peer) {
@@ -166,7 +170,8 @@ absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
 absl::Status ShmAlltoall::through_slots() {
   const std::size_t chunk = seat_.chunk_bytes();
   const std::size_t all = exchange_.input.size();
-  keep_own();
+  ResultCopy copy = copy_of_parts();
+  keep_own(copy);
   return seat_.step_through(
       seat_.steps_for(most_),
       [&](std::uint64_t i, std::byte* slot) {
@@ -175,16 +180,22 @@ absl::Status ShmAlltoall::through_slots() {
       },
       [&](std::uint64_t i, std::uint64_t step) {
         for (int peer = 0; peer < seat_.ranks(); ++peer) {
-          pick(peer, i * chunk, (i + 1) * chunk, seat_.slot(peer, step));
+          pick(peer, {i * chunk, (i + 1) * chunk}, seat_.slot(peer, step),
+               copy);
         }
+        copy.finish();
       });
 }
 
-void ShmAlltoall::keep_own() const {
+ResultCopy ShmAlltoall::copy_of_parts() const {
+  std::size_t all = 0;
+  for (std::size_t m = 0; m < parts(); ++m) all += sent(m);
+  return {seat_, all};
+}
+
+void ShmAlltoall::keep_own(ResultCopy& copy) const {
   const Delivery& own = deliveries_[static_cast<std::size_t>(seat_.rank)];
-  if (own.begin == own.end) return;
-  std::memcpy(own.output, exchange_.input.data() + own.begin,
-              own.end - own.begin);
+  copy(own.output, exchange_.input.data() + own.begin, own.end - own.begin);
 }
 
 void ShmAlltoall::show(std::size_t begin, std::size_t end,
@@ -201,14 +212,14 @@ void ShmAlltoall::show(std::size_t begin, std::size_t end,
   copy(std::max(begin, own_end), end);
 }
 
-void ShmAlltoall::pick(int peer, std::size_t begin, std::size_t end,
-                       const std::byte* from) const {
+void ShmAlltoall::pick(int peer, const Window& window, const std::byte* from,
+                       ResultCopy& copy) const {
   const Delivery& delivery = deliveries_[static_cast<std::size_t>(peer)];
-  const std::size_t first = std::max(delivery.begin, begin);
-  const std::size_t last = std::min(delivery.end, end);
+  const std::size_t first = std::max(delivery.begin, window.begin);
+  const std::size_t last = std::min(delivery.end, window.end);
   if (peer == seat_.rank || first >= last) return;
-  std::memcpy(delivery.output + (first - delivery.begin),
-              from + (first - begin), last - first);
+  copy(delivery.output + (first - delivery.begin),
+       from + (first - window.begin), last - first);
 }
 
 }  // namespace hvd::collective

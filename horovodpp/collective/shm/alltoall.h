@@ -18,6 +18,7 @@
 #include "horovodpp/collective/shm/arena_copies.h"
 #include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
@@ -67,13 +68,20 @@ class ShmAlltoall {
                          ArenaCopies::Way way);
   absl::Status through_slots();
   ArenaCopies::Way choose(const ArenaTable::Inputs& places) const;
-  void keep_own() const;
+  // For all that goes to this rank. After share_sizes(), before slots are filled anew.
+  ResultCopy copy_of_parts() const;
+  void keep_own(ResultCopy& copy) const;
   // Copies from what this rank sends what lies from `begin` up to `end`, but for
   // what it sends to itself.
   void show(std::size_t begin, std::size_t end, std::byte* to) const;
-  // Takes what is for this rank from such bytes of `peer`.
-  void pick(int peer, std::size_t begin, std::size_t end,
-            const std::byte* from) const;
+  // Bytes of what a rank sends.
+  struct Window {
+    std::size_t begin;
+    std::size_t end;
+  };
+  // Takes what is for this rank from such bytes of `peer`, which lie at `from`.
+  void pick(int peer, const Window& window, const std::byte* from,
+            ResultCopy& copy) const;
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;

@@ -39,6 +39,7 @@ ArenaMap::ArenaMap(std::shared_ptr<Arena> arena, const Place& place,
       place_(place),
       region_(region),
       read_only_(read_only),
+      results_(arena_),
       peers_(static_cast<std::size_t>(place.ranks)) {}
 
 ArenaMap::~ArenaMap() = default;

@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/shm/arena_results.h"
 #include "horovodpp/transport/shared_memory.h"
 
 namespace hvd::collective {
@@ -40,6 +41,8 @@ class ArenaMap {
   ~ArenaMap();
 
   const Arena& arena() const { return *arena_; }
+  // Where results go that others may write into.
+  ArenaResults& results() { return results_; }
   int ranks() const { return place_.ranks; }
   bool read_only() const { return read_only_; }
 
@@ -88,6 +91,7 @@ class ArenaMap {
   const Place place_;
   const std::span<std::byte> region_;
   const bool read_only_;
+  ArenaResults results_;
   std::vector<Peer> peers_;
 };
 

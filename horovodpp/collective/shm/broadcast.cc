@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "horovodpp/collective/shm/arena_copies.h"
 #include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -59,7 +59,8 @@ absl::Status ShmBroadcast::in_arenas() {
 }
 
 absl::Status ShmBroadcast::through_slots() {
-  const std::size_t chunk = seat_.chunk_bytes();
+  const std::size_t chunk =
+      std::min(seat_.chunk_bytes(), seat_.board.options().broadcast_step_bytes);
   const bool sends = seat_.rank == broadcast_.root;
   const auto length_at = [&](std::uint64_t i) {
     return std::min(chunk, broadcast_.bytes - i * chunk);
@@ -70,12 +71,16 @@ absl::Status ShmBroadcast::through_slots() {
     seat_.writer.copy(slot, broadcast_.input + i * chunk, length_at(i));
     seat_.writer.finish();
   };
+  const std::size_t receivers = seat_.members.size() - 1;
+  ResultCopy copy(seat_, broadcast_.bytes * receivers);
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     if (sends) return;
-    std::memcpy(broadcast_.output + i * chunk,
-                seat_.slot(broadcast_.root, step), length_at(i));
+    copy(broadcast_.output + i * chunk, seat_.slot(broadcast_.root, step),
+         length_at(i));
+    copy.finish();
   };
-  return seat_.step_through(seat_.steps_for(broadcast_.bytes), fill, drain);
+  const std::uint64_t steps = (broadcast_.bytes - 1) / chunk + 1;
+  return seat_.step_through(steps, fill, drain);
 }
 
 }  // namespace hvd::collective

@@ -18,7 +18,13 @@ struct ShmOptions {
   std::size_t unlisted_bytes = std::size_t{4} << 10;
   // What moves without being reduced goes through the slots, whether there are
   // arenas or not, if no rank sends more than this.
-  std::size_t copied_bytes = std::size_t{64} << 10;
+  std::size_t copied_bytes = std::size_t{16} << 10;
+  // Results that take more, of all ranks together, are written around the caches:
+  // the last one of most machines holds about as much.
+  std::size_t cached_bytes = std::size_t{32} << 20;
+  // What a broadcast's root shows in a step, at most: the others copy one step while
+  // it shows the next, so that short ones overlap sooner.
+  std::size_t broadcast_step_bytes = std::size_t{128} << 10;
 };
 
 // From which size on calls use another algorithm: see crossovers.h.

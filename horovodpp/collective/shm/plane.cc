@@ -54,6 +54,13 @@ ShmPlane::ShmPlane(ShmBoard& board, std::vector<int> members, ArenaMap* arenas)
 ShmPlane::ShmPlane(ShmBoard& board, ArenaMap* arenas)
     : ShmPlane(board, all_ranks(board.ranks()), arenas) {}
 
+std::shared_ptr<std::byte> ShmPlane::result_memory(const ResultSize& size) {
+  const bool is_reached = arenas_ != nullptr && !arenas_->read_only() &&
+                          size.all > board_.options().copied_bytes;
+  return is_reached && size.mine > 0 ? arenas_->results().allocate(size.mine)
+                                     : nullptr;
+}
+
 absl::Status ShmPlane::move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) {
   const std::size_t bytes = bytes_of(pieces, kernel);

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ class ShmPlane : public HostPlane {
   //   Internal  a member is in another call; names both
   // and after a failure those of all planes of the board fail.
   std::string name() const override { return "shm"; }
+  std::shared_ptr<std::byte> result_memory(const ResultSize& size) override;
 
  protected:
   // This rank's seat in a call.

@@ -5,13 +5,12 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <utility>
 #include <vector>
 
+#include "test/benchmark/guarded_main.h"
 #include "test/benchmark/peers/harness.h"
 
 namespace hvd::benchmark {
@@ -203,9 +202,6 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace hvd::benchmark
 
-int main(int argc, char** argv) try {
-  return hvd::benchmark::main(argc, argv);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "mpi_peer: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return hvd::benchmark::guarded_main(hvd::benchmark::main, argc, argv);
 }

@@ -4,12 +4,10 @@
 //   horovodrun -np 2 own_peer [FOLDER SECONDS WORK...]
 #include <mpi.h>
 
-#include <cstdio>
-#include <exception>
-
 #include "horovodpp/core/error.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "test/benchmark/guarded_main.h"
 #include "test/benchmark/peers/own_tasks.h"
 
 namespace hvd::benchmark {
@@ -57,9 +55,6 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace hvd::benchmark
 
-int main(int argc, char** argv) try {
-  return hvd::benchmark::main(argc, argv);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "own_peer: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return hvd::benchmark::guarded_main(hvd::benchmark::main, argc, argv);
 }

@@ -289,9 +289,7 @@ Made allgather_into(const Work& work) {
   return std::make_unique<Into>(
       input, result, size(),
       [name = work.text](const TensorView& tensor, const TensorView& to) {
-        throw_if_error(current_runtime()
-                           .allgather_into_async(tensor, to, {.name = name})
-                           .wait());
+        throw_if_error(allgather_into(tensor, to, {.name = name}));
       });
 }
 
@@ -301,9 +299,7 @@ Made alltoall_into(const Work& work) {
   return std::make_unique<Into>(
       input, result, size(),
       [name = work.text](const TensorView& tensor, const TensorView& to) {
-        value_or_throw(current_runtime()
-                           .alltoall_into_async(tensor, to, {.name = name})
-                           .wait());
+        value_or_throw(alltoall_into(tensor, to, {.name = name}));
       });
 }
 
@@ -314,9 +310,7 @@ Made reducescatter_into(const Work& work) {
   return std::make_unique<Into>(
       input, result, mean(),
       [name = work.text](const TensorView& tensor, const TensorView& to) {
-        throw_if_error(current_runtime()
-                           .reducescatter_into_async(tensor, to, {.name = name})
-                           .wait());
+        throw_if_error(reducescatter_into(tensor, to, {.name = name}));
       });
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a benchmark begins and ends: what its body throws is told with the program's name.
+//
+//   int main(int argc, char** argv) {
+//     return hvd::benchmark::guarded_main(hvd::benchmark::main, argc, argv);
+//   }
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+namespace hvd::benchmark {
+
+// The exit code: that of `body`, or 1.
+inline int guarded_main(int (*body)(int, char**), int argc, char** argv) {
+  try {
+    return body(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+                 error.what());
+    return 1;
+  }
+}
+
+}  // namespace hvd::benchmark
