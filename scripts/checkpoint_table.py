@@ -24,7 +24,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
-from contenders import Contender, contend, slowdown  # noqa: E402
+from contenders import Contender, Ended, contend, slowdown  # noqa: E402
 
 MODELS = ("gpt12", "resnet50", "swin", "densenet")
 BUDGETS = (50, 30)
@@ -37,12 +37,21 @@ MIB = 2**20
 
 
 class Way:
-    """A model with a way of checkpointing, in a process of its own."""
+    """A model with a way of checkpointing, in a process of its own; or, of a budget that no
+    plan keeps to, the least number of bytes that one does."""
 
     def __init__(self, program, model, how, name=None):
         self.name = name or how
+        self.least_bytes = None
         self.contender = Contender([program, model, how])
-        self.contender.steps(1)
+        try:
+            self.contender.steps(1)
+        except Ended as ended:
+            least = re.search(r"the least that is needed is (\d+) bytes", str(ended))
+            if not least:
+                raise
+            self.least_bytes = int(least[1])
+            return
         self.memory = self.contender.ask("memory")
 
     @property
@@ -91,14 +100,19 @@ def measure(program, model, seconds, with_segments):
     stages = len(ways[0].memory["plan"].split())
     segments = {}
     if with_segments:
-        for way in ways:
+        for way in feasible(ways):
             if way.name.startswith("budget"):
                 segments[way.name] = segment_candidates(program, model, stages, way.bytes)
     rest = [way for found in segments.values() for way in found]
-    contend(model, [way.contender for way in ways + rest], seconds, least_rounds=3)
-    for way in ways + rest:
+    running = feasible(ways) + rest
+    contend(model, [way.contender for way in running], seconds, least_rounds=3)
+    for way in running:
         way.contender.finish()
     return ways, segments
+
+
+def feasible(ways):
+    return [way for way in ways if way.least_bytes is None]
 
 
 def rows(model, ways, segments):
@@ -108,6 +122,10 @@ def rows(model, ways, segments):
         return slowdown(way.contender, plain.contender)
 
     for way in ways:
+        if way.least_bytes:
+            least = f"{way.least_bytes / MIB:.1f} | {way.least_bytes / plain.bytes:.0%}"
+            yield f"| `{model}` | `{way.name}` | no plan keeps to it | at the least: | {least} | |"
+            continue
         best = min(segments.get(way.name, []), key=cost, default=None)
         beside = f"{cost(best):+.1%} with {best.name}" if best else ""
         yield (
@@ -209,7 +227,7 @@ def main():
         with_segments = model in options.segmented.split(",")
         ways, segments = measure(options.program, model, options.seconds, with_segments)
         lines += rows(model, ways, segments)
-        for way in ways:
+        for way in feasible(ways):
             if way.name.startswith("budget"):
                 print(f"{model} {way.name}: {way.memory['plan']}", file=sys.stderr, flush=True)
         if options.write and model == options.models.split(",")[0]:

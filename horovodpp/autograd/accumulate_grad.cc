@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/accumulate_grad.h"
 
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,13 @@ bool can_steal(const Tensor& gradient, const Tensor& like) {
          same_layout(like.shape(), impl.strides, gradient_strides(like));
 }
 
+std::atomic<std::int64_t> gradient_bytes{0};
+
 }  // namespace
+
+std::int64_t leaf_gradient_bytes() {
+  return gradient_bytes.load(std::memory_order_relaxed);
+}
 
 void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient) {
   if (grad.defined()) {
@@ -70,7 +77,13 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
   if (!leaf_.requires_grad()) return;  // Frozen since it was used.
   {
     MutexLock lock(mutex_);
-    accumulate_into(leaf_.impl()->meta->grad, leaf_, std::move(gradients[0]));
+    Tensor& grad = leaf_.impl()->meta->grad;
+    const bool is_first = !grad.defined();
+    accumulate_into(grad, leaf_, std::move(gradients[0]));
+    if (is_first) {
+      gradient_bytes.fetch_add(static_cast<std::int64_t>(grad.bytes()),
+                               std::memory_order_relaxed);
+    }
   }
   if (LeafHooks* hooks = leaf_hooks()) {
     hooks->post_accumulate.for_each([&](const auto& hook) { hook(leaf_); });

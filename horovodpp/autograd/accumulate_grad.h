@@ -10,6 +10,8 @@
 // Several backward calls may arrive at once: they add one after the other.
 #pragma once
 
+#include <cstdint>
+
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/core/mutex.h"
 
@@ -39,6 +41,10 @@ class AccumulateGrad : public Node {
 Ref<Node> grad_accumulator(const Tensor& leaf);
 // The same, or null if there is none.
 Ref<Node> existing_grad_accumulator(const Tensor& leaf);
+
+// Bytes of all gradients that leaves got as their first, ever, in this process: they
+// stay, whatever is let go of.
+std::int64_t leaf_gradient_bytes();
 
 // Adds `gradient` to `grad`, the gradient of a tensor like `like`:
 //   - the first one is taken over without a copy if nothing is recorded, nobody

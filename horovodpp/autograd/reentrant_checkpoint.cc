@@ -109,10 +109,17 @@ class ReplayRandom {
   bool replayed_;
 };
 
+// Leaves of the graph that the recomputation records.
+Tensors detached(const Tensors& inputs) {
+  const InferenceMode recorded(false);
+  return detach_all(inputs);
+}
+
 Tensors recompute(const Region& region, const Tensors& inputs) {
   ReplayRandom random(region.random);
   Autocast autocast(region.autocast.dtype,
                     {.enabled = region.autocast.enabled});
+  const InferenceMode recorded(false);
   EnableGrad enable_grad;
   Recomputing recomputing;
   const EffectLog::Scope effects(region.effects.get(), true);
@@ -155,10 +162,10 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
           "a reentrant checkpoint is incompatible with .grad() or with inputs "
           "of backward(); use backward() of everything");
     }
-    const InferenceMode recorded(false);
     const auto& region =
         std::any_cast<const Region&>(context.saved_data.find("region")->second);
-    const Tensors inputs = detach_all(context.saved_tensors());
+    const Tensors inputs = detached(context.saved_tensors());
+    // In the modes of this backward, as that of what was not checkpointed.
     backward_through(recompute(region, inputs), gradients);
     Tensors result(1);
     for (const Tensor& input : inputs) {

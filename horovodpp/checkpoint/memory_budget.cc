@@ -14,7 +14,7 @@ MemoryBudget::MemoryBudget(std::int64_t bytes, autograd::Allocator& allocator) {
                                        " bytes; wanted is 0 or "
                                        "more"));
   }
-  ledger_ = std::make_shared<autograd::BudgetLedger>(bytes, allocator);
+  ledger_ = autograd::BudgetLedger::make(bytes, allocator);
   outer_ = autograd::BudgetLedger::exchange(ledger_);
 }
 

@@ -148,7 +148,7 @@ class OverlapPlanner {
                           slots_.of(backward_bytes(stage, passing)));
       if (memory < needed) continue;
       const double own =
-          stage.forward_seconds + stage.backward_seconds + option.extra_seconds;
+          keeping_seconds(stage, option, first == last && last + 1 < count_);
       const auto choice = static_cast<std::uint32_t>(o);
       if (first == last) {
         front.offer({own, own + communication_to_[first], choice});

@@ -33,6 +33,9 @@ namespace HVD_EXPORT hvd {
 struct KeepOption {
   std::int64_t bytes = 0;      // Kept, with the output.
   double extra_seconds = 0.0;  // Of recomputation during backward.
+  // Of its forward, behind the last tensor that it saves: what a recomputation
+  // that ends with this stage leaves out (early stop).
+  double tail_seconds = 0.0;
   // Needed at once beyond the stage's transient bytes, in forward or backward.
   std::int64_t extra_transient_bytes = 0;
 };

@@ -19,10 +19,12 @@ bool makes_sense(const StageCost& stage) {
          stage.forward_transient_bytes >= 0 &&
          stage.backward_transient_bytes >= 0 && !stage.options.empty() &&
          std::all_of(stage.options.begin(), stage.options.end(),
-                     [](const KeepOption& option) {
+                     [&stage](const KeepOption& option) {
                        return option.bytes >= 0 &&
                               option.extra_transient_bytes >= 0 &&
-                              is_time(option.extra_seconds);
+                              is_time(option.extra_seconds) &&
+                              is_time(option.tail_seconds) &&
+                              option.tail_seconds <= stage.forward_seconds;
                      });
 }
 
@@ -36,7 +38,9 @@ class Account {
   // Forward and backward through `parts`.
   void run(const std::vector<CheckpointPlan::Part>& parts) {
     const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
-    for (const auto& part : parts) forward(part, gradient);
+    for (const auto& part : parts) {
+      forward(part, gradient, replays_ && &part == &parts.back());
+    }
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       backward(*part);
     }
@@ -48,7 +52,7 @@ class Account {
     if (!parts.back().is_region()) return run(parts);
     const std::int64_t gradient = chain_.stages[parts.back().last].output_bytes;
     for (auto part = parts.begin(); part + 1 != parts.end(); ++part) {
-      forward(*part, gradient);
+      forward(*part, gradient, false);
     }
     replay(parts.back().inside);
     for (auto part = parts.rbegin() + 1; part != parts.rend(); ++part) {
@@ -86,7 +90,9 @@ class Account {
     return replays_ ? Kind::kRecomputation : Kind::kForward;
   }
 
-  void forward(const CheckpointPlan::Part& part, std::int64_t gradient) {
+  // `ends_region`: a recomputation stops as soon as this has saved all.
+  void forward(const CheckpointPlan::Part& part, std::int64_t gradient,
+               bool ends_region) {
     if (part.is_region()) {
       for (std::size_t i = part.first; i <= part.last; ++i) {
         spend(forward_kind(), i, chain_.stages[i].forward_seconds,
@@ -97,7 +103,8 @@ class Account {
     }
     const StageCost& stage = chain_.stages[part.first];
     const KeepOption& option = stage.options[part.option];
-    spend(forward_kind(), part.first, stage.forward_seconds,
+    const double left_out = ends_region ? option.tail_seconds : 0.0;
+    spend(forward_kind(), part.first, stage.forward_seconds - left_out,
           keeping_bytes(stage, option, gradient));
     held_ += option.bytes;
   }

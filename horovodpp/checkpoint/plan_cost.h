@@ -40,6 +40,14 @@ inline std::int64_t backward_bytes(const StageCost& stage,
          option.extra_transient_bytes;
 }
 
+// Forward and backward. `ends_region`: nothing of the region's recomputation, which
+// this is part of, comes after it.
+inline double keeping_seconds(const StageCost& stage, const KeepOption& option,
+                              bool ends_region) {
+  return stage.forward_seconds + stage.backward_seconds + option.extra_seconds -
+         (ends_region ? option.tail_seconds : 0.0);
+}
+
 // What a plan does at a time: compute, or communicate.
 struct PlanStep {
   enum class Kind { kForward, kRecomputation, kBackward, kCommunication };

@@ -27,6 +27,9 @@ using Part = CheckpointPlan::Part;
 using Cost = float;
 constexpr Cost kNever = std::numeric_limits<Cost>::infinity();
 
+// One slot of so many is tried beyond those that there are.
+constexpr std::int64_t kMoreSlots = 10;
+
 // What a pair of stages begins with: an option by which the first stage keeps, or
 // (stage > 0) a region that ends before `stage`. As one number: -1-option, or the
 // stage.
@@ -67,8 +70,9 @@ class CheckpointPlanner {
   PairTable<std::int64_t> least_bytes();
   // The plan that gets by with these.
   CheckpointPlan leanest();
-  // The fastest in so many slots; no stages if none is found.
-  CheckpointPlan fastest(const PlanSlots& slots);
+  // The fastest found with so many slots that takes no more than these bytes; no
+  // stages if there is none.
+  CheckpointPlan fastest(const PlanSlots& slots, std::int64_t bytes);
 
  private:
   std::int64_t gradient_bytes(std::size_t last) const {
@@ -187,8 +191,9 @@ void CheckpointPlanner::consider_keeping(std::size_t first, std::size_t last,
   Cost* best = cost.at(first, last);
   for (std::size_t o = 0; o < stage.options.size(); ++o) {
     const KeepOption& option = stage.options[o];
-    const double seconds =
-        stage.forward_seconds + stage.backward_seconds + option.extra_seconds;
+    // What does not end with the chain ends with a region.
+    const double seconds = autograd::keeping_seconds(
+        stage, option, first == last && last + 1 < count_);
     const std::int64_t kept = slots(option.bytes);
     KeepOption passing = option;
     passing.bytes = 0;
@@ -237,9 +242,13 @@ void CheckpointPlanner::fill(std::size_t first, std::size_t last,
   consider_regions(first, last, cost, choice.at(first, last));
 }
 
-CheckpointPlan CheckpointPlanner::fastest(const PlanSlots& slots_given) {
+// Each size is rounded up to slots, so that plans for a few more slots than there
+// are may fit all the same: of these, the one for the most slots is the fastest.
+CheckpointPlan CheckpointPlanner::fastest(const PlanSlots& slots_given,
+                                          std::int64_t bytes) {
   sizes_ = slots_given;
-  slots_ = sizes_.count;
+  slots_ = sizes_.count + std::min(static_cast<std::int64_t>(count_),
+                                   sizes_.count / kMoreSlots);
   const auto width = static_cast<std::size_t>(slots_ + 1);
   PairTable<Cost> cost(count_, width);
   PairTable<Choice> choice(count_, width);
@@ -248,15 +257,19 @@ CheckpointPlan CheckpointPlanner::fastest(const PlanSlots& slots_given) {
       fill(first, first + length - 1, cost, choice);
     }
   }
-  if (cost.at(0, count_ - 1)[slots_] == kNever) return CheckpointPlan({});
-  return CheckpointPlan(parts_of(
-      0, count_ - 1, slots_,
-      [&](std::size_t first, std::size_t last, std::int64_t memory) {
-        return choice.at(first, last)[memory];
-      },
-      [&](std::int64_t memory, std::int64_t bytes) {
-        return memory - slots(bytes);
-      }));
+  for (std::int64_t memory = slots_; memory >= sizes_.count; --memory) {
+    if (cost.at(0, count_ - 1)[memory] == kNever) break;
+    CheckpointPlan plan(parts_of(
+        0, count_ - 1, memory,
+        [&](std::size_t first, std::size_t last, std::int64_t left) {
+          return choice.at(first, last)[left];
+        },
+        [&](std::int64_t left, std::int64_t held) {
+          return left - slots(held);
+        }));
+    if (cost_of(plan, chain_).peak_bytes <= bytes) return plan;
+  }
+  return CheckpointPlan({});
 }
 
 namespace {
@@ -306,7 +319,7 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
   const PlanSlots slots = slots_for(chain, memory_budget, full, resolution);
   const CheckpointPlan plan = communicates(chain)
                                   ? autograd::plan_with_overlap(chain, slots)
-                                  : planner.fastest(slots);
+                                  : planner.fastest(slots, memory_budget);
   const CheckpointPlan leanest = planner.leanest();
   if (plan.stages() == 0) return leanest;
   return cost_of(leanest, chain).step_seconds <

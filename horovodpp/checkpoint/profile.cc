@@ -30,6 +30,7 @@ class Tally final : public SavedTensorKeeper {
  public:
   Kept keep(const Tensor& tensor) override {
     count(tensor);
+    last_saved_ = worked_seconds();
     return {};
   }
   void count(const Tensor& tensor) {
@@ -38,6 +39,8 @@ class Tally final : public SavedTensorKeeper {
     bytes_ += static_cast<std::int64_t>(storage.bytes());
   }
   std::int64_t bytes() const { return bytes_; }
+  // When it was that something was saved last; 0 if nothing was.
+  double last_saved() const { return last_saved_; }
   // It lives on the stack of those who use it.
   void retain() override {}
   void release() override {}
@@ -46,6 +49,7 @@ class Tally final : public SavedTensorKeeper {
   const std::uint64_t mark_ = Storage::next_mark();
   absl::flat_hash_set<const Storage*> seen_;
   std::int64_t bytes_ = 0;
+  double last_saved_ = 0.0;
 };
 
 // Where a gradient of `root` leaves the graph whose nodes have numbers from `begin`
@@ -152,7 +156,9 @@ class WayProfile {
     result.forward_seconds = median(forward_seconds_);
     result.backward_seconds =
         backward_seconds_.empty() ? 0.0 : median(backward_seconds_);
-    result.options = {{.bytes = kept_, .extra_seconds = 0.0}};
+    result.options = {{.bytes = kept_,
+                       .tail_seconds = std::min(median(tail_seconds_),
+                                                result.forward_seconds)}};
     return result;
   }
   const Tensor& output() const { return output_; }
@@ -172,7 +178,9 @@ class WayProfile {
           "profile_chain: a function returns an undefined tensor; each has to "
           "return what the next one is given");
     }
-    forward_seconds_.push_back(worked_seconds() - begin);
+    const double end = worked_seconds();
+    forward_seconds_.push_back(end - begin);
+    tail_seconds_.push_back(end - std::max(begin, tally.last_saved()));
     const std::int64_t saved = tally.bytes();
     tally.count(output);
     kept_ = tally.bytes();
@@ -212,7 +220,7 @@ class WayProfile {
   StageCost cost_;
   std::int64_t kept_ = 0;
   std::int64_t gradient_bytes_ = 0;  // Of parameters.
-  std::vector<double> forward_seconds_, backward_seconds_;
+  std::vector<double> forward_seconds_, tail_seconds_, backward_seconds_;
 };
 
 // The cost of `whole`, with what `leaner` costs as another option.
@@ -225,6 +233,8 @@ void add_option(StageCost& whole, const StageCost& leaner) {
   whole.options.push_back(
       {.bytes = leaner.options[0].bytes,
        .extra_seconds = std::max(0.0, extra),
+       .tail_seconds =
+           std::min(leaner.options[0].tail_seconds, whole.forward_seconds),
        .extra_transient_bytes = std::max<std::int64_t>(0, more)});
 }
 

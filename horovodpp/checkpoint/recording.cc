@@ -30,9 +30,14 @@ Recording::Recording(const CheckpointOptions& options)
       captured_(mark_),
       kept_(options_.policy ? std::make_unique<KeptResults>(options_, mark_)
                             : nullptr) {
-  // A replay is for what was let go of: what it makes is needed once.
-  if (is_recomputing() || BudgetLedger::current() == nullptr) return;
+  BudgetFamily* const family = BudgetFamily::of_thread();
+  if (is_recomputing()) {
+    if (family != nullptr) twin_ = family->next_twin();
+    return;
+  }
+  if (BudgetLedger::current() == nullptr) return;
   ledger_ = BudgetLedger::current();
+  if (family != nullptr) family->add(mark_);
   {
     SpinLockHolder lock(lock_);
     keeps_ = true;
@@ -62,6 +67,8 @@ Recording::Forward::Forward(Recording& recording)
                    ? recording.options_.forward_context()
                    : nullptr),
       outer_(graph_state.operation_observer),
+      family_(recording.family()),
+      family_scope_(family_),
       keeper_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
@@ -83,7 +90,14 @@ void Recording::Forward::finish() const {
   if (recording_.ledger_ == nullptr) return;
   if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
-  recording_.ledger_->make_room();
+  recording_.ledger_->has_more();
+  recording_.ledger_->make_room(0);
+}
+
+BudgetFamily Recording::family() {
+  if (ledger_ != nullptr) return BudgetFamily(&children_);
+  if (twin_.ledger == nullptr) return {};
+  return {twin_.ledger, twin_.ledger->children_of(twin_.mark)};
 }
 
 void Recording::note_time() {
@@ -107,6 +121,7 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   Slot& slot = slots_.emplace_back();
   slot.shape = tensor.shape();
   slot.dtype = tensor.dtype();
+  slot.version = tensor.version();
   slot.operation = operation_;
   if (options_.determinism_check == DeterminismCheck::kChecksum) {
     slot.checksum = checksum(tensor);
@@ -114,7 +129,12 @@ SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
   if (ledger_ != nullptr) {
     keep_content(tensor);
     note_time();
-    ledger_->make_room();
+    ledger_->has_more();
+    ledger_->make_room(0);
+  }
+  if (twin_.ledger != nullptr) {
+    twin_.ledger->refill(twin_.mark,
+                         static_cast<std::uint32_t>(slots_.size() - 1), tensor);
   }
   return {Ref<SavedTensorHolder>::share(this),
           static_cast<std::uint32_t>(slots_.size() - 1)};
@@ -166,6 +186,7 @@ Tensor Recording::original(std::uint32_t place) const {
 }
 
 void Recording::forget(std::uint32_t place) {
+  is_unpacked_.store(true, std::memory_order_relaxed);
   Tensor dropped;  // Goes after the lock.
   SpinLockHolder lock(lock_);
   if (place >= contents_.size()) contents_.resize(place + 1);
@@ -175,6 +196,7 @@ void Recording::forget(std::uint32_t place) {
 
 std::int64_t Recording::held_bytes() const {
   SpinLockHolder lock(lock_);
+  if (!keeps_) return 0;
   // Several slots may show one storage, which is free if they are all it has.
   absl::flat_hash_map<const Storage*, std::uint32_t> shows;
   for (const Content& content : contents_) {
@@ -201,6 +223,25 @@ std::vector<Tensor> Recording::drop() {
   }
   if (kept_ != nullptr) kept_->drop(dropped);
   return dropped;
+}
+
+// Where the recomputation did something else, this one's own will say so.
+void Recording::refill(std::uint32_t place, const Tensor& tensor) {
+  if (kept_ != nullptr || running_ || place >= slots_.size() ||
+      options_.determinism_check == DeterminismCheck::kChecksum) {
+    return;
+  }
+  const Slot& slot = slots_[place];
+  if (tensor.shape() != slot.shape || tensor.dtype() != slot.dtype ||
+      tensor.version() != slot.version) {
+    return;
+  }
+  SpinLockHolder lock(lock_);
+  contents_.resize(slots_.size());
+  Content& content = contents_[place];
+  if (!content.wanted || content.value.defined()) return;
+  content.value = tensor.is_leaf() ? tensor : tensor.detach();
+  keeps_ = true;
 }
 
 std::vector<Tensor> Recording::unpacked_inputs() {

@@ -25,6 +25,7 @@
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/checkpoint/budget_family.h"
 #include "horovodpp/checkpoint/budget_holder.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
@@ -65,6 +66,8 @@ class Recording : public Node,
     Recording& recording_;
     const std::shared_ptr<void> context_;
     OperationObserver* const outer_;
+    BudgetFamily family_;
+    BudgetFamily::Scope family_scope_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
     EffectLog::Scope effects_;
@@ -75,6 +78,7 @@ class Recording : public Node,
     Dims shape;
     DType dtype = DType::kF32;
     const char* operation = "";  // Of the node that saved it.
+    std::uint32_t version = 0;
     std::uint64_t checksum = 0;  // If the options ask for it.
   };
 
@@ -94,10 +98,14 @@ class Recording : public Node,
   // What would be free if the region let go of what it holds: memory that is
   // nobody else's.
   std::int64_t held_bytes() const override;
-  bool is_running() const override { return running_; }
+  bool is_running() const { return running_; }
+  bool is_in_use() const override { return running_ || is_unpacked_; }
   double replay_seconds() const override { return replay_seconds_; }
   // From then on this is an ordinary checkpoint.
   std::vector<Tensor> drop() override;
+  void refill(std::uint32_t place, const Tensor& tensor) override;
+  std::uint64_t budget_mark() const override { return mark_; }
+  std::vector<std::uint64_t> children() const override { return children_; }
 
   // --- Node ---
   const char* name() const override { return "Checkpoint"; }
@@ -124,13 +132,15 @@ class Recording : public Node,
   // Older storages come from outside.
   std::uint64_t mark() const { return mark_; }
   EffectLog& effects() { return effects_; }
-  BudgetLedger* ledger() const { return ledger_.get(); }
+  const std::shared_ptr<BudgetLedger>& ledger() const { return ledger_; }
   // The tensors among the function's arguments.
   std::vector<Tensor> unpacked_inputs();
 
  private:
   // Of the slot made last, under a budget.
   void keep_content(const Tensor& tensor);
+  // What regions made during forward belong to.
+  BudgetFamily family();
   // What is done so far has to be done again for what is saved so far.
   void note_time();
 
@@ -148,7 +158,11 @@ class Recording : public Node,
   std::vector<Slot> slots_;
   // Null unless the region keeps what it computes.
   std::shared_ptr<BudgetLedger> ledger_;
+  std::vector<std::uint64_t> children_;  // Made during forward, under a ledger.
+  // In a recomputation: of the region that is computed again.
+  BudgetTwin twin_;
   std::atomic<bool> running_{false};
+  std::atomic<bool> is_unpacked_{false};  // Some of it is not needed any more.
   double began_ = 0.0;  // By worked_seconds(), under a budget.
   std::atomic<double> replay_seconds_{0.0};
   // What changes after forward, by slot; as if it were there for those that it

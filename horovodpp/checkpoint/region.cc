@@ -85,7 +85,10 @@ Tensor Region::restore(std::uint32_t place, Node& node) {
 }
 
 void Region::replay_into(Replay& replay) {
-  if (ledger() != nullptr) ledger()->make_room();
+  if (ledger() != nullptr) {
+    ledger()->has_more();
+    ledger()->make_room(0);
+  }
   const std::vector<Tensor> inputs = unpacked_inputs();
   const ModesOfForward modes(autocast(),
                              options().preserve_rng_state
@@ -95,6 +98,9 @@ void Region::replay_into(Replay& replay) {
       options().recompute_context ? options().recompute_context() : nullptr;
   const SavedTensorKeeper::Scope keeper(replay);
   const OperationObserver::Scope observer(&replay);
+  BudgetFamily family =
+      ledger() == nullptr ? BudgetFamily() : BudgetFamily(ledger(), children());
+  const BudgetFamily::Scope members(family);
   const EffectLog::Scope effects(&this->effects(), true);
   try {
     call_again(inputs);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/kernel/memory_reclaimer.h"
 
 namespace hvd::autograd {
 namespace {
@@ -160,6 +161,9 @@ class CpuAllocator : public Allocator {
  public:
   void* allocate(std::size_t bytes) override {
     if (bytes == 0) return nullptr;
+    if (bytes > kMaxSmallBlock) {
+      reclaim_for(*this, current_.load(std::memory_order_relaxed), bytes);
+    }
     void* memory = nullptr;
     try {
       memory = take(bytes);

@@ -189,6 +189,29 @@ TEST(ReentrantCheckpoint, BackwardMayRunInInferenceMode) {
   EXPECT_EQ(values(x.grad()), values(y.detach()));
 }
 
+// What that adds to is as without the region: of a kind that no backward outside
+// of the mode may add to.
+TEST(ReentrantCheckpoint, GradientsOfInferenceModeAreInferenceTensors) {
+  Tensor x = randn64({3}), y = randn64({3});
+  const auto subtract = [](const Tensors& in) {
+    return Tensors{in[0] - in[1]};
+  };
+  for (const bool is_region : {false, true}) {
+    x.set_grad({});
+    y.set_grad({});
+    const Tensor difference = is_region
+                                  ? checkpoint_reentrant(subtract, {x, y})[0]
+                                  : subtract({x, y})[0];
+    {
+      InferenceMode inference;
+      difference.backward(ones64({3}));
+    }
+    EXPECT_TRUE(y.grad().impl()->inference) << is_region;
+    EXPECT_ERROR(autograd::InferenceError, "Inplace update to inference tensor",
+                 (y * y).sum().backward());
+  }
+}
+
 // Item 153.
 TEST(ReentrantCheckpoint, ManySmallRegionsNeedNoStack) {
   Tensor x = randn64({2000, 1});

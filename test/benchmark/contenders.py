@@ -10,6 +10,7 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 
 ENVIRONMENT = {
@@ -20,12 +21,18 @@ ENVIRONMENT = {
 }
 
 
+class Ended(SystemExit):
+    """A contender did not answer; the message is what it wrote to standard error."""
+
+
 class Contender:
     def __init__(self, command):
+        self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=self.errors,
             text=True,
             env={**os.environ, **ENVIRONMENT},
         )
@@ -38,7 +45,9 @@ class Contender:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise SystemExit(f"{self.process.args} ended")
+            self.process.wait()
+            self.errors.seek(0)
+            raise Ended(self.errors.read().strip() or f"{self.process.args} ended")
         return json.loads(answer)
 
     def steps(self, count):

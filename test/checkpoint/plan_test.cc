@@ -35,7 +35,11 @@ ChainCost random_chain(std::mt19937& random, std::size_t stages,
     std::int64_t kept = stage.output_bytes + number(0, 20);
     double extra = 0.0;
     for (std::size_t o = 0; o < options; ++o) {
-      stage.options.push_back({kept, extra, o == 0 ? 0 : number(0, 4)});
+      stage.options.push_back(
+          {.bytes = kept,
+           .extra_seconds = extra,
+           .tail_seconds = std::min(stage.forward_seconds, number(0, 3) * 1.0),
+           .extra_transient_bytes = o == 0 ? 0 : number(0, 4)});
       kept = std::max(stage.output_bytes, kept - number(1, 6));
       extra += number(1, 3);
     }
@@ -147,6 +151,47 @@ TEST(CheckpointPlan, KeepsToTheBudgetWhateverTheResolution) {
       }
     }
   }
+}
+
+// What a region's last stage computes behind the last tensor that it saves is not
+// computed again.
+TEST(CheckpointPlan, RegionsStopEarly) {
+  ChainCost chain{.input_bytes = 1, .stages = {}};
+  for (int i = 0; i < 3; ++i) {
+    chain.stages.push_back({.forward_seconds = 4.0,
+                            .backward_seconds = 5.0,
+                            .output_bytes = 1,
+                            .options = {{.bytes = 10, .tail_seconds = 3.0}}});
+  }
+  const auto seconds = [&](const char* plan) {
+    return cost_of(CheckpointPlan::parse(plan), chain).seconds;
+  };
+  EXPECT_EQ(seconds("0 1 2"), 27.0);
+  EXPECT_EQ(seconds("(0 1) 2"), 27.0 + 4 + 1);
+  EXPECT_EQ(seconds("(0) (1) 2"), 27.0 + 1 + 1);
+  EXPECT_EQ(seconds("((0) 1) 2"), 27.0 + 4 + 1 + 1);
+  EXPECT_EQ(plan_checkpoints(chain, 15).to_string(), "(0) (1) 2");
+  chain.stages[1].options[0].tail_seconds = 4.5;
+  EXPECT_THROW(seconds("0 1 2"), InvalidArgument);
+}
+
+// With coarse slots, too, memory is used up.
+TEST(CheckpointPlan, IsNotSlowedDownByRounding) {
+  ChainCost chain{.input_bytes = 11, .stages = {}};
+  for (int i = 0; i < 20; ++i) {
+    chain.stages.push_back({.forward_seconds = 1.0,
+                            .backward_seconds = 2.0,
+                            .output_bytes = 11,
+                            .options = {{.bytes = 101}}});
+  }
+  const std::int64_t most =
+      cost_of(CheckpointPlan::keep_all(20), chain).peak_bytes;
+  // A slot is ten bytes, of which a stage's last takes one.
+  const CheckpointPlan exact =
+      plan_checkpoints(chain, most / 2, static_cast<std::size_t>(most));
+  const CheckpointPlan coarse =
+      plan_checkpoints(chain, most / 2, static_cast<std::size_t>(most / 10));
+  EXPECT_EQ(cost_of(coarse, chain).seconds, cost_of(exact, chain).seconds);
 }
 
 // Item 204: more memory is never slower, however coarse the slots.

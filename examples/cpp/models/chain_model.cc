@@ -4,6 +4,7 @@
 #include <horovodpp/tensor/thread_state.h>
 
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace models {
@@ -12,24 +13,44 @@ using Form = Checkpointing::Form;
 using hvd::CheckpointPlan;
 using hvd::Tensor;
 
+namespace {
+
+// Regions within regions, so that what one is given is within another one, which can
+// let go of it.
+std::string halved(std::span<const std::string> parts) {
+  if (parts.size() == 1) return parts[0];
+  const std::size_t half = parts.size() / 2;
+  return "(" + halved(parts.first(half)) + ") (" + halved(parts.subspan(half)) +
+         ")";
+}
+
+}  // namespace
+
 void ChainModel::add_stage(hvd::ChainStage stage) {
-  const std::string number = std::to_string(stages_.size()) + " ";
-  blocks_ += number;
-  lean_blocks_ += number;
+  const std::string number = std::to_string(stages_.size());
+  blocks_ += number + " ";
+  lean_parts_.push_back(number + ":" + std::to_string(stage.leaner.size()));
   stages_.push_back(std::move(stage));
 }
 
 void ChainModel::add_block(std::vector<hvd::ChainStage> stages) {
   blocks_ += "(";
-  lean_blocks_ += "(";
+  std::string leanly;
   for (hvd::ChainStage& stage : stages) {
     const std::string number = std::to_string(stages_.size());
     blocks_ += number + " ";
-    lean_blocks_ += number + ":" + std::to_string(stage.leaner.size()) + " ";
+    leanly += number + ":" + std::to_string(stage.leaner.size()) + " ";
     stages_.push_back(std::move(stage));
   }
   blocks_ += ")";
-  lean_blocks_ += ")";
+  lean_parts_.push_back(leanly);
+}
+
+// All but what comes last, which backward needs first.
+CheckpointPlan ChainModel::lean_plan() const {
+  const std::span<const std::string> parts(lean_parts_);
+  return CheckpointPlan::parse(halved(parts.first(parts.size() - 1)) + " " +
+                               parts.back());
 }
 
 void ChainModel::set_checkpointing(const Checkpointing& how) {
@@ -47,7 +68,7 @@ CheckpointPlan ChainModel::plan_for(const Tensor& input) {
     case Form::kBlock:
       return CheckpointPlan::parse(blocks_);
     case Form::kOnline:
-      return CheckpointPlan::parse(lean_blocks_);
+      return lean_plan();
     case Form::kSqrt:
       return CheckpointPlan::in_segments(
           stages_.size(),
@@ -72,7 +93,7 @@ std::int64_t ChainModel::online_bytes(const Tensor& input) {
 
 Tensor ChainModel::run_blocks(const Tensor& input, bool leanly) {
   return hvd::checkpoint_sequential(
-      stages_, CheckpointPlan::parse(leanly ? lean_blocks_ : blocks_), input);
+      stages_, leanly ? lean_plan() : CheckpointPlan::parse(blocks_), input);
 }
 
 Tensor ChainModel::forward(const Tensor& input) {

@@ -59,13 +59,14 @@ class ChainModel : public hvd::nn::Module {
 
  private:
   std::int64_t online_bytes(const hvd::Tensor& input);
+  hvd::CheckpointPlan lean_plan() const;
 
   Checkpointing how_;
   std::vector<hvd::ChainStage> stages_;
-  // As the text of a plan: a region for each block; the same by the leanest
-  // options.
+  // As the text of a plan: a region for each block.
   std::string blocks_;
-  std::string lean_blocks_;
+  // What is in each of them, and the stages between them, by the leanest options.
+  std::vector<std::string> lean_parts_;
   std::unique_ptr<hvd::PlannedChain> planned_;  // If there is a budget.
   hvd::MemoryBudgetStats online_;
 };

@@ -78,22 +78,28 @@ Bottleneck::Bottleneck(std::int64_t inputs, std::int64_t width,
 }
 
 Tensor Bottleneck::run(const Tensor& x, Lean lean) {
-  const Tensor y = recompute_if(
-      lean >= Lean::kNorms,
-      [this](const Tensor& in) { return (*conv2_)(relu((*bn1_)(in))); },
-      (*conv1_)(x));
+  const auto narrow = [this](const Tensor& in) {
+    return (*conv2_)(relu((*bn1_)(in)));
+  };
+  const Tensor y = lean == Lean::kNarrow
+                       ? hvd::checkpoint(
+                             [this, narrow](const Tensor& in) {
+                               return narrow((*conv1_)(in));
+                             },
+                             x)
+                       : recompute_if(lean != Lean::kNot, narrow, (*conv1_)(x));
   const auto widen = [this](const Tensor& in) {
     return (*conv3_)(relu((*bn2_)(in)));
   };
   const Tensor z =
-      lean == Lean::kWide
+      lean >= Lean::kWide
           ? hvd::checkpoint(
                 [this, widen](const Tensor& in) { return (*bn3_)(widen(in)); },
                 y)
           : (*bn3_)(recompute_if(lean == Lean::kNorms, widen, y));
   if (downsample_ == nullptr) return relu(z + x);
   return relu(z + recompute_if(
-                      lean == Lean::kWide,
+                      lean >= Lean::kWide,
                       [this](const Tensor& in) { return (*downsample_)(in); },
                       x));
 }
@@ -104,7 +110,8 @@ hvd::ChainStage Bottleneck::stage() {
   const auto way = [this](Lean lean) {
     return [this, lean](const Tensor& x) { return run(x, lean); };
   };
-  return {way(Lean::kNot), {way(Lean::kNorms), way(Lean::kWide)}};
+  return {way(Lean::kNot),
+          {way(Lean::kNorms), way(Lean::kWide), way(Lean::kNarrow)}};
 }
 
 template <typename Make>

@@ -42,11 +42,11 @@ class Bottleneck : public hvd::nn::Module {
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
   // Leaner: computes norms again; also the last convolution and the shortcut,
-  // which make the most bytes of the fewest operations.
+  // which make the most bytes of the fewest operations; then also the first one.
   hvd::ChainStage stage();
 
  private:
-  enum class Lean { kNot, kNorms, kWide };
+  enum class Lean { kNot, kNorms, kWide, kNarrow };
   hvd::Tensor run(const hvd::Tensor& x, Lean lean);
 
   std::shared_ptr<hvd::nn::Conv2d> conv1_;
