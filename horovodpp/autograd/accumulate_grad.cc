@@ -12,20 +12,24 @@
 namespace hvd::autograd {
 namespace {
 
-// The strides that a gradient of `like` has: its own if it fills its memory,
-// else row by row.
-Dims gradient_strides(const Tensor& like) {
-  return is_dense(like.shape(), like.strides())
-             ? like.strides()
-             : contiguous_strides(like.shape());
-}
-
 // One with a history was recorded by whoever made it, not by this backward.
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
   return !is_grad_enabled() && !gradient.requires_grad() && impl.unique() &&
          impl.storage->unique() &&
          same_layout(like.shape(), impl.strides, gradient_strides(like));
+}
+
+// What a leaf's grad is to be, in the home that it is to have, if that is free.
+Tensor brought_home(GradientHome& home, const Tensor& like, Tensor gradient) {
+  const Dims strides = gradient_strides(like);
+  if (home.holds(gradient) || !home.fits(like.shape(), strides, like.dtype())) {
+    return gradient;
+  }
+  const Tensor there = home.take();
+  if (!there.defined()) return gradient;
+  there.copy_(gradient);
+  return there;
 }
 
 }  // namespace
@@ -70,11 +74,31 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
   if (!leaf_.requires_grad()) return;  // Frozen since it was used.
   {
     MutexLock lock(mutex_);
-    accumulate_into(leaf_.impl()->meta->grad, leaf_, std::move(gradients[0]));
+    AutogradMeta& meta = *leaf_.impl()->meta;
+    Tensor gradient = std::move(gradients[0]);
+    if (meta.home != nullptr && !meta.grad.defined() && !is_grad_enabled()) {
+      gradient = brought_home(*meta.home, leaf_, std::move(gradient));
+    }
+    accumulate_into(meta.grad, leaf_, std::move(gradient));
   }
   if (LeafHooks* hooks = leaf_hooks()) {
     hooks->post_accumulate.for_each([&](const auto& hook) { hook(leaf_); });
   }
+}
+
+GradientHome* AccumulateGrad::home_of_next() const {
+  const AutogradMeta& meta = *leaf_.impl()->meta;
+  return meta.grad.defined() ? nullptr : meta.home.get();
+}
+
+void set_gradient_home(const Tensor& leaf, std::shared_ptr<GradientHome> home) {
+  meta_of(leaf).home = std::move(home);
+}
+
+Dims gradient_strides(const Tensor& like) {
+  return is_dense(like.shape(), like.strides())
+             ? like.strides()
+             : contiguous_strides(like.shape());
 }
 
 Ref<Node> existing_grad_accumulator(const Tensor& leaf) {
