@@ -85,6 +85,20 @@ struct HandedOver {
   std::uint32_t version;  // Nobody else writes it meanwhile.
 };
 
+// Adds its life to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::chrono::nanoseconds& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += std::chrono::steady_clock::now() - begin_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::chrono::nanoseconds& sum_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+};
+
 // Where compression cannot pay.
 void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
                      const Topology& topology) {
@@ -201,6 +215,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                  ? std::vector<replica::ScatteredGroup>()
                                  : shards_->groups(),
                 .compressor = options.compression,
+                .on_event = options.on_gradient,
                 .name = options.name,
                 .process_set = options.process_set}),
       claim_(std::make_unique<ParameterClaim>(
@@ -342,7 +357,11 @@ void DistributedOptimizer::reduce() {
     const bool moves = parameter.requires_grad() || parameter.grad().defined();
     if (moves && !reducer_.has(name)) hand_over(i);
   }
-  const std::vector<std::shared_ptr<const void>> all = reducer_.finish();
+  std::vector<std::shared_ptr<const void>> all;
+  {
+    const Stopwatch waiting(exposed_);
+    all = reducer_.finish();
+  }
   for (const std::shared_ptr<const void>& reduced : all) {
     const auto& [index, gradient, version] =
         *static_cast<const HandedOver*>(reduced.get());
@@ -376,7 +395,10 @@ void DistributedOptimizer::reduce() {
 // Where each rank has its part of the reduced gradients.
 void DistributedOptimizer::complete_gradients() {
   if (gradients_are_whole_ || !is_synchronized_) return;
-  shards_->gather_gradients();
+  {
+    const Stopwatch waiting(exposed_);
+    shards_->gather_gradients();
+  }
   for (const auto& [name, parameter] : parameters()) {
     const Tensor grad = parameter.grad();
     if (grad.defined()) grad.bump_version();
@@ -385,7 +407,9 @@ void DistributedOptimizer::complete_gradients() {
 }
 
 void DistributedOptimizer::finish_step() {
-  if (shards_ != nullptr) shards_->wait_for_all();
+  if (shards_ == nullptr) return;
+  const Stopwatch waiting(exposed_);
+  shards_->wait_for_all();
 }
 
 void DistributedOptimizer::finish_gradients() {
@@ -585,6 +609,7 @@ void DistributedOptimizer::gather_during_forward(nn::Module& model) {
     hooked.insert(own.begin(), own.end());
     forward_hooks_.push_back(module->register_forward_pre_hook(
         [this, own](nn::Module&, const Tensor&) {
+          const Stopwatch waiting(exposed_);
           for (const std::size_t index : own) shards_->wait_for(index);
         }));
   }

@@ -48,6 +48,7 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -137,6 +138,8 @@ struct DistributedOptions {
   // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
   // step along gradients that were not reduced.
   int check_parameters_every = 100;
+  // Hears of gradients on their way; see replica::ReducerOptions.
+  std::function<void(const replica::GradientEvent&)> on_gradient = {};
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -245,6 +248,10 @@ class DistributedOptimizer : public Optimizer {
   // skipped. Gradients are then whole on all ranks.
   void finish_gradients() override;
 
+  // For how long this rank has waited for the others so far: for gradients that
+  // backward did not hide, and for what sharded updates gather.
+  std::chrono::nanoseconds exposed_communication() const { return exposed_; }
+
   // What was handed over so far.
   replica::ReducerStats reduced() const { return reducer_.stats(); }
 
@@ -294,6 +301,7 @@ class DistributedOptimizer : public Optimizer {
   const int passes_per_step_;
   const int check_every_;
   std::int64_t steps_ = 0;
+  std::chrono::nanoseconds exposed_ = {};
   bool are_replicas_ = true;  // All steps went along reduced gradients.
   const std::unique_ptr<ParameterShards> shards_;  // Null: not sharded.
   // Knows how far the gradients of this step are.

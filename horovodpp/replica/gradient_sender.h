@@ -67,6 +67,9 @@ class GradientSender {
 
  private:
   AllreduceOptions call_options(std::string key) const;
+  std::vector<std::string> traced(const std::vector<Outgoing>& gradients) const;
+  std::shared_ptr<Sent> watched(Future<void> reduced,
+                                const std::vector<std::string>& keys) const;
   static Future<void> reduced(Runtime& runtime, std::vector<Outgoing> gradients,
                               AllreduceOptions options);
   std::unique_ptr<compression::Exchange> compressed(

@@ -5,6 +5,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,13 @@ struct ScatteredGroup {
   TensorView share = {};  // Where the part goes: anywhere, or its place there.
 };
 
+// For traces: when a gradient is sent, and when its reduction has ended.
+struct GradientEvent {
+  enum class Kind { kSent, kReduced };
+  Kind kind = Kind::kSent;
+  const std::string& key;
+};
+
 struct ReducerOptions {
   ReduceOp op = ReduceOp::kAverage;
   // Gradients are divided by this before the sum and multiplied by it after, on
@@ -45,6 +53,9 @@ struct ReducerOptions {
   // How gradients of float32 are sent, by groups, where there is more than one
   // rank. Of no other reducer. Only with average and sum.
   std::shared_ptr<compression::Compressor> compressor = nullptr;
+  // Told of gradients, on any thread, but for those that are compressed. Does not
+  // wait, call the reducer, or throw. Empty: nobody is.
+  std::function<void(const GradientEvent&)> on_event = {};
   // Before the keys, in the names peers see. Reducers at work at the same time
   // have different ones.
   std::string name = "gradient";
