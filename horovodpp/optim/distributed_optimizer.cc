@@ -215,7 +215,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                  ? std::vector<replica::ScatteredGroup>()
                                  : shards_->groups(),
                 .compressor = options.compression,
-                .on_event = options.on_gradient,
+                .observer = options.observer,
                 .name = options.name,
                 .process_set = options.process_set}),
       claim_(std::make_unique<ParameterClaim>(

@@ -138,8 +138,7 @@ struct DistributedOptions {
   // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
   // step along gradients that were not reduced.
   int check_parameters_every = 100;
-  // Hears of gradients on their way; see replica::ReducerOptions.
-  std::function<void(const replica::GradientEvent&)> on_gradient = {};
+  std::shared_ptr<replica::GradientObserver> observer = nullptr;  // Or null.
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";

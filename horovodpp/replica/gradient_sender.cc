@@ -115,9 +115,13 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
       gradients.size() == 1 ? gradients.front().key : group_name(gradients));
   if (!compresses) {
     stats_.sent_bytes += bytes;
-    const std::vector<std::string> keys = traced(gradients);
+    std::vector<std::string> keys;
+    if (options_.observer != nullptr) {
+      for (const Outgoing& outgoing : gradients) keys.push_back(outgoing.key);
+    }
+    tell_sent(keys);
     return watched(reduced(runtime, std::move(gradients), std::move(options)),
-                   keys);
+                   std::move(keys));
   }
   const std::uint64_t before = options_.compressor->stats().sent_bytes;
   auto sent = std::make_shared<Sent>(
@@ -132,6 +136,7 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
   stats_.bytes += group.buffer.bytes();
   stats_.sent_bytes += group.buffer.bytes();
   const AllreduceOptions options = call_options(group.name);
+  tell_sent(group.keys);
   Future<void> reduced = runtime.reducescatter_into_async(
       group.buffer, group.share,
       {.name = options.name,
@@ -139,27 +144,21 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
        .prescale_factor = options.prescale_factor,
        .postscale_factor = options.postscale_factor,
        .process_set = options.process_set});
-  return watched(std::move(reduced),
-                 options_.on_event ? group.keys : std::vector<std::string>());
+  return watched(std::move(reduced), group.keys);
 }
 
-// The keys that somebody wants to hear of.
-std::vector<std::string> GradientSender::traced(
-    const std::vector<Outgoing>& gradients) const {
-  std::vector<std::string> keys;
-  if (!options_.on_event) return keys;
-  for (const Outgoing& outgoing : gradients) keys.push_back(outgoing.key);
-  return keys;
+void GradientSender::tell_sent(const std::vector<std::string>& keys) const {
+  if (options_.observer == nullptr) return;
+  for (const std::string& key : keys) options_.observer->sent(key);
 }
 
 std::shared_ptr<Sent> GradientSender::watched(
-    Future<void> reduced, const std::vector<std::string>& keys) const {
-  using Kind = GradientEvent::Kind;
-  for (const std::string& key : keys) options_.on_event({Kind::kSent, key});
-  if (!keys.empty()) {
-    reduced.then([keys, tell = options_.on_event](const Status&) {
-      for (const std::string& key : keys) tell({Kind::kReduced, key});
-    });
+    Future<void> reduced, std::vector<std::string> keys) const {
+  if (options_.observer != nullptr) {
+    reduced.then(
+        [keys = std::move(keys), observer = options_.observer](const Status&) {
+          for (const std::string& key : keys) observer->reduced(key);
+        });
   }
   return std::make_shared<Sent>(std::move(reduced));
 }

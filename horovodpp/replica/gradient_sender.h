@@ -67,9 +67,10 @@ class GradientSender {
 
  private:
   AllreduceOptions call_options(std::string key) const;
-  std::vector<std::string> traced(const std::vector<Outgoing>& gradients) const;
+  void tell_sent(const std::vector<std::string>& keys) const;
+  // Tells, if somebody wants to hear of it, when these are reduced.
   std::shared_ptr<Sent> watched(Future<void> reduced,
-                                const std::vector<std::string>& keys) const;
+                                std::vector<std::string> keys) const;
   static Future<void> reduced(Runtime& runtime, std::vector<Outgoing> gradients,
                               AllreduceOptions options);
   std::unique_ptr<compression::Exchange> compressed(

@@ -5,7 +5,6 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,11 +30,14 @@ struct ScatteredGroup {
   TensorView share = {};  // Where the part goes: anywhere, or its place there.
 };
 
-// For traces: when a gradient is sent, and when its reduction has ended.
-struct GradientEvent {
-  enum class Kind { kSent, kReduced };
-  Kind kind = Kind::kSent;
-  const std::string& key;
+// Hears of gradients on their way, for traces, but not of those that are compressed:
+// when one is sent, and when its reduction has ended. On any thread; does not wait,
+// call the reducer, or throw.
+class GradientObserver {
+ public:
+  virtual ~GradientObserver() = default;
+  virtual void sent(const std::string& key) = 0;
+  virtual void reduced(const std::string& key) = 0;
 };
 
 struct ReducerOptions {
@@ -53,9 +55,7 @@ struct ReducerOptions {
   // How gradients of float32 are sent, by groups, where there is more than one
   // rank. Of no other reducer. Only with average and sum.
   std::shared_ptr<compression::Compressor> compressor = nullptr;
-  // Told of gradients, on any thread, but for those that are compressed. Does not
-  // wait, call the reducer, or throw. Empty: nobody is.
-  std::function<void(const GradientEvent&)> on_event = {};
+  std::shared_ptr<GradientObserver> observer = nullptr;  // Or null.
   // Before the keys, in the names peers see. Reducers at work at the same time
   // have different ones.
   std::string name = "gradient";

@@ -84,6 +84,18 @@ class OverlapTrace {
   std::set<std::string> noted_;
 };
 
+class TraceObserver : public replica::GradientObserver {
+ public:
+  explicit TraceObserver(OverlapTrace& trace) : trace_(trace) {}
+  void sent(const std::string& key) override { trace_.note("sent " + key); }
+  void reduced(const std::string& key) override {
+    trace_.note("reduced " + key);
+  }
+
+ private:
+  OverlapTrace& trace_;
+};
+
 // Rank 1 adds nothing to the gradients of block k + 1 until rank 0 recomputes block
 // k, so their reduction cannot end before; and that recomputation goes on only when
 // it has ended.
@@ -115,10 +127,7 @@ TEST(Overlap, GradientsOfABlockAreReducedWhileTheOneBeforeIsRecomputed) {
     }
     DistributedOptions options = {.runtime = &job};
     if (rank == 0) {
-      options.on_gradient = [&](const replica::GradientEvent& event) {
-        const bool sent = event.kind == replica::GradientEvent::Kind::kSent;
-        trace.note((sent ? "sent " : "reduced ") + event.key);
-      };
+      options.observer = std::make_shared<TraceObserver>(trace);
     }
     DistributedOptimizer optimizer(
         std::make_unique<AdamW>(named, AdamWOptions{}), options);
