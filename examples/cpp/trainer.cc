@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -181,6 +182,8 @@ void Trainer::train_epoch(std::int64_t epoch) {
   std::int64_t done = first;
   hvd::Tensor input;
   hvd::autograd::cpu_allocator().reset_peak();
+  const auto exposed_before = optimizer_->exposed_communication();
+  const auto begin = std::chrono::steady_clock::now();
   for (const hvd::data::Batch& batch : loader_.iterate()) {
     sum += train_step(batch);
     ++done;
@@ -191,9 +194,19 @@ void Trainer::train_epoch(std::int64_t epoch) {
                      schedule_->num_steps() % options_.save_every == 0;
     if (due && done < steps_) save();
   }
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> exposed =
+      optimizer_->exposed_communication() - exposed_before;
   const auto count = static_cast<double>((done - first) * hvd::size());
   bar.finish(sum_over_ranks(sum, "epoch loss") / std::max(count, 1.0),
              max_over_ranks(peak_tensor_memory(), "tensor memory"));
+  if (hvd::rank() == 0 && hvd::size() > 1 && done > first) {
+    std::printf(
+        "  waited for other ranks: %.2f %% of the time, %.3f ms a step\n",
+        100 * exposed.count() / took.count(),
+        1e3 * exposed.count() / static_cast<double>(done - first));
+  }
   if (hvd::rank() == 0 && input.defined()) show_checkpointing(input);
 }
 

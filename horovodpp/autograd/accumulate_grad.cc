@@ -13,14 +13,6 @@
 namespace hvd::autograd {
 namespace {
 
-// The strides that a gradient of `like` has: its own if it fills its memory,
-// else row by row.
-Dims gradient_strides(const Tensor& like) {
-  return is_dense(like.shape(), like.strides())
-             ? like.strides()
-             : contiguous_strides(like.shape());
-}
-
 // One with a history was recorded by whoever made it, not by this backward.
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
@@ -30,6 +22,18 @@ bool can_steal(const Tensor& gradient, const Tensor& like) {
 }
 
 std::atomic<std::int64_t> gradient_bytes{0};
+
+// What a leaf's grad is to be, in the home that it is to have, if that is free.
+Tensor brought_home(GradientHome& home, const Tensor& like, Tensor gradient) {
+  const Dims strides = gradient_strides(like);
+  if (home.holds(gradient) || !home.fits(like.shape(), strides, like.dtype())) {
+    return gradient;
+  }
+  const Tensor there = home.take();
+  if (!there.defined()) return gradient;
+  there.copy_(gradient);
+  return there;
+}
 
 }  // namespace
 
@@ -77,17 +81,37 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
   if (!leaf_.requires_grad()) return;  // Frozen since it was used.
   {
     MutexLock lock(mutex_);
-    Tensor& grad = leaf_.impl()->meta->grad;
-    const bool is_first = !grad.defined();
-    accumulate_into(grad, leaf_, std::move(gradients[0]));
-    if (is_first) {
-      gradient_bytes.fetch_add(static_cast<std::int64_t>(grad.bytes()),
+    AutogradMeta& meta = *leaf_.impl()->meta;
+    Tensor gradient = std::move(gradients[0]);
+    const bool is_first = !meta.grad.defined();
+    if (meta.home != nullptr && is_first && !is_grad_enabled()) {
+      gradient = brought_home(*meta.home, leaf_, std::move(gradient));
+    }
+    accumulate_into(meta.grad, leaf_, std::move(gradient));
+    // What lies in a home is not of the allocator's memory.
+    if (is_first && (meta.home == nullptr || !meta.home->holds(meta.grad))) {
+      gradient_bytes.fetch_add(static_cast<std::int64_t>(meta.grad.bytes()),
                                std::memory_order_relaxed);
     }
   }
   if (LeafHooks* hooks = leaf_hooks()) {
     hooks->post_accumulate.for_each([&](const auto& hook) { hook(leaf_); });
   }
+}
+
+GradientHome* AccumulateGrad::home_of_next() const {
+  const AutogradMeta& meta = *leaf_.impl()->meta;
+  return meta.grad.defined() ? nullptr : meta.home.get();
+}
+
+void set_gradient_home(const Tensor& leaf, std::shared_ptr<GradientHome> home) {
+  meta_of(leaf).home = std::move(home);
+}
+
+Dims gradient_strides(const Tensor& like) {
+  return is_dense(like.shape(), like.strides())
+             ? like.strides()
+             : contiguous_strides(like.shape());
 }
 
 Ref<Node> existing_grad_accumulator(const Tensor& leaf) {

@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/tensor/gradient_home.h"
 
 namespace hvd::autograd {
 
@@ -29,6 +31,8 @@ class AccumulateGrad : public Node {
   const Tensor& leaf() const { return leaf_; }
   // Null if the leaf has none.
   LeafHooks* leaf_hooks() const;
+  // Where the next gradient of the leaf is to be made; null: anywhere.
+  GradientHome* home_of_next() const;
 
  private:
   ~AccumulateGrad() override;
@@ -42,9 +46,17 @@ Ref<Node> grad_accumulator(const Tensor& leaf);
 // The same, or null if there is none.
 Ref<Node> existing_grad_accumulator(const Tensor& leaf);
 
-// Bytes of all gradients that leaves got as their first, ever, in this process: they
-// stay, whatever is let go of.
+// Bytes of all gradients that leaves got as their first, ever, in this process, and
+// that lie in no home: they stay, whatever is let go of.
 std::int64_t leaf_gradient_bytes();
+
+// Where gradients of `leaf` are to lie from now on; null: anywhere. No backward that
+// reaches it runs.
+void set_gradient_home(const Tensor& leaf, std::shared_ptr<GradientHome> home);
+
+// The strides that a gradient of `like` has: its own if it fills its memory,
+// else row by row.
+Dims gradient_strides(const Tensor& like);
 
 // Adds `gradient` to `grad`, the gradient of a tensor like `like`:
 //   - the first one is taken over without a copy if nothing is recorded, nobody

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -26,6 +28,7 @@ struct AutogradMeta : Pooled {
   LeafHooks& make_hooks();
 
   Tensor grad;
+  std::shared_ptr<GradientHome> home;  // Of a leaf's grad; null: none.
   Ref<Node> grad_fn;
   std::uint32_t output_nr = 0;
   bool requires_grad = false;  // Of a leaf.

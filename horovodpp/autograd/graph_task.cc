@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
+#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/function_node.h"
 #include "horovodpp/autograd/gradient_checks.h"
@@ -12,6 +14,7 @@
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -212,14 +215,28 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
       }
     }
   }
+  apply_formula(node, gradients);
+  if (!options_.retain_graph) node.free_saved();
+  if (hooks == nullptr) return;
+  hooks->post.for_each([&](const auto& hook) { hook(results_, seen); });
+}
+
+// What becomes the gradient of a leaf is made where that is to lie.
+void GraphTask::apply_formula(Node& node, std::span<Tensor> gradients) {
+  std::optional<ExpectedGradients> expected;
+  if (GradientHome::any()) {
+    expected.emplace();
+    for (const Edge& edge : node.next_edges()) {
+      if (!edge || !edge.node->is_accumulate_grad()) continue;
+      auto& leaf = static_cast<const AccumulateGrad&>(*edge.node);
+      if (GradientHome* home = leaf.home_of_next()) expected->add(*home);
+    }
+  }
   if (graph_state.detect_anomaly) {
     apply_watched(node, gradients, results_);
   } else {
     node.apply(gradients, results_);
   }
-  if (!options_.retain_graph) node.free_saved();
-  if (hooks == nullptr) return;
-  hooks->post.for_each([&](const auto& hook) { hook(results_, seen); });
 }
 
 void GraphTask::distribute(const State& state, std::span<Tensor> results) {

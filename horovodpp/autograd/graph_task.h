@@ -109,6 +109,7 @@ class GraphTask {
   void push_if_ready(Id id);
   void run_node(Id id);
   void run_formula(const State& state, std::span<Tensor> gradients);
+  void apply_formula(Node& node, std::span<Tensor> gradients);
   void run_callbacks();
   void distribute(const State& state, std::span<Tensor> results);
   void add_gradient(Id id, std::uint32_t input_nr, Tensor gradient);

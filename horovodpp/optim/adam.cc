@@ -74,15 +74,15 @@ Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options)
 void Adam::step() {
   NoGrad no_grad;
   for (std::size_t i = 0; i < parameters().size(); ++i) {
-    move(parameters()[i].tensor, options_of(i), slots(i));
+    move(parameters()[i].tensor, part_of(i), options_of(i), slots(i));
   }
 }
 
-void Adam::move(const Tensor& parameter, const AdamOptions& options,
-                Slots& state) {
+void Adam::move(const Tensor& parameter, const ElementRange* part,
+                const AdamOptions& options, Slots& state) {
   const Tensor grad = parameter.grad();
-  if (!grad.defined()) return;
-  const UpdateTarget target(parameter);
+  if (!grad.defined() || (part != nullptr && part->count() == 0)) return;
+  const UpdateTarget target(parameter, part);
   const Tensor gradient = target.alike(grad);
   if (!state[kStep].defined()) {
     state[kStep] = nn::count_tensor(0);
@@ -104,7 +104,7 @@ void Adam::move(const Tensor& parameter, const AdamOptions& options,
             .average_square = state[kAverageSquare].data<T>(),
             .max_square =
                 options.amsgrad ? state[kMaxSquare].data<T>() : nullptr,
-            .count = parameter.num_elements(),
+            .count = target.elements().num_elements(),
             .shrink = is_decoupled ? 1.0 - options.learning_rate * decay : 1.0,
             .decay = is_decoupled ? 0.0 : decay,
             .beta1 = options.beta1,

@@ -71,13 +71,16 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   // Remembers "step", "exp_avg", "exp_avg_sq" and, with amsgrad,
   // "max_exp_avg_sq" of every parameter that has moved.
   void step() override;
+  bool moves_parts() const override { return true; }
 
  protected:
   // With `always_decoupled`, whatever options say.
   Adam(std::vector<ParameterGroup<AdamOptions>> groups, bool always_decoupled);
 
  private:
-  void move(const Tensor& parameter, const AdamOptions& options, Slots& state);
+  // Or of a part of it.
+  void move(const Tensor& parameter, const ElementRange* part,
+            const AdamOptions& options, Slots& state);
 
   const bool always_decoupled_;
 };

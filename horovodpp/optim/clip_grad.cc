@@ -89,7 +89,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
   const double factor = max_norm / (norm + 1e-6);
   // Not std::min, which would hide NaN.
   if (factor >= 1.0) return norm;
-  scale_gradients(gradients, factor, "clip_grad_norm_");
+  scale_gradients(whole(gradients), factor, "clip_grad_norm_");
   return norm;
 }
 

@@ -13,9 +13,13 @@
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/nn/lstm.h"
+#include "horovodpp/nn/multihead_attention.h"
+#include "horovodpp/optim/arena_gradients.h"
 #include "horovodpp/optim/backward_watch.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/parameter_claim.h"
+#include "horovodpp/optim/parameter_shards.h"
 #include "horovodpp/optim/replica_check.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
@@ -23,6 +27,37 @@
 namespace hvd::optim {
 namespace {
 
+// Nothing to shard among one rank.
+std::unique_ptr<ParameterShards> shards_of(const Optimizer& wrapped,
+                                           const DistributedOptions& options) {
+  if (!options.shard_updates) return nullptr;
+  const auto refuse = [](const std::string& why) {
+    throw InvalidArgument("shard_updates " + why);
+  };
+  const auto* optimizer = dynamic_cast<const StatefulOptimizer*>(&wrapped);
+  if (optimizer == nullptr || !optimizer->moves_parts()) {
+    refuse(
+        "goes with SGD, Adam and AdamW; this optimizer moves whole parameters");
+  }
+  if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum) {
+    refuse(absl::StrCat("goes with op average or sum, not with op ",
+                        name_of(options.op)));
+  }
+  if (options.compression != nullptr) {
+    refuse("does not go with compression, which works on whole gradients");
+  }
+  if (!options.groups.names_in(wrapped.parameters()).empty()) {
+    refuse("does not go with groups: it sends gradients in buckets of its own");
+  }
+  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  if (value_or_throw(job->ranks_of(options.process_set)).size() < 2) {
+    return nullptr;
+  }
+  return std::make_unique<ParameterShards>(*job, wrapped.parameters(),
+                                           options.name, options.process_set);
+}
+
+constexpr const char* kState = "state.";
 constexpr const char* kCompression = "compression.";
 
 int checked_passes(int passes) {
@@ -46,8 +81,22 @@ const std::vector<nn::NamedTensor>& parameters_of(
 // becomes of the grad().
 struct HandedOver {
   std::size_t index;  // Of its parameter.
-  Tensor gradient;
+  mutable Tensor gradient;
   std::uint32_t version;  // Nobody else writes it meanwhile.
+};
+
+// Adds its life to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::chrono::nanoseconds& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += std::chrono::steady_clock::now() - begin_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::chrono::nanoseconds& sum_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
 };
 
 // Where compression cannot pay.
@@ -156,12 +205,17 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
       check_every_(options.check_parameters_every),
+      shards_(shards_of(*wrapped_, options)),
       reducer_(*job_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .scale = options.average_passes ? 1.0 / passes_per_step_ : 1.0,
                 .groups = options.groups.names_in(parameters()),
+                .scattered = shards_ == nullptr
+                                 ? std::vector<replica::ScatteredGroup>()
+                                 : shards_->groups(),
                 .compressor = options.compression,
+                .observer = options.observer,
                 .name = options.name,
                 .process_set = options.process_set}),
       claim_(std::make_unique<ParameterClaim>(
@@ -190,7 +244,35 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                 return reducer_.owed(parameters()[index].name);
               }},
       options.every_backward_counts);
+  place_gradients(options);
   attach_hooks();
+}
+
+// Where the ranks of one node reduce gradients, in memory of all of them.
+void DistributedOptimizer::place_gradients(const DistributedOptions& options) {
+  if (shards_ != nullptr) {
+    shards_->move_in();
+    sharded().keep_parts(shards_->parts());
+    return;
+  }
+  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  const Topology& topology = job->topology();
+  if (reducer_.num_ranks() < 2 || topology.local_size() < topology.size() ||
+      compressor_ != nullptr || op_ == ReduceOp::kAdasum) {
+    return;
+  }
+  std::vector<Tensor> tensors;
+  for (const std::size_t i : order_of_gradients(
+           parameters(), options.groups.names_in(parameters()))) {
+    const Tensor& parameter = parameters()[i].tensor;
+    if (parameter.requires_grad()) tensors.push_back(parameter);
+  }
+  in_arena_ = std::make_unique<ArenaGradients>();
+  in_arena_->add(*job, tensors);
+}
+
+StatefulOptimizer& DistributedOptimizer::sharded() const {
+  return static_cast<StatefulOptimizer&>(*wrapped_);
 }
 
 // Of parameters that require grad now and had none yet.
@@ -213,8 +295,14 @@ void DistributedOptimizer::attach_hooks() {
 DistributedOptimizer::~DistributedOptimizer() {
   watch_.reset();
   for (autograd::HookHandle& hook : hooks_) hook.remove();
+  for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
   // The gradients' memory is borrowed until then.
   reducer_.discard();
+  try {
+    finish_step();
+  } catch (const Error&) {
+    // Who needs the parameters after this hears of it from the job.
+  }
 }
 
 // Before the engine adds to a gradient: it must not be on its way already, and
@@ -238,7 +326,9 @@ void DistributedOptimizer::contribute(std::size_t index) {
 void DistributedOptimizer::hand_over(std::size_t index) {
   const auto& [name, parameter] = parameters()[index];
   Tensor gradient = parameter.grad();
-  if (!gradient.defined()) {
+  if (shards_ != nullptr && shards_->has(index)) {
+    gradient = shards_->gradient_in_place(index);
+  } else if (!gradient.defined()) {
     gradient = zeros(parameter.shape(), {.dtype = parameter.dtype()});
     parameter.set_grad(gradient);
   } else if (!gradient.is_contiguous()) {
@@ -253,11 +343,13 @@ void DistributedOptimizer::hand_over(std::size_t index) {
 
 void DistributedOptimizer::synchronize() {
   reduce();
+  complete_gradients();
   synchronized_by_caller_ = true;
 }
 
 void DistributedOptimizer::reduce() {
   throw_if_error(reducer_.status());
+  finish_step();
   attach_hooks();
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const auto& [name, parameter] = parameters()[i];
@@ -265,7 +357,11 @@ void DistributedOptimizer::reduce() {
     const bool moves = parameter.requires_grad() || parameter.grad().defined();
     if (moves && !reducer_.has(name)) hand_over(i);
   }
-  const std::vector<std::shared_ptr<const void>> all = reducer_.finish();
+  std::vector<std::shared_ptr<const void>> all;
+  {
+    const Stopwatch waiting(exposed_);
+    all = reducer_.finish();
+  }
   for (const std::shared_ptr<const void>& reduced : all) {
     const auto& [index, gradient, version] =
         *static_cast<const HandedOver*>(reduced.get());
@@ -286,12 +382,42 @@ void DistributedOptimizer::reduce() {
     }
   }
   for (const std::shared_ptr<const void>& reduced : all) {
-    static_cast<const HandedOver*>(reduced.get())->gradient.bump_version();
+    const auto* const handed = static_cast<const HandedOver*>(reduced.get());
+    handed->gradient.bump_version();
+    // The job may still hold this for a moment: not the gradient, whose place the
+    // next one is to have.
+    handed->gradient = Tensor();
   }
   is_synchronized_ = true;
+  gradients_are_whole_ = shards_ == nullptr;
+}
+
+// Where each rank has its part of the reduced gradients.
+void DistributedOptimizer::complete_gradients() {
+  if (gradients_are_whole_ || !is_synchronized_) return;
+  {
+    const Stopwatch waiting(exposed_);
+    shards_->gather_gradients();
+  }
+  for (const auto& [name, parameter] : parameters()) {
+    const Tensor grad = parameter.grad();
+    if (grad.defined()) grad.bump_version();
+  }
+  gradients_are_whole_ = true;
+}
+
+void DistributedOptimizer::finish_step() {
+  if (shards_ == nullptr) return;
+  const Stopwatch waiting(exposed_);
+  shards_->wait_for_all();
 }
 
 void DistributedOptimizer::finish_gradients() {
+  reduce_unless_done();
+  complete_gradients();
+}
+
+void DistributedOptimizer::reduce_unless_done() {
   // Reduced gradients are not reduced again: a sum would grow with every call.
   if (is_synchronized_) return;
   if (*skips_synchronize_) {
@@ -312,17 +438,30 @@ void DistributedOptimizer::step() {
         "after optimizer.synchronize(). The gradients are not reduced again; "
         "say so with skip_synchronize(), or leave synchronize() to step().");
   }
-  finish_gradients();
+  reduce_unless_done();
   make_step();
 }
 
 void DistributedOptimizer::make_step() {
+  if (shards_ != nullptr && !is_synchronized_) {
+    throw Error(absl::FailedPreconditionError(
+        "step() where updates are sharded, and skip_synchronize() keeps the "
+        "gradients from being reduced: each rank would move its part along "
+        "gradients of its own; call synchronize() before"));
+  }
   are_replicas_ = are_replicas_ && is_synchronized_;
   is_synchronized_ = false;
+  if (shards_ != nullptr) shards_->check_in_place();
   wrapped_->step();
+  if (shards_ != nullptr) {
+    shards_->start_gathering();
+    if (!gathers_during_forward_) finish_step();
+    for (const std::size_t index : waits_at_once_) shards_->wait_for(index);
+  }
   ++steps_;
   if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
       reducer_.num_ranks() > 1) {
+    finish_step();
     check_replicas(parameters(), reducer_, steps_);
   }
 }
@@ -331,11 +470,11 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
   check(options, op_);
   StepResult result;
   if (options.closure) result.loss = options.closure();
-  finish_gradients();
+  reduce_unless_done();
   const std::optional<double> factor = examine(options, result);
   result.stepped = factor.has_value();
   if (factor.has_value() && *factor != 1.0) {
-    scale_gradients(gradients_of(parameters()), *factor, "step()");
+    scale_gradients(parts_to_move(), *factor, "step()");
   }
   is_synchronized_ = is_synchronized_ && result.stepped;
   if (result.stepped) make_step();
@@ -344,6 +483,38 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
     if (options.update_scaler) options.grad_scaler->update();
   }
   return result;
+}
+
+// Of the gradients, what this rank steps along.
+std::vector<GradientPart> DistributedOptimizer::parts_to_move() const {
+  if (shards_ == nullptr) return whole(gradients_of(parameters()));
+  const std::vector<ElementRange> mine = shards_->parts();
+  std::vector<GradientPart> parts;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const Tensor grad = parameters()[i].tensor.grad();
+    if (grad.defined()) parts.push_back({grad, mine[i]});
+  }
+  return parts;
+}
+
+// What it looks at: of gradients that all ranks have, its share.
+std::vector<GradientPart> DistributedOptimizer::parts_to_look_at() const {
+  const int rank = reducer_.rank();
+  const int ranks = reducer_.num_ranks();
+  std::vector<GradientPart> parts;
+  if (shards_ == nullptr) {
+    for (const Tensor& gradient : gradients_of(parameters())) {
+      parts.push_back(share_of(gradient, rank, ranks));
+    }
+    return parts;
+  }
+  parts = parts_to_move();
+  for (std::size_t i = 0, next = 0; i < parameters().size(); ++i) {
+    if (!parameters()[i].tensor.grad().defined()) continue;
+    GradientPart& part = parts[next++];
+    if (!shards_->has(i)) part = share_of(part.gradient, rank, ranks);
+  }
+  return parts;
 }
 
 std::optional<double> DistributedOptimizer::examine(
@@ -360,10 +531,7 @@ std::optional<double> DistributedOptimizer::examine(
   GradientFindings found;
   if (scales || clips) {
     // Reduced gradients are the same on all ranks: each looks at its share.
-    const GradientShare share =
-        is_synchronized_ ? GradientShare{reducer_.rank(), reducer_.num_ranks()}
-                         : GradientShare{};
-    found = look_at(gradients_of(parameters()), share);
+    found = look_at(is_synchronized_ ? parts_to_look_at() : parts_to_move());
   }
   const std::vector<double> sums = reducer_.sum(
       "(step)", {is_synchronized_ ? found.squared_norm : 0.0,
@@ -393,6 +561,7 @@ std::optional<double> DistributedOptimizer::examine(
 }
 
 nn::StateDict DistributedOptimizer::state_dict() const {
+  if (shards_ != nullptr) return sharded_state_dict();
   nn::StateDict state = wrapped_->state_dict();
   if (compressor_ == nullptr) return state;
   for (const auto& [name, values] : compressor_->state()) {
@@ -401,6 +570,54 @@ nn::StateDict DistributedOptimizer::state_dict() const {
          from_vector(values, {static_cast<std::int64_t>(values.size())})});
   }
   return state;
+}
+
+nn::StateDict DistributedOptimizer::sharded_state_dict() const {
+  nn::StateDict state =
+      nn::with_prefix(kState, shards_->whole_state(sharded(), reducer_));
+  for (const nn::NamedTensor& entry : wrapped_->state_dict()) {
+    if (!absl::StartsWith(entry.name, kState)) state.push_back(entry);
+  }
+  return state;
+}
+
+void DistributedOptimizer::gather_during_forward(nn::Module& model) {
+  if (shards_ == nullptr && reducer_.num_ranks() > 1) {
+    throw Error(
+        absl::FailedPreconditionError("gather_during_forward() of an optimizer "
+                                      "whose updates are not sharded; "
+                                      "set DistributedOptions::shard_updates"));
+  }
+  if (shards_ == nullptr) return;
+  absl::flat_hash_map<const void*, std::size_t> places;
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    places[parameters()[i].tensor.impl()] = i;
+  }
+  absl::flat_hash_set<std::size_t> hooked;
+  for (const auto& [name, module] : model.named_modules()) {
+    if (dynamic_cast<nn::LSTM*>(module) != nullptr ||
+        dynamic_cast<nn::MultiheadAttention*>(module) != nullptr) {
+      continue;
+    }
+    std::vector<std::size_t> own;
+    for (const auto& [key, tensor] : module->named_parameters()) {
+      const auto found = places.find(tensor.impl());
+      const bool is_own = key.find('.') == std::string::npos;
+      if (is_own && found != places.end()) own.push_back(found->second);
+    }
+    if (own.empty()) continue;
+    hooked.insert(own.begin(), own.end());
+    forward_hooks_.push_back(module->register_forward_pre_hook(
+        [this, own](nn::Module&, const Tensor&) {
+          const Stopwatch waiting(exposed_);
+          for (const std::size_t index : own) shards_->wait_for(index);
+        }));
+  }
+  waits_at_once_.clear();
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    if (!hooked.contains(i)) waits_at_once_.push_back(i);
+  }
+  gathers_during_forward_ = true;
 }
 
 void DistributedOptimizer::load_state_dict(const nn::StateDict& state,

@@ -48,6 +48,7 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,8 +76,12 @@ class Runtime;
 namespace HVD_EXPORT hvd {
 namespace optim {
 
+class ArenaGradients;
 class BackwardWatch;
 class ParameterClaim;
+class ParameterShards;
+class StatefulOptimizer;
+struct GradientPart;
 
 // So many groups of about equally many parameters, as they are listed (0: none);
 // or some groups of parameters, the others being sent by themselves.
@@ -120,10 +125,20 @@ struct DistributedOptions {
   // How gradients are sent; null: as they are. Of no other optimizer. What it
   // remembers is part of the state_dict(), and another one on each rank.
   std::shared_ptr<compression::Compressor> compression = nullptr;
+  // Whether each rank moves a part of every parameter, remembers state of that part
+  // alone, and gets from the others what they have moved: the same bits (where one
+  // plane reduces all), in a fraction of the time and the memory of the optimizer's.
+  // For SGD, Adam and AdamW, with op average or sum, without groups and compression.
+  // The parameters are moved into memory of the job's; what is a view of one before
+  // does not follow. Between backward and step() only this rank's part of a gradient
+  // is the reduced one, unless synchronize() completes them. state_dict() is
+  // collective: every rank calls it, and gets all; every rank loads all.
+  bool shard_updates = false;
   // After every so many steps the parameters of all ranks are compared, by a
   // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
   // step along gradients that were not reduced.
   int check_parameters_every = 100;
+  std::shared_ptr<replica::GradientObserver> observer = nullptr;  // Or null.
   // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
   // gradients are under way at the same time have different ones.
   std::string name = "gradient";
@@ -185,6 +200,18 @@ class DistributedOptimizer : public Optimizer {
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
 
+  // Where updates are sharded, what the ranks have moved is gathered while the next
+  // forward of `model` runs: each of its modules waits for its own parameters when
+  // it is called by its operator(). Whoever reads them otherwise calls
+  // finish_step() first. The parameters of modules that are not called in that way
+  // (LSTM, MultiheadAttention) are there when step() returns. `model` outlives
+  // this.
+  //   hvd::Error (FailedPrecondition)  they are not sharded
+  void gather_during_forward(nn::Module& model);
+  // Waits until all parameters are what step() has made of them; only after
+  // gather_during_forward() may that take a wait.
+  void finish_step();
+
   // Waits until the gradients of all parameters are the reduced ones. Every
   // rank calls it (or step()) equally often.
   //   hvd::Error  a reduction failed; says which and why. Or a gradient was
@@ -217,8 +244,12 @@ class DistributedOptimizer : public Optimizer {
   StepResult step(const DistributedStepOptions& options);
 
   // synchronize(), unless that has been done since the last backward or is
-  // skipped.
+  // skipped. Gradients are then whole on all ranks.
   void finish_gradients() override;
+
+  // For how long this rank has waited for the others so far: for gradients that
+  // backward did not hide, and for what sharded updates gather.
+  std::chrono::nanoseconds exposed_communication() const { return exposed_; }
 
   // What was handed over so far.
   replica::ReducerStats reduced() const { return reducer_.stats(); }
@@ -252,9 +283,16 @@ class DistributedOptimizer : public Optimizer {
   void attach_hooks();
   void refuse_surplus(std::size_t index);
   void contribute(std::size_t index);
+  void place_gradients(const DistributedOptions& options);
   void hand_over(std::size_t index);
   void reduce();
+  void reduce_unless_done();
+  void complete_gradients();
   void make_step();
+  std::vector<GradientPart> parts_to_move() const;
+  std::vector<GradientPart> parts_to_look_at() const;
+  StatefulOptimizer& sharded() const;
+  nn::StateDict sharded_state_dict() const;
 
   std::unique_ptr<Optimizer> wrapped_;
   const ReduceOp op_;
@@ -262,13 +300,22 @@ class DistributedOptimizer : public Optimizer {
   const int passes_per_step_;
   const int check_every_;
   std::int64_t steps_ = 0;
+  std::chrono::nanoseconds exposed_ = {};
   bool are_replicas_ = true;  // All steps went along reduced gradients.
+  const std::unique_ptr<ParameterShards> shards_;  // Null: not sharded.
   // Knows how far the gradients of this step are.
   replica::GradientReducer reducer_;
   std::unique_ptr<ParameterClaim> claim_;
+  std::unique_ptr<ArenaGradients> in_arena_;  // Null: gradients lie anywhere.
   // Whether they are reduced, and no backward has added to one since.
   std::atomic<bool> is_synchronized_ = false;
   bool synchronized_by_caller_ = false;
+  bool gradients_are_whole_ =
+      false;  // Of reduced ones, where updates are sharded.
+  bool gathers_during_forward_ = false;
+  std::vector<std::size_t>
+      waits_at_once_;  // Parameters that no module waits for.
+  std::vector<autograd::HookHandle> forward_hooks_;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
   std::unique_ptr<BackwardWatch> watch_;

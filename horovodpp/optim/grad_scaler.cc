@@ -67,7 +67,8 @@ void GradScaler::unscale_(Optimizer& optimizer) {
     progress_[&optimizer] = {};
     return;
   }
-  const std::vector<Tensor> gradients = gradients_of(optimizer.parameters());
+  const std::vector<GradientPart> gradients =
+      whole(gradients_of(optimizer.parameters()));
   const bool is_finite = look_at(gradients).is_finite;
   scale_gradients(gradients, 1.0 / factor_, "GradScaler");
   progress_[&optimizer] = {.is_finite = is_finite};

@@ -50,18 +50,29 @@ std::vector<Tensor> gradients_of(
   return gradients_of(tensors);
 }
 
-GradientFindings look_at(const std::vector<Tensor>& gradients,
-                         GradientShare share) {
-  GradientFindings all;
+std::vector<GradientPart> whole(const std::vector<Tensor>& gradients) {
+  std::vector<GradientPart> parts;
   for (const Tensor& gradient : gradients) {
+    parts.push_back({gradient, {0, gradient.num_elements()}});
+  }
+  return parts;
+}
+
+GradientPart share_of(const Tensor& gradient, int index, int count) {
+  const std::int64_t elements = gradient.num_elements();
+  return {gradient,
+          {part_begin(elements, index, count),
+           part_begin(elements, index + 1, count)}};
+}
+
+GradientFindings look_at(const std::vector<GradientPart>& parts) {
+  GradientFindings all;
+  for (const auto& [gradient, elements] : parts) {
     const UpdateTarget target(gradient);
-    const std::int64_t count = gradient.num_elements();
-    const std::int64_t begin = part_begin(count, share.index, share.count);
-    const std::int64_t end = part_begin(count, share.index + 1, share.count);
     autograd::visit_any_floating(
         gradient.dtype(), "a gradient's norm", [&]<typename T>(TypeTag<T>) {
-          const GradientFindings found =
-              look_at_row(target.elements().data<T>() + begin, end - begin);
+          const GradientFindings found = look_at_row(
+              target.elements().data<T>() + elements.begin, elements.count());
           all.squared_norm += found.squared_norm;
           all.is_finite = all.is_finite && found.is_finite;
         });
@@ -69,12 +80,12 @@ GradientFindings look_at(const std::vector<Tensor>& gradients,
   return all;
 }
 
-void scale_gradients(const std::vector<Tensor>& gradients, double factor,
+void scale_gradients(const std::vector<GradientPart>& parts, double factor,
                      const char* operation) {
   NoGrad no_grad;
-  for (const Tensor& gradient : gradients) {
-    for_elements(gradient, operation, [&](auto* elements, std::int64_t count) {
-      scale(elements, count, factor);
+  for (const auto& [gradient, range] : parts) {
+    for_elements(gradient, operation, [&](auto* elements, std::int64_t) {
+      scale(elements + range.begin, range.count(), factor);
     });
   }
 }

@@ -25,18 +25,20 @@ struct GradientFindings {
   bool is_finite = true;
 };
 
-// One of several equal parts of every gradient.
-struct GradientShare {
-  int index = 0;
-  int count = 1;
+// Some elements of a gradient.
+struct GradientPart {
+  Tensor gradient;
+  ElementRange elements;
 };
+std::vector<GradientPart> whole(const std::vector<Tensor>& gradients);
+// The `index`-th of `count` parts of about as many elements.
+GradientPart share_of(const Tensor& gradient, int index, int count);
 
-// Of this share of the elements of `gradients`. Reads them once.
-GradientFindings look_at(const std::vector<Tensor>& gradients,
-                         GradientShare share = {});
+// Of the elements of `parts`. Reads them once.
+GradientFindings look_at(const std::vector<GradientPart>& parts);
 
 // Multiplies all elements of each; `operation` is for errors.
-void scale_gradients(const std::vector<Tensor>& gradients, double factor,
+void scale_gradients(const std::vector<GradientPart>& parts, double factor,
                      const char* operation);
 
 // Calls change(elements, count) with all elements of `gradient` in one row.

@@ -53,6 +53,26 @@ std::vector<nn::NamedTensor> StatefulOptimizer::state() const {
   return result;
 }
 
+void StatefulOptimizer::keep_parts(std::vector<ElementRange> parts) {
+  parts_ = std::move(parts);
+  NoGrad no_grad;
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    for (std::size_t k = 0; k < slot_kinds_.size(); ++k) {
+      Tensor& slot = state_[i][k];
+      if (slot.defined() && !slot_kinds_[k].is_count) slot = kept(i, slot);
+    }
+  }
+}
+
+// Of a slot of a whole parameter.
+Tensor StatefulOptimizer::kept(std::size_t parameter,
+                               const Tensor& whole) const {
+  const ElementRange* const part = part_of(parameter);
+  if (part == nullptr) return whole;
+  return whole.alias({part->count()}, {1}, whole.storage_offset() + part->begin)
+      .clone();
+}
+
 nn::StateDict StatefulOptimizer::state_dict() const {
   nn::StateDict result = nn::with_prefix(kState, state());
   const std::vector<OptionValues> groups = option_values();
@@ -90,6 +110,7 @@ void StatefulOptimizer::load_slot(const std::string& key, const Tensor& tensor,
     refuse(loading.options, absl::StrCat("'state.", key, "' is negative: ",
                                          slot.item<std::int64_t>()));
   }
+  if (!kind->is_count) slot = kept(parameter->second, slot);
 }
 
 void StatefulOptimizer::load_option(const std::string& key,
@@ -173,10 +194,21 @@ void check_group(std::size_t group, std::size_t groups) {
                                      ", numbered from 0"));
 }
 
-UpdateTarget::UpdateTarget(const Tensor& parameter)
+UpdateTarget::UpdateTarget(const Tensor& parameter, const ElementRange* part)
     : parameter_(parameter),
+      part_(part),
       dense_(autograd::is_dense(parameter.shape(), parameter.strides())),
-      elements_(dense_ ? parameter : parameter.detach().contiguous()) {}
+      elements_(elements_of(parameter)) {}
+
+Tensor UpdateTarget::elements_of(const Tensor& parameter) const {
+  if (part_ != nullptr) return row_of(parameter);
+  return dense_ ? parameter : parameter.detach().contiguous();
+}
+
+Tensor UpdateTarget::row_of(const Tensor& tensor) const {
+  return tensor.alias({part_->count()}, {1},
+                      tensor.storage_offset() + part_->begin);
+}
 
 void UpdateTarget::finish() const {
   if (dense_) {
@@ -187,9 +219,12 @@ void UpdateTarget::finish() const {
 }
 
 Tensor UpdateTarget::alike(const Tensor& tensor) const {
-  return tensor.strides() == elements_.strides()
-             ? tensor
-             : autograd::clone_with_strides(tensor, elements_.strides());
+  const autograd::Dims& strides =
+      (part_ == nullptr ? elements_ : parameter_).strides();
+  const Tensor alike = tensor.strides() == strides
+                           ? tensor
+                           : autograd::clone_with_strides(tensor, strides);
+  return part_ == nullptr ? alike : row_of(alike);
 }
 
 Tensor UpdateTarget::zeros() const {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,12 +38,34 @@ struct StateSlot {
   bool may_lack = false;  // Of a parameter whose other slots are there.
 };
 
+// Some elements of a parameter, counted as they lie in its memory.
+struct ElementRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t count() const { return end - begin; }
+};
+
 class StatefulOptimizer : public Optimizer {
  public:
   std::vector<nn::NamedTensor> state() const override;
   nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
+
+  // Whether keep_parts() is possible: step() heeds part_of().
+  virtual bool moves_parts() const { return false; }
+  // From now on only these elements of each parameter are moved, and nothing is
+  // remembered of the others: state() shows those alone, in one row. A
+  // state_dict() that is loaded is still that of whole parameters. Parameters have
+  // no gaps in memory.
+  void keep_parts(std::vector<ElementRange> parts);
+
+  const std::vector<StateSlot>& slot_kinds() const { return slot_kinds_; }
+  // What is remembered as slot_kinds()[kind] of a parameter, or of its part.
+  const Tensor& slot(std::size_t parameter, std::size_t kind) const {
+    return state_[parameter][kind];
+  }
 
  protected:
   // Of one group: option by option, flags as 0 and 1.
@@ -57,17 +80,27 @@ class StatefulOptimizer : public Optimizer {
   virtual void set_option_values(const std::vector<OptionValues>& values) = 0;
 
   Slots& slots(std::size_t parameter) { return state_[parameter]; }
+  // Null: all of it.
+  const ElementRange* part_of(std::size_t parameter) const {
+    return parts_.empty() || is_whole(parameter) ? nullptr : &parts_[parameter];
+  }
 
  private:
   struct Loading;
+  bool is_whole(std::size_t parameter) const {
+    return parts_[parameter].count() ==
+           parameters()[parameter].tensor.num_elements();
+  }
   void load_slot(const std::string& key, const Tensor& tensor,
                  Loading& loading) const;
   void load_option(const std::string& key, const nn::NamedTensor& entry,
                    Loading& loading) const;
   void check_complete(const Loading& loading) const;
+  Tensor kept(std::size_t parameter, const Tensor& whole) const;
 
   const std::vector<StateSlot> slot_kinds_;
-  std::vector<Slots> state_;  // By parameter.
+  std::vector<Slots> state_;         // By parameter.
+  std::vector<ElementRange> parts_;  // Likewise; empty: all are whole.
 };
 
 // Throws InvalidArgument unless there are as many rates as groups.
@@ -163,10 +196,12 @@ class GroupedOptimizer : public StatefulOptimizer {
 };
 
 // Where the elements of a parameter are updated, and in which order they lie
-// there: the parameter itself, or a copy by rows if it has gaps in memory.
+// there: the parameter itself, or a copy by rows if it has gaps in memory; or a part
+// of a parameter without gaps, in one row.
 class UpdateTarget {
  public:
-  explicit UpdateTarget(const Tensor& parameter);
+  explicit UpdateTarget(const Tensor& parameter,
+                        const ElementRange* part = nullptr);
   // Says that the parameter changed; brings it what it got.
   void finish() const;
 
@@ -177,7 +212,11 @@ class UpdateTarget {
   Tensor zeros() const;
 
  private:
+  Tensor elements_of(const Tensor& parameter) const;
+  Tensor row_of(const Tensor& tensor) const;
+
   const Tensor& parameter_;
+  const ElementRange* const part_;
   const bool dense_;
   const Tensor elements_;
 };

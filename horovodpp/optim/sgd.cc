@@ -37,15 +37,15 @@ SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options)
 void SGD::step() {
   NoGrad no_grad;
   for (std::size_t i = 0; i < parameters().size(); ++i) {
-    move(parameters()[i].tensor, options_of(i), slots(i)[0]);
+    move(parameters()[i].tensor, part_of(i), options_of(i), slots(i)[0]);
   }
 }
 
-void SGD::move(const Tensor& parameter, const SGDOptions& options,
-               Tensor& momentum_buffer) {
+void SGD::move(const Tensor& parameter, const ElementRange* part,
+               const SGDOptions& options, Tensor& momentum_buffer) {
   const Tensor grad = parameter.grad();
-  if (!grad.defined()) return;
-  const UpdateTarget target(parameter);
+  if (!grad.defined() || (part != nullptr && part->count() == 0)) return;
+  const UpdateTarget target(parameter, part);
   const Tensor gradient = target.alike(grad);
   const bool has_momentum = options.momentum != 0;
   const bool first = has_momentum && !momentum_buffer.defined();
@@ -56,7 +56,7 @@ void SGD::move(const Tensor& parameter, const SGDOptions& options,
             .parameter = target.elements().data<T>(),
             .gradient = gradient.data<T>(),
             .momentum = has_momentum ? momentum_buffer.data<T>() : nullptr,
-            .count = parameter.num_elements(),
+            .count = target.elements().num_elements(),
             .rate = options.learning_rate,
             .decay = options.weight_decay,
             .mu = first ? 0.0 : options.momentum,

@@ -50,10 +50,12 @@ class SGD : public GroupedOptimizer<SGDOptions> {
 
   // Remembers "momentum_buffer" of every parameter that has moved.
   void step() override;
+  bool moves_parts() const override { return true; }
 
  private:
-  void move(const Tensor& parameter, const SGDOptions& options,
-            Tensor& momentum_buffer);
+  // Or of a part of it.
+  void move(const Tensor& parameter, const ElementRange* part,
+            const SGDOptions& options, Tensor& momentum_buffer);
 };
 
 }  // namespace optim

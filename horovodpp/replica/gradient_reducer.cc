@@ -1,49 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/replica/gradient_reducer.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/compression/compressor.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/membership.h"
+#include "horovodpp/replica/gradient_pieces.h"
+#include "horovodpp/replica/gradient_sender.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
 namespace {
-
-// What was sent in one go: one gradient, or a group.
-struct Sent {
-  Future<void> reduced = {};
-  std::unique_ptr<compression::Exchange> exchange = nullptr;  // Or null.
-  bool is_advanced = false;
-  std::optional<absl::Status> outcome = std::nullopt;
-
-  void advance() {
-    if (exchange == nullptr || std::exchange(is_advanced, true)) return;
-    const absl::Status status = exchange->advance();
-    if (!status.ok()) outcome = status;
-  }
-  absl::Status wait() {
-    if (exchange == nullptr) return reduced.wait();
-    if (!outcome) outcome = exchange->finish();
-    return *outcome;
-  }
-};
 
 // What there is to know of one gradient in one step.
 struct Record {
@@ -58,71 +35,14 @@ struct Record {
   int owed() const { return is_added ? 0 : expected - came; }
 };
 
-[[noreturn]] void refuse_piece(const GradientPiece& piece,
-                               const std::string& why) {
-  throw Error(absl::InvalidArgumentError(absl::StrCat(
-      "a buffer of gradients: the piece '", piece.key, "', ", piece.elements,
-      " elements from ", piece.offset, " on, ", why, ". Nothing was added")));
-}
-
-// Groups that differ from rank to rank must not meet: gradients would be reduced
-// with those of other parameters. So all keys are part of the name, by a hash that
-// is the same everywhere (FNV-1a).
-std::string group_name(const std::vector<const std::string*>& keys) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::string* key : keys) {
-    // Keys end with a zero, so that "a", "bc" is not "ab", "c".
-    for (std::size_t i = 0; i <= key->size(); ++i) {
-      const char letter = i < key->size() ? (*key)[i] : '\0';
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    }
-  }
-  return absl::StrCat(*keys.front(), "+", keys.size() - 1, ".",
-                      absl::Hex(hash, absl::kZeroPad16));
-}
-
-// That all lie within `elements` elements, none on another, each with a key of its
-// own.
-void check_pieces(const std::vector<GradientPiece>& pieces,
-                  std::int64_t elements) {
-  std::vector<const GradientPiece*> by_offset;
-  absl::flat_hash_set<std::string_view> keys;
-  for (const GradientPiece& piece : pieces) {
-    by_offset.push_back(&piece);
-    if (piece.offset < 0 || piece.elements < 0 || piece.offset > elements ||
-        piece.elements > elements - piece.offset) {
-      refuse_piece(piece, absl::StrCat("does not lie within its ", elements));
-    }
-    if (!keys.insert(piece.key).second) {
-      refuse_piece(piece, "has the key of another one; give it one of its own");
-    }
-  }
-  std::sort(by_offset.begin(), by_offset.end(),
-            [](const GradientPiece* a, const GradientPiece* b) {
-              return std::pair(a->offset, a->elements) <
-                     std::pair(b->offset, b->elements);
-            });
-  for (std::size_t i = 1; i < by_offset.size(); ++i) {
-    const GradientPiece& before = *by_offset[i - 1];
-    if (before.offset + before.elements <= by_offset[i]->offset) continue;
-    refuse_piece(*by_offset[i],
-                 absl::StrCat("shares elements with '", before.key, "'"));
-  }
-}
-
-TensorView view_of(const TensorView& buffer, const GradientPiece& piece) {
-  auto* const bytes = static_cast<std::byte*>(buffer.data());
-  const std::size_t offset =
-      static_cast<std::size_t>(piece.offset) * size_of(buffer.dtype());
-  return {bytes + offset, buffer.dtype(), Shape({piece.elements}),
-          buffer.device()};
-}
-
 }  // namespace
 
 class GradientReducer::State {
  public:
-  State(Runtime& runtime, ReducerOptions options);
+  State(Runtime& runtime, ReducerOptions options)
+      : sender_(runtime, std::move(options)) {
+    make_groups();
+  }
 
   void expect(const std::string& key, int contributions);
   bool contribute(const std::string& key);
@@ -131,14 +51,15 @@ class GradientReducer::State {
            std::shared_ptr<const void> keep_alive);
   void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
            const std::shared_ptr<const void>& keep_alive);
-  absl::StatusOr<std::shared_ptr<Runtime>> job() const;
+  absl::StatusOr<std::shared_ptr<Runtime>> job() const { return sender_.job(); }
   bool has(const std::string& key) const;
   bool is_pending() const;
-  std::vector<double> sum(const std::string& key, std::vector<double> values);
-  std::vector<std::int64_t> gather(const std::string& key,
-                                   const std::vector<std::int64_t>& numbers);
-  int rank() const { return rank_; }
-  int num_ranks() const { return num_ranks_; }
+  std::vector<double> sum(const std::string& key,
+                          std::vector<double> values) const;
+  std::vector<std::int64_t> gather(
+      const std::string& key, const std::vector<std::int64_t>& numbers) const;
+  int rank() const { return sender_.rank(); }
+  int num_ranks() const { return sender_.num_ranks(); }
   ReducerStats stats() const;
   std::vector<std::shared_ptr<const void>> finish();
   void discard();
@@ -153,11 +74,15 @@ class GradientReducer::State {
   };
   struct Group {
     std::vector<Entry*> members;
+    const ScatteredGroup* scattered = nullptr;  // Or null.
     std::size_t added = 0;
     bool is_sent = false;
   };
 
   void make_groups();
+  void add_group(const std::vector<std::string>& keys,
+                 const ScatteredGroup* scattered = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void check_not_added(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -168,91 +93,45 @@ class GradientReducer::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void send(Runtime& runtime, const std::vector<Entry*>& entries)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Future<void> reduced(Runtime& runtime, const std::vector<Entry*>& entries,
-                       AllreduceOptions options);
-  std::unique_ptr<compression::Exchange> compressed(
-      Runtime& runtime, const std::vector<Entry*>& entries,
-      const AllreduceOptions& options);
   void flush_groups();
   std::vector<Pending> take_pending(bool sent_only);
   void reset(const std::vector<Pending>& pending,
              std::vector<std::shared_ptr<const void>>* owners);
 
-  const Membership membership_;
-  const ReducerOptions options_;
-  int rank_ = 0;
-  int num_ranks_ = 1;
+  const ReducerOptions& options() const { return sender_.options(); }
+
   mutable Mutex mutex_;
+  GradientSender sender_;  // Sends under the lock.
   Records records_ ABSL_GUARDED_BY(mutex_);
   std::vector<Group> groups_ ABSL_GUARDED_BY(mutex_);
   // What was added, in that order.
   std::vector<Entry*> added_ ABSL_GUARDED_BY(mutex_);
-  ReducerStats stats_ ABSL_GUARDED_BY(mutex_);
 };
-
-GradientReducer::State::State(Runtime& runtime, ReducerOptions options)
-    : membership_(runtime.membership()), options_(std::move(options)) {
-  const double factor = options_.gradient_predivide_factor;
-  if (!(factor > 0) || !std::isfinite(factor) || !std::isfinite(1 / factor)) {
-    throw Error(absl::InvalidArgumentError(
-        absl::StrCat("gradient_predivide_factor is ", factor,
-                     "; it must be a positive number, and so must 1 by it")));
-  }
-  if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
-    throw Error(absl::InvalidArgumentError(absl::StrCat(
-        "a reducer of gradients, '", options_.name, "': there is no ",
-        name_of(options_.op), "; use one that ReduceOp names")));
-  }
-  if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
-    throw Error(absl::InvalidArgumentError(absl::StrCat(
-        "gradient_predivide_factor goes with op average, not with op ",
-        name_of(options_.op), "; leave it at 1")));
-  }
-  if (!(options_.scale > 0) || !std::isfinite(options_.scale)) {
-    throw Error(absl::InvalidArgumentError(
-        absl::StrCat("a reducer's scale is ", options_.scale,
-                     "; it must be a positive number")));
-  }
-  if (options_.compressor != nullptr && options_.op != ReduceOp::kAverage &&
-      options_.op != ReduceOp::kSum) {
-    throw Error(absl::InvalidArgumentError(
-        absl::StrCat("compression goes with op average or sum, not with op ",
-                     name_of(options_.op))));
-  }
-  throw_if_error(job().status());
-  const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
-  throw_if_error(
-      annotate(rank.status(),
-               absl::StrCat("a reducer of gradients, '", options_.name, "'")));
-  rank_ = *rank;
-  num_ranks_ = static_cast<int>(
-      value_or_throw(runtime.ranks_of(options_.process_set)).size());
-  make_groups();
-}
 
 void GradientReducer::State::make_groups() {
   MutexLock lock(mutex_);
-  for (const std::vector<std::string>& keys : options_.groups) {
-    if (keys.empty()) continue;
-    Group& group = groups_.emplace_back();
-    for (const std::string& key : keys) {
-      Entry& entry = *records_.try_emplace(key).first;
-      if (entry.second.group.has_value()) {
-        throw Error(absl::InvalidArgumentError(
-            absl::StrCat("A parameter can only appear once in groups. '", key,
-                         "' appears twice")));
-      }
-      entry.second.group = groups_.size() - 1;
-      group.members.push_back(&entry);
-    }
+  for (const std::vector<std::string>& keys : options().groups) {
+    if (!keys.empty()) add_group(keys);
+  }
+  for (const ScatteredGroup& scattered : options().scattered) {
+    if (!scattered.keys.empty()) add_group(scattered.keys, &scattered);
   }
 }
 
-absl::StatusOr<std::shared_ptr<Runtime>> GradientReducer::State::job() const {
-  auto job = membership_.enter();
-  if (job.ok()) return job;
-  return annotate(job.status(), absl::StrCat("a reducer of gradients, '",
-                                             options_.name, "'"));
+void GradientReducer::State::add_group(const std::vector<std::string>& keys,
+                                       const ScatteredGroup* scattered) {
+  Group& group = groups_.emplace_back();
+  group.scattered = scattered;
+  for (const std::string& key : keys) {
+    Entry& entry = *records_.try_emplace(key).first;
+    if (entry.second.group.has_value()) {
+      throw Error(absl::InvalidArgumentError(
+          absl::StrCat("A parameter can only appear once in groups. '", key,
+                       "' appears twice")));
+    }
+    entry.second.group = groups_.size() - 1;
+    group.members.push_back(&entry);
+  }
 }
 
 void GradientReducer::State::expect(const std::string& key, int contributions) {
@@ -318,80 +197,20 @@ void GradientReducer::State::send_group(Runtime& runtime, Group& group) {
     if (member->second.is_added) entries.push_back(member);
   }
   group.is_sent = true;
-  send(runtime, entries);
+  if (group.scattered == nullptr) return send(runtime, entries);
+  const auto sent = sender_.send(runtime, *group.scattered);
+  for (Entry* entry : entries) entry->second.sent = sent;
 }
 
-// All submissions of gradients are made here.
 void GradientReducer::State::send(Runtime& runtime,
                                   const std::vector<Entry*>& entries) {
-  const double factor = options_.gradient_predivide_factor;
-  AllreduceOptions options = {.op = options_.op,
-                              .prescale_factor = options_.scale / factor,
-                              .postscale_factor = factor,
-                              .process_set = options_.process_set};
-  std::vector<const std::string*> keys;
-  std::uint64_t bytes = 0;
-  bool compresses = options_.compressor != nullptr && num_ranks_ > 1;
-  for (const auto* entry : entries) {
-    const TensorView& gradient = entry->second.gradient;
-    keys.push_back(&entry->first);
-    bytes += gradient.bytes();
-    compresses = compresses && gradient.dtype() == DType::kF32;
+  std::vector<Outgoing> gradients;
+  for (const Entry* entry : entries) {
+    gradients.push_back(
+        {entry->first, entry->second.gradient, entry->second.owner});
   }
-  options.name = absl::StrCat(
-      options_.name, ".", keys.size() == 1 ? *keys.front() : group_name(keys));
-  const auto sent = std::make_shared<Sent>();
-  if (compresses) {
-    const std::uint64_t before = options_.compressor->stats().sent_bytes;
-    sent->exchange = compressed(runtime, entries, options);
-    stats_.sent_bytes += options_.compressor->stats().sent_bytes - before;
-  } else {
-    sent->reduced = reduced(runtime, entries, std::move(options));
-    stats_.sent_bytes += bytes;
-  }
+  const auto sent = sender_.send(runtime, std::move(gradients));
   for (Entry* entry : entries) entry->second.sent = sent;
-  stats_.gradients += entries.size();
-  stats_.bytes += bytes;
-}
-
-Future<void> GradientReducer::State::reduced(Runtime& runtime,
-                                             const std::vector<Entry*>& entries,
-                                             AllreduceOptions options) {
-  if (entries.size() == 1) {
-    Record& record = entries.front()->second;
-    options.keep_alive = record.owner;
-    return runtime.allreduce_async_(std::move(record.gradient),
-                                    std::move(options));
-  }
-  std::vector<TensorView> gradients;
-  auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-  bool all_owned = true;
-  for (Entry* entry : entries) {
-    gradients.push_back(std::move(entry->second.gradient));
-    all_owned = all_owned && entry->second.owner != nullptr;
-    owners->push_back(entry->second.owner);
-  }
-  // Where one is borrowed the end of the future waits for it.
-  if (all_owned) options.keep_alive = std::move(owners);
-  return runtime.grouped_allreduce_async_(std::move(gradients),
-                                          std::move(options));
-}
-
-std::unique_ptr<compression::Exchange> GradientReducer::State::compressed(
-    Runtime& runtime, const std::vector<Entry*>& entries,
-    const AllreduceOptions& options) {
-  std::vector<compression::Gradient> batch;
-  for (Entry* entry : entries) {
-    batch.push_back({entry->first, std::move(entry->second.gradient)});
-  }
-  return options_.compressor->start(
-      runtime, std::move(batch),
-      {.name = options.name,
-       .op = options.op,
-       .prescale_factor = options.prescale_factor,
-       .postscale_factor = options.postscale_factor,
-       .process_set = options.process_set,
-       .num_ranks = num_ranks_});
 }
 
 void GradientReducer::State::add(const std::string& key, TensorView gradient,
@@ -496,32 +315,30 @@ void GradientReducer::State::discard() {
   const std::vector<Pending> pending = take_pending(/*sent_only=*/false);
   for (const Pending& each : pending) {
     // What has not been sent has no future.
-    if (each.sent != nullptr && each.sent->exchange == nullptr) {
-      each.sent->wait().IgnoreError();
-    }
+    if (each.sent != nullptr) each.sent->abandon();
   }
   reset(pending, nullptr);
 }
 
-std::vector<double> GradientReducer::State::sum(const std::string& key,
-                                                std::vector<double> values) {
+std::vector<double> GradientReducer::State::sum(
+    const std::string& key, std::vector<double> values) const {
   const auto count = static_cast<std::int64_t>(values.size());
   const Future<void> done = value_or_throw(job())->allreduce_async_(
       TensorView::of(values.data(), {count}),
-      {.name = absl::StrCat(options_.name, ".", key),
+      {.name = absl::StrCat(options().name, ".", key),
        .op = ReduceOp::kSum,
-       .process_set = options_.process_set});
+       .process_set = options().process_set});
   throw_if_error(done.wait());
   return values;
 }
 
 std::vector<std::int64_t> GradientReducer::State::gather(
-    const std::string& key, const std::vector<std::int64_t>& numbers) {
+    const std::string& key, const std::vector<std::int64_t>& numbers) const {
   const auto count = static_cast<std::int64_t>(numbers.size());
   Future<Buffer> done = value_or_throw(job())->allgather_async(
       ConstTensorView::of(numbers.data(), {count}),
-      {.name = absl::StrCat(options_.name, ".", key),
-       .process_set = options_.process_set});
+      {.name = absl::StrCat(options().name, ".", key),
+       .process_set = options().process_set});
   const Buffer all = value_or_throw(done.take());
   const auto* first = all.data<std::int64_t>();
   return {first, first + all.num_elements()};
@@ -529,7 +346,7 @@ std::vector<std::int64_t> GradientReducer::State::gather(
 
 ReducerStats GradientReducer::State::stats() const {
   MutexLock lock(mutex_);
-  return stats_;
+  return sender_.stats();
 }
 
 GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
@@ -565,11 +382,11 @@ bool GradientReducer::has(const std::string& key) const {
 }
 bool GradientReducer::is_pending() const { return state_->is_pending(); }
 std::vector<double> GradientReducer::sum(const std::string& key,
-                                         std::vector<double> values) {
+                                         std::vector<double> values) const {
   return state_->sum(key, std::move(values));
 }
 std::vector<std::int64_t> GradientReducer::gather(
-    const std::string& key, const std::vector<std::int64_t>& numbers) {
+    const std::string& key, const std::vector<std::int64_t>& numbers) const {
   return state_->gather(key, numbers);
 }
 int GradientReducer::rank() const { return state_->rank(); }

@@ -44,54 +44,15 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
-#include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/replica/reducer_options.h"
 
 namespace HVD_EXPORT hvd {
 class Runtime;
-namespace compression {
-class Compressor;
-}
 }  // namespace hvd
 
 namespace HVD_EXPORT hvd {
 namespace replica {
-
-struct ReducerOptions {
-  ReduceOp op = ReduceOp::kAverage;
-  // Gradients are divided by this before the sum and multiplied by it after, on
-  // top of the average's division: moves range from one side to the other in
-  // narrow types. Only with an average.
-  double gradient_predivide_factor = 1.0;
-  // Gradients are multiplied by this before the sum, on top of all that.
-  double scale = 1.0;
-  // Groups of keys; equal on all ranks.
-  std::vector<std::vector<std::string>> groups = {};
-  // How gradients of float32 are sent, by groups, where there is more than one
-  // rank. Of no other reducer. Only with average and sum.
-  std::shared_ptr<compression::Compressor> compressor = nullptr;
-  // Before the keys, in the names peers see. Reducers at work at the same time
-  // have different ones.
-  std::string name = "gradient";
-  // The ranks whose gradients are reduced; an average divides by their number.
-  // Others have no reducer of this name and set.
-  ProcessSet process_set = ProcessSet::global();
-};
-
-// A gradient that is part of a flat buffer: `elements` from element `offset` on.
-struct GradientPiece {
-  std::string key;
-  std::int64_t offset = 0;
-  std::int64_t elements = 0;
-};
-
-// What a reducer has handed over so far.
-struct ReducerStats {
-  std::uint64_t gradients = 0;   // One for each key and step.
-  std::uint64_t bytes = 0;       // Of them,
-  std::uint64_t sent_bytes = 0;  // and of what was sent for them.
-};
 
 class GradientReducer {
  public:
@@ -148,12 +109,13 @@ class GradientReducer {
   // in one small allreduce that is waited for. All ranks call it, with the same
   // key and as many numbers.
   //   hvd::Error  it failed
-  std::vector<double> sum(const std::string& key, std::vector<double> values);
+  std::vector<double> sum(const std::string& key,
+                          std::vector<double> values) const;
 
   // The numbers of all ranks of the set, one rank's after the other's; of those
   // that have joined, none. Otherwise as sum().
-  std::vector<std::int64_t> gather(const std::string& key,
-                                   const std::vector<std::int64_t>& numbers);
+  std::vector<std::int64_t> gather(
+      const std::string& key, const std::vector<std::int64_t>& numbers) const;
 
   // The place of this rank in the set, and the number of its ranks.
   int rank() const;

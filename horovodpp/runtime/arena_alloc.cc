@@ -9,11 +9,10 @@ namespace {
 
 constexpr std::align_val_t kAlignment{Arena::kAlignment};
 
-// nullptr where there is none, or it has no room.
-std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
-  const auto runtime = find_runtime();
-  if (!runtime.ok()) return nullptr;
-  const std::shared_ptr<Arena> arena = (*runtime)->arena();
+}  // namespace
+
+std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes) {
+  const std::shared_ptr<Arena> arena = job.arena();
   const StatusOr<void*> memory = arena->allocate(bytes);
   if (!memory.ok()) return nullptr;
   return {*memory, [arena](void* gone) {
@@ -22,10 +21,10 @@ std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
           }};
 }
 
-}  // namespace
-
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
-  if (auto memory = allocate_in_arena(bytes)) return memory;
+  if (const auto runtime = find_runtime(); runtime.ok()) {
+    if (auto memory = arena_alloc_bytes(**runtime, bytes)) return memory;
+  }
   return {::operator new(bytes, kAlignment),
           [](void* gone) { ::operator delete(gone, kAlignment); }};
 }

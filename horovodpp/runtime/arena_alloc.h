@@ -25,9 +25,14 @@
 
 namespace HVD_EXPORT hvd {
 
+class Runtime;
+
 // `bytes` of any content, aligned to Arena::kAlignment.
 //   (throws std::bad_alloc)  there is not as much memory of any kind
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
+
+// The same in the arena of `job`, or null where that has no room.
+std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes);
 
 // `count` elements of any content.
 //   (throws)  as arena_alloc_bytes()

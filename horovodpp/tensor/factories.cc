@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/gradient_home.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace {
@@ -29,6 +31,10 @@ Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
   }
   if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
     autograd::throw_bad_shape(shape, element);
+  }
+  if (autograd::expected_gradients != nullptr && !is_grad_enabled()) {
+    Tensor made = autograd::expected_gradients->make(shape, strides, dtype);
+    if (made.defined()) return made;
   }
   auto storage =
       autograd::Storage::allocate(static_cast<std::size_t>(count) * element);

@@ -17,7 +17,9 @@ namespace hvd {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// The next extent is at least this part of what there is.
+// The next extent is at least as long as all there are, up to this length; and at
+// least this part of them.
+constexpr std::size_t kDoubling = std::size_t{16} << 20;
 constexpr std::size_t kGrowth = 8;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
@@ -100,7 +102,8 @@ absl::Status Arena::State::add_extent(std::size_t bytes) {
                      bytes, " more within its limit of ", options_.most_bytes));
   }
   std::size_t size =
-      std::max({bytes, options_.first_extent_bytes, reserved_ / kGrowth});
+      std::max({bytes, options_.first_extent_bytes,
+                std::min(reserved_, kDoubling), reserved_ / kGrowth});
   size = round_up(size, size < kHugePage ? kAlignment : kHugePage);
   if (size > left) size = bytes;
   auto memory = transport::SharedMemory::create(size);

@@ -45,9 +45,9 @@ class Arena {
   static constexpr std::size_t kMaxExtents = 256;
 
   struct Options {
-    // Of the first extent; later ones grow with what there is, so that there
-    // are never many.
-    std::size_t first_extent_bytes = std::size_t{16} << 20;
+    // Of the first extent. Later ones grow with what there is: there are never
+    // many, and who needs little has little, all pages of which are touched.
+    std::size_t first_extent_bytes = std::size_t{256} << 10;
     // It never takes more than this from the machine.
     std::size_t most_bytes = static_cast<std::size_t>(-1);
   };

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/replica/gradient_sender.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::replica {
+namespace {
+
+// Groups that differ from rank to rank must not meet: gradients would be reduced
+// with those of other parameters. So all keys are part of the name, by a hash that
+// is the same everywhere (FNV-1a).
+std::string group_name(const std::vector<Outgoing>& gradients) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const Outgoing& outgoing : gradients) {
+    const std::string& key = outgoing.key;
+    // Keys end with a zero, so that "a", "bc" is not "ab", "c".
+    for (std::size_t i = 0; i <= key.size(); ++i) {
+      const char letter = i < key.size() ? key[i] : '\0';
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    }
+  }
+  return absl::StrCat(gradients.front().key, "+", gradients.size() - 1, ".",
+                      absl::Hex(hash, absl::kZeroPad16));
+}
+
+}  // namespace
+
+void Sent::advance() {
+  if (exchange_ == nullptr || std::exchange(is_advanced_, true)) return;
+  const absl::Status status = exchange_->advance();
+  if (!status.ok()) outcome_ = status;
+}
+
+absl::Status Sent::wait() {
+  if (exchange_ == nullptr) return reduced_.wait();
+  if (!outcome_) outcome_ = exchange_->finish();
+  return *outcome_;
+}
+
+void Sent::abandon() {
+  if (exchange_ == nullptr) reduced_.wait().IgnoreError();
+}
+
+GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
+    : membership_(runtime.membership()), options_(std::move(options)) {
+  const double factor = options_.gradient_predivide_factor;
+  if (!(factor > 0) || !std::isfinite(factor) || !std::isfinite(1 / factor)) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("gradient_predivide_factor is ", factor,
+                     "; it must be a positive number, and so must 1 by it")));
+  }
+  if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
+    throw Error(absl::InvalidArgumentError(absl::StrCat(
+        "a reducer of gradients, '", options_.name, "': there is no ",
+        name_of(options_.op), "; use one that ReduceOp names")));
+  }
+  if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
+    throw Error(absl::InvalidArgumentError(absl::StrCat(
+        "gradient_predivide_factor goes with op average, not with op ",
+        name_of(options_.op), "; leave it at 1")));
+  }
+  if (!(options_.scale > 0) || !std::isfinite(options_.scale)) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("a reducer's scale is ", options_.scale,
+                     "; it must be a positive number")));
+  }
+  if (options_.compressor != nullptr && options_.op != ReduceOp::kAverage &&
+      options_.op != ReduceOp::kSum) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("compression goes with op average or sum, not with op ",
+                     name_of(options_.op))));
+  }
+  throw_if_error(job().status());
+  const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
+  throw_if_error(
+      annotate(rank.status(),
+               absl::StrCat("a reducer of gradients, '", options_.name, "'")));
+  rank_ = *rank;
+  num_ranks_ = static_cast<int>(
+      value_or_throw(runtime.ranks_of(options_.process_set)).size());
+}
+
+absl::StatusOr<std::shared_ptr<Runtime>> GradientSender::job() const {
+  auto job = membership_.enter();
+  if (job.ok()) return job;
+  return annotate(job.status(), absl::StrCat("a reducer of gradients, '",
+                                             options_.name, "'"));
+}
+
+AllreduceOptions GradientSender::call_options(std::string key) const {
+  const double factor = options_.gradient_predivide_factor;
+  return {.name = absl::StrCat(options_.name, ".", key),
+          .op = options_.op,
+          .prescale_factor = options_.scale / factor,
+          .postscale_factor = factor,
+          .process_set = options_.process_set};
+}
+
+std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
+                                           std::vector<Outgoing> gradients) {
+  std::uint64_t bytes = 0;
+  bool compresses = options_.compressor != nullptr && num_ranks_ > 1;
+  for (const Outgoing& outgoing : gradients) {
+    bytes += outgoing.gradient.bytes();
+    compresses = compresses && outgoing.gradient.dtype() == DType::kF32;
+  }
+  stats_.gradients += gradients.size();
+  stats_.bytes += bytes;
+  AllreduceOptions options = call_options(
+      gradients.size() == 1 ? gradients.front().key : group_name(gradients));
+  if (!compresses) {
+    stats_.sent_bytes += bytes;
+    std::vector<std::string> keys;
+    if (options_.observer != nullptr) {
+      for (const Outgoing& outgoing : gradients) keys.push_back(outgoing.key);
+    }
+    tell_sent(keys);
+    return watched(reduced(runtime, std::move(gradients), std::move(options)),
+                   std::move(keys));
+  }
+  const std::uint64_t before = options_.compressor->stats().sent_bytes;
+  auto sent = std::make_shared<Sent>(
+      compressed(runtime, std::move(gradients), options));
+  stats_.sent_bytes += options_.compressor->stats().sent_bytes - before;
+  return sent;
+}
+
+std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
+                                           const ScatteredGroup& group) {
+  stats_.gradients += group.keys.size();
+  stats_.bytes += group.buffer.bytes();
+  stats_.sent_bytes += group.buffer.bytes();
+  const AllreduceOptions options = call_options(group.name);
+  tell_sent(group.keys);
+  Future<void> reduced = runtime.reducescatter_into_async(
+      group.buffer, group.share,
+      {.name = options.name,
+       .op = options.op,
+       .prescale_factor = options.prescale_factor,
+       .postscale_factor = options.postscale_factor,
+       .process_set = options.process_set});
+  return watched(std::move(reduced), group.keys);
+}
+
+void GradientSender::tell_sent(const std::vector<std::string>& keys) const {
+  if (options_.observer == nullptr) return;
+  for (const std::string& key : keys) options_.observer->sent(key);
+}
+
+std::shared_ptr<Sent> GradientSender::watched(
+    Future<void> reduced, std::vector<std::string> keys) const {
+  if (options_.observer != nullptr) {
+    reduced.then(
+        [keys = std::move(keys), observer = options_.observer](const Status&) {
+          for (const std::string& key : keys) observer->reduced(key);
+        });
+  }
+  return std::make_shared<Sent>(std::move(reduced));
+}
+
+Future<void> GradientSender::reduced(Runtime& runtime,
+                                     std::vector<Outgoing> gradients,
+                                     AllreduceOptions options) {
+  if (gradients.size() == 1) {
+    options.keep_alive = std::move(gradients.front().owner);
+    return runtime.allreduce_async_(std::move(gradients.front().gradient),
+                                    std::move(options));
+  }
+  std::vector<TensorView> views;
+  auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  bool all_owned = true;
+  for (Outgoing& outgoing : gradients) {
+    views.push_back(std::move(outgoing.gradient));
+    all_owned = all_owned && outgoing.owner != nullptr;
+    owners->push_back(std::move(outgoing.owner));
+  }
+  // Where one is borrowed the end of the future waits for it.
+  if (all_owned) options.keep_alive = std::move(owners);
+  return runtime.grouped_allreduce_async_(std::move(views), std::move(options));
+}
+
+std::unique_ptr<compression::Exchange> GradientSender::compressed(
+    Runtime& runtime, std::vector<Outgoing> gradients,
+    const AllreduceOptions& options) {
+  std::vector<compression::Gradient> batch;
+  for (Outgoing& outgoing : gradients) {
+    batch.push_back({outgoing.key, std::move(outgoing.gradient)});
+  }
+  return options_.compressor->start(
+      runtime, std::move(batch),
+      {.name = options.name,
+       .op = options.op,
+       .prescale_factor = options.prescale_factor,
+       .postscale_factor = options.postscale_factor,
+       .process_set = options.process_set,
+       .num_ranks = num_ranks_});
+}
+
+}  // namespace hvd::replica

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DistributedOptimizer costs beside the optimizer that it wraps.
+//
+//   HOROVODPP_NUM_THREADS=1 horovodrun -np 2 optimizer_benchmark [rounds [row...]]
+//
+// Rows, of which those that are named are measured (none: all):
+//   resnet18   the step of a ResNet-18 on Fashion-MNIST, 64 images to a rank
+//   mlp        that of a perceptron with 21 million parameters
+//   resnet50   reducing gradients of its shapes, and an AdamW step
+//   gpt2       the same, of the 124 million parameters of GPT-2
+//   hooks      what hooks and bookkeeping take of 2,000 parameters
+//   check      the comparison of 124 million parameters, of every 100th step
+//   recompute  four layers that are recomputed, where reducing them takes long
+//
+// In each round each contender takes its turn; shown are medians of the rounds, of
+// the slowest rank, in milliseconds, and the median of the rounds' ratios.
+// "alone" is one rank with the wrapped optimizer, while the others wait.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <horovodpp/horovodpp.h>
+
+#include "models/resnet.h"
+#include "test/benchmark/model_shapes.h"
+#include "test/benchmark/quartiles.h"
+
+namespace hvd::benchmark {
+namespace {
+
+using Named = std::vector<nn::NamedTensor>;
+
+void meet() { throw_if_error(barrier()); }
+
+double largest_over_ranks(double value) {
+  throw_if_error(allreduce_(TensorView::of(&value, {1}),
+                            {.name = "largest", .op = ReduceOp::kMax}));
+  return value;
+}
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::milli> took =
+      std::chrono::steady_clock::now() - begin;
+  return took.count();
+}
+
+// All ranks at once; the slowest counts.
+double together(const std::function<void()>& work) {
+  meet();
+  return largest_over_ranks(milliseconds_of(work));
+}
+
+// Rank 0, while the others wait at a barrier.
+double alone(const std::function<void()>& work) {
+  meet();
+  const double took = rank() == 0 ? milliseconds_of(work) : 0.0;
+  meet();
+  return largest_over_ranks(took);
+}
+
+struct Contender {
+  std::string name;
+  std::function<double()> measure;  // Milliseconds.
+};
+
+// The first contender is what the others are compared with.
+void compare(const std::string& row, int rounds,
+             const std::vector<Contender>& contenders) {
+  std::vector<std::vector<double>> took(contenders.size());
+  for (int round = -1; round < rounds; ++round) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      const std::size_t next =
+          (i + static_cast<std::size_t>(round + 1)) % contenders.size();
+      const double time = contenders[next].measure();
+      if (round >= 0) took[next].push_back(time);
+    }
+  }
+  if (rank() != 0) return;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    std::vector<double> ratios;
+    for (std::size_t round = 0; round < took[i].size(); ++round) {
+      ratios.push_back(took[i][round] / took[0][round]);
+    }
+    std::printf("%-10s %-44s %10.3f ms  x %.3f\n", row.c_str(),
+                contenders[i].name.c_str(), quartiles(took[i]).median,
+                quartiles(ratios).median);
+  }
+  std::fflush(stdout);
+}
+
+Named named_parameters_of(const std::vector<Shape>& shapes) {
+  Named named;
+  for (const Shape& shape : shapes) {
+    Tensor tensor = full(autograd::Dims(shape), 0.01);
+    named.push_back(
+        {"p" + std::to_string(named.size()), tensor.set_requires_grad(true)});
+  }
+  return named;
+}
+
+std::unique_ptr<optim::Optimizer> adamw(const Named& named) {
+  return std::make_unique<optim::AdamW>(named, optim::AdamWOptions{});
+}
+
+// One model and its step, in one way to optimize it.
+class Training {
+ public:
+  Training(std::shared_ptr<nn::Module> model, Tensor images, Tensor labels,
+           bool is_distributed, bool shards = false)
+      : model_(std::move(model)),
+        images_(std::move(images)),
+        labels_(std::move(labels)) {
+    auto sgd = std::make_unique<optim::SGD>(
+        model_->named_parameters(),
+        optim::SGDOptions{.learning_rate = 1e-4, .momentum = 0.9});
+    if (!is_distributed) {
+      optimizer_ = std::move(sgd);
+      return;
+    }
+    static int number = 0;
+    optimizer_ = std::make_unique<DistributedOptimizer>(
+        std::move(sgd), optim::DistributedOptions{
+                            .shard_updates = shards,
+                            .name = "training" + std::to_string(number++)});
+  }
+  void step() {
+    optimizer_->zero_grad();
+    cross_entropy((*model_)(images_), labels_).backward();
+    optimizer_->step();
+  }
+
+ private:
+  std::shared_ptr<nn::Module> model_;
+  Tensor images_;
+  Tensor labels_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+void compare_training(
+    const std::string& row, int rounds, int steps,
+    const std::function<std::shared_ptr<nn::Module>()>& model) {
+  const Tensor images = rand({64, 1, 28, 28});
+  const Tensor labels = (rand({64}) * 10).to(DType::kI64);
+  Training one(model(), images, labels, false);
+  Training many(model(), images, labels, true);
+  Training sharded(model(), images, labels, true, true);
+  const auto steps_of = [steps](Training& training) {
+    return [&training, steps] {
+      for (int i = 0; i < steps; ++i) training.step();
+    };
+  };
+  compare(
+      row + " x" + std::to_string(steps), rounds,
+      {{"alone", [&] { return alone(steps_of(one)); }},
+       {"all ranks, each for itself", [&] { return together(steps_of(one)); }},
+       {"distributed", [&] { return together(steps_of(many)); }},
+       {"distributed, updates sharded",
+        [&] { return together(steps_of(sharded)); }}});
+}
+
+// 28 * 28 -> 3 x 2,900 -> 10: about 21 million.
+std::shared_ptr<nn::Module> perceptron() {
+  std::vector<std::shared_ptr<nn::Module>> layers = {
+      std::make_shared<nn::Flatten>()};
+  for (const auto& [in, out] :
+       {std::pair{784, 2900}, std::pair{2900, 2900}, std::pair{2900, 2900}}) {
+    layers.push_back(std::make_shared<nn::Linear>(in, out));
+    layers.push_back(std::make_shared<nn::ReLU>());
+  }
+  layers.push_back(std::make_shared<nn::Linear>(2900, 10));
+  return std::make_shared<nn::Sequential>(std::move(layers));
+}
+
+// Gives every parameter a gradient, where it is to lie.
+void make_gradients(const Named& named) {
+  for (const auto& [name, tensor] : named) tensor.sum().backward();
+}
+
+// What the backward pass of a trainer does last.
+void write_gradients(const Named& named) {
+  for (const auto& [name, tensor] : named) {
+    const Tensor grad = tensor.grad();
+    std::fill_n(grad.data<float>(), grad.num_elements(), 0.5f);
+    grad.bump_version();
+  }
+}
+
+void compare_updates(const std::string& row, int rounds,
+                     const std::vector<Shape>& shapes) {
+  const Named plain = named_parameters_of(shapes);
+  const auto wrapped = adamw(plain);
+  make_gradients(plain);
+  const auto measure = [](const Named& named, const std::function<void()>& work,
+                          bool by_one = false) {
+    write_gradients(named);
+    return by_one ? alone(work) : together(work);
+  };
+  compare(row, rounds,
+          {{"AdamW, alone",
+            [&] {
+              return measure(
+                  plain, [&] { wrapped->step(); }, true);
+            }},
+           {"AdamW, all ranks at once",
+            [&] { return measure(plain, [&] { wrapped->step(); }); }}});
+  const auto with = [&](const char* name, bool in_arena, bool shards) {
+    const Named named = named_parameters_of(shapes);
+    DistributedOptimizer optimizer(adamw(named), {.shard_updates = shards,
+                                                  .check_parameters_every = 0,
+                                                  .name = row + name});
+    if (!in_arena) {
+      for (const auto& [key, tensor] : named) {
+        tensor.set_grad(full(tensor.shape(), 0.5));
+      }
+    } else {
+      make_gradients(named);
+    }
+    optimizer.step();
+    std::vector<Contender> contenders = {
+        {"AdamW, alone",
+         [&] {
+           return measure(
+               plain, [&] { wrapped->step(); }, true);
+         }},
+        {std::string(name) + ": reduce, average, AdamW",
+         [&] { return measure(named, [&] { optimizer.step(); }); }}};
+    if (!shards) {
+      contenders.push_back(
+          {std::string(name) + ": reduce, average",
+           [&] { return measure(named, [&] { optimizer.synchronize(); }); }});
+    }
+    compare(row, rounds, contenders);
+  };
+  with("ordinary memory", false, false);
+  with("arena", true, false);
+  with("sharded", true, true);
+}
+
+void compare_hooks(int rounds) {
+  constexpr int kParameters = 2000;
+  const Named plain =
+      named_parameters_of(std::vector<Shape>(kParameters, Shape({1})));
+  const Named named =
+      named_parameters_of(std::vector<Shape>(kParameters, Shape({1})));
+  const Named nobody =
+      named_parameters_of(std::vector<Shape>(kParameters, Shape({1})));
+  const auto sgd = [](const Named& parameters) {
+    return std::make_unique<optim::SGD>(
+        parameters, optim::SGDOptions{.learning_rate = 1e-3});
+  };
+  const auto alone_sgd = sgd(plain);
+  DistributedOptimizer distributed(
+      sgd(named), {.check_parameters_every = 0, .name = "hooks"});
+  // The calls themselves are made by a reducer without any tensors.
+  replica::GradientReducer reducer(current_runtime(), {.name = "calls"});
+  const auto loss = [](const Named& parameters) {
+    std::vector<Tensor> tensors;
+    for (const auto& [name, tensor] : parameters) tensors.push_back(tensor);
+    return cat(tensors).sum();
+  };
+  std::vector<float> memory(kParameters);
+  compare("hooks", rounds,
+          {{"SGD: backward and step",
+            [&] {
+              return together([&] {
+                alone_sgd->zero_grad();
+                loss(plain).backward();
+                alone_sgd->step();
+              });
+            }},
+           {"distributed: backward and step",
+            [&] {
+              return together([&] {
+                distributed.zero_grad();
+                loss(named).backward();
+                distributed.step();
+              });
+            }},
+           {"calls: prepared by name, and waited for", [&] {
+              return together([&] {
+                std::vector<Future<void>> calls;
+                for (int i = 0; i < kParameters; ++i) {
+                  calls.push_back(current_runtime().allreduce_async_(
+                      TensorView::of(&memory[static_cast<std::size_t>(i)], {1}),
+                      {.name = nobody[static_cast<std::size_t>(i)].name}));
+                }
+                for (const Future<void>& call : calls) {
+                  throw_if_error(call.wait());
+                }
+              });
+            }}});
+  if (rank() == 0) {
+    std::printf("hooks      a parameter's part is a %d-th of each line\n",
+                kParameters);
+  }
+}
+
+void compare_check(int rounds) {
+  const Named named = named_parameters_of(gpt2_small_shapes());
+  const Named plain = named_parameters_of(gpt2_small_shapes());
+  DistributedOptimizer never(adamw(named),
+                             {.check_parameters_every = 0, .name = "never"});
+  DistributedOptimizer each(adamw(plain),
+                            {.check_parameters_every = 1, .name = "each"});
+  make_gradients(named);
+  make_gradients(plain);
+  const auto step = [](const Named& parameters, optim::Optimizer& optimizer) {
+    write_gradients(parameters);
+    return together([&] { optimizer.step(); });
+  };
+  compare("check", rounds,
+          {{"reduce, AdamW", [&] { return step(named, never); }},
+           {"and the parameters compared (every 100th step)",
+            [&] { return step(plain, each); }}});
+}
+
+// Layers with much to reduce for what they compute.
+void compare_recompute(int rounds) {
+  const auto run = [](bool recomputes) {
+    struct Layers {
+      std::vector<std::shared_ptr<nn::Linear>> all;
+      Named named;
+      std::unique_ptr<DistributedOptimizer> optimizer;
+    };
+    auto layers = std::make_shared<Layers>();
+    for (int k = 0; k < 4; ++k) {
+      layers->all.push_back(std::make_shared<nn::Linear>(2048, 2048));
+      for (auto& [key, tensor] : layers->all.back()->named_parameters()) {
+        layers->named.push_back({std::to_string(k) + key, tensor});
+      }
+    }
+    layers->optimizer = std::make_unique<DistributedOptimizer>(
+        std::make_unique<optim::SGD>(layers->named,
+                                     optim::SGDOptions{.learning_rate = 0}),
+        optim::DistributedOptions{.check_parameters_every = 0,
+                                  .name = recomputes ? "again" : "once"});
+    return std::function<double()>([layers, recomputes] {
+      return together([&] {
+        layers->optimizer->zero_grad();
+        Tensor x = full({4, 2048}, 0.1).set_requires_grad(true);
+        for (const auto& layer : layers->all) {
+          const auto forward = [layer](const Tensor& in) {
+            return tanh((*layer)(in));
+          };
+          x = recomputes ? checkpoint(forward, x) : forward(x);
+        }
+        x.sum().backward();
+        layers->optimizer->step();
+      });
+    });
+  };
+  compare("recompute", rounds,
+          {{"kept", run(false)}, {"recomputed", run(true)}});
+}
+
+int run(int argc, char** argv) {
+  throw_if_error(init());
+  manual_seed(1);
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 11;
+  const std::vector<std::string> rows(argv + std::min(argc, 2), argv + argc);
+  const auto wants = [&](const char* row) {
+    return rows.empty() ||
+           std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  if (wants("resnet18")) {
+    compare_training("resnet18", rounds, 1, [] {
+      return std::make_shared<models::ResNet18>(
+          models::ResNetOptions{.width = 32});
+    });
+  }
+  if (wants("mlp")) compare_training("mlp", rounds, 4, perceptron);
+  if (wants("resnet50")) compare_updates("resnet50", rounds, resnet50_shapes());
+  if (wants("gpt2")) compare_updates("gpt2", rounds, gpt2_small_shapes());
+  if (wants("hooks")) compare_hooks(rounds);
+  if (wants("check")) compare_check(rounds);
+  if (wants("recompute")) compare_recompute(rounds);
+  throw_if_error(shutdown());
+  return 0;
+}
+
+}  // namespace
+}  // namespace hvd::benchmark
+
+int main(int argc, char** argv) {
+  try {
+    return hvd::benchmark::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
