@@ -7,6 +7,7 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
@@ -28,10 +29,25 @@ bool can_steal(const Tensor& gradient, const Tensor& like) {
          same_layout(like.shape(), impl.strides, gradient_strides(like));
 }
 
+// One of the two is sparse. Its values may be memory that others see.
+void accumulate_sparse(Tensor& grad, const Tensor& gradient) {
+  if (grad.defined()) {
+    grad = sum_with_sparse(grad, gradient);
+  } else if (gradient.impl()->storage->unique()) {
+    grad = gradient;
+  } else {
+    SparseRows own = rows_of(gradient);
+    own.values = clone_with_strides(own.values, own.values.strides());
+    grad = as_gradient(own);
+  }
+}
+
 }  // namespace
 
 void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient) {
-  if (grad.defined()) {
+  if (is_sparse_gradient(gradient) || is_sparse_gradient(grad)) {
+    accumulate_sparse(grad, gradient);
+  } else if (grad.defined()) {
     if (is_grad_enabled()) {
       grad = add(grad, gradient);
     } else {
