@@ -71,6 +71,7 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   // Remembers "step", "exp_avg", "exp_avg_sq" and, with amsgrad,
   // "max_exp_avg_sq" of every parameter that has moved.
   void step() override;
+  void step_of(std::size_t index) override;
 
  protected:
   // With `always_decoupled`, whatever options say.

@@ -20,6 +20,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/replica/rows_exchange.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -110,6 +111,27 @@ void check_pieces(const std::vector<GradientPiece>& pieces,
   }
 }
 
+void check_rows(const std::string& key, const Rows& rows, ReduceOp op) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("the sparse gradient of '", key, "' ", why)));
+  };
+  if (op != ReduceOp::kAverage && op != ReduceOp::kSum) {
+    refuse(absl::StrCat("cannot be reduced with op ", name_of(op),
+                        ", only with average or sum; send it as a dense one"));
+  }
+  const Shape& shape = rows.values.shape();
+  const bool fits = rows.rows.dtype() == DType::kI64 &&
+                    rows.rows.shape().rank() == 1 && shape.rank() >= 1 &&
+                    shape[0] == rows.rows.num_elements();
+  if (!fits) {
+    refuse(absl::StrCat("has rows of ", name_of(rows.rows.dtype()),
+                        rows.rows.shape().to_string(), " for values of ",
+                        shape.to_string(),
+                        "; each row has a number, int64[n]"));
+  }
+}
+
 TensorView view_of(const TensorView& buffer, const GradientPiece& piece) {
   auto* const bytes = static_cast<std::byte*>(buffer.data());
   const std::size_t offset =
@@ -131,6 +153,8 @@ class GradientReducer::State {
            std::shared_ptr<const void> keep_alive);
   void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
            const std::shared_ptr<const void>& keep_alive);
+  void add_rows(const std::string& key, const Rows& rows,
+                std::shared_ptr<GatheredRows> result);
   absl::StatusOr<std::shared_ptr<Runtime>> job() const;
   bool has(const std::string& key) const;
   bool is_pending() const;
@@ -158,6 +182,7 @@ class GradientReducer::State {
   };
 
   void make_groups();
+  void leave_group(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void check_not_added(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -414,6 +439,41 @@ void GradientReducer::State::add(
   }
 }
 
+void GradientReducer::State::add_rows(const std::string& key, const Rows& rows,
+                                      std::shared_ptr<GatheredRows> result) {
+  check_rows(key, rows, options_.op);
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  result->factor = options_.op == ReduceOp::kAverage
+                       ? options_.scale / num_ranks_
+                       : options_.scale;
+  MutexLock lock(mutex_);
+  check_not_added(key);
+  Entry& entry = *records_.try_emplace(key).first;
+  // Its group does not wait for it.
+  leave_group(entry);
+  entry.second.owner = rows.keep_alive;
+  entry.second.is_added = true;
+  added_.push_back(&entry);
+  entry.second.sent = std::make_shared<Sent>();
+  entry.second.sent->exchange = std::make_unique<RowsExchange>(
+      *runtime, rows,
+      AllgatherOptions{.name = absl::StrCat(options_.name, ".", key),
+                       .process_set = options_.process_set},
+      std::move(result));
+  const std::uint64_t bytes = rows.rows.bytes() + rows.values.bytes();
+  ++stats_.gradients;
+  stats_.bytes += bytes;
+  stats_.sent_bytes += bytes;
+}
+
+// For good: rows are its gradients' form.
+void GradientReducer::State::leave_group(Entry& entry) {
+  if (!entry.second.group.has_value()) return;
+  std::vector<Entry*>& members = groups_[*entry.second.group].members;
+  members.erase(std::find(members.begin(), members.end(), &entry));
+  entry.second.group = std::nullopt;
+}
+
 bool GradientReducer::State::has(const std::string& key) const {
   MutexLock lock(mutex_);
   const auto found = records_.find(key);
@@ -557,6 +617,15 @@ void GradientReducer::add(const TensorView& buffer,
                           const std::vector<GradientPiece>& pieces,
                           const std::shared_ptr<const void>& keep_alive) {
   state_->add(buffer, pieces, keep_alive);
+}
+
+void GradientReducer::add_rows(const std::string& key,
+                               const ConstTensorView& rows,
+                               const ConstTensorView& values,
+                               std::shared_ptr<GatheredRows> result,
+                               std::shared_ptr<const void> keep_alive) {
+  state_->add_rows(key, {rows, values, std::move(keep_alive)},
+                   std::move(result));
 }
 
 Status GradientReducer::status() const { return state_->job().status(); }
