@@ -5,17 +5,22 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include "horovodpp/autograd.h"                        // IWYU pragma: export
+#include "horovodpp/autograd/sparse_gradient.h"        // IWYU pragma: export
 #include "horovodpp/checkpoint.h"                      // IWYU pragma: export
 #include "horovodpp/collectives.h"                     // IWYU pragma: export
 #include "horovodpp/data/data.h"                       // IWYU pragma: export
 #include "horovodpp/distributed/sync_batch_norm.h"     // IWYU pragma: export
 #include "horovodpp/distributed/tensor_collectives.h"  // IWYU pragma: export
 #include "horovodpp/nn/nn.h"                           // IWYU pragma: export
+#include "horovodpp/optim/adagrad.h"                   // IWYU pragma: export
 #include "horovodpp/optim/adam.h"                      // IWYU pragma: export
 #include "horovodpp/optim/clip_grad.h"                 // IWYU pragma: export
+#include "horovodpp/optim/decentralized_optimizer.h"   // IWYU pragma: export
+#include "horovodpp/optim/delta_optimizer.h"           // IWYU pragma: export
 #include "horovodpp/optim/distributed_optimizer.h"     // IWYU pragma: export
 #include "horovodpp/optim/lr_schedule.h"               // IWYU pragma: export
 #include "horovodpp/optim/sgd.h"                       // IWYU pragma: export
+#include "horovodpp/optim/sparse_adam.h"               // IWYU pragma: export
 #include "horovodpp/optim/sync_state.h"                // IWYU pragma: export
 #include "horovodpp/replica/objects.h"                 // IWYU pragma: export
 #include "horovodpp/runtime/config.h"                  // IWYU pragma: export

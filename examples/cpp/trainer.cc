@@ -11,15 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "compression.h"
 #include "progress_bar.h"
 
 namespace {
 
-constexpr double kMomentum = 0.9;
 constexpr double kWarmupStart = 0.01;  // Of the learning rate.
 
 std::unique_ptr<hvd::optim::Optimizer> make_optimizer(
-    const hvd::nn::Module& model, const TrainerOptions& options) {
+    const hvd::nn::Module& model, const TrainerOptions& options,
+    double momentum) {
   if (options.optimizer == "adamw") {
     return std::make_unique<hvd::optim::AdamW>(
         model.named_parameters(),
@@ -29,7 +30,7 @@ std::unique_ptr<hvd::optim::Optimizer> make_optimizer(
   return std::make_unique<hvd::optim::SGD>(
       model.named_parameters(),
       hvd::optim::SGDOptions{.learning_rate = options.learning_rate,
-                             .momentum = kMomentum,
+                             .momentum = momentum,
                              .weight_decay = options.weight_decay});
 }
 
@@ -74,6 +75,8 @@ Checkpoint::Settings all_settings(const TrainerOptions& options) {
   settings["weight-decay"] = text_of(options.weight_decay);
   settings["warmup-epochs"] = text_of(options.warmup_epochs);
   settings["clip-norm"] = text_of(options.clip_norm);
+  settings["momentum"] = text_of(options.momentum);
+  settings["compression"] = options.compression;
   settings["seed"] = std::to_string(options.seed);
   return settings;
 }
@@ -123,8 +126,14 @@ Trainer::Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
   hvd::broadcast_parameters(model.named_parameters(), 0);
   // So that ranks drop different units.
   hvd::manual_seed(options.seed + 1 + static_cast<std::uint64_t>(hvd::rank()));
+  Compression compression =
+      make_compression(options.compression, steps_, options.momentum);
   optimizer_ = std::make_unique<hvd::DistributedOptimizer>(
-      make_optimizer(model, options));
+      make_optimizer(model, options,
+                     compression.has_momentum ? 0.0 : options.momentum),
+      hvd::optim::DistributedOptions{
+          .groups = compression.compressor == nullptr ? 0 : 1,
+          .compression = std::move(compression.compressor)});
   schedule_ = std::make_unique<hvd::optim::LRScheduler>(
       *optimizer_, make_schedule(options, steps_));
   if (!options.save.empty()) Checkpoint::check_writable(options.save);
@@ -208,6 +217,14 @@ void Trainer::train_epoch(std::int64_t epoch) {
         1e3 * exposed.count() / static_cast<double>(done - first));
   }
   if (hvd::rank() == 0 && input.defined()) show_checkpointing(input);
+  if (hvd::rank() == 0 && options_.compression != "none") show_compression();
+}
+
+void Trainer::show_compression() {
+  const hvd::replica::ReducerStats stats = optimizer_->reduced();
+  std::printf("  sent %.2f %% of the gradients' bytes so far\n",
+              100 * static_cast<double>(stats.sent_bytes) /
+                  static_cast<double>(stats.bytes));
 }
 
 // What became of the budget, if there is one.

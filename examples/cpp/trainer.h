@@ -49,6 +49,7 @@ class Trainer {
   void train_epoch(std::int64_t epoch);
   double train_step(const hvd::data::Batch& batch);
   void show_checkpointing(const hvd::Tensor& input);
+  void show_compression();
   Checkpoint checkpoint();
   void save();
   std::int64_t step_of_epoch() const;

@@ -55,6 +55,14 @@ void add_options(CLI::App& app, TrainerOptions& options) {
   app.add_option("--clip-norm", options.clip_norm,
                  "upper bound on the norm of all gradients; 0: none")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--momentum", options.momentum, "momentum of sgd")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option(
+      "--compression", options.compression,
+      "how gradients are sent: none, fp16, bf16, int8, "
+      "powersgd[=RANK], signs, or topk[=SHARE]. signs begins with an "
+      "epoch of whole gradients; topk lets its share fall during "
+      "three quarters of one, and has sgd's momentum in its stead");
   app.add_option("--seed", options.seed, "seed of all random numbers");
   app.add_option("--workers", options.workers,
                  "threads of each rank that prepare batches")

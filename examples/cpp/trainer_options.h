@@ -15,8 +15,10 @@ struct TrainerOptions {
   std::string optimizer = "sgd";  // Or "adamw".
   double learning_rate = 0.05;    // After the warm-up.
   double weight_decay = 0.0;
+  double momentum = 0.9;  // Of sgd.
   double warmup_epochs = 0.0;
-  double clip_norm = 0.0;   // Of all gradients; 0: not clipped.
+  double clip_norm = 0.0;            // Of all gradients; 0: not clipped.
+  std::string compression = "none";  // See compression.h.
   std::uint64_t seed = 42;  // Of weights, order, and all other random numbers.
   int workers = 1;          // Threads of each rank that prepare batches.
   std::string save = {};    // File; empty: no checkpoints.

@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
@@ -35,6 +36,19 @@ Tensor brought_home(GradientHome& home, const Tensor& like, Tensor gradient) {
   return there;
 }
 
+// One of the two is sparse. Its values may be memory that others see.
+void accumulate_sparse(Tensor& grad, const Tensor& gradient) {
+  if (grad.defined()) {
+    grad = sum_with_sparse(grad, gradient);
+  } else if (gradient.impl()->storage->unique()) {
+    grad = gradient;
+  } else {
+    SparseRows own = rows_of(gradient);
+    own.values = clone_with_strides(own.values, own.values.strides());
+    grad = as_gradient(own);
+  }
+}
+
 }  // namespace
 
 std::int64_t leaf_gradient_bytes() {
@@ -42,7 +56,9 @@ std::int64_t leaf_gradient_bytes() {
 }
 
 void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient) {
-  if (grad.defined()) {
+  if (is_sparse_gradient(gradient) || is_sparse_gradient(grad)) {
+    accumulate_sparse(grad, gradient);
+  } else if (grad.defined()) {
     if (is_grad_enabled()) {
       grad = add(grad, gradient);
     } else {

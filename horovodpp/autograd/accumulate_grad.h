@@ -61,7 +61,8 @@ Dims gradient_strides(const Tensor& like);
 // Adds `gradient` to `grad`, the gradient of a tensor like `like`:
 //   - the first one is taken over without a copy if nothing is recorded, nobody
 //     else owns it and it lies in memory as `like` does; else it is copied;
-//   - later ones are added in place, or into a new tensor if recorded.
+//   - later ones are added in place, or into a new tensor if recorded;
+//   - sparse ones stay so among themselves (sparse_gradient.h).
 void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient);
 
 }  // namespace hvd::autograd

@@ -22,6 +22,12 @@ struct LeafHooks {
   HookList<std::function<void(const Tensor&)>> post_accumulate;
 };
 
+// Of the values of a sparse gradient: which rows they are, of what.
+struct SparsePlaces {
+  Tensor rows;
+  Dims shape;
+};
+
 struct AutogradMeta : Pooled {
   ~AutogradMeta() { delete hooks.load(std::memory_order_relaxed); }
 
@@ -33,6 +39,10 @@ struct AutogradMeta : Pooled {
   std::uint32_t output_nr = 0;
   bool requires_grad = false;  // Of a leaf.
   bool retains_grad = false;
+  bool expects_sparse = false;  // A leaf's gradient is made of rows.
+
+  // Of a tensor that is a sparse gradient; see sparse_gradient.h.
+  std::unique_ptr<SparsePlaces> places;
 
   // The node that adds to `grad`, as long as a graph holds it; it takes itself
   // out under the lock before it goes.

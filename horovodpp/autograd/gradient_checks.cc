@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/node_hooks.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {
@@ -19,7 +20,14 @@ void run_hook(const std::function<Tensor(const Tensor&)>& hook,
               Tensor& gradient) {
   expose({&gradient, 1});
   Tensor replaced = hook(gradient);
-  if (!replaced.defined()) return;
+  if (!replaced.defined() || replaced.is_same(gradient)) return;
+  if (is_sparse_gradient(gradient)) {
+    throw HookError(
+        absl::StrCat("a hook on a tensor replaced its sparse gradient, values ",
+                     gradient.describe(),
+                     "; look rows up without .sparse, or change the gradient "
+                     "after backward"));
+  }
   if (replaced.shape() != gradient.shape() ||
       replaced.dtype() != gradient.dtype()) {
     throw HookError(absl::StrCat(
@@ -55,8 +63,16 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
 
 }  // namespace
 
-Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
-                       const Node& producer, std::size_t index) {
+Tensor fitted_gradient(Tensor gradient, const Edge& edge, const Node& producer,
+                       std::size_t index) {
+  const InputMetadata& expected = edge.node->inputs()[edge.input_nr];
+  if (is_sparse_gradient(gradient)) {
+    const bool fits = edge.node->is_accumulate_grad() &&
+                      gradient.impl()->meta->places->shape == expected.shape &&
+                      gradient.dtype() == expected.dtype;
+    if (fits) return gradient;
+    gradient = as_dense(gradient);
+  }
   if (gradient.shape() != expected.shape) {
     if (!broadcasts_to(expected.shape, gradient.shape())) {
       throw AutogradError(

@@ -10,11 +10,12 @@
 namespace hvd::autograd {
 
 // `gradient`, that `producer` returned for its input `index`, in the shape and
-// dtype that the receiver announced: summed down if it only broadcasts there,
-// converted if only the dtype differs.
+// dtype that the receiver, behind `edge`, announced: summed down if it only
+// broadcasts there, converted if only the dtype differs, and whole unless the
+// receiver is a leaf.
 //   AutogradError  the shape is another ("expected shape")
-Tensor fitted_gradient(Tensor gradient, const InputMetadata& expected,
-                       const Node& producer, std::size_t index);
+Tensor fitted_gradient(Tensor gradient, const Edge& edge, const Node& producer,
+                       std::size_t index);
 
 // Lets the tensor hooks of `node` (of the leaf, for an accumulator) replace
 // `gradients`, then keeps those that retain_grad() asked for.

@@ -14,6 +14,7 @@
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -248,8 +249,7 @@ void GraphTask::distribute(const State& state, std::span<Tensor> results) {
       const std::uint32_t input_nr = edges[k].input_nr;
       add_gradient(
           next, input_nr,
-          fitted_gradient(std::move(results[k]),
-                          edges[k].node->inputs()[input_nr], *state.node, k));
+          fitted_gradient(std::move(results[k]), edges[k], *state.node, k));
     }
     --states_[next].dependencies;
     push_if_ready(next);
@@ -260,6 +260,8 @@ void GraphTask::add_gradient(Id id, std::uint32_t input_nr, Tensor gradient) {
   Tensor& slot = gradients_[states_[id].first_gradient + input_nr];
   if (!slot.defined()) {
     slot = std::move(gradient);
+  } else if (is_sparse_gradient(slot) || is_sparse_gradient(gradient)) {
+    slot = sum_with_sparse(slot, gradient);
   } else if (!is_grad_enabled() && is_private(slot)) {
     slot.add_(gradient);
   } else if (!is_grad_enabled() && is_private(gradient)) {
@@ -281,7 +283,7 @@ void GraphTask::run_callbacks() {
 std::vector<Tensor> GraphTask::take_captured() {
   std::vector<Tensor> result;
   for (Capture& capture : captures_) {
-    result.push_back(std::move(capture.gradient));
+    result.push_back(as_dense(capture.gradient));
   }
   return result;
 }

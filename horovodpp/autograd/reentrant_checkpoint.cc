@@ -16,6 +16,7 @@
 #include "horovodpp/autograd/function.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/generator.h"
 
@@ -169,7 +170,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
     backward_through(recompute(region, inputs), gradients);
     Tensors result(1);
     for (const Tensor& input : inputs) {
-      result.push_back(input.defined() ? input.grad() : Tensor());
+      result.push_back(input.defined() ? dense_grad(input) : Tensor());
     }
     return result;
   }

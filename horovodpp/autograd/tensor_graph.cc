@@ -6,6 +6,7 @@
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -70,6 +71,13 @@ Tensor Tensor::grad() const {
                      " that is no leaf is asked for; it is not kept unless "
                      "retain_grad() is called before backward"));
   }
+  if (meta.grad.defined() && autograd::is_sparse_gradient(meta.grad)) {
+    throw InvalidArgument(
+        absl::StrCat("grad(): the gradient of a ", describe(),
+                     " is sparse; ask autograd::sparse_grad(), or "
+                     "dense_grad(), or look rows "
+                     "up without .sparse"));
+  }
   return meta.grad;
 }
 
@@ -88,6 +96,9 @@ bool owns(const Tensor& tensor, const Tensor& wanted) {
 }  // namespace
 
 void Tensor::set_grad(const Tensor& grad) const {
+  if (autograd::is_sparse_gradient(grad)) {
+    return autograd::set_sparse_grad(*this, autograd::rows_of(grad));
+  }
   if (grad.defined() && (grad.shape() != shape() || grad.dtype() != dtype())) {
     throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
                                        " does not fit a ", describe()));

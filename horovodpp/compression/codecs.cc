@@ -28,31 +28,37 @@ void write(T value, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
+void check_warmup(const char* compressor, std::int64_t steps) {
+  if (steps >= 0) return;
+  throw InvalidArgument(absl::StrCat(compressor, ": warmup_steps is ", steps,
+                                     "; it must not be negative"));
+}
+
 // Each block: its factor, then a byte for each element.
 class Int8Blocks : public Codec {
  public:
   std::string name() const override { return "int8"; }
-  std::size_t bytes(std::int64_t elements) const override {
-    const std::int64_t blocks = (elements + kBlock - 1) / kBlock;
-    return static_cast<std::size_t>(elements) +
+  std::size_t bytes(const Piece& piece) const override {
+    const std::int64_t blocks = (piece.elements + kBlock - 1) / kBlock;
+    return static_cast<std::size_t>(piece.elements) +
            static_cast<std::size_t>(blocks) * sizeof(float);
   }
   double bytes_per_byte() const override {
     return (1.0 + sizeof(float) / static_cast<double>(kBlock)) / sizeof(float);
   }
-  void encode(const float* x, std::int64_t elements,
+  void encode(const float* x, const Piece& piece,
               std::byte* message) const override {
-    for (std::int64_t at = 0; at < elements; at += kBlock) {
-      const std::int64_t count = std::min(kBlock, elements - at);
+    for (std::int64_t at = 0; at < piece.elements; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, piece.elements - at);
       message = encode_block(x + at, count, message);
     }
   }
-  void decode_add(const std::byte* message, std::int64_t elements,
+  void decode_add(const std::byte* message, const Piece& piece,
                   float* sum) const override {
-    for (std::int64_t at = 0; at < elements; at += kBlock) {
+    for (std::int64_t at = 0; at < piece.elements; at += kBlock) {
       const auto factor = read<float>(message);
       message += sizeof factor;
-      const std::int64_t count = std::min(kBlock, elements - at);
+      const std::int64_t count = std::min(kBlock, piece.elements - at);
       for (std::int64_t i = 0; i < count; ++i) {
         sum[at + i] +=
             factor * static_cast<float>(read<std::int8_t>(message + i));
@@ -89,30 +95,34 @@ class Int8Blocks : public Codec {
   }
 };
 
-// Places, then values.
+// While it warms up, the share falls as a geometric sequence; then: places, then
+// values.
 class TopK : public Codec {
  public:
-  explicit TopK(double share) : share_(share) {
-    if (!(share > 0) || share > 1) {
-      throw InvalidArgument(
-          absl::StrCat("top_k: the share is ", share,
-                       "; it must be above 0, and at most 1"));
+  explicit TopK(const TopKOptions& options) : options_(options) {
+    check_share("share", options.share);
+    check_share("warmup_share", options.warmup_share);
+    check_warmup("top_k", options.warmup_steps);
+    if (!(options.momentum >= 0) || options.momentum >= 1) {
+      throw InvalidArgument(absl::StrCat("top_k: the momentum is ",
+                                         options.momentum,
+                                         "; it must be in [0, 1)"));
     }
   }
   std::string name() const override { return "top-k"; }
-  std::size_t bytes(std::int64_t elements) const override {
-    return static_cast<std::size_t>(kept(elements)) *
+  std::size_t bytes(const Piece& piece) const override {
+    return static_cast<std::size_t>(kept(piece)) *
            (sizeof(std::uint32_t) + sizeof(float));
   }
-  double bytes_per_byte() const override { return 2 * share_; }
-  void encode(const float* x, std::int64_t elements,
+  double bytes_per_byte() const override { return 2 * options_.share; }
+  void encode(const float* x, const Piece& piece,
               std::byte* message) const override {
-    if (elements > std::numeric_limits<std::uint32_t>::max()) {
+    if (piece.elements > std::numeric_limits<std::uint32_t>::max()) {
       throw InvalidArgument(absl::StrCat(
-          "top_k: a gradient of ", elements,
+          "top_k: a gradient of ", piece.elements,
           " elements; places are 32-bit numbers, so leave it uncompressed"));
     }
-    std::vector<std::uint32_t> places(static_cast<std::size_t>(elements));
+    std::vector<std::uint32_t> places(static_cast<std::size_t>(piece.elements));
     for (std::size_t i = 0; i < places.size(); ++i) {
       places[i] = static_cast<std::uint32_t>(i);
     }
@@ -121,7 +131,7 @@ class TopK : public Codec {
       return std::isnan(x[i]) ? std::numeric_limits<float>::infinity()
                               : std::abs(x[i]);
     };
-    const std::int64_t count = kept(elements);
+    const std::int64_t count = kept(piece);
     std::nth_element(places.begin(), places.begin() + count, places.end(),
                      [&](std::uint32_t a, std::uint32_t b) {
                        const float p = size(a);
@@ -136,41 +146,63 @@ class TopK : public Codec {
       write(x[place], values + i * std::int64_t{sizeof(float)});
     }
   }
-  void decode_add(const std::byte* message, std::int64_t elements,
+  void decode_add(const std::byte* message, const Piece& piece,
                   float* sum) const override {
-    const std::int64_t count = kept(elements);
+    const std::int64_t count = kept(piece);
     const std::byte* values =
         message + count * std::int64_t{sizeof(std::uint32_t)};
     for (std::int64_t i = 0; i < count; ++i) {
       const auto place = read<std::uint32_t>(
           message + i * std::int64_t{sizeof(std::uint32_t)});
-      if (std::int64_t{place} >= elements) continue;
+      if (std::int64_t{place} >= piece.elements) continue;
       sum[place] += read<float>(values + i * std::int64_t{sizeof(float)});
     }
   }
 
  private:
-  std::int64_t kept(std::int64_t elements) const {
+  static void check_share(const char* what, double share) {
+    if (share > 0 && share <= 1) return;
+    throw InvalidArgument(absl::StrCat("top_k: the ", what, " is ", share,
+                                       "; it must be above 0, and at most 1"));
+  }
+  double share_at(std::int64_t step) const {
+    if (step >= options_.warmup_steps) return options_.share;
+    const double way =
+        static_cast<double>(step) / static_cast<double>(options_.warmup_steps);
+    return options_.warmup_share *
+           std::pow(options_.share / options_.warmup_share, way);
+  }
+  std::int64_t kept(const Piece& piece) const {
     const auto share = static_cast<std::int64_t>(
-        std::ceil(share_ * static_cast<double>(elements)));
-    return std::min(elements, std::max<std::int64_t>(share, 1));
+        std::ceil(share_at(piece.step) * static_cast<double>(piece.elements)));
+    return std::min(piece.elements, std::max<std::int64_t>(share, 1));
   }
 
-  const double share_;
+  const TopKOptions options_;
 };
 
-// The mean size, then a bit for each element: whether it is negative.
+// While it warms up, the numbers themselves; then the mean size, and a bit for each
+// element: whether it is negative.
 class Signs : public Codec {
  public:
+  explicit Signs(const SignsOptions& options) : options_(options) {
+    check_warmup("signs", options.warmup_steps);
+  }
   std::string name() const override { return "signs"; }
-  std::size_t bytes(std::int64_t elements) const override {
-    if (elements == 0) return 0;
-    return sizeof(float) + static_cast<std::size_t>((elements + 7) / 8);
+  std::size_t bytes(const Piece& piece) const override {
+    const auto count = static_cast<std::size_t>(piece.elements);
+    if (warms_up(piece)) return count * sizeof(float);
+    return count == 0 ? 0 : sizeof(float) + (count + 7) / 8;
   }
   double bytes_per_byte() const override { return 1.0 / 32; }
-  void encode(const float* x, std::int64_t elements,
+  void encode(const float* x, const Piece& piece,
               std::byte* message) const override {
+    const std::int64_t elements = piece.elements;
     if (elements == 0) return;
+    if (warms_up(piece)) {
+      std::memcpy(message, x, bytes(piece));
+      return;
+    }
     double sum = 0.0;
     for (std::int64_t i = 0; i < elements; ++i) {
       sum += std::abs(static_cast<double>(x[i]));
@@ -186,9 +218,16 @@ class Signs : public Codec {
       *message++ = static_cast<std::byte>(bits);
     }
   }
-  void decode_add(const std::byte* message, std::int64_t elements,
+  void decode_add(const std::byte* message, const Piece& piece,
                   float* sum) const override {
+    const std::int64_t elements = piece.elements;
     if (elements == 0) return;
+    if (warms_up(piece)) {
+      for (std::int64_t i = 0; i < elements; ++i) {
+        sum[i] += read<float>(message + i * std::int64_t{sizeof(float)});
+      }
+      return;
+    }
     const auto size = read<float>(message);
     message += sizeof size;
     for (std::int64_t i = 0; i < elements; ++i) {
@@ -196,6 +235,13 @@ class Signs : public Codec {
       sum[i] += (bits >> (i % 8) & 1U) != 0 ? -size : size;
     }
   }
+
+ private:
+  bool warms_up(const Piece& piece) const {
+    return piece.step < options_.warmup_steps;
+  }
+
+  const SignsOptions options_;
 };
 
 }  // namespace
@@ -203,11 +249,14 @@ class Signs : public Codec {
 std::unique_ptr<Compressor> int8_blocks() {
   return gathered(std::make_unique<Int8Blocks>());
 }
-std::unique_ptr<Compressor> top_k(double share) {
-  return gathered(std::make_unique<TopK>(share));
+std::unique_ptr<Compressor> top_k(const TopKOptions& options) {
+  return gathered(std::make_unique<TopK>(options), options.momentum);
 }
-std::unique_ptr<Compressor> signs() {
-  return gathered(std::make_unique<Signs>());
+std::unique_ptr<Compressor> top_k(double share) {
+  return top_k(TopKOptions{.share = share});
+}
+std::unique_ptr<Compressor> signs(const SignsOptions& options) {
+  return gathered(std::make_unique<Signs>(options));
 }
 
 }  // namespace hvd::compression

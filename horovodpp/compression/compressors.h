@@ -30,14 +30,35 @@ std::unique_ptr<Compressor> bf16();
 // Numbers from -127 to 127, times a factor for every 256 of them. A quarter.
 std::unique_ptr<Compressor> int8_blocks();
 
-// The largest of them, `share` of all and at least one of each gradient, each with
-// its place: 2 `share` of the bytes (Aji and Heafield, "Sparse communication for
-// distributed gradient descent", 2017).
-//   InvalidArgument  the share is not above 0 and at most 1
+struct TopKOptions {
+  double share =
+      0.01;  // Of the elements of each gradient; at least one is sent.
+  // For so many steps the share falls from `warmup_share` to `share`, by the same
+  // factor in each. Early gradients change fast, and old parts of them mislead.
+  std::int64_t warmup_steps = 0;
+  double warmup_share = 0.25;
+  // Of the velocity that each rank sends instead of its gradients; the optimizer
+  // then has no momentum of its own. Momentum that is applied after top-k counts
+  // what was kept back as if it were new.
+  double momentum = 0.0;
+};
+
+// The largest of them, each with its place: 2 `share` of the bytes (Aji and
+// Heafield, "Sparse communication for distributed gradient descent", 2017; with
+// warm-up and momentum: Lin et al., "Deep gradient compression", 2018).
+//   InvalidArgument  a share is not above 0 and at most 1, the momentum not in
+//                    [0, 1), or there are fewer steps than none
+std::unique_ptr<Compressor> top_k(const TopKOptions& options);
 std::unique_ptr<Compressor> top_k(double share = 0.01);
 
+struct SignsOptions {
+  // For so many steps gradients are sent whole, and gathered as signs are.
+  std::int64_t warmup_steps = 0;
+};
+
 // The sign of each, times the mean of all sizes. A 32nd.
-std::unique_ptr<Compressor> signs();
+//   InvalidArgument  there are fewer steps than none
+std::unique_ptr<Compressor> signs(const SignsOptions& options = {});
 
 // A matrix of m × k as the product of m × rank and rank × k, by one step of power
 // iteration from the last result, with error feedback (Vogels, Karimireddy, Jaggi,

@@ -2,9 +2,17 @@
 // An ErrorFeedback keeps, of each gradient, what compression has taken from it so
 // far, and adds it to the next one.
 //
+// With a momentum it is each rank's velocity that is sent, and whose rest is kept:
+//
+//   u = momentum u + gradient;  v = v + u;  v is sent in part, and where it is,
+//   v and u begin anew
+//
+// (Lin et al., "Deep gradient compression", 2018, whose optimizer has none).
+//
 // Thread-safe, for different keys.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +25,13 @@ namespace hvd::compression {
 
 class ErrorFeedback {
  public:
+  explicit ErrorFeedback(double momentum = 0.0)
+      : momentum_(static_cast<float>(momentum)) {}
+
+  // How many gradients of this key there were before; counts one.
+  std::int64_t count_step(const std::string& key);
   // The gradient and what was taken from it before.
-  std::vector<float> corrected(const Gradient& gradient) const;
+  std::vector<float> corrected(const Gradient& gradient);
   // Remembers corrected - sent, which `corrected` becomes; but for elements of which
   // that is not finite: these are lost to all ranks, and begin anew.
   void remember(const std::string& key, std::vector<float> corrected,
@@ -28,8 +41,13 @@ class ErrorFeedback {
   void load(const std::vector<RememberedValues>& state);
 
  private:
+  using Memory = std::map<std::string, std::vector<float>>;
+
+  const float momentum_;
   mutable Mutex mutex_;
-  std::map<std::string, std::vector<float>> errors_ ABSL_GUARDED_BY(mutex_);
+  Memory errors_ ABSL_GUARDED_BY(mutex_);
+  Memory velocities_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::int64_t> steps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::compression

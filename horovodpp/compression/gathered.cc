@@ -31,6 +31,7 @@ class GatheredExchange : public Exchange {
  private:
   const std::shared_ptr<const Codec> codec_;
   const std::vector<Gradient> batch_;
+  std::vector<Piece> pieces_;  // Of each gradient.
   const ExchangeOptions options_;
   std::size_t bytes_ = 0;
   Future<Buffer> all_;
@@ -38,18 +39,19 @@ class GatheredExchange : public Exchange {
 
 std::size_t GatheredExchange::send(Runtime& job, ErrorFeedback& errors) {
   for (const Gradient& gradient : batch_) {
-    bytes_ += codec_->bytes(gradient.view.num_elements());
+    pieces_.push_back(
+        {gradient.view.num_elements(), errors.count_step(gradient.key)});
+    bytes_ += codec_->bytes(pieces_.back());
   }
   const auto message = std::make_shared<std::vector<std::byte>>(bytes_);
   std::byte* next = message->data();
-  for (const Gradient& gradient : batch_) {
-    const std::int64_t count = gradient.view.num_elements();
-    std::vector<float> corrected = errors.corrected(gradient);
-    codec_->encode(corrected.data(), count, next);
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    std::vector<float> corrected = errors.corrected(batch_[i]);
+    codec_->encode(corrected.data(), pieces_[i], next);
     std::vector<float> sent(corrected.size());
-    codec_->decode_add(next, count, sent.data());
-    errors.remember(gradient.key, std::move(corrected), sent);
-    next += codec_->bytes(count);
+    codec_->decode_add(next, pieces_[i], sent.data());
+    errors.remember(batch_[i].key, std::move(corrected), sent);
+    next += codec_->bytes(pieces_[i]);
   }
   all_ = job.allgather_async(
       ConstTensorView(message->data(), DType::kU8,
@@ -69,23 +71,23 @@ Status GatheredExchange::finish() {
   const auto* const first = static_cast<const std::byte*>(all->view().data());
   const auto factor = static_cast<float>(options_.factor());
   std::size_t offset = 0;
-  for (const Gradient& gradient : batch_) {
-    const std::int64_t count = gradient.view.num_elements();
-    auto* const sum = static_cast<float*>(gradient.view.data());
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const std::int64_t count = pieces_[i].elements;
+    auto* const sum = static_cast<float*>(batch_[i].view.data());
     std::fill_n(sum, count, 0.0f);
     for (std::size_t rank = 0; rank < messages; ++rank) {
-      codec_->decode_add(first + rank * bytes_ + offset, count, sum);
+      codec_->decode_add(first + rank * bytes_ + offset, pieces_[i], sum);
     }
-    for (std::int64_t i = 0; i < count; ++i) sum[i] *= factor;
-    offset += codec_->bytes(count);
+    for (std::int64_t k = 0; k < count; ++k) sum[k] *= factor;
+    offset += codec_->bytes(pieces_[i]);
   }
   return Status();
 }
 
 class GatheredCompressor : public Compressor {
  public:
-  explicit GatheredCompressor(std::unique_ptr<Codec> codec)
-      : codec_(std::move(codec)) {}
+  GatheredCompressor(std::unique_ptr<Codec> codec, double momentum)
+      : codec_(std::move(codec)), errors_(momentum) {}
 
   std::string name() const override { return codec_->name(); }
   std::unique_ptr<Exchange> start(Runtime& job, std::vector<Gradient> batch,
@@ -114,8 +116,9 @@ class GatheredCompressor : public Compressor {
 
 }  // namespace
 
-std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec) {
-  return std::make_unique<GatheredCompressor>(std::move(codec));
+std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
+                                     double momentum) {
+  return std::make_unique<GatheredCompressor>(std::move(codec), momentum);
 }
 
 }  // namespace hvd::compression

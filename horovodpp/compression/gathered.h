@@ -12,22 +12,32 @@
 
 namespace hvd::compression {
 
+// What a message is made of: a gradient of so many elements, of which so many
+// were sent before this one. Equal on all ranks.
+struct Piece {
+  std::int64_t elements = 0;
+  std::int64_t step = 0;
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
   virtual std::string name() const = 0;
-  // Of the message for so many elements; at least 1 for at least one.
-  virtual std::size_t bytes(std::int64_t elements) const = 0;
-  // For large gradients, bytes of the message for each of the gradient.
+  // Of the message; at least 1 for at least one element.
+  virtual std::size_t bytes(const Piece& piece) const = 0;
+  // For large gradients, once warm-up is over: bytes of the message for each of
+  // the gradient.
   virtual double bytes_per_byte() const = 0;
-  virtual void encode(const float* x, std::int64_t elements,
+  virtual void encode(const float* x, const Piece& piece,
                       std::byte* message) const = 0;
   // sum += what the message says. What comes from another rank is only data: it
-  // reads and writes nothing beyond `elements`.
-  virtual void decode_add(const std::byte* message, std::int64_t elements,
+  // reads and writes nothing beyond the piece's elements.
+  virtual void decode_add(const std::byte* message, const Piece& piece,
                           float* sum) const = 0;
 };
 
-std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec);
+// With a momentum each rank sends its velocities: see ErrorFeedback.
+std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
+                                     double momentum = 0.0);
 
 }  // namespace hvd::compression

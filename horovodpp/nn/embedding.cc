@@ -2,6 +2,7 @@
 #include "horovodpp/nn/embedding.h"
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/lookup_ops.h"
@@ -12,7 +13,8 @@ namespace hvd::nn {
 
 Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,
                      const EmbeddingOptions& options)
-    : options_{.padding_index = options.padding_index} {
+    : options_{.padding_index = options.padding_index,
+               .sparse = options.sparse} {
   if (num_embeddings <= 0 || embedding_dim <= 0) {
     throw InvalidArgument(absl::StrCat("Embedding of ", num_embeddings,
                                        " rows of ", embedding_dim,
@@ -27,6 +29,7 @@ Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,
   weight_ = register_parameter(
       "weight", empty({num_embeddings, embedding_dim},
                       {.dtype = options.dtype, .requires_grad = true}));
+  if (options.sparse) autograd::expect_sparse_grad(weight_);
   init::normal_(weight_);
   if (options.padding_index) {
     NoGrad no_grad;

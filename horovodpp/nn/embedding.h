@@ -19,6 +19,10 @@ struct EmbeddingOptions {
   // The row that begins as 0 and gets no gradient; negative ones count from the
   // end.
   std::optional<std::int64_t> padding_index = std::nullopt;
+  // Whether the gradient is one of the rows that were looked up
+  // (autograd/sparse_gradient.h). SGD without momentum, Adagrad and SparseAdam go
+  // along such gradients.
+  bool sparse = false;
   DType dtype = DType::kF32;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -28,14 +29,20 @@ void convert(const NamedTensor& named, DType dtype) {
                      "' cannot be converted: a graph that "
                      "depends on it is alive")));
   }
-  const Tensor grad = tensor.grad();
+  const Tensor grad = autograd::kept_gradient(tensor);
   const Tensor converted = tensor.detach().to(dtype);
   impl.storage = converted.impl()->storage;
   impl.offset = converted.impl()->offset;
   impl.strides = converted.impl()->strides;
   impl.contiguous = converted.impl()->contiguous;
   impl.dtype = dtype;
-  if (grad.defined()) tensor.set_grad(grad.detach().to(dtype));
+  if (autograd::is_sparse_gradient(grad)) {
+    SparseRows rows = autograd::rows_of(grad);
+    rows.values = rows.values.to(dtype);
+    autograd::set_sparse_grad(tensor, rows);
+  } else if (grad.defined()) {
+    tensor.set_grad(grad.detach().to(dtype));
+  }
 }
 
 }  // namespace
@@ -196,10 +203,13 @@ void Module::zero_grad(bool set_to_none) const {
 void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none) {
   NoGrad no_grad;
   for (const auto& [name, tensor] : tensors) {
-    const Tensor grad = tensor.grad();
+    const Tensor grad = autograd::kept_gradient(tensor);
     if (!grad.defined()) continue;
     if (set_to_none) {
       tensor.set_grad(Tensor());
+    } else if (autograd::is_sparse_gradient(grad)) {
+      autograd::set_sparse_grad(tensor,
+                                no_rows(tensor.shape(), tensor.dtype()));
     } else if (grad.requires_grad()) {
       // It has a history, which a later step must not see.
       tensor.set_grad(grad.detach());

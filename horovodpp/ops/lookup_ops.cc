@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/rows.h"
 #include "horovodpp/kernel/visit.h"
@@ -26,6 +27,7 @@ struct Choice {
   std::size_t dim = 0;
   std::int64_t size = 0;  // Of the dimension.
   std::int64_t skipped = -1;
+  bool sparse = false;  // The gradient is one of rows.
   OperationName operation = "index_select";
 };
 
@@ -134,11 +136,39 @@ struct SavesChoice : Node {
   Choice choice;
 };
 
-// y = rows of x:  dx = add_rows(dy)
+// dy by the rows it belongs to, without those of what is skipped.
+Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
+                   const Choice& choice) {
+  NoGrad no_grad;
+  Dims shape = grad.shape();
+  shape[0] = choice.size;
+  const Tensor values = grad.detach().contiguous();
+  const auto rows = indices.to_vector<std::int64_t>();
+  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] == choice.skipped) continue;
+    kept.push_back(rows[i]);
+    places.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto count = static_cast<std::int64_t>(kept.size());
+  const Tensor kept_values =
+      kept.size() == rows.size()
+          ? values
+          : taken(values, from_vector(places, {count}),
+                  {.size = grad.size(0), .operation = "embedding"});
+  // The caller's own indices may be written later.
+  return as_gradient({from_vector(kept, {count}), kept_values, shape});
+}
+
+// y = rows of x:  dx = add_rows(dy), or its rows
 struct IndexSelectBackward : SavesChoice {
   const char* name() const override { return "IndexSelectBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = add_rows(grads[0], indices.unpack(*this), choice);
+    const Tensor chosen = indices.unpack(*this);
+    results[0] = choice.sparse && !is_grad_enabled()
+                     ? sparse_rows(grads[0], chosen, choice)
+                     : add_rows(grads[0], chosen, choice);
   }
 };
 
@@ -200,6 +230,10 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
     if (choice.skipped < 0 || choice.skipped >= rows) {
       autograd::throw_out_of_range(*options.padding_index, rows, "embedding");
     }
+  }
+  choice.sparse = options.sparse;
+  if (options.sparse && autograd::needs_grad(weight) && weight.is_leaf()) {
+    autograd::expect_sparse_grad(weight);
   }
   Dims shape = indices.shape();
   shape.push_back(weight.size(1));

@@ -16,6 +16,9 @@ namespace HVD_EXPORT hvd {
 struct EmbeddingOptions {
   // The row that gets no gradient; negative ones count from the end.
   std::optional<std::int64_t> padding_index = std::nullopt;
+  // Whether the gradient of the table is one of the rows that were looked up:
+  // see autograd/sparse_gradient.h.
+  bool sparse = false;
 };
 
 // Rows of a table:  weight [n, width], indices [...] -> [..., width]

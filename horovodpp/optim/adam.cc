@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/optim/sparse_step.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
@@ -72,14 +73,17 @@ Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options)
     : Adam(numbered(parameters), options) {}
 
 void Adam::step() {
+  for (std::size_t i = 0; i < parameters().size(); ++i) Adam::step_of(i);
+}
+
+void Adam::step_of(std::size_t i) {
   NoGrad no_grad;
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
-    move(parameters()[i].tensor, part_of(i), options_of(i), slots(i));
-  }
+  move(parameters()[i].tensor, part_of(i), options_of(i), slots(i));
 }
 
 void Adam::move(const Tensor& parameter, const ElementRange* part,
                 const AdamOptions& options, Slots& state) {
+  refuse_sparse(parameter, "Adam", "use SparseAdam or Adagrad");
   const Tensor grad = parameter.grad();
   if (!grad.defined() || (part != nullptr && part->count() == 0)) return;
   const UpdateTarget target(parameter, part);

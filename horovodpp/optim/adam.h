@@ -72,6 +72,7 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   // "max_exp_avg_sq" of every parameter that has moved.
   void step() override;
   bool moves_parts() const override { return true; }
+  void step_of(std::size_t index) override;
 
  protected:
   // With `always_decoupled`, whatever options say.

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
@@ -21,6 +22,7 @@
 #include "horovodpp/optim/parameter_claim.h"
 #include "horovodpp/optim/parameter_shards.h"
 #include "horovodpp/optim/replica_check.h"
+#include "horovodpp/optim/sparse_reduction.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -48,6 +50,11 @@ std::unique_ptr<ParameterShards> shards_of(const Optimizer& wrapped,
   }
   if (!options.groups.names_in(wrapped.parameters()).empty()) {
     refuse("does not go with groups: it sends gradients in buckets of its own");
+  }
+  for (const auto& [name, tensor] : wrapped.parameters()) {
+    if (!is_sparse_parameter(tensor)) continue;
+    refuse(absl::StrCat("does not go with sparse gradients, which '", name,
+                        "' has"));
   }
   const std::shared_ptr<Runtime> job = job_of(options.runtime);
   if (value_or_throw(job->ranks_of(options.process_set)).size() < 2) {
@@ -83,6 +90,7 @@ struct HandedOver {
   std::size_t index;  // Of its parameter.
   mutable Tensor gradient;
   std::uint32_t version;  // Nobody else writes it meanwhile.
+  std::shared_ptr<replica::GatheredRows> rows = nullptr;  // Of a sparse one.
 };
 
 // Adds its life to a sum.
@@ -204,6 +212,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       op_(options.op),
       compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      sparse_as_dense_(options.sparse_as_dense),
       check_every_(options.check_parameters_every),
       shards_(shards_of(*wrapped_, options)),
       reducer_(*job_of(options.runtime),
@@ -226,6 +235,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                        check_every_,
                                        "; it must not be negative"));
   }
+  if (!sparse_as_dense_) check_sparse_op(parameters(), op_);
   if (compressor_ != nullptr) {
     warn_if_in_vain(*compressor_, reducer_.num_ranks(),
                     job_of(options.runtime)->topology());
@@ -325,6 +335,10 @@ void DistributedOptimizer::contribute(std::size_t index) {
 
 void DistributedOptimizer::hand_over(std::size_t index) {
   const auto& [name, parameter] = parameters()[index];
+  if (is_sparse_parameter(parameter)) {
+    if (!sparse_as_dense_) return hand_over_rows(index);
+    make_dense(parameter);
+  }
   Tensor gradient = parameter.grad();
   if (shards_ != nullptr && shards_->has(index)) {
     gradient = shards_->gradient_in_place(index);
@@ -341,6 +355,37 @@ void DistributedOptimizer::hand_over(std::size_t index) {
                    HandedOver{index, gradient, gradient.version()}));
 }
 
+void DistributedOptimizer::hand_over_rows(std::size_t index) {
+  const auto& [name, parameter] = parameters()[index];
+  make_sparse(parameter);
+  const Tensor gradient = autograd::kept_gradient(parameter);
+  const SparseRows rows = autograd::rows_of(gradient);
+  const auto result = std::make_shared<replica::GatheredRows>();
+  const auto handed = std::make_shared<const std::pair<HandedOver, SparseRows>>(
+      HandedOver{index, gradient, gradient.version(), result}, rows);
+  reducer_.add_rows(name, rows.rows.tensor_view(), rows.values.tensor_view(),
+                    result,
+                    std::shared_ptr<const HandedOver>(handed, &handed->first));
+}
+
+// A gradient that has been reduced.
+void DistributedOptimizer::take_over(
+    const std::shared_ptr<const void>& reduced) {
+  const auto& handed = *static_cast<const HandedOver*>(reduced.get());
+  const Tensor& parameter = parameters()[handed.index].tensor;
+  if (handed.rows != nullptr) {
+    take_gathered(parameter, *handed.rows);
+    return;
+  }
+  handed.gradient.bump_version();
+  if (is_sparse_parameter(parameter)) {
+    autograd::set_sparse_grad(parameter, nonzero_rows(handed.gradient));
+  }
+  // The job may still hold `reduced` for a moment: not the gradient, whose place the
+  // next one is to have.
+  handed.gradient = Tensor();
+}
+
 void DistributedOptimizer::synchronize() {
   reduce();
   complete_gradients();
@@ -354,7 +399,8 @@ void DistributedOptimizer::reduce() {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const auto& [name, parameter] = parameters()[i];
     // A gradient of zeros would have weight decay move what is frozen.
-    const bool moves = parameter.requires_grad() || parameter.grad().defined();
+    const bool moves = parameter.requires_grad() ||
+                       autograd::kept_gradient(parameter).defined();
     if (moves && !reducer_.has(name)) hand_over(i);
   }
   std::vector<std::shared_ptr<const void>> all;
@@ -363,10 +409,10 @@ void DistributedOptimizer::reduce() {
     all = reducer_.finish();
   }
   for (const std::shared_ptr<const void>& reduced : all) {
-    const auto& [index, gradient, version] =
+    const auto& [index, gradient, version, rows] =
         *static_cast<const HandedOver*>(reduced.get());
     const auto& [name, parameter] = parameters()[index];
-    if (!parameter.grad().is_same(gradient)) {
+    if (!autograd::kept_gradient(parameter).is_same(gradient)) {
       throw Error(absl::FailedPreconditionError(absl::StrCat(
           "the gradient of '", name,
           "' was replaced while it was being reduced; clear or replace "
@@ -381,13 +427,7 @@ void DistributedOptimizer::reduce() {
           "step")));
     }
   }
-  for (const std::shared_ptr<const void>& reduced : all) {
-    const auto* const handed = static_cast<const HandedOver*>(reduced.get());
-    handed->gradient.bump_version();
-    // The job may still hold this for a moment: not the gradient, whose place the
-    // next one is to have.
-    handed->gradient = Tensor();
-  }
+  for (const std::shared_ptr<const void>& reduced : all) take_over(reduced);
   is_synchronized_ = true;
   gradients_are_whole_ = shards_ == nullptr;
 }

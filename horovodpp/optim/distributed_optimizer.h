@@ -122,6 +122,11 @@ struct DistributedOptions {
   // arrive sooner one by one; a group saves messages where many are small. Equal
   // on all ranks, where parameters are listed in the same order.
   GradientGroups groups = 0;
+  // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, which each rank
+  // may have others of, and none; and are rows afterwards. With this they are sent
+  // whole, as one of the other gradients, and come back as the rows that are not 0:
+  // for tables of which the ranks together reach most rows.
+  bool sparse_as_dense = false;
   // How gradients are sent; null: as they are. Of no other optimizer. What it
   // remembers is part of the state_dict(), and another one on each rank.
   std::shared_ptr<compression::Compressor> compression = nullptr;
@@ -195,7 +200,8 @@ class DistributedOptimizer : public Optimizer {
   //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name; another optimizer reduces
-  //                    the gradient of one; groups make no sense
+  //                    the gradient of one; groups make no sense; the op goes
+  //                    with no sparse gradients
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
@@ -285,6 +291,8 @@ class DistributedOptimizer : public Optimizer {
   void contribute(std::size_t index);
   void place_gradients(const DistributedOptions& options);
   void hand_over(std::size_t index);
+  void hand_over_rows(std::size_t index);
+  void take_over(const std::shared_ptr<const void>& reduced);
   void reduce();
   void reduce_unless_done();
   void complete_gradients();
@@ -298,6 +306,7 @@ class DistributedOptimizer : public Optimizer {
   const ReduceOp op_;
   const std::shared_ptr<compression::Compressor> compressor_;
   const int passes_per_step_;
+  const bool sparse_as_dense_;
   const int check_every_;
   std::int64_t steps_ = 0;
   std::chrono::nanoseconds exposed_ = {};

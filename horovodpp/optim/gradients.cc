@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_set.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/thread_state.h"
 
@@ -34,6 +35,12 @@ std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> result;
   absl::flat_hash_set<const void*> seen;
   for (const Tensor& parameter : parameters) {
+    if (autograd::has_sparse_grad(parameter)) {
+      const SparseRows rows = coalesced(autograd::sparse_grad(parameter));
+      autograd::set_sparse_grad(parameter, rows);
+      if (rows.values.num_elements() > 0) result.push_back(rows.values);
+      continue;
+    }
     const Tensor grad = parameter.grad();
     if (grad.defined() && seen.insert(grad.impl()).second) {
       result.push_back(grad);

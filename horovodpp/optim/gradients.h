@@ -12,7 +12,8 @@
 
 namespace hvd::optim {
 
-// The gradients there are; each once, though parameters may share one. In the
+// The gradients there are; each once, though parameters may share one. Of sparse
+// ones the values, each row of which is there once from now on. In the
 // order of the parameters: in that of their addresses, ranks would add them up
 // differently.
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters);

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::optim {
@@ -37,6 +38,28 @@ Optimizer::Optimizer(std::vector<nn::NamedTensor> parameters)
           absl::StrCat("an optimizer got parameter '", name, "' twice"));
     }
   }
+}
+
+// What has no gradient stays.
+void Optimizer::step_of(std::size_t index) {
+  std::vector<Tensor> aside(parameters_.size());
+  for (std::size_t i = 0; i < aside.size(); ++i) {
+    if (i == index) continue;
+    aside[i] = autograd::kept_gradient(parameters_[i].tensor);
+    parameters_[i].tensor.set_grad(Tensor());
+  }
+  const auto put_back = [&] {
+    for (std::size_t i = 0; i < aside.size(); ++i) {
+      if (i != index) parameters_[i].tensor.set_grad(aside[i]);
+    }
+  };
+  try {
+    step();
+  } catch (...) {
+    put_back();
+    throw;
+  }
+  put_back();
 }
 
 void Optimizer::zero_grad(bool set_to_none) {

@@ -12,6 +12,7 @@
 // Not thread-safe. Shares the parameters with the model.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Optimizer {
 
   // Moves every parameter that has a gradient; the others stay.
   virtual void step() = 0;
+
+  // step() of one parameter, by its place in the list; the others stay as they are.
+  virtual void step_of(std::size_t index);
 
   // Makes the gradients those that step() will go along, where that takes more
   // than a backward: whoever changes them before the step calls it first.

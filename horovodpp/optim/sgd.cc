@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/optim/sparse_step.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
@@ -35,14 +36,43 @@ SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options)
     : SGD(numbered(parameters), options) {}
 
 void SGD::step() {
-  NoGrad no_grad;
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
-    move(parameters()[i].tensor, part_of(i), options_of(i), slots(i)[0]);
-  }
+  for (std::size_t i = 0; i < parameters().size(); ++i) SGD::step_of(i);
 }
+
+void SGD::step_of(std::size_t i) {
+  NoGrad no_grad;
+  move(parameters()[i].tensor, part_of(i), options_of(i), slots(i)[0]);
+}
+
+namespace {
+
+void move_rows(const Tensor& parameter, const SGDOptions& options) {
+  if (options.momentum != 0 || options.weight_decay != 0) {
+    refuse_sparse(parameter, "SGD with momentum or weight decay",
+                  "leave these out, use Adagrad or SparseAdam");
+  }
+  const SparseRows gradient = rows_to_move(parameter, "SGD");
+  autograd::visit_any_floating(
+      parameter.dtype(), "SGD", [&]<typename T>(TypeTag<T>) {
+        for_rows<T>(gradient, [&](std::int64_t offset, const T* row,
+                                  std::int64_t width) {
+          update(SgdUpdate<T>{.parameter = parameter.data<T>() + offset,
+                              .gradient = row,
+                              .count = width,
+                              .rate = options.learning_rate,
+                              .maximize = options.maximize});
+        });
+      });
+  parameter.bump_version();
+}
+
+}  // namespace
 
 void SGD::move(const Tensor& parameter, const ElementRange* part,
                const SGDOptions& options, Tensor& momentum_buffer) {
+  if (autograd::has_sparse_grad(parameter)) {
+    return move_rows(parameter, options);
+  }
   const Tensor grad = parameter.grad();
   if (!grad.defined() || (part != nullptr && part->count() == 0)) return;
   const UpdateTarget target(parameter, part);

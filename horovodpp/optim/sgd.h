@@ -5,7 +5,9 @@
 //   b = momentum b + (1 - dampening) g          (first step: b = g)
 //   p = p - learning_rate (nesterov ? g + momentum b : b)
 //
-// Without momentum: p = p - learning_rate g.
+// Without momentum: p = p - learning_rate g. So too, row by row, along a sparse
+// gradient, which goes neither with momentum nor with weight decay: these move all
+// rows.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -49,8 +51,11 @@ class SGD : public GroupedOptimizer<SGDOptions> {
   explicit SGD(std::vector<ParameterGroup<SGDOptions>> groups);
 
   // Remembers "momentum_buffer" of every parameter that has moved.
+  //   InvalidArgument  a gradient is sparse, and there is a momentum or a weight
+  //                    decay
   void step() override;
   bool moves_parts() const override { return true; }
+  void step_of(std::size_t index) override;
 
  private:
   // Or of a part of it.

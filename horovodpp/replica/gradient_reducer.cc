@@ -17,6 +17,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/replica/gradient_pieces.h"
 #include "horovodpp/replica/gradient_sender.h"
+#include "horovodpp/replica/rows_exchange.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
@@ -51,6 +52,8 @@ class GradientReducer::State {
            std::shared_ptr<const void> keep_alive);
   void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
            const std::shared_ptr<const void>& keep_alive);
+  void add_rows(const std::string& key, const Rows& rows,
+                std::shared_ptr<GatheredRows> result);
   absl::StatusOr<std::shared_ptr<Runtime>> job() const { return sender_.job(); }
   bool has(const std::string& key) const;
   bool is_pending() const;
@@ -83,6 +86,7 @@ class GradientReducer::State {
   void add_group(const std::vector<std::string>& keys,
                  const ScatteredGroup* scattered = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void leave_group(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void check_not_added(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -233,6 +237,29 @@ void GradientReducer::State::add(
   }
 }
 
+void GradientReducer::State::add_rows(const std::string& key, const Rows& rows,
+                                      std::shared_ptr<GatheredRows> result) {
+  check_rows(key, rows, options().op);
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  MutexLock lock(mutex_);
+  check_not_added(key);
+  Entry& entry = *records_.try_emplace(key).first;
+  // Its group does not wait for it.
+  leave_group(entry);
+  entry.second.owner = rows.keep_alive;
+  entry.second.is_added = true;
+  added_.push_back(&entry);
+  entry.second.sent = sender_.send(*runtime, key, rows, std::move(result));
+}
+
+// For good: rows are its gradients' form.
+void GradientReducer::State::leave_group(Entry& entry) {
+  if (!entry.second.group.has_value()) return;
+  std::vector<Entry*>& members = groups_[*entry.second.group].members;
+  members.erase(std::find(members.begin(), members.end(), &entry));
+  entry.second.group = std::nullopt;
+}
+
 bool GradientReducer::State::has(const std::string& key) const {
   MutexLock lock(mutex_);
   const auto found = records_.find(key);
@@ -374,6 +401,15 @@ void GradientReducer::add(const TensorView& buffer,
                           const std::vector<GradientPiece>& pieces,
                           const std::shared_ptr<const void>& keep_alive) {
   state_->add(buffer, pieces, keep_alive);
+}
+
+void GradientReducer::add_rows(const std::string& key,
+                               const ConstTensorView& rows,
+                               const ConstTensorView& values,
+                               std::shared_ptr<GatheredRows> result,
+                               std::shared_ptr<const void> keep_alive) {
+  state_->add_rows(key, {rows, values, std::move(keep_alive)},
+                   std::move(result));
 }
 
 Status GradientReducer::status() const { return state_->job().status(); }

@@ -45,6 +45,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/replica/gathered_rows.h"
 #include "horovodpp/replica/reducer_options.h"
 
 namespace HVD_EXPORT hvd {
@@ -96,6 +97,17 @@ class GradientReducer {
   //   (others)                      as above
   void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
            const std::shared_ptr<const void>& keep_alive = nullptr);
+
+  // The same of a sparse gradient: `rows`, int64[n], and their `values`, [n, ...],
+  // which ranks may have any number of. Both are copied; finish() fills `result`.
+  // Neither compressed nor, whatever the groups are, sent with others.
+  //   hvd::Error (InvalidArgument)  the op is neither average nor sum; the rows are
+  //                                 no int64[n], or not as many as values
+  //   (others)                      as above
+  void add_rows(const std::string& key, const ConstTensorView& rows,
+                const ConstTensorView& values,
+                std::shared_ptr<GatheredRows> result,
+                std::shared_ptr<const void> keep_alive = nullptr);
 
   // OK, or FailedPrecondition: this rank has left the job.
   Status status() const;

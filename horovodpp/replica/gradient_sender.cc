@@ -147,6 +147,24 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
   return watched(std::move(reduced), group.keys);
 }
 
+std::shared_ptr<Sent> GradientSender::send(
+    Runtime& runtime, const std::string& key, const Rows& rows,
+    std::shared_ptr<GatheredRows> result) {
+  const std::uint64_t bytes = rows.rows.bytes() + rows.values.bytes();
+  ++stats_.gradients;
+  stats_.bytes += bytes;
+  stats_.sent_bytes += bytes;
+  result->factor = options_.op == ReduceOp::kAverage
+                       ? options_.scale / num_ranks_
+                       : options_.scale;
+  tell_sent({key});
+  return std::make_shared<Sent>(std::make_unique<RowsExchange>(
+      runtime, rows,
+      AllgatherOptions{.name = absl::StrCat(options_.name, ".", key),
+                       .process_set = options_.process_set},
+      std::move(result)));
+}
+
 void GradientSender::tell_sent(const std::vector<std::string>& keys) const {
   if (options_.observer == nullptr) return;
   for (const std::string& key : keys) options_.observer->sent(key);

@@ -16,6 +16,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/replica/reducer_options.h"
+#include "horovodpp/replica/rows_exchange.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -59,6 +60,9 @@ class GradientSender {
   // All submissions of gradients are made here. There is one or more.
   std::shared_ptr<Sent> send(Runtime& runtime, std::vector<Outgoing> gradients);
   std::shared_ptr<Sent> send(Runtime& runtime, const ScatteredGroup& group);
+  std::shared_ptr<Sent> send(Runtime& runtime, const std::string& key,
+                             const Rows& rows,
+                             std::shared_ptr<GatheredRows> result);
 
   const ReducerOptions& options() const { return options_; }
   int rank() const { return rank_; }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
@@ -60,6 +61,53 @@ std::vector<std::string> allgather_object(const std::string& bytes,
     const auto length = static_cast<std::size_t>(sizes.data<std::int64_t>()[r]);
     result.emplace_back(next, length);
     next += length;
+  }
+  return result;
+}
+
+namespace {
+
+// Nothing stands for what could not be written: no value is as short.
+struct Message {
+  std::string bytes;
+  std::string error;
+};
+
+Message message_of(const Value& value, const ValueLimits& limits) {
+  try {
+    return {encoded(value, limits), ""};
+  } catch (const InvalidArgument& error) {
+    return {"", error.what()};
+  }
+}
+
+Value value_from(const std::string& bytes, int rank,
+                 const ValueLimits& limits) {
+  if (!bytes.empty()) return decoded(bytes, limits);
+  throw Error(absl::InvalidArgumentError(absl::StrCat(
+      "rank ", rank, " could not send its value; see the error of that rank")));
+}
+
+}  // namespace
+
+Value broadcast_object(const Value& value, int root_rank,
+                       const ObjectOptions& options) {
+  const bool is_root = job_of(options)->topology().rank() == root_rank;
+  const Message mine = is_root ? message_of(value, options.limits) : Message();
+  const std::string bytes = broadcast_object(mine.bytes, root_rank, options);
+  if (!mine.error.empty()) throw InvalidArgument(mine.error);
+  return is_root ? value : value_from(bytes, root_rank, options.limits);
+}
+
+std::vector<Value> allgather_object(const Value& value,
+                                    const ObjectOptions& options) {
+  const Message mine = message_of(value, options.limits);
+  const std::vector<std::string> all = allgather_object(mine.bytes, options);
+  if (!mine.error.empty()) throw InvalidArgument(mine.error);
+  std::vector<Value> result;
+  for (const std::string& bytes : all) {
+    result.push_back(
+        value_from(bytes, static_cast<int>(result.size()), options.limits));
   }
   return result;
 }

@@ -5,7 +5,11 @@
 //   const std::string config = hvd::broadcast_object(read(path), 0);
 //   for (const std::string& each : hvd::allgather_object(report())) …
 //
-// What is received is only bytes; nothing of it is executed.
+// and what JSON has (value.h):
+//
+//   const hvd::Value settings = hvd::broadcast_object(mine, 0);
+//
+// What is received is only data; nothing of it is executed.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/replica/value.h"
 #include "horovodpp/runtime/process_set.h"
 
 namespace HVD_EXPORT hvd {
@@ -28,6 +33,7 @@ struct ObjectOptions {
   // ones.
   std::string name = "object";
   ProcessSet process_set = ProcessSet::global();
+  ValueLimits limits = {};  // Of values.
   // The job; by default the current one (see runtime/global.h).
   Runtime* runtime = nullptr;
 };
@@ -42,6 +48,15 @@ std::string broadcast_object(const std::string& bytes, int root_rank,
 //   hvd::Error  there is no job, or the allgather failed
 std::vector<std::string> allgather_object(const std::string& bytes,
                                           const ObjectOptions& options = {});
+
+// The same of values.
+//   InvalidArgument  the value is beyond the limits: on the root, or on the rank that
+//                    has it. The others are told (hvd::Error, InvalidArgument), and
+//                    so is who receives what is no value
+Value broadcast_object(const Value& value, int root_rank,
+                       const ObjectOptions& options = {});
+std::vector<Value> allgather_object(const Value& value,
+                                    const ObjectOptions& options = {});
 
 }  // namespace replica
 }  // namespace hvd

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "test/runtime/world.h"
 
@@ -44,8 +45,12 @@ const Kind kKinds[] = {{"fp16", fp16, false, 0.5},
                        {"bf16", bf16, false, 0.5},
                        {"int8", int8_blocks, true, 0.26},
                        {"topk", [] { return top_k(0.1); }, true, 0.2},
-                       {"signs", signs, true, 0.034},
+                       {"signs", [] { return signs(); }, true, 0.034},
                        {"powersgd", [] { return power_sgd(2); }, true, 0.17}};
+
+std::unique_ptr<Compressor> warming_top_k() {
+  return top_k({.share = 0.05, .warmup_steps = 4, .warmup_share = 0.4});
+}
 
 // Of a rank in a step: numbers of many sizes.
 Numbers gradient_of(int rank, int step) {
@@ -270,6 +275,103 @@ TEST(AllCompressors, KnowWhatReachesARank) {
   EXPECT_LT(int8_blocks()->traffic(4), plain_traffic(4));
   EXPECT_GT(int8_blocks()->traffic(8), plain_traffic(8));
   EXPECT_LT(signs()->traffic(60), plain_traffic(60));
+}
+
+// Bytes that one rank sends for a gradient, step by step.
+std::vector<std::uint64_t> sent_in_steps(
+    const std::function<std::unique_ptr<Compressor>()>& make, int steps) {
+  std::vector<std::uint64_t> result;
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = make()});
+    for (int step = 0; step < steps; ++step) {
+      const std::uint64_t before = reducer.stats().sent_bytes;
+      reduced(reducer, gradient_of(job.topology().rank(), step));
+      if (job.topology().rank() == 0) {
+        result.push_back(reducer.stats().sent_bytes - before);
+      }
+    }
+  });
+  return result;
+}
+
+// The share falls by the same factor in each step.
+TEST(TopK, WarmsUp) {
+  const auto share = [](double of) {
+    return static_cast<std::uint64_t>(std::ceil(of * kRows * kColumns)) * 8;
+  };
+  const double step = std::pow(0.05 / 0.4, 0.25);
+  EXPECT_THAT(
+      sent_in_steps(warming_top_k, 6),
+      ElementsAre(share(0.4), share(0.4 * step), share(0.4 * std::pow(step, 2)),
+                  share(0.4 * std::pow(step, 3)), share(0.05), share(0.05)));
+}
+
+TEST(Signs, WarmUpWithWholeGradients) {
+  const auto make = [] { return signs({.warmup_steps = 2}); };
+  EXPECT_THAT(sent_in_steps(make, 3),
+              ElementsAre(4u * kRows * kColumns, 4u * kRows * kColumns,
+                          4u + kRows * kColumns / 8));
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job, {.compressor = make()});
+    const Numbers got = reduced(reducer, gradient_of(job.topology().rank(), 0));
+    EXPECT_LT(distance(got, mean_of_ranks(2, 0)), 1e-5);
+  });
+}
+
+// Where everything is sent, a velocity is the gradient that is sent, and begins anew
+// in each step; what is kept back grows like momentum's.
+TEST(TopK, KeepsAVelocity) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(
+        job, {.compressor = top_k({.share = 0.5, .momentum = 0.5})});
+    const auto step = [&](float large, float small) {
+      Numbers gradient = {large, small};
+      reducer.add("w", TensorView::of(gradient.data(), {2}));
+      reducer.finish();
+      return gradient;
+    };
+    EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
+    // The second has u = 1.5, and v = 2.5; the first begins anew.
+    EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
+    // u = 1.75, v = 4.25.
+    EXPECT_THAT(step(0, 1), ElementsAre(0, 4.25));
+    EXPECT_THAT(step(0, 1), ElementsAre(0, 1));
+  });
+}
+
+TEST(TopK, GoesOnFromAState) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const auto make = [] {
+      return top_k({.share = 0.1,
+                    .warmup_steps = 5,
+                    .warmup_share = 0.5,
+                    .momentum = 0.9});
+    };
+    const int rank = job.topology().rank();
+    std::shared_ptr<Compressor> first = make();
+    std::vector<RememberedValues> saved;
+    Numbers expected;
+    {
+      GradientReducer reducer(job, {.compressor = first});
+      for (int step = 0; step < 3; ++step) {
+        reduced(reducer, gradient_of(rank, step));
+      }
+      saved = first->state();
+      expected = reduced(reducer, gradient_of(rank, 3));
+    }
+    std::shared_ptr<Compressor> second = make();
+    second->load_state(saved);
+    GradientReducer reducer(job, {.compressor = second});
+    EXPECT_EQ(reduced(reducer, gradient_of(rank, 3)), expected);
+  });
+}
+
+TEST(TopK, RefusesOptionsThatMakeNoSense) {
+  EXPECT_THROW(top_k({.share = 0}), InvalidArgument);
+  EXPECT_THROW(top_k({.warmup_share = 2}), InvalidArgument);
+  EXPECT_THROW(top_k({.warmup_steps = -1}), InvalidArgument);
+  EXPECT_THROW(top_k({.momentum = 1}), InvalidArgument);
+  EXPECT_THROW(signs({.warmup_steps = -1}), InvalidArgument);
 }
 
 }  // namespace

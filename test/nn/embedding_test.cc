@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "horovodpp/autograd.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::nn {
@@ -26,6 +29,39 @@ TEST(Embedding, BeginsItsPaddingAsZeroAndLeavesItSo) {
   const Tensor grad = table.weight().grad();
   EXPECT_THAT(grad.select(0, 3).to_vector<float>(), testing::Each(0));
   EXPECT_THAT(grad.select(0, 1).to_vector<float>(), testing::Each(1));
+}
+
+TEST(Embedding, YieldsSparseGradientsIfAsked) {
+  Embedding table(5, 3, {.padding_index = 3, .sparse = true});
+  EXPECT_TRUE(autograd::expects_sparse_grad(table.weight()));
+  table(from_vector<std::int64_t>({3, 1, 1, 4}, {2, 2})).sum().backward();
+  const SparseRows gradient = autograd::sparse_grad(table.weight());
+  EXPECT_THAT(gradient.rows.to_vector<std::int64_t>(),
+              testing::ElementsAre(1, 1, 4));
+  EXPECT_THAT(gradient.values.to_vector<float>(), testing::Each(1));
+}
+
+TEST(Embedding, ConvertsItsSparseGradient) {
+  Embedding table(5, 3, {.sparse = true});
+  table(from_vector<std::int64_t>({2}, {1})).sum().backward();
+  table.to(DType::kF64);
+  EXPECT_EQ(autograd::sparse_grad(table.weight()).values.dtype(), DType::kF64);
+}
+
+TEST(Embedding, NamesAnIndexThatIsNoRow) {
+  for (const bool sparse : {false, true}) {
+    Embedding table(5, 3, {.sparse = sparse});
+    for (const std::int64_t index : {5, -1}) {
+      try {
+        table(from_vector<std::int64_t>({0, index}, {2}));
+        ADD_FAILURE() << index << " was taken";
+      } catch (const InvalidArgument& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("embedding: index " +
+                                                     std::to_string(index) +
+                                                     " is not within the 5"));
+      }
+    }
+  }
 }
 
 TEST(Embedding, RefusesSizesAndPaddingThatMeanNothing) {

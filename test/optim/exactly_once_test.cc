@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/autograd.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/checkpoint.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/optim/distributed_optimizer.h"
@@ -197,6 +198,22 @@ const std::vector<Structure>& structures() {
          }
        },
        4},
+      {"sparse embedding",
+       [](Replica& r) {
+         // Other rows on each rank, in each step; sometimes none.
+         std::vector<std::int64_t> rows;
+         for (int i = 0; i < (r.rank + r.step) % 3; ++i) {
+           rows.push_back((2 * r.rank + r.step + i) % 3);
+         }
+         const Tensor places =
+             from_vector(rows, {static_cast<std::int64_t>(rows.size())});
+         const Tensor table = r.weights[1];
+         autograd::expect_sparse_grad(table);
+         const auto look_up = [table, places](const Tensor& x) {
+           return tanh(x + embedding(table, places, {.sparse = true}).sum({0}));
+         };
+         r.backward_of({r.block(0), look_up, r.block(2), look_up});
+       }},
       {"grad() before backward", [](Replica& r) {
          // Through what no region has, which reentrant ones would refuse.
          const Tensor x = r.input();
@@ -283,7 +300,7 @@ std::vector<WeightValues> expected_weights(const Structure& structure,
       sgd.zero_grad();
       structure.backward(replica);
       for (std::size_t i = 0; i < sums.size(); ++i) {
-        const Tensor grad = replica.weights[i].grad();
+        const Tensor grad = autograd::dense_grad(replica.weights[i]);
         if (!grad.defined()) continue;
         sums[i] = sums[i].defined() ? sums[i] + grad : grad.clone();
       }

@@ -367,6 +367,13 @@ TEST(ParameterShards, RefuseWhatDoesNotGoWithThem) {
                               named, SGDOptions{.learning_rate = 1});
                         }),
                    "moves whole parameters");
+    nn::Embedding table(3, 2, {.sparse = true});
+    expect_refusal(
+        [&] {
+          DistributedOptimizer(kSgd(table.named_parameters()),
+                               {.shard_updates = true, .runtime = &job});
+        },
+        "does not go with sparse gradients, which 'weight' has");
     ShardedNet net;
     const Tensor loss = net.loss(0, 0);
     expect_refusal(

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adagrad, with the formulas of PyTorch:
+//
+//   g = gradient + weight_decay p               (maximize: -gradient)
+//   s = s + g^2                                 (first: initial_accumulator_value)
+//   p = p - learning_rate / (1 + steps learning_rate_decay) g / (sqrt(s) + eps)
+//
+// where `steps` are those made before. Along a sparse gradient rows that it has not
+// stay, with their s; it goes with no weight decay, which moves all rows.
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/optim/grouped_optimizer.h"
+
+namespace HVD_EXPORT hvd {
+namespace optim {
+
+struct AdagradOptions {
+  double learning_rate = 1e-2;
+  double learning_rate_decay = 0.0;
+  double weight_decay = 0.0;
+  double initial_accumulator_value = 0.0;
+  double eps = 1e-10;
+  bool maximize = false;
+
+  void check() const;
+  template <typename F>
+  void visit(F f) {
+    f("learning_rate", learning_rate);
+    f("learning_rate_decay", learning_rate_decay);
+    f("weight_decay", weight_decay);
+    f("initial_accumulator_value", initial_accumulator_value);
+    f("eps", eps);
+    f("maximize", maximize);
+  }
+};
+
+class Adagrad : public GroupedOptimizer<AdagradOptions> {
+ public:
+  //   InvalidArgument  an option is negative; and as of Optimizer
+  explicit Adagrad(std::vector<nn::NamedTensor> parameters,
+                   const AdagradOptions& options = {});
+  explicit Adagrad(const std::vector<Tensor>& parameters,
+                   const AdagradOptions& options = {});
+  explicit Adagrad(std::vector<ParameterGroup<AdagradOptions>> groups);
+
+  // Remembers "step" and "sum" of every parameter that has had a gradient.
+  //   InvalidArgument  a gradient is sparse, and there is a weight decay
+  void step() override;
+  void step_of(std::size_t index) override;
+
+ private:
+  void move(const Tensor& parameter, const AdagradOptions& options,
+            Slots& state);
+};
+
+}  // namespace optim
+}  // namespace hvd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adam along sparse gradients, with the formulas of PyTorch's SparseAdam: moments
+// and rows that a gradient has not move as Adam says; the others stay, as if their
+// step had not been.
+//
+//   hvd::nn::Embedding table(50000, 128, {.sparse = true});
+//   hvd::optim::SparseAdam optimizer(table.named_parameters(), {.learning_rate = 1e-3});
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/optim/grouped_optimizer.h"
+
+namespace HVD_EXPORT hvd {
+namespace optim {
+
+struct SparseAdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  bool maximize = false;
+
+  void check() const;
+  template <typename F>
+  void visit(F f) {
+    f("learning_rate", learning_rate);
+    f("beta1", beta1);
+    f("beta2", beta2);
+    f("eps", eps);
+    f("maximize", maximize);
+  }
+};
+
+class SparseAdam : public GroupedOptimizer<SparseAdamOptions> {
+ public:
+  //   InvalidArgument  an option is negative, or a beta not in [0, 1); and as
+  //                    of Optimizer
+  explicit SparseAdam(std::vector<nn::NamedTensor> parameters,
+                      const SparseAdamOptions& options = {});
+  explicit SparseAdam(const std::vector<Tensor>& parameters,
+                      const SparseAdamOptions& options = {});
+  explicit SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>> groups);
+
+  // Remembers "step", "exp_avg" and "exp_avg_sq" of every parameter that has had a
+  // gradient.
+  //   InvalidArgument  a gradient is not sparse
+  void step() override;
+  void step_of(std::size_t index) override;
+
+ private:
+  void move(const Tensor& parameter, const SparseAdamOptions& options,
+            Slots& state);
+};
+
+}  // namespace optim
+}  // namespace hvd

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sparse gradient on its way: an allgather of rows, each with its number before it,
+// of which ranks may have any number.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "horovodpp/compression/compressor.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/reduce_op.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/replica/gathered_rows.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd::replica {
+
+struct Rows {
+  ConstTensorView rows;    // int64[n]
+  ConstTensorView values;  // [n, ...]
+  std::shared_ptr<const void> keep_alive;
+};
+
+// That they can be the gradient of `key`, and be reduced with `op`.
+//   hvd::Error (InvalidArgument)  they cannot
+void check_rows(const std::string& key, const Rows& rows, ReduceOp op);
+
+class RowsExchange : public compression::Exchange {
+ public:
+  // Begins, and has copied the rows; finish() fills `result`.
+  RowsExchange(Runtime& job, const Rows& rows, AllgatherOptions options,
+               std::shared_ptr<GatheredRows> result);
+  Status finish() override;
+
+ private:
+  const std::shared_ptr<GatheredRows> result_;
+  const DType dtype_;
+  const Shape shape_;            // Of this rank's values.
+  const std::size_t row_bytes_;  // Of the values of one row.
+  Future<Buffer> all_;
+};
+
+}  // namespace hvd::replica
