@@ -4,10 +4,12 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
+from horovodpp.common.arguments import wire
 from horovodpp.common.basics import Average
+from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
-from horovodpp.torch.collectives.arguments import list_of, wait_for, wire_name
+from horovodpp.torch.collectives.arguments import list_of
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
@@ -15,7 +17,7 @@ def allgather_async(tensor, name=None, process_set=global_process_set):
     """Concatenates the ranks' tensors along the first dimension; returns a handle."""
     core = member("Allgather", process_set)
     tensor = tensor.detach()
-    operation = _core.allgather(describe_moved(tensor), wire_name("allgather", name), core)
+    operation = _core.allgather(describe_moved(tensor), wire("allgather", name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
 
@@ -29,7 +31,7 @@ class HorovodAllgather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         grad = wait_for(allreduce_async, grad.contiguous(), op=Average,
-                                           process_set=ctx.process_set)
+                        process_set=ctx.process_set)
         first, = _rows_before([ctx.rows], ctx.process_set)
         return grad.narrow(0, first, ctx.rows), None, None
 
@@ -37,7 +39,7 @@ class HorovodAllgather(torch.autograd.Function):
 def _rows_before(rows, process_set):
     """How many rows of each tensor the ranks before this one have, where it has `rows`."""
     counts = wait_for(allgather_async, torch.tensor([rows], dtype=torch.int64),
-                                         process_set=process_set)
+                      process_set=process_set)
     return counts[:process_set.rank()].sum(0).tolist()
 
 
@@ -61,7 +63,7 @@ def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
-                                        wire_name("grouped_allgather", name), core)
+                                        wire("grouped_allgather", name), core)
     return handles.add(operation, lambda results: tuple(
         from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
 
@@ -76,7 +78,7 @@ class HorovodGroupedAllgather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         grads = wait_for(grouped_allreduce_async, [grad.contiguous() for grad in grads],
-                                                    op=Average, process_set=ctx.process_set)
+                         op=Average, process_set=ctx.process_set)
         firsts = _rows_before(ctx.rows, ctx.process_set)
         return (None, None, *(grad.narrow(0, first, rows)
                               for grad, first, rows in zip(grads, firsts, ctx.rows)))

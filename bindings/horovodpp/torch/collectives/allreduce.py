@@ -4,9 +4,11 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
+from horovodpp.common.arguments import wire
+from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.arguments import (
-    check_reduced, is_recorded, list_of, op_of, wait_for, wire_name, written)
+    check_reduced, is_recorded, list_of, op_of, written)
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, from_result
 
@@ -18,7 +20,7 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
     core = member("Allreduce", process_set)
     check_reduced(tensor, op)
     tensor = tensor.detach()
-    operation = _core.allreduce(describe(tensor), wire_name("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce(describe(tensor), wire("allreduce", name), op, prescale_factor,
                                 postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
@@ -29,7 +31,7 @@ def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1
     op = op_of(average, op)
     core = member("Allreduce", process_set)
     check_reduced(tensor, op)
-    operation = _core.allreduce_(describe(tensor), wire_name("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce_(describe(tensor), wire("allreduce", name), op, prescale_factor,
                                  postscale_factor, core)
     return handles.add(operation, lambda _: written(tensor), tensor)
 
@@ -39,7 +41,7 @@ def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
     """Reduces in place, and returns the tensor."""
     op = op_of(average, op)
     return wait_for(allreduce_async_, tensor, None, name, op, prescale_factor,
-                                        postscale_factor, process_set)
+                    postscale_factor, process_set)
 
 
 class HorovodAllreduce(torch.autograd.Function):
@@ -61,7 +63,7 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
     compressed, context = compression.compress(tensor)
     if not is_recorded(compressed):
         reduced = wait_for(allreduce_async, compressed, None, name, op, prescale_factor,
-                                              postscale_factor, process_set)
+                           postscale_factor, process_set)
         return compression.decompress(reduced, context)
     reduced = HorovodAllreduce.apply(compressed, op, name, prescale_factor, postscale_factor,
                                      process_set)
@@ -77,7 +79,7 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
     for tensor in tensors:
         check_reduced(tensor, op)
     operation = _core.grouped_allreduce([describe(tensor) for tensor in tensors],
-                                        wire_name("grouped_allreduce", name), op, prescale_factor,
+                                        wire("grouped_allreduce", name), op, prescale_factor,
                                         postscale_factor, core)
     return handles.add(operation, lambda results: tuple(
         from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
@@ -92,7 +94,7 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
     for tensor in tensors:
         check_reduced(tensor, op)
     operation = _core.grouped_allreduce_([describe(tensor) for tensor in tensors],
-                                         wire_name("grouped_allreduce", name), op, prescale_factor,
+                                         wire("grouped_allreduce", name), op, prescale_factor,
                                          postscale_factor, core)
     return handles.add(operation, lambda _: tuple(written(tensor) for tensor in tensors),
                        tensors)
@@ -103,7 +105,7 @@ def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_facto
     """Reduces several tensors in place; returns them as a tuple."""
     op = op_of(average, op)
     return wait_for(grouped_allreduce_async_, tensors, None, name, op, prescale_factor,
-                                                postscale_factor, process_set)
+                    postscale_factor, process_set)
 
 
 class HorovodGroupedAllreduce(torch.autograd.Function):

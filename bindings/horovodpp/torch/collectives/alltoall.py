@@ -4,9 +4,9 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
+from horovodpp.common.arguments import splits_of, wire
+from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
-from horovodpp.common.splits import splits_of
-from horovodpp.torch.collectives.arguments import wait_for, wire_name
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
@@ -28,7 +28,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
     core = member("Alltoall", process_set)
     rows = _splits_of(tensor, splits, process_set)
     tensor = tensor.detach()
-    operation = _core.alltoall(describe_moved(tensor), rows, wire_name("alltoall", name), core)
+    operation = _core.alltoall(describe_moved(tensor), rows, wire("alltoall", name), core)
 
     def finish(result):
         output, received = result
@@ -57,7 +57,7 @@ class HorovodAlltoall(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad, _):
         grad, _ = wait_for(alltoall_async, grad.contiguous(), ctx.received,
-                                             process_set=ctx.process_set)
+                           process_set=ctx.process_set)
         unsent = ctx.rows - grad.shape[0]  # Rows that splits did not name went nowhere.
         if unsent:
             grad = torch.cat([grad, grad.new_zeros(unsent, *grad.shape[1:])])

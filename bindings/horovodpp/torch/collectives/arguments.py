@@ -1,22 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the collectives share: what their arguments come to, and how they are waited for."""
+"""What the arguments of collectives come to, where they are tensors."""
 import warnings
 
 import torch
 
-from horovodpp import _core
 from horovodpp.common.basics import Adasum, Average, Sum
-from horovodpp.common.handles import synchronize
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-_AT_ONCE = _core.AtOnce()
-
-
-def wait_for(start, *arguments, **options):
-    """What an _async function gives, called with these; no other thread is woken for it."""
-    with _AT_ONCE:
-        handle = start(*arguments, **options)
-    return synchronize(handle)
 
 
 def op_of(average, op):
@@ -30,10 +20,6 @@ def op_of(average, op):
     warnings.warn("Parameter `average` has been replaced with `op` and will be removed in v1.0",
                   DeprecationWarning, stacklevel=3)
     return Average if average else Sum
-
-
-def wire_name(what, name):
-    return f"{what}.{name}" if name else ""
 
 
 def check_reduced(tensor, op):

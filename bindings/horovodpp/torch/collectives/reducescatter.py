@@ -4,10 +4,12 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
+from horovodpp.common.arguments import wire
 from horovodpp.common.basics import Adasum, Average, Sum
+from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
-from horovodpp.torch.collectives.arguments import list_of, wait_for, wire_name
+from horovodpp.torch.collectives.arguments import list_of
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, from_result
 
@@ -25,7 +27,7 @@ def reducescatter_async(tensor, name=None, op=Average, process_set=global_proces
     core = member("Reducescatter", process_set)
     _check_scattered(tensor, op)
     tensor = tensor.detach()
-    operation = _core.reducescatter(describe(tensor), wire_name("reducescatter", name), op,
+    operation = _core.reducescatter(describe(tensor), wire("reducescatter", name), op,
                                     prescale_factor, postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
@@ -42,7 +44,7 @@ class HorovodReducescatter(torch.autograd.Function):
     def forward(ctx, tensor, name, op, process_set, prescale_factor, postscale_factor):
         ctx.arguments = (op, prescale_factor, postscale_factor, process_set)
         return wait_for(reducescatter_async, tensor, name, op, process_set, prescale_factor,
-                                               postscale_factor)
+                        postscale_factor)
 
     @staticmethod
     def backward(ctx, grad):
@@ -71,7 +73,7 @@ def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=glob
     for tensor in tensors:
         _check_scattered(tensor, op)
     operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
-                                            wire_name("grouped_reducescatter", name), op,
+                                            wire("grouped_reducescatter", name), op,
                                             prescale_factor, postscale_factor, core)
     return handles.add(operation, lambda results: tuple(
         from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
@@ -82,7 +84,7 @@ class HorovodGroupedReducescatter(torch.autograd.Function):
     def forward(ctx, name, op, process_set, prescale_factor, postscale_factor, *tensors):
         ctx.arguments = (op, prescale_factor, postscale_factor, process_set)
         return wait_for(grouped_reducescatter_async, tensors, name, op, process_set,
-                                                       prescale_factor, postscale_factor)
+                        prescale_factor, postscale_factor)
 
     @staticmethod
     def backward(ctx, *grads):
