@@ -16,4 +16,5 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
   horovodpp/runtime/run_ranks.h
+  horovodpp/runtime/waits_at_once.h
   horovodpp/tensor/dlpack.h)

@@ -1,8 +1,19 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 class HorovodInternalError(RuntimeError):
     """A collective failed: the ranks disagree, or one of them stalled, left, or died."""
+
+class AtOnce:
+    """
+    Within it, what this thread submits is waited for by it right away, so that no other thread is woken.
+    """
+
+    def __init__(self) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *args) -> None: ...
 
 class Operation:
     """
@@ -50,6 +61,9 @@ def reform() -> None:
     """
     Goes on without the ranks that are lost, after the job broke. Every survivor calls it.
     """
+
+def run_ranks(ranks: int, body: Callable) -> None:
+    """Calls `body` in a thread for each rank of a job of their own."""
 
 def abort(why: str) -> None:
     """Breaks the job on every rank, because this one cannot go on."""
@@ -99,3 +113,29 @@ def alltoall(tensor: tuple[int, int, Sequence[int]], splits: Sequence[int], name
 def join(process_set: ProcessSet) -> Operation: ...
 
 def barrier(process_set: ProcessSet) -> Operation: ...
+
+def arena_alloc(bytes: int) -> object:
+    """
+    So many bytes of any content, as an array: in the arena of the job, or elsewhere if there is none, or it has no room.
+    """
+
+def is_in_arena(address: int, bytes: int) -> bool: ...
+
+class Exchange:
+    """Gradients on their way."""
+
+    def finish(self) -> None:
+        """Waits, and writes the reduced gradients."""
+
+class Compressor:
+    """
+    Sends gradients of float32 in fewer bytes, and adds what was left out to the next ones of their keys.
+    """
+
+    def start(self, gradients: Sequence[tuple[str, tuple[int, int, Sequence[int]]]], name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Exchange: ...
+
+def int8_blocks() -> Compressor: ...
+
+def top_k(share: float) -> Compressor: ...
+
+def signs() -> Compressor: ...

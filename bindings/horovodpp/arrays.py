@@ -12,9 +12,9 @@ names are matched across ranks with its.
 """
 from horovodpp import _core
 from horovodpp.common import handles
+from horovodpp.common.arguments import check_root, splits_of, wire
 from horovodpp.common.basics import Adasum, Average
 from horovodpp.common.process_sets import global_process_set, member
-from horovodpp.common.splits import splits_of
 
 _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,
             "bfloat16": 6, "float32": 7, "float64": 8, "bool": 9}
@@ -76,10 +76,6 @@ def _result(result, like):
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 
-def _wire(what, name):
-    return f"{what}.{name}" if name else ""
-
-
 def _check_reduced(array, op):
     if op == Adasum and not array.dtype.name.endswith(("float16", "float32", "float64")):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
@@ -91,7 +87,7 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
     core = member("Allreduce", process_set)
     array, described = _of(array)
     _check_reduced(array, op)
-    operation = _core.allreduce(described, _wire("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce(described, wire("allreduce", name), op, prescale_factor,
                                 postscale_factor, core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
@@ -99,8 +95,8 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
 def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
               process_set=global_process_set):
     """Reduces over the ranks of `process_set`, into a new array."""
-    return handles.synchronize(allreduce_async(array, name, op, prescale_factor,
-                                               postscale_factor, process_set))
+    return handles.wait_for(allreduce_async, array, name, op, prescale_factor,
+                            postscale_factor, process_set)
 
 
 def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
@@ -109,7 +105,7 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
     _check_reduced(shown, op)
-    operation = _core.allreduce_(described, _wire("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce_(described, wire("allreduce", name), op, prescale_factor,
                                  postscale_factor, core)
     return handles.add(operation, lambda _: array, shown)
 
@@ -117,55 +113,49 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
 def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
                process_set=global_process_set):
     """Reduces in place, and returns the array."""
-    return handles.synchronize(allreduce_async_(array, name, op, prescale_factor,
-                                                postscale_factor, process_set))
+    return handles.wait_for(allreduce_async_, array, name, op, prescale_factor,
+                            postscale_factor, process_set)
 
 
 def allgather_async(array, name=None, process_set=global_process_set):
     """Concatenates the ranks' arrays along the first dimension; returns a handle."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
-    operation = _core.allgather(described, _wire("allgather", name), core)
+    operation = _core.allgather(described, wire("allgather", name), core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
 
 def allgather(array, name=None, process_set=global_process_set):
     """Concatenates the ranks' arrays along the first dimension, in which they may differ."""
-    return handles.synchronize(allgather_async(array, name, process_set))
-
-
-def _check_root(root_rank, process_set):
-    if process_set.ranks is not None and root_rank not in process_set.ranks:
-        raise ValueError(f"broadcast received invalid root rank {root_rank} for provided process "
-                         "set")
+    return handles.wait_for(allgather_async, array, name, process_set)
 
 
 def broadcast_async(array, root_rank, name=None, process_set=global_process_set):
     """Copies the array of rank `root_rank` (of the job) into a new one; returns a handle."""
     core = member("Broadcast", process_set)
-    _check_root(root_rank, process_set)
+    check_root(root_rank, process_set)
     array, described = _of(array, moved=True)
-    operation = _core.broadcast(described, root_rank, _wire("broadcast", name), core)
+    operation = _core.broadcast(described, root_rank, wire("broadcast", name), core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
 
 def broadcast(array, root_rank, name=None, process_set=global_process_set):
     """The array of rank `root_rank` of the job."""
-    return handles.synchronize(broadcast_async(array, root_rank, name, process_set))
+    return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
 def broadcast_async_(array, root_rank, name=None, process_set=global_process_set):
     """Replaces the array by that of rank `root_rank`; returns a handle."""
     core = member("Broadcast", process_set)
-    _check_root(root_rank, process_set)
+    check_root(root_rank, process_set)
     shown, described = _of(array, moved=True, written=True)
-    operation = _core.broadcast_(described, root_rank, _wire("broadcast", name), core)
+    operation = _core.broadcast_(described, root_rank, wire("broadcast", name), core)
     return handles.add(operation, lambda _: array, shown)
 
 
 def broadcast_(array, root_rank, name=None, process_set=global_process_set):
     """Replaces the array by that of rank `root_rank`, and returns it."""
-    return handles.synchronize(broadcast_async_(array, root_rank, name, process_set))
+    return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
 def alltoall_async(array, splits=None, name=None, process_set=global_process_set):
@@ -173,7 +163,7 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
     rows = splits_of(array.shape, splits, process_set)
-    operation = _core.alltoall(described, rows, _wire("alltoall", name), core)
+    operation = _core.alltoall(described, rows, wire("alltoall", name), core)
 
     def finish(result):
         output, received = result
@@ -188,7 +178,7 @@ def alltoall(array, splits=None, name=None, process_set=global_process_set):
 
     Returns the rows received, in rank order; with `splits` also how many came from each rank.
     """
-    return handles.synchronize(alltoall_async(array, splits, name, process_set))
+    return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
 def reducescatter_async(array, name=None, op=Average, process_set=global_process_set,
@@ -198,7 +188,7 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
     array, described = _of(array)
     if array.ndim == 0:
         raise ValueError("Reducescatter does not support scalar inputs")
-    operation = _core.reducescatter(described, _wire("reducescatter", name), op, prescale_factor,
+    operation = _core.reducescatter(described, wire("reducescatter", name), op, prescale_factor,
                                     postscale_factor, core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
@@ -206,15 +196,5 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
 def reducescatter(array, name=None, op=Average, process_set=global_process_set,
                   prescale_factor=1.0, postscale_factor=1.0):
     """Reduces, and leaves each rank its part of the rows."""
-    return handles.synchronize(reducescatter_async(array, name, op, process_set, prescale_factor,
-                                                   postscale_factor))
-
-
-def join(process_set=global_process_set):
-    """This rank has no more data. Returns the rank that joined last, once all have."""
-    return _core.join(member("Join", process_set)).wait()
-
-
-def barrier(process_set=global_process_set):
-    """Returns when every rank of the set has called it."""
-    _core.barrier(member("Barrier", process_set)).wait()
+    return handles.wait_for(reducescatter_async, array, name, op, process_set, prescale_factor,
+                            postscale_factor)

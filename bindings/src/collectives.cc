@@ -3,18 +3,16 @@
 #include "src/collectives.h"
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
+#include "src/described.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
 
@@ -24,15 +22,7 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 
-// Address, dtype's number, shape.
-using Described = std::tuple<std::uintptr_t, int, std::vector<std::int64_t>>;
 using Started = std::unique_ptr<Operation>;
-
-TensorView view_of(const Described& tensor) {
-  const auto& [address, dtype, shape] = tensor;
-  return TensorView(reinterpret_cast<void*>(address), static_cast<DType>(dtype),
-                    Shape(IntSpan(shape.data(), shape.size())));
-}
 
 TensorViews views_of(const std::vector<Described>& tensors) {
   TensorViews views;

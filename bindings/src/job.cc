@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
 #include "src/errors.h"
 
@@ -27,6 +29,11 @@ void enter(std::vector<std::vector<int>> process_sets) {
     StatusOr<Config> config = Config::from_env();
     if (config.ok()) {
       config->process_sets = std::move(process_sets);
+      // Here it has an effect; see timeline.h.
+      auto& unsupported = config->unsupported;
+      unsupported.erase(std::remove(unsupported.begin(), unsupported.end(),
+                                    "HOROVOD_TIMELINE"),
+                        unsupported.end());
       status = init(*config);
     } else {
       status = config.status();
@@ -54,6 +61,14 @@ void go_on() {
   raise_if_error(status);
 }
 
+void on_threads(int ranks, const nb::callable& body) {
+  const nb::gil_scoped_release without_gil;
+  run_ranks(ranks, [&] {
+    const nb::gil_scoped_acquire with_gil;
+    body();
+  });
+}
+
 void give_up(const std::string& why) {
   if (const auto job = find_runtime(); job.ok()) (*job)->abort(why);
 }
@@ -66,6 +81,8 @@ void add_job(nb::module_& module) {
   module.def("reform", &go_on,
              "Goes on without the ranks that are lost, after the job broke. "
              "Every survivor calls it.");
+  module.def("run_ranks", &on_threads, arg("ranks"), arg("body"),
+             "Calls `body` in a thread for each rank of a job of their own.");
   module.def("abort", &give_up, arg("why"),
              "Breaks the job on every rank, because this one cannot go on.");
   module.def("is_initialized", &is_initialized);

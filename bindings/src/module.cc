@@ -3,7 +3,9 @@
 // addresses, dtypes and shapes.
 #include <nanobind/nanobind.h>
 
+#include "src/arena.h"
 #include "src/collectives.h"
+#include "src/compression.h"
 #include "src/errors.h"
 #include "src/job.h"
 #include "src/operation.h"
@@ -19,4 +21,6 @@ NB_MODULE(_core, module) {
   hvd::python::add_job(module);
   hvd::python::add_timeline(module);
   hvd::python::add_collectives(module);
+  hvd::python::add_arena(module);
+  hvd::python::add_compression(module);
 }

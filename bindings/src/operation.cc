@@ -6,6 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd::python {
 namespace {
@@ -21,14 +26,36 @@ nb::tuple shape_of(const Shape& shape) {
   return nb::tuple(dims);
 }
 
+// Each thread that is within it has its own.
+class AtOnce {
+ public:
+  static void enter() { inside_.emplace(); }
+  static void leave() { inside_.reset(); }
+
+ private:
+  static inline thread_local std::optional<WaitsAtOnce> inside_;
+};
+
+// On a thread that has given the GIL away; the exception stays set.
+bool handler_has_raised() {
+  const nb::gil_scoped_acquire with_gil;
+  return PyErr_CheckSignals() != 0;
+}
+
 }  // namespace
 
+nb::object bytes_over(void* memory, std::size_t bytes,
+                      std::shared_ptr<const void> owner) {
+  using Owner = std::shared_ptr<const void>;
+  const nb::capsule kept(
+      new Owner(std::move(owner)),
+      [](void* capsule) noexcept { delete static_cast<Owner*>(capsule); });
+  return nb::cast(Bytes(memory, {bytes}, kept));
+}
+
 nb::object to_python(const Buffer& buffer) {
-  auto* const kept = new Buffer(buffer);
-  const nb::capsule owner(
-      kept, [](void* memory) noexcept { delete static_cast<Buffer*>(memory); });
-  const std::size_t bytes = buffer.bytes();
-  return nb::make_tuple(nb::cast(Bytes(kept->view().data(), {bytes}, owner)),
+  return nb::make_tuple(bytes_over(buffer.view().data(), buffer.bytes(),
+                                   std::make_shared<Buffer>(buffer)),
                         static_cast<int>(buffer.dtype()),
                         shape_of(buffer.shape()));
 }
@@ -44,19 +71,24 @@ nb::object to_python(const AlltoallResult& result) {
 }
 
 nb::object wait(Operation& operation) {
-  constexpr double kBetweenSignals = 0.1;
-  for (;;) {
+  if (!operation.poll()) {
     bool done = false;
     {
       const nb::gil_scoped_release without_gil;
-      done = operation.wait_for(kBetweenSignals);
+      done = operation.wait_unless(&handler_has_raised);
     }
-    if (done) return operation.result();
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!done) throw nb::python_error();
   }
+  return operation.result();
 }
 
 void add_operation(nb::module_& module) {
+  nb::class_<AtOnce>(module, "AtOnce",
+                     "Within it, what this thread submits is waited for by it "
+                     "right away, so that no other thread is woken.")
+      .def(nb::init<>())
+      .def("__enter__", [](AtOnce&) { AtOnce::enter(); })
+      .def("__exit__", [](AtOnce&, nb::args) { AtOnce::leave(); });
   nb::class_<Operation>(module, "Operation",
                         "A collective under way. What it works on is kept "
                         "alive by whoever holds it.")

@@ -17,6 +17,11 @@
 
 namespace hvd::python {
 
+// A one-dimensional uint8 array over memory that `owner` keeps; it speaks DLPack and
+// the buffer protocol. Needs the GIL.
+nanobind::object bytes_over(void* memory, std::size_t bytes,
+                            std::shared_ptr<const void> owner);
+
 // A Buffer as (bytes, dtype, shape): `bytes` is a one-dimensional uint8 array
 // over the buffer's memory, which it keeps alive, and speaks DLPack and the
 // buffer protocol. Needs the GIL.
@@ -41,8 +46,8 @@ class Operation {
  public:
   virtual ~Operation() = default;
   virtual bool poll() const = 0;
-  // Without the GIL: false if it takes longer.
-  virtual bool wait_for(double seconds) const = 0;
+  // Without the GIL; see Future::wait_unless().
+  virtual bool wait_unless(bool (*interrupted)()) const = 0;
   // Once it is done. With the GIL.
   virtual nanobind::object result() = 0;
 };
@@ -58,8 +63,8 @@ class FutureOperation final : public Operation {
   }
 
   bool poll() const override { return future_.poll(); }
-  bool wait_for(double seconds) const override {
-    return future_.wait_for(seconds);
+  bool wait_unless(bool (*interrupted)()) const override {
+    return future_.wait_unless(interrupted);
   }
   nanobind::object result() override {
     if constexpr (std::is_void_v<T>) {

@@ -3,7 +3,7 @@
 
     horovodrun -np 2 python examples/python/accumulation.py
 
-The order matters: synchronize() first, so that unscaling and clipping see the gradients of all
+The scaler of the CPU takes torch 2.3. The order matters: synchronize() first, so that unscaling and clipping see the gradients of all
 ranks; then the step, which must not synchronize again.
 """
 import argparse

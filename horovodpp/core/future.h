@@ -47,6 +47,7 @@ void add_future(FutureState& state);
 void drop_future(FutureState& state);
 const void* wait(FutureState& state);
 bool wait_for(FutureState& state, double seconds);
+bool wait_unless(FutureState& state, bool (*ask)(void*), void* context);
 bool poll(FutureState& state);
 void then(FutureState& state, std::unique_ptr<FutureCallback> callback);
 Status unconnected();
@@ -100,6 +101,20 @@ class [[nodiscard]] Future {
                 static_cast<double>(Period::den);
     }
     return !state_ || internal::wait_for(*state_, seconds);
+  }
+
+  // As wait(), but for a wait that something else can end: `interrupted` is called
+  // on this thread after 100 ms, and as often from then on. False once it has
+  // returned true; else true, when the outcome is there. If this thread executes a
+  // collective at that moment, which no other thread can continue, the job breaks,
+  // and every rank is told. `interrupted` must neither throw nor wait.
+  template <typename F>
+  bool wait_unless(F interrupted) const {
+    return !state_ ||
+           internal::wait_unless(
+               *state_,
+               [](void* function) { return (*static_cast<F*>(function))(); },
+               &interrupted);
   }
 
   // Runs `callback` with the outcome, once: at once on this thread if it is

@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "horovodpp/core/interruption.h"
+
 namespace hvd::internal {
 
 void FutureState::drop_future() {
@@ -57,6 +59,20 @@ bool FutureState::wait_for(double seconds) {
   return true;
 }
 
+bool FutureState::wait_unless(bool (*ask)(void*), void* context) {
+  if (is_set()) return true;
+  Interruption interruption(ask, context);
+  announce_wait([&] { return is_set() || interruption.is_due_to_stop(); });
+  // Not asked under the lock: the answer may depend on this very future.
+  while (!interruption.is_due_to_stop()) {
+    MutexLock lock(mutex_);
+    while (!is_set() && ready_.wait_until(mutex_, interruption.due())) {
+    }
+    if (is_set()) return true;
+  }
+  return false;
+}
+
 void FutureState::then(Callback callback) {
   {
     MutexLock lock(mutex_);
@@ -90,6 +106,9 @@ void drop_future(FutureState& state) { state.drop_future(); }
 const void* wait(FutureState& state) { return state.wait(); }
 bool wait_for(FutureState& state, double seconds) {
   return state.wait_for(seconds);
+}
+bool wait_unless(FutureState& state, bool (*ask)(void*), void* context) {
+  return state.wait_unless(ask, context);
 }
 bool poll(FutureState& state) { return state.poll(); }
 void then(FutureState& state, std::unique_ptr<FutureCallback> callback) {

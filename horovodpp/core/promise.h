@@ -63,6 +63,7 @@ class FutureState {
   // Blocks. What the outcome lies in stays valid and unchanged: it is set once.
   const void* wait();
   bool wait_for(double seconds);
+  bool wait_unless(bool (*ask)(void*), void* context);
   void then(Callback callback);
 
  protected:

@@ -53,7 +53,7 @@ auto submitted(const Job& job, const Submit& submit) {
     if (!runtime.ok()) return Submitted::ready(runtime.status());
     sent = submit(**runtime);
   }
-  if (runtime::WaitsAtOnce::here()) static_cast<void>(sent.wait());
+  if (WaitsAtOnce::here()) static_cast<void>(sent.wait());
   return sent;
 }
 
@@ -117,7 +117,7 @@ Future<Tensor> first_of(const Future<Tensors>& tensors);
 //   hvd::Error  how it ended
 template <typename Begin>
 auto at_once(const Begin& begin) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   if constexpr (std::is_same_v<decltype(begin()), Future<void>>) {
     throw_if_error(begin().wait());
   } else {

@@ -30,7 +30,7 @@ Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
 }
 
 Status allreduce_(TensorView tensor, AllreduceOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return allreduce_async_(std::move(tensor), std::move(options)).wait();
 }
 
@@ -42,7 +42,7 @@ Future<Buffer> allreduce_async(ConstTensorView tensor,
 }
 
 StatusOr<Buffer> allreduce(ConstTensorView tensor, AllreduceOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return allreduce_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -55,7 +55,7 @@ Future<void> grouped_allreduce_async_(TensorViews tensors,
 }
 
 Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return grouped_allreduce_async_(std::move(tensors), std::move(options))
       .wait();
 }
@@ -69,7 +69,7 @@ Future<Buffers> grouped_allreduce_async(const ConstTensorViews& tensors,
 
 StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
                                     AllreduceOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return grouped_allreduce_async(tensors, std::move(options)).wait();
 }
 
@@ -81,7 +81,7 @@ Future<Buffer> allgather_async(ConstTensorView tensor,
 }
 
 StatusOr<Buffer> allgather(ConstTensorView tensor, AllgatherOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return allgather_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -110,7 +110,7 @@ Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
 
 StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
                                     AllgatherOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return grouped_allgather_async(tensors, std::move(options)).wait();
 }
 
@@ -123,7 +123,7 @@ Future<void> broadcast_async_(TensorView tensor, int root_rank,
 }
 
 Status broadcast_(TensorView tensor, int root_rank, BroadcastOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return broadcast_async_(std::move(tensor), root_rank, std::move(options))
       .wait();
 }
@@ -138,7 +138,7 @@ Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
 
 StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
                            BroadcastOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return broadcast_async(std::move(tensor), root_rank, std::move(options))
       .wait();
 }
@@ -152,7 +152,7 @@ Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
 
 StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
                                   AlltoallOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return alltoall_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -183,7 +183,7 @@ Future<Buffer> reducescatter_async(ConstTensorView tensor,
 
 StatusOr<Buffer> reducescatter(ConstTensorView tensor,
                                ReducescatterOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return reducescatter_async(std::move(tensor), std::move(options)).wait();
 }
 
@@ -212,12 +212,12 @@ Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
 
 StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
                                         ReducescatterOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return grouped_reducescatter_async(tensors, std::move(options)).wait();
 }
 
 Status barrier(const ProcessSet& set) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return with_runtime<void>(
              [&](Runtime& runtime) { return runtime.barrier_async(set); })
       .wait();
@@ -229,12 +229,12 @@ Future<int> join_async(const ProcessSet& set) {
 }
 
 StatusOr<int> join(const ProcessSet& set) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return join_async(set).wait();
 }
 
 StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return with_runtime<ProcessSet>([&](Runtime& runtime) {
            return runtime.add_process_set_async(std::move(ranks));
          })
@@ -242,7 +242,7 @@ StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
 }
 
 Status remove_process_set(const ProcessSet& set) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return with_runtime<void>([&](Runtime& runtime) {
            return runtime.remove_process_set_async(set);
          })

@@ -33,7 +33,7 @@ Status Prepared::wait() { return call_ ? call_->wait() : of_nothing(); }
 bool Prepared::poll() { return call_ == nullptr || call_->poll(); }
 
 Status Prepared::run() {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   start();
   return wait();
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/progress.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "horovodpp/core/interruption.h"
 
 namespace hvd::runtime {
 namespace {
@@ -162,8 +165,13 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
 }
 
 void Progress::sleep(Listener as, const Sleep& sleep) {
-  bell_.sleep(as, sleep.ticket,
-              sleep.limit.value_or(std::chrono::nanoseconds(-1)));
+  std::optional<Clock::Duration> limit = sleep.limit;
+  if (const Interruption* const mine = Interruption::here()) {
+    const Clock::Duration left =
+        std::max(Clock::Duration(0), mine->due() - steady_clock::now());
+    limit = limit ? std::min(*limit, left) : left;
+  }
+  bell_.sleep(as, sleep.ticket, limit.value_or(std::chrono::nanoseconds(-1)));
 }
 
 bool Progress::needs_driver() const {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/stall_inspector.h"
+#include "horovodpp/core/interruption.h"
 #include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/sleep_limit.h"
@@ -59,6 +60,14 @@ absl::StatusOr<bool> Turn::agree() {
 }
 
 absl::Status Turn::attend() {
+  // Nobody else can go on with what this thread executes.
+  if (Interruption* const mine = Interruption::here();
+      mine != nullptr && mine->is_due_to_stop()) {
+    parts_.monitor.give_up(
+        absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
+                     " was interrupted in a collective"));
+    return parts_.monitor.verdict();
+  }
   HVD_RETURN_IF_ERROR(take_in().status());
   if (beats_) HVD_RETURN_IF_ERROR(beat());
   HVD_RETURN_IF_ERROR(give_out().status());
@@ -287,6 +296,9 @@ std::optional<Clock::TimePoint> Turn::attend_due() const {
   if (beats_) {
     const auto look = steady_clock::now() + kBusySleep;
     due = due ? std::min(*due, look) : look;
+  }
+  if (const Interruption* const mine = Interruption::here()) {
+    due = due ? std::min(*due, mine->due()) : mine->due();
   }
   return due;
 }

@@ -288,5 +288,43 @@ TEST(Future, ItsEndWaitsForNoPromiseThatIsGone) {
   EXPECT_TRUE(absl::IsCancelled(future.wait().status()));
 }
 
+TEST(Future, AWaitThatIsInterruptedEndsWithoutTheOutcome) {
+  Promise<int> promise;
+  const Future<int> future = promise.future();
+  const std::thread::id here = std::this_thread::get_id();
+  int asked = 0;
+  EXPECT_FALSE(future.wait_unless([&] {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    EXPECT_FALSE(future.poll());  // Nothing is locked.
+    return ++asked == 2;
+  }));
+  EXPECT_EQ(asked, 2);
+  promise.set(42);
+  EXPECT_TRUE(future.wait_unless([] { return true; }));
+  EXPECT_EQ(*future.wait(), 42);
+}
+
+TEST(Future, AWaitThatNothingInterruptsEndsWithTheOutcome) {
+  Promise<void> promise;
+  const Future<void> future = promise.future();
+  bool first = true;
+  EXPECT_TRUE(future.wait_unless([&] {
+    if (std::exchange(first, false)) promise.set(absl::OkStatus());
+    return false;
+  }));
+  EXPECT_TRUE(Future<void>().wait_unless([] { return true; }));
+}
+
+// Who helps may have nothing to do with what is waited for.
+TEST(Future, AWaitIsInterruptedWhileItsThreadIsUsed) {
+  bool used = false;
+  Promise<void> promise([&](const Ready& ready) {
+    used = true;
+    while (!ready()) std::this_thread::yield();
+  });
+  EXPECT_FALSE(promise.future().wait_unless([] { return true; }));
+  EXPECT_TRUE(used);
+}
+
 }  // namespace
 }  // namespace hvd

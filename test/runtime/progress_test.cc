@@ -13,6 +13,7 @@
 #include <new>
 #include <thread>
 
+#include "horovodpp/runtime/waits_at_once.h"
 #include "test/runtime/relayed_wires.h"
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
@@ -167,6 +168,57 @@ TEST(Progress, WhatIsThrownOnAThreadThatWaitsBreaksTheJobAndHoldsNobodyUp) {
         EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1"));
         EXPECT_THAT(suite::text_of(status), HasSubstr("no memory left"));
         both_know.arrive_and_wait();
+        EXPECT_TRUE(absl::IsAborted(job.stop()));
+      });
+}
+
+TEST(Progress, AWaitThatIsInterruptedLeavesTheOperationToTheJob) {
+  std::latch interrupted(2);
+  transport::LoopbackWorld world(2, {.ranks_per_node = 2});
+  run_over(
+      2, [&](int rank) { return world.communicator(rank); },
+      [&](Runtime& job) {
+        float value = static_cast<float>(suite::rank_of(job));
+        if (suite::rank_of(job) == 1) interrupted.arrive_and_wait();
+        const Future<void> sum = job.allreduce_async_(
+            TensorView::of(&value, {}), {.name = "x", .op = ReduceOp::kSum});
+        if (suite::rank_of(job) == 0) {
+          EXPECT_FALSE(sum.wait_unless([] { return true; }));
+          interrupted.arrive_and_wait();
+        }
+        EXPECT_EQ(sum.wait(), absl::OkStatus());
+        EXPECT_EQ(value, 1);
+      });
+}
+
+// A rank that knows the order of steps executes without asking: its thread is then
+// within a collective, and nobody can take that over.
+TEST(Progress, AWaitThatIsInterruptedInACollectiveBreaksTheJob) {
+  std::latch interrupted(2);
+  transport::LoopbackWorld world(2, {.ranks_per_node = 2});
+  run_over(
+      2, [&](int rank) { return world.communicator(rank); },
+      [&](Runtime& job) {
+        float value = 1;
+        const auto reduce = [&] {
+          const WaitsAtOnce at_once;
+          return job.allreduce_async_(TensorView::of(&value, {}),
+                                      {.name = "x"});
+        };
+        for (int step = 0; step < 100; ++step) {
+          EXPECT_EQ(reduce().wait(), absl::OkStatus());
+        }
+        if (suite::rank_of(job) == 1) {
+          interrupted.arrive_and_wait();
+        } else {
+          EXPECT_FALSE(reduce().wait_unless([] { return true; }));
+          interrupted.arrive_and_wait();
+        }
+        const absl::Status status = reduce().wait();
+        EXPECT_TRUE(absl::IsAborted(status)) << status;
+        EXPECT_THAT(suite::text_of(status),
+                    HasSubstr("was interrupted in a collective"));
+        EXPECT_THAT(suite::text_of(status), HasSubstr("rank 0"));
         EXPECT_TRUE(absl::IsAborted(job.stop()));
       });
 }

@@ -5,7 +5,7 @@ import os
 import sys
 
 from horovodpp import _core
-from horovodpp.common import handles, process_sets as sets
+from horovodpp.common import handles, process_sets as sets, threads
 from horovodpp.common.checks import check_initialized
 
 Average = 0
@@ -130,6 +130,9 @@ def _set_hooks():
 
 def shutdown():
     """Leaves the job, once every rank does. What is in flight fails."""
+    if threads.is_rank():  # What follows belongs to all of them.
+        _core.shutdown()
+        return
     sets.forget()
     _core.shutdown()
     _core.stop_timeline()

@@ -4,6 +4,8 @@ import itertools
 
 from horovodpp import _core
 
+# Within it, what is submitted is waited for by this thread, which wakes no other.
+AT_ONCE = _core.AtOnce()
 _numbers = itertools.count()
 # Number -> (operation, what turns its result into the caller's, what it keeps alive).
 _under_way: dict = {}
@@ -51,6 +53,13 @@ def synchronize(handle):
         return result if finish is None else finish(result)
     finally:
         _under_way.pop(handle, None)
+
+
+def wait_for(start, *arguments, **options):
+    """The result of an _async function that is called with these, and waited for at once."""
+    with AT_ONCE:
+        handle = start(*arguments, **options)
+    return synchronize(handle)
 
 
 def forget_all():

@@ -18,7 +18,6 @@ class ProcessSet:
     process_set_id = None
     ranks = None
     mpi_comm = None
-    optimizers = 0  # How many it has had in this job; ranks make them in one order.
 
     def __init__(self, ranks_or_comm):
         if hasattr(ranks_or_comm, "Get_size"):
@@ -32,6 +31,8 @@ class ProcessSet:
                              "an mpi4py Comm object") from None
         self.ranks = sorted(ranks)
         self._core = None
+        # By rank, as ranks may be threads: how many optimizers it has had in this job.
+        self._optimizers: dict = {}
 
     def size(self):
         """How many ranks it has; None if it cannot be used."""
@@ -57,6 +58,20 @@ class ProcessSet:
         check_initialized()
         return _core.rank() in self.ranks
 
+    def suffix_of_next_optimizer(self):
+        """What tells the next optimizer's gradients from the others', on every rank alike.
+
+        A generator's and a discriminator's are on their way at the same time, and often have the
+        same names. Every rank makes its optimizers in the same order.
+        """
+        number = self._optimizers.get(_core.rank(), 0)
+        self._optimizers[_core.rank()] = number + 1
+        return f"@{number}" if number else ""
+
+    def begin_job(self):
+        """This rank has made no optimizers yet."""
+        self._optimizers.pop(_core.rank(), None)
+
     def __str__(self):
         return (f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, "
                 f"mpi_comm={self.mpi_comm})")
@@ -76,14 +91,14 @@ global_process_set = _make_global()
 def _connect(process_set, core):
     process_set._core = core
     process_set.process_set_id = core.id
-    process_set.optimizers = 0
+    process_set.begin_job()
     _known[core.id] = process_set
 
 
 def resolve(wanted):
     """Connects objects with the sets of the job that has just begun."""
     global_process_set.ranks = list(range(_core.size()))
-    global_process_set.optimizers = 0
+    global_process_set.begin_job()
     by_ranks = {tuple(_core.ranks_of(core)): core for core in _core.process_sets()}
     for process_set in wanted:
         core = by_ranks.get(tuple(process_set.ranks))
@@ -103,6 +118,22 @@ def forget():
         process_set.process_set_id = None
     _known.clear()
     global_process_set.ranks = None
+
+
+def suspend(ranks):
+    """For a job of threads beside this process's, if any: returns what resume() needs."""
+    before = (global_process_set.ranks, dict(_known), global_process_set._optimizers)
+    _known.clear()
+    global_process_set.ranks = list(range(ranks))
+    global_process_set._optimizers = {}
+    return before
+
+
+def resume(before):
+    """The threads have ended, and their sets with them."""
+    forget()
+    global_process_set.ranks, known, global_process_set._optimizers = before
+    _known.update(known)
 
 
 def core_of(process_set):

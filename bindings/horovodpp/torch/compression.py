@@ -2,6 +2,10 @@
 """What tensors are turned into on their way between ranks."""
 import torch
 
+from horovodpp import _core
+from horovodpp.common.process_sets import member
+from horovodpp.torch.dtypes import describe
+
 
 class Compressor:
     """Interface of compression."""
@@ -56,9 +60,61 @@ class BF16Compressor(_NarrowCompressor):
     narrow = torch.bfloat16
 
 
+class Exchanger(Compressor):
+    """Sends gradients of float32 in messages that only the whole exchange understands.
+
+    What a message leaves out is added to the next gradient of that name, so that each optimizer has
+    an exchanger of its own. Gradients of other types are sent as they are.
+    """
+
+    def __init__(self, make):
+        self._make = make
+        self._core = make()
+
+    def __deepcopy__(self, memo):
+        return Exchanger(self._make)
+
+    def start(self, names, tensors, op, process_set, prescale_factor=1.0, postscale_factor=1.0):
+        """Sends tensors together; returns what waits and leaves the results in them."""
+        core = member("Allreduce", process_set)
+        gradients = [(name, describe(tensor)) for name, tensor in zip(names, tensors)]
+        exchange = self._core.start(gradients, f"compressed.{names[0]}", op, prescale_factor,
+                                    postscale_factor, core)
+
+        def finish():
+            exchange.finish()
+            for tensor in tensors:
+                torch.autograd.graph.increment_version(tensor)
+
+        return finish
+
+    @staticmethod
+    def compress(tensor):
+        """Raises ValueError: there is no tensor that could be reduced in place of this one."""
+        raise ValueError("this compression is for the gradients of a DistributedOptimizer; other "
+                         "collectives take Compression.none, .fp16 and .bf16")
+
+
 class Compression:
     """The compressors there are."""
 
     none = NoneCompressor
     fp16 = FP16Compressor
     bf16 = BF16Compressor
+
+    @staticmethod
+    def int8():
+        """Numbers from -127 to 127, times a factor for every 256 of them: a quarter."""
+        return Exchanger(_core.int8_blocks)
+
+    @staticmethod
+    def top_k(share=0.01):
+        """The largest of them, that share of all: twice the share. ValueError unless 0..1."""
+        if not 0 < share <= 1:
+            raise ValueError(f"top_k: the share is {share}; it is above 0 and at most 1")
+        return Exchanger(lambda: _core.top_k(share))
+
+    @staticmethod
+    def signs():
+        """The sign of each, times the mean of all sizes: a 32nd."""
+        return Exchanger(_core.signs)

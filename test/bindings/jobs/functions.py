@@ -64,27 +64,28 @@ def loads_with_workers():
 
 
 def grows():
-    """Bytes that 3,000 steps add to this process."""
+    """Bytes that 10,000 steps add to this process."""
     import torch
 
     import horovodpp.torch as hvd
     hvd.init()
     torch.set_num_threads(1)
-    model = torch.nn.Linear(50, 50)
+    model = torch.nn.Linear(20, 20)
     optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.01),
                                          model.named_parameters())
 
     def steps(count):
-        for _ in range(count):
+        for step in range(count):
             optimizer.zero_grad()
-            model(torch.ones(4, 50)).square().mean().backward()
+            model(torch.ones(4, 20)).square().mean().backward()
             optimizer.step()
             hvd.allreduce(torch.ones(100))
-            hvd.allgather(torch.ones(10, 10))
+            if step % 10 == 0:
+                hvd.allgather(torch.ones(10, 10))
 
     steps(500)
     before = _resident()
-    steps(3000)
+    steps(10000)
     return _resident() - before
 
 

@@ -4,6 +4,8 @@ import importlib.util
 import io
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +22,20 @@ def horovodrun(ranks, *command, **options):
     return subprocess.run(
         [os.environ["HOROVODRUN"], "-np", str(ranks), sys.executable, *map(str, command)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, **options)
+
+
+def processes_of_session(session):
+    """Those that live, by what they run."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().rsplit(") ", 1)
+        except OSError:
+            continue  # It has ended meanwhile.
+        state, _, _, of_session = rest.split()[:4]
+        if int(of_session) == session and state != "Z":
+            found.append(name)
+    return found
 
 
 # --- run() ---
@@ -118,6 +134,36 @@ def test_an_interrupt_ends_a_wait_and_leaves_nothing():
                 job.send_signal(signal.SIGINT)
     assert job.returncode != 0
     assert any("interrupted" in line for line in seen), seen
+    assert processes_of_session(job.pid) == []
+
+
+# --- The module ---
+
+def static_tls_of(library):
+    """Bytes for thread locals at a fixed place in each thread."""
+    listed = subprocess.run(["readelf", "-lW", library], check=True, stdout=subprocess.PIPE,
+                            text=True).stdout
+    return sum(int(line.split()[5], 16) for line in listed.splitlines()
+               if line.split()[:1] == ["TLS"])
+
+
+def test_it_fits_what_glibc_keeps_for_libraries_that_are_loaded_late():
+    if shutil.which("readelf") is None:
+        pytest.skip("needs readelf")
+    with open("/proc/self/maps") as maps:
+        mapped = {line.split()[-1] for line in maps if ".so" in line}
+    ours = [path for path in mapped if re.search(r"/(_core\.|libhorovodpp)[^/]*$", path)]
+    assert ours
+    # glibc.rtld.optional_static_tls, by default, for all of them together.
+    assert sum(map(static_tls_of, ours)) <= 512
+
+
+def test_a_timeline_has_an_effect(tmp_path):
+    job = horovodrun(2, "-c", "import horovodpp as h; h.init(); h.barrier()",
+                     env=dict(os.environ, HOROVOD_TIMELINE=str(tmp_path / "timeline.json")))
+    assert job.returncode == 0, job.stderr
+    assert "HOROVOD_TIMELINE" not in job.stderr
+    assert "BARRIER" in (tmp_path / "timeline.json").read_text()
 
 
 # --- Types ---

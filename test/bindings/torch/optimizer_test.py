@@ -276,7 +276,7 @@ def test_gradients_changed_on_their_way_are_told(rank, size):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
     for change in (lambda p: p.grad.mul_(2), lambda p: setattr(p, "grad", None)):
-        optimizer._warned.clear()
+        optimizer._has_told_of_changes = False
         models.loss_of(model, models.batch_of(rank)).backward()
         change(model[0].weight)
         with pytest.warns(UserWarning, match="'0.weight' was changed while it was reduced"):
@@ -562,31 +562,6 @@ def test_a_scaler_sees_reduced_gradients(rank, size):
             assert torch.equal(model[0].weight, after)  # Skipped on every rank.
     assert scaler.get_scale() == 512.0
     assert torch.equal(hvd.broadcast(model[0].weight.detach(), 0), model[0].weight.detach())
-
-
-@needs_torch("2.3", "GradScaler for the CPU")
-def test_clipping_and_a_scaler_may_be_arguments_of_the_step(rank):
-    model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
-    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
-    for step in range(3):
-        optimizer.zero_grad()
-        scaler.scale(models.loss_of(model, models.batch_of(rank))).backward()
-        optimizer.step(max_norm=0.01, grad_scaler=scaler)
-        inner.zero_grad()
-        models.loss_of(alone, models.whole_batch()).backward()
-        torch.nn.utils.clip_grad_norm_(alone.parameters(), 0.01)
-        inner.step()
-    models.assert_equal(model, alone)
-    optimizer.zero_grad()
-    (scaler.scale(models.loss_of(model, models.batch_of(rank))) * float("inf")).backward()
-    optimizer.step(grad_scaler=scaler)
-    assert scaler.get_scale() == 512.0
-    models.assert_equal(model, alone)
-    with pytest.raises(ValueError, match="a closure, or max_norm and grad_scaler"):
-        optimizer.step(lambda: None, max_norm=1.0)
 
 
 # --- Adasum ---

@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of an alltoall."""
+"""What the arguments of collectives come to, for all frameworks."""
+
+
+def wire(what, name):
+    """The name that peers see; empty: numbered in the order of calls."""
+    return f"{what}.{name}" if name else ""
+
+
+def check_root(root_rank, process_set):
+    """Raises ValueError unless that rank of the job is in the set."""
+    if process_set.ranks is not None and root_rank not in process_set.ranks:
+        raise ValueError(f"broadcast received invalid root rank {root_rank} for provided process "
+                         "set")
 
 
 def splits_of(shape, splits, process_set):

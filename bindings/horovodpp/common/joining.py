@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that wait for each other."""
+from horovodpp import _core
+from horovodpp.common.handles import AT_ONCE
+from horovodpp.common.process_sets import global_process_set, member
+
+
+def join(process_set=global_process_set):
+    """This rank has no more data. Returns the rank that joined last, once all have.
+
+    Until then it takes part in what the others reduce, with what changes nothing.
+    """
+    return _core.join(member("Join", process_set)).wait()
+
+
+def barrier(process_set=global_process_set):
+    """Returns when every rank of the set has called it."""
+    core = member("Barrier", process_set)
+    with AT_ONCE:
+        operation = _core.barrier(core)
+    operation.wait()

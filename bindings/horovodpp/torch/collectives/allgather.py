@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allgather: the ranks' tensors one after the other, on every rank."""
+import torch
+
+from horovodpp import _core
+from horovodpp.common import handles
+from horovodpp.common.arguments import wire
+from horovodpp.common.basics import Average
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
+from horovodpp.torch.collectives.arguments import list_of
+from horovodpp.torch.dtypes import describe_moved, from_result
+
+
+def allgather_async(tensor, name=None, process_set=global_process_set):
+    """Concatenates the ranks' tensors along the first dimension; returns a handle."""
+    core = member("Allgather", process_set)
+    tensor = tensor.detach()
+    operation = _core.allgather(describe_moved(tensor), wire("allgather", name), core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+class HorovodAllgather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, name, process_set):
+        ctx.rows = tensor.shape[0]
+        ctx.process_set = process_set
+        return wait_for(allgather_async, tensor, name, process_set)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = wait_for(allreduce_async, grad.contiguous(), op=Average,
+                        process_set=ctx.process_set)
+        first, = _rows_before([ctx.rows], ctx.process_set)
+        return grad.narrow(0, first, ctx.rows), None, None
+
+
+def _rows_before(rows, process_set):
+    """How many rows of each tensor the ranks before this one have, where it has `rows`."""
+    counts = wait_for(allgather_async, torch.tensor([rows], dtype=torch.int64),
+                      process_set=process_set)
+    return counts[:process_set.rank()].sum(0).tolist()
+
+
+def _check_gathered(tensor):
+    if tensor.dim() == 0:
+        raise IndexError("allgather concatenates along the first dimension, and a scalar has "
+                         "none: use tensor.reshape(1)")
+
+
+def allgather(tensor, name=None, process_set=global_process_set):
+    """Concatenates the ranks' tensors along the first dimension, in rank order.
+
+    They may differ in the first dimension. The gradient is this rank's rows of the ranks' mean.
+    """
+    _check_gathered(tensor)
+    return HorovodAllgather.apply(tensor, name, process_set)
+
+
+def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
+    """Gathers several tensors as one submission; returns a handle for all of them."""
+    core = member("Allgather", process_set)
+    tensors = [tensor.detach() for tensor in list_of(tensors)]
+    operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
+                                        wire("grouped_allgather", name), core)
+    return handles.add(operation, lambda results: tuple(
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+
+
+class HorovodGroupedAllgather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, name, process_set, *tensors):
+        ctx.rows = [tensor.shape[0] for tensor in tensors]
+        ctx.process_set = process_set
+        return wait_for(grouped_allgather_async, tensors, name, process_set)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        grads = wait_for(grouped_allreduce_async, [grad.contiguous() for grad in grads],
+                         op=Average, process_set=ctx.process_set)
+        firsts = _rows_before(ctx.rows, ctx.process_set)
+        return (None, None, *(grad.narrow(0, first, rows)
+                              for grad, first, rows in zip(grads, firsts, ctx.rows)))
+
+
+def grouped_allgather(tensors, name=None, process_set=global_process_set):
+    """As allgather(), of several tensors; returns a tuple."""
+    tensors = list_of(tensors)
+    for tensor in tensors:
+        _check_gathered(tensor)
+    return HorovodGroupedAllgather.apply(name, process_set, *tensors)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allreduce: tensors become their reduction over the ranks."""
+import torch
+
+from horovodpp import _core
+from horovodpp.common import handles
+from horovodpp.common.arguments import wire
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.arguments import (
+    check_reduced, is_recorded, list_of, op_of, written)
+from horovodpp.torch.compression import Compression
+from horovodpp.torch.dtypes import describe, from_result
+
+
+def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+                    postscale_factor=1.0, process_set=global_process_set):
+    """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
+    op = op_of(average, op)
+    core = member("Allreduce", process_set)
+    check_reduced(tensor, op)
+    tensor = tensor.detach()
+    operation = _core.allreduce(describe(tensor), wire("allreduce", name), op, prescale_factor,
+                                postscale_factor, core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+                     postscale_factor=1.0, process_set=global_process_set):
+    """Reduces in place; returns a handle."""
+    op = op_of(average, op)
+    core = member("Allreduce", process_set)
+    check_reduced(tensor, op)
+    operation = _core.allreduce_(describe(tensor), wire("allreduce", name), op, prescale_factor,
+                                 postscale_factor, core)
+    return handles.add(operation, lambda _: written(tensor), tensor)
+
+
+def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+               postscale_factor=1.0, process_set=global_process_set):
+    """Reduces in place, and returns the tensor."""
+    op = op_of(average, op)
+    return wait_for(allreduce_async_, tensor, None, name, op, prescale_factor,
+                    postscale_factor, process_set)
+
+
+class HorovodAllreduce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, op, name, prescale_factor, postscale_factor, process_set):
+        ctx.arguments = (None, None, op, prescale_factor, postscale_factor, process_set)
+        return wait_for(allreduce_async, tensor, None, name, *ctx.arguments[2:])
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = wait_for(allreduce_async, grad.contiguous(), *ctx.arguments)
+        return grad, None, None, None, None, None
+
+
+def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
+              prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
+    """Reduces into a new tensor. Its gradient is reduced likewise."""
+    op = op_of(average, op)
+    compressed, context = compression.compress(tensor)
+    if not is_recorded(compressed):
+        reduced = wait_for(allreduce_async, compressed, None, name, op, prescale_factor,
+                           postscale_factor, process_set)
+        return compression.decompress(reduced, context)
+    reduced = HorovodAllreduce.apply(compressed, op, name, prescale_factor, postscale_factor,
+                                     process_set)
+    return compression.decompress(reduced, context)
+
+
+def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                            postscale_factor=1.0, process_set=global_process_set):
+    """Reduces several tensors as one submission; returns a handle for all of them."""
+    op = op_of(average, op)
+    core = member("Allreduce", process_set)
+    tensors = [tensor.detach() for tensor in list_of(tensors)]
+    for tensor in tensors:
+        check_reduced(tensor, op)
+    operation = _core.grouped_allreduce([describe(tensor) for tensor in tensors],
+                                        wire("grouped_allreduce", name), op, prescale_factor,
+                                        postscale_factor, core)
+    return handles.add(operation, lambda results: tuple(
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+
+
+def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                             postscale_factor=1.0, process_set=global_process_set):
+    """Reduces several tensors in place, as one submission; returns a handle."""
+    op = op_of(average, op)
+    core = member("Allreduce", process_set)
+    tensors = list_of(tensors)
+    for tensor in tensors:
+        check_reduced(tensor, op)
+    operation = _core.grouped_allreduce_([describe(tensor) for tensor in tensors],
+                                         wire("grouped_allreduce", name), op, prescale_factor,
+                                         postscale_factor, core)
+    return handles.add(operation, lambda _: tuple(written(tensor) for tensor in tensors),
+                       tensors)
+
+
+def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                       postscale_factor=1.0, process_set=global_process_set):
+    """Reduces several tensors in place; returns them as a tuple."""
+    op = op_of(average, op)
+    return wait_for(grouped_allreduce_async_, tensors, None, name, op, prescale_factor,
+                    postscale_factor, process_set)
+
+
+class HorovodGroupedAllreduce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, op, name, prescale_factor, postscale_factor, process_set, *tensors):
+        ctx.arguments = (op, prescale_factor, postscale_factor, process_set)
+        return wait_for(grouped_allreduce_async, tensors, None, name, *ctx.arguments)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        grads = [grad.contiguous() for grad in grads]
+        reduced = wait_for(grouped_allreduce_async, grads, None, None, *ctx.arguments)
+        return (None, None, None, None, None, *reduced)
+
+
+def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
+                      prescale_factor=1.0, postscale_factor=1.0,
+                      process_set=global_process_set):
+    """Reduces several tensors into new ones, a list. Their gradients are reduced likewise."""
+    op = op_of(average, op)
+    compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
+    reduced = HorovodGroupedAllreduce.apply(op, name, prescale_factor, postscale_factor,
+                                            process_set, *compressed)
+    return [compression.decompress(tensor, context)
+            for tensor, context in zip(reduced, contexts)]

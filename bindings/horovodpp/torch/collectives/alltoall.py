@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alltoall: rows for each rank."""
+import torch
+
+from horovodpp import _core
+from horovodpp.common import handles
+from horovodpp.common.arguments import splits_of, wire
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.dtypes import describe_moved, from_result
+
+
+def _splits_of(tensor, splits, process_set):
+    if isinstance(splits, torch.Tensor):
+        if splits.dim() != 1:
+            raise ValueError("alltoall expects a 1D splits tensor")
+        if splits.dtype != torch.int32:
+            raise ValueError("alltoall expects splits to contain 32-bit integer elements.")
+        splits = splits.tolist()
+    return splits_of(tensor.shape, splits, process_set)
+
+
+def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
+    """Sends each rank its rows, and receives those sent here; returns a handle.
+
+    With `splits` the result is (output, received_splits), else the output alone.
+    """
+    core = member("Alltoall", process_set)
+    rows = _splits_of(tensor, splits, process_set)
+    tensor = tensor.detach()
+    operation = _core.alltoall(describe_moved(tensor), rows, wire("alltoall", name), core)
+
+    def finish(result):
+        output, received = result
+        output = from_result(output, tensor)
+        if splits is None:
+            return output
+        return output, torch.tensor(received, dtype=torch.int32)
+
+    return handles.add(operation, finish, tensor)
+
+
+class HorovodAlltoall(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, splits, name, process_set):
+        member("Alltoall", process_set)
+        if splits is None:
+            _splits_of(tensor, None, process_set)
+            splits = [tensor.shape[0] // process_set.size()] * process_set.size()
+        output, received = wait_for(alltoall_async, tensor, splits, name, process_set)
+        ctx.received = received
+        ctx.rows = tensor.shape[0]
+        ctx.process_set = process_set
+        ctx.mark_non_differentiable(received)
+        return output, received
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        grad, _ = wait_for(alltoall_async, grad.contiguous(), ctx.received,
+                           process_set=ctx.process_set)
+        unsent = ctx.rows - grad.shape[0]  # Rows that splits did not name went nowhere.
+        if unsent:
+            grad = torch.cat([grad, grad.new_zeros(unsent, *grad.shape[1:])])
+        return grad, None, None, None
+
+
+def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
+    """Sends each rank its rows of `tensor`: `splits[r]` of them to rank r, or equally many.
+
+    Returns the rows received, in rank order; with `splits` also how many came from each rank.
+    """
+    output, received = HorovodAlltoall.apply(tensor, splits, name, process_set)
+    return output if splits is None else (output, received)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the arguments of collectives come to, where they are tensors."""
+import warnings
+
+import torch
+
+from horovodpp.common.basics import Adasum, Average, Sum
+
+_FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def op_of(average, op):
+    if op is not None:
+        if average is not None:
+            raise ValueError("The op parameter supersedes average. Please provide only one of "
+                             "them.")
+        return op
+    if average is None:
+        return Average
+    warnings.warn("Parameter `average` has been replaced with `op` and will be removed in v1.0",
+                  DeprecationWarning, stacklevel=3)
+    return Average if average else Sum
+
+
+def check_reduced(tensor, op):
+    if op == Adasum and tensor.dtype not in _FLOATING:
+        raise ValueError(f"Tensor type {tensor.type()} is not supported.")
+
+
+def list_of(tensors):
+    tensors = list(tensors)
+    if not tensors:
+        raise ValueError("a group of no tensors: give it at least one")
+    return tensors
+
+
+def _write_nothing(tensor):
+    """What increment_version() does, for torch 1.13, which has none."""
+    with torch.no_grad():
+        tensor.detach().reshape(-1)[:0].zero_()
+
+
+_increment_version = getattr(torch.autograd.graph, "increment_version", _write_nothing)
+
+
+def written(tensor):
+    """A tensor that was written into behind torch's back."""
+    _increment_version(tensor)
+    return tensor
+
+
+def is_recorded(*tensors):
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)

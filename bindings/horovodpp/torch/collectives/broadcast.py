@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Broadcast: one rank's tensor on every rank."""
+import torch
+
+from horovodpp import _core
+from horovodpp.common import basics, handles
+from horovodpp.common.arguments import check_root, wire
+from horovodpp.common.basics import Average
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.allreduce import allreduce_async
+from horovodpp.torch.collectives.arguments import written
+from horovodpp.torch.dtypes import describe_moved, from_result
+
+
+def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
+    """Copies the tensor of rank `root_rank` (of the job) into a new one; returns a handle."""
+    core = member("Broadcast", process_set)
+    check_root(root_rank, process_set)
+    tensor = tensor.detach()
+    operation = _core.broadcast(describe_moved(tensor), root_rank, wire("broadcast", name), core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
+    """Replaces the tensor by that of rank `root_rank`; returns a handle."""
+    core = member("Broadcast", process_set)
+    check_root(root_rank, process_set)
+    operation = _core.broadcast_(describe_moved(tensor), root_rank, wire("broadcast", name),
+                                 core)
+    return handles.add(operation, lambda _: written(tensor), tensor)
+
+
+def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
+    """Replaces the tensor by that of rank `root_rank`, and returns it."""
+    return wait_for(broadcast_async_, tensor, root_rank, name, process_set)
+
+
+class HorovodBroadcast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, root_rank, name, process_set):
+        ctx.root_rank = root_rank
+        ctx.process_set = process_set
+        return wait_for(broadcast_async, tensor, root_rank, name, process_set)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = wait_for(allreduce_async, grad.contiguous(), op=Average,
+                        process_set=ctx.process_set)
+        if basics.rank() != ctx.root_rank:
+            grad = torch.zeros_like(grad)
+        return grad, None, None, None
+
+
+def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
+    """The tensor of rank `root_rank`. The gradient is the ranks' mean there, and 0 elsewhere."""
+    return HorovodBroadcast.apply(tensor, root_rank, name, process_set)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reducescatter: a reduction, of which each rank gets its rows."""
+import torch
+
+from horovodpp import _core
+from horovodpp.common import handles
+from horovodpp.common.arguments import wire
+from horovodpp.common.basics import Adasum, Average, Sum
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
+from horovodpp.torch.collectives.arguments import list_of
+from horovodpp.torch.compression import Compression
+from horovodpp.torch.dtypes import describe, from_result
+
+
+def _check_scattered(tensor, op):
+    if tensor.dim() == 0:
+        raise ValueError("Reducescatter does not support scalar inputs")
+    if op == Adasum:
+        raise ValueError("Reducescatter supports every op but Adasum")
+
+
+def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
+                        prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces, and leaves each rank its part of the rows; returns a handle."""
+    core = member("Reducescatter", process_set)
+    _check_scattered(tensor, op)
+    tensor = tensor.detach()
+    operation = _core.reducescatter(describe(tensor), wire("reducescatter", name), op,
+                                    prescale_factor, postscale_factor, core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def _gradient_before_scattering(grad, op, prescale_factor, postscale_factor, process_set):
+    factor = prescale_factor * postscale_factor
+    if op == Sum:
+        factor *= process_set.size()
+    return (grad * factor if factor != 1 else grad).contiguous()
+
+
+class HorovodReducescatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, name, op, process_set, prescale_factor, postscale_factor):
+        ctx.arguments = (op, prescale_factor, postscale_factor, process_set)
+        return wait_for(reducescatter_async, tensor, name, op, process_set, prescale_factor,
+                        postscale_factor)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = _gradient_before_scattering(grad, *ctx.arguments)
+        grad = wait_for(allgather_async, grad, process_set=ctx.arguments[-1])
+        return grad, None, None, None, None, None
+
+
+def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
+                  process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces, and leaves each rank its part of the rows.
+
+    Of d rows the r-th of n ranks gets d // n, and one more if r < d % n.
+    """
+    compressed, context = compression.compress(tensor)
+    reduced = HorovodReducescatter.apply(compressed, name, op, process_set, prescale_factor,
+                                         postscale_factor)
+    return compression.decompress(reduced, context)
+
+
+def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=global_process_set,
+                                prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces and scatters several tensors as one submission; returns a handle."""
+    core = member("Reducescatter", process_set)
+    tensors = [tensor.detach() for tensor in list_of(tensors)]
+    for tensor in tensors:
+        _check_scattered(tensor, op)
+    operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
+                                            wire("grouped_reducescatter", name), op,
+                                            prescale_factor, postscale_factor, core)
+    return handles.add(operation, lambda results: tuple(
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+
+
+class HorovodGroupedReducescatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, name, op, process_set, prescale_factor, postscale_factor, *tensors):
+        ctx.arguments = (op, prescale_factor, postscale_factor, process_set)
+        return wait_for(grouped_reducescatter_async, tensors, name, op, process_set,
+                        prescale_factor, postscale_factor)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        grads = [_gradient_before_scattering(grad, *ctx.arguments) for grad in grads]
+        gathered = wait_for(grouped_allgather_async, grads, process_set=ctx.arguments[-1])
+        return (None, None, None, None, None, *gathered)
+
+
+def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=Average,
+                          process_set=global_process_set, prescale_factor=1.0,
+                          postscale_factor=1.0):
+    """As reducescatter(), of several tensors; returns a list."""
+    compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
+    reduced = HorovodGroupedReducescatter.apply(name, op, process_set, prescale_factor,
+                                                postscale_factor, *compressed)
+    return [compression.decompress(tensor, context)
+            for tensor, context in zip(reduced, contexts)]

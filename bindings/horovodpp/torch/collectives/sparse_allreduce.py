@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The allreduce of sparse tensors: their entries are gathered."""
+import torch
+
+from horovodpp.common.basics import Average
+from horovodpp.common.handles import synchronize
+from horovodpp.common.process_sets import core_of, global_process_set
+from horovodpp.torch.collectives.allgather import allgather_async
+
+
+def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
+    """Gathers the entries of a sparse tensor; returns a function that waits for the result.
+
+    The result is not coalesced. With Average its values are divided by the number of ranks; any
+    other op adds.
+    """
+    core_of(process_set)
+    entries = tensor if tensor.is_coalesced() else tensor.coalesce()
+    indices = allgather_async(entries.indices().transpose(0, 1).contiguous(),
+                              name=f"{name}.indices", process_set=process_set)
+    values = allgather_async(entries.values().contiguous(), name=f"{name}.values",
+                             process_set=process_set)
+
+    def wait():
+        all_values = synchronize(values)
+        all_indices = synchronize(indices)
+        if op == Average:
+            all_values = all_values / process_set.size()
+        return torch.sparse_coo_tensor(all_indices.transpose(0, 1), all_values, tensor.shape)
+
+    return wait

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to happen between backward and the step, in one call and the only right order."""
+import collections
+import math
+
+import torch
+
+from horovodpp.torch import parameters
+from horovodpp.torch.mpi_ops import Average
+
+StepResult = collections.namedtuple("StepResult", "loss stepped norm")
+StepResult.__doc__ = """What optimizer.step(max_norm=..., grad_scaler=..., weight=...) did.
+
+loss: the closure's, on this rank; None without one.
+stepped: False if gradients had overflowed, so that the step was left out.
+norm: of all gradients, before they were clipped; None without a max_norm.
+"""
+
+
+def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
+    """What step() does with one of these arguments."""
+    if weight is not None:
+        _check_weight(optimizer, weight)
+    loss = None
+    if closure is not None:
+        with torch.enable_grad():
+            loss = closure()
+    optimizer.finish_gradients()
+    if weight is not None:
+        _weigh(optimizer, weight)
+    if grad_scaler is not None:
+        grad_scaler.unscale_(optimizer)
+    norm = None
+    if max_norm is not None:
+        norm = float(torch.nn.utils.clip_grad_norm_(
+            parameters.of_groups(optimizer.param_groups), max_norm,
+            error_if_nonfinite=grad_scaler is None))
+    before = optimizer.steps_taken
+    with optimizer.skip_synchronize():
+        if grad_scaler is None:
+            optimizer.step()
+        else:
+            grad_scaler.step(optimizer)
+    if grad_scaler is not None and update_scaler:
+        grad_scaler.update()
+    return StepResult(loss, optimizer.steps_taken > before, norm)
+
+
+def _check_weight(optimizer, weight):
+    if optimizer.op != Average:
+        raise ValueError("a weight goes with op=Average only")
+    if not math.isfinite(weight) or weight < 0:
+        raise ValueError(f"the weight is {weight}: it is the number of samples on this rank")
+
+
+def _weigh(optimizer, weight):
+    """From the mean of the ranks' gradients to the mean over all samples."""
+    total = optimizer.sum_over_ranks("weight", weight)
+    if total <= 0:
+        raise ValueError("the weights of all ranks are 0: there is nothing to step along")
+    ranks = optimizer.process_set.size() if optimizer.process_set.included() else 1
+    with torch.no_grad():
+        for p in parameters.of_groups(optimizer.param_groups):
+            if p.grad is not None:
+                p.grad.mul_(ranks / total)

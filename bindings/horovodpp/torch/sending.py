@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How gradients go to the other ranks, and come back as those of all."""
+import torch
+
+from horovodpp.torch.compression import Exchanger, NoneCompressor
+from horovodpp.torch.mpi_ops import (
+    Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_,
+    sparse_allreduce_async, synchronize)
+
+
+class Sent:
+    """Gradients that were sent together, and are on their way."""
+
+    def __init__(self, gradients, finish, is_nested):
+        # Parameter -> (tensor on its way, its version). Views of one buffer share theirs, which
+        # says nothing of each.
+        self._gradients = {p: (tensor, None if tensor._is_view() else tensor._version)
+                           for p, tensor in gradients}
+        self.finish = finish  # Waits, and leaves the result in the parameters' grads.
+        self.is_nested = is_nested  # Sent by a backward pass within another.
+
+    def has_changed(self, p):
+        """Whether p's gradient was written to, or replaced, since."""
+        if p not in self._gradients:
+            return False
+        tensor, version = self._gradients[p]
+        return p.grad is None or p.grad.data_ptr() != tensor.data_ptr() or \
+            version not in (None, tensor._version)
+
+
+class Sender:
+    """What an optimizer sends its gradients with."""
+
+    def __init__(self, compression, op, gradient_predivide_factor, process_set):
+        self.compression = compression
+        self.op = op
+        self.gradient_predivide_factor = gradient_predivide_factor
+        self.process_set = process_set
+        self._factors = {}
+        if op == Average and gradient_predivide_factor != 1.0:
+            self._factors = {"prescale_factor": 1.0 / gradient_predivide_factor,
+                             "postscale_factor": gradient_predivide_factor}
+
+    def sends_where_they_lie(self):
+        """Whether gradients are reduced in their own memory."""
+        return self.compression is NoneCompressor
+
+    def start(self, names, tensors):
+        """Sends dense tensors as one; returns what waits and leaves the results in them."""
+        if isinstance(self.compression, Exchanger) and \
+                all(tensor.dtype == torch.float32 for tensor in tensors):
+            return self.compression.start(names, tensors, self.op, self.process_set,
+                                          **self._factors)
+        if isinstance(self.compression, Exchanger):
+            compressed, contexts = tensors, [None] * len(tensors)
+            decompress = NoneCompressor.decompress
+        else:
+            compressed, contexts = zip(*map(self.compression.compress, tensors))
+            decompress = self.compression.decompress
+        handle = self._submit(names[0], compressed)
+
+        def finish():
+            reduced = synchronize(handle)
+            if len(tensors) == 1:
+                reduced = [reduced]
+            for tensor, result, context in zip(tensors, reduced, contexts):
+                result = decompress(result, context)
+                if result is not tensor:
+                    tensor.copy_(result)
+
+        return finish
+
+    def _submit(self, name, tensors):
+        if len(tensors) == 1:
+            return allreduce_async_(tensors[0], name=name, op=self.op,
+                                    process_set=self.process_set, **self._factors)
+        return grouped_allreduce_async_(list(tensors), name=name, op=self.op,
+                                        process_set=self.process_set, **self._factors)
+
+    def start_sparse(self, name, tensor):
+        """Sends a sparse tensor; returns what waits and returns the result."""
+        return sparse_allreduce_async(tensor, name, self.op, self.process_set)
+
+    def reduce(self, name, tensor):
+        """Reduces in place, without compression."""
+        return allreduce_(tensor, name=name, op=self.op, process_set=self.process_set,
+                          **self._factors)
+
+    def most(self, name, numbers):
+        """The largest that any rank has of each of these small numbers, as lists."""
+        facts = torch.tensor(numbers, dtype=torch.uint8)
+        return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()
+
+    def mean(self, name, number):
+        """The mean of the ranks' numbers, a tensor."""
+        return allreduce_(number, name=name, process_set=self.process_set)
+
+    def sum(self, name, number):
+        """The sum of the ranks' numbers."""
+        total = torch.tensor(number, dtype=torch.float64)
+        return allreduce_(total, name=name, op=Sum, process_set=self.process_set).item()

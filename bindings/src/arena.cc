@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/arena.h"
+
+#include <memory>
+
+#include "horovodpp/runtime/arena_alloc.h"
+#include "src/operation.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+
+nb::object allocate(std::size_t bytes) {
+  std::shared_ptr<void> memory;
+  {
+    const nb::gil_scoped_release without_gil;  // Its pages are touched here.
+    memory = arena_alloc_bytes(bytes);
+  }
+  void* const data = memory.get();
+  return bytes_over(data, bytes, std::move(memory));
+}
+
+}  // namespace
+
+void add_arena(nb::module_& module) {
+  module.def("arena_alloc", &allocate, arg("bytes"),
+             "So many bytes of any content, as an array: in the arena of the "
+             "job, or elsewhere if there is none, or it has no room.");
+  module.def(
+      "is_in_arena",
+      [](std::uintptr_t address, std::size_t bytes) {
+        return is_in_arena(reinterpret_cast<const void*>(address), bytes);
+      },
+      arg("address"), arg("bytes"));
+}
+
+}  // namespace hvd::python

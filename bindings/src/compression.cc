@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/compression.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/compression/compressors.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+#include "src/described.h"
+#include "src/errors.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using compression::Compressor;
+using compression::Exchange;
+using compression::ExchangeOptions;
+using nb::arg;
+
+// A gradient's key, and where it lies.
+using Named = std::pair<std::string, Described>;
+
+std::unique_ptr<Exchange> start(Compressor& compressor,
+                                const std::vector<Named>& gradients,
+                                std::string name, int op, double prescale,
+                                double postscale, const ProcessSet& set) {
+  std::vector<compression::Gradient> batch;
+  for (const auto& [key, tensor] : gradients) {
+    batch.push_back({key, view_of(tensor)});
+  }
+  const nb::gil_scoped_release without_gil;
+  Runtime& job = current_runtime();
+  const auto ranks = static_cast<int>(value_or_throw(job.ranks_of(set)).size());
+  return compressor.start(job, std::move(batch),
+                          {.name = std::move(name),
+                           .op = static_cast<ReduceOp>(op),
+                           .prescale_factor = prescale,
+                           .postscale_factor = postscale,
+                           .process_set = set,
+                           .num_ranks = ranks});
+}
+
+void finish(Exchange& exchange) {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = exchange.advance();
+    if (status.ok()) status = exchange.finish();
+  }
+  raise_if_error(status);
+}
+
+}  // namespace
+
+void add_compression(nb::module_& module) {
+  nb::class_<Exchange>(module, "Exchange", "Gradients on their way.")
+      .def("finish", &finish, "Waits, and writes the reduced gradients.");
+  nb::class_<Compressor>(module, "Compressor",
+                         "Sends gradients of float32 in fewer bytes, and adds "
+                         "what was left out to the next ones of their keys.")
+      .def("start", &start, arg("gradients"), arg("name"), arg("op"),
+           arg("prescale_factor"), arg("postscale_factor"), arg("process_set"));
+  module.def("int8_blocks", &compression::int8_blocks);
+  module.def("top_k", &compression::top_k, arg("share"));
+  module.def("signs", &compression::signs);
+}
+
+}  // namespace hvd::python

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients in fewer bytes, by the library's compressors."""
+import copy
+import functools
+
+import models
+import pytest
+import torch
+
+import horovodpp.torch as hvd
+
+EXCHANGERS = {"int8": hvd.Compression.int8, "top_k": functools.partial(hvd.Compression.top_k, 0.3),
+              "signs": hvd.Compression.signs}
+
+
+def train(steps, rank, **options):
+    """The losses of the first steps and of the last."""
+    model = models.mlp()
+    optimizer = models.named(model, torch.optim.SGD(model.parameters(), lr=0.1), **options)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = models.loss_of(model, models.batch_of(rank))
+        loss.backward()
+        optimizer.step()
+        losses.append(hvd.allreduce(loss.detach(), name="loss").item())
+    for p in model.parameters():
+        assert torch.equal(hvd.broadcast(p.detach(), 0), p.detach())
+    return losses
+
+
+@pytest.mark.parametrize("groups", [None, 1])
+@pytest.mark.parametrize("make", EXCHANGERS.values(), ids=EXCHANGERS)
+def test_learns_as_without(make, groups, rank):
+    plain = train(60, rank)
+    compressed = train(60, rank, compression=make(), groups=groups)
+    assert compressed[0] == plain[0]
+    assert compressed[-1] < 0.2 * plain[0]
+
+
+def test_int8_is_close_in_each_step(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    models.compare(models.mlp(), functools.partial(
+        models.named, compression=hvd.Compression.int8(), gradient_predivide_factor=2.0), steps=2,
+        tolerance=5e-3)
+
+
+def test_what_is_left_out_comes_later(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    weight = torch.nn.Parameter(torch.zeros(4))
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD([weight], lr=1.0), [("weight", weight)],
+        compression=hvd.Compression.top_k(0.25))
+    seen = []
+    for _ in range(2):
+        optimizer.zero_grad()
+        (weight * torch.tensor([4.0, 3.0, 0.0, 0.0])).sum().backward()
+        optimizer.step()
+        seen.append((-weight.detach()).tolist())
+    assert seen == [[4, 0, 0, 0], [4, 6, 0, 0]]
+
+
+def test_other_types_are_sent_as_they_are(rank):
+    model = models.mlp().double()
+    alone = copy.deepcopy(model)
+    optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.signs())
+    inner = models.sgd(alone)
+    models.loss_of(model, models.batch_of(rank).double()).backward()
+    models.loss_of(alone, models.whole_batch().double()).backward()
+    optimizer.step()
+    inner.step()
+    models.assert_equal(model, alone)
+
+
+def test_says_what_it_is_for():
+    with pytest.raises(ValueError, match="for the gradients of a DistributedOptimizer"):
+        hvd.allreduce(torch.ones(2), compression=hvd.Compression.int8())
+    for share in (0, 1.5):
+        with pytest.raises(ValueError, match="above 0 and at most 1"):
+            hvd.Compression.top_k(share)
