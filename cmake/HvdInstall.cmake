@@ -6,6 +6,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
 install(TARGETS horovodpp EXPORT horovodppTargets)
+if(TARGET horovodpp_mpi)
+  install(TARGETS horovodpp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(CODE "set(ROOT \"${PROJECT_SOURCE_DIR}\")
   set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake)
@@ -19,14 +22,12 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
   ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir})
 
 # A shared library brings what only it needs; whoever links the static one names
-# it. (MPI, BLAS and oneDNN have no pkg-config name that is the same everywhere.)
+# it. (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
 absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
-if(HVD_WITH_MPI)
-  list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})
-endif()
+list(APPEND pc_private_libs ${CMAKE_DL_LIBS})
 if(HVD_WITH_DNNL AND Dnnl_FOUND)
   list(APPEND pc_private_libs ${Dnnl_LIBRARY})
 endif()

@@ -42,7 +42,7 @@
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi_module.h"
 #include "horovodpp/transport/node_segment.h"
 #include "test/benchmark/quartiles.h"
 

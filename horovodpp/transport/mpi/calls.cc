@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_calls.h"
+#include "horovodpp/transport/mpi/calls.h"
 
 #include <array>
 #include <thread>
@@ -45,6 +45,8 @@ std::optional<int> peer_of(const absl::Status& status) {
 bool mpi_was_initialized() { return has_happened(MPI_Initialized); }
 
 bool mpi_was_finalized() { return has_happened(MPI_Finalized); }
+
+bool mpi_runs() { return mpi_was_initialized() && !mpi_was_finalized(); }
 
 std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text = {};

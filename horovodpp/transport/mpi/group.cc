@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_group.h"
+#include "horovodpp/transport/mpi/group.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,8 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd {
 namespace {
@@ -51,7 +50,7 @@ class Duplicate {
 };
 
 absl::Status check_mpi() {
-  if (transport::mpi_is_running()) return absl::OkStatus();
+  if (transport::mpi_runs()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "MPI does not run in this process; call MPI_Init_thread or hvd::init() "
       "first");

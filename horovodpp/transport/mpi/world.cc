@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_world.h"
+#include "horovodpp/transport/mpi/world.h"
 
 #include <unistd.h>
 
@@ -14,8 +14,8 @@
 #include "horovodpp/transport/broken_pipe.h"
 #include "horovodpp/transport/machine_id.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi_exchange_post.h"
-#include "horovodpp/transport/mpi_farewell.h"
+#include "horovodpp/transport/mpi/exchange_post.h"
+#include "horovodpp/transport/mpi/farewell.h"
 #include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {

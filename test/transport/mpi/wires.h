@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
-#include "horovodpp/transport/mpi_communicator.h"
-#include "horovodpp/transport/mpi_mailbox.h"
-#include "horovodpp/transport/mpi_transfers.h"
-#include "horovodpp/transport/mpi_world.h"
+#include "horovodpp/transport/mpi/communicator.h"
+#include "horovodpp/transport/mpi/mailbox.h"
+#include "horovodpp/transport/mpi/transfers.h"
+#include "horovodpp/transport/mpi/world.h"
 
 namespace hvd::transport {
 
@@ -23,7 +23,7 @@ inline constexpr int kTag = 40;  // Neither mail's nor exchange's nor data's.
 class MpiWires : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto communicator = make_mpi_communicator({});
+    auto communicator = join_mpi_world({});
     ASSERT_TRUE(communicator.ok()) << communicator.status();
     communicator_ = *std::move(communicator);
   }

@@ -32,6 +32,8 @@ std::optional<int> peer_of(const absl::Status& status);
 // Whether anybody in this process has initialized MPI, and finalized it.
 bool mpi_was_initialized();
 bool mpi_was_finalized();
+// The one, and not the other.
+bool mpi_runs();
 
 // The MPI library in a few words: "Open MPI v4.1.4".
 std::string mpi_library();

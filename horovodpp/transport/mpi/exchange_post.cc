@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_exchange_post.h"
+#include "horovodpp/transport/mpi/exchange_post.h"
 
 #include <utility>
 

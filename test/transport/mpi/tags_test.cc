@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_tags.h"
+#include "horovodpp/transport/mpi/tags.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_mailbox.h"
+#include "horovodpp/transport/mpi/calls.h"
+#include "horovodpp/transport/mpi/mailbox.h"
 
 namespace hvd::transport {
 

@@ -23,8 +23,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_tags.h"
+#include "horovodpp/transport/mpi/calls.h"
+#include "horovodpp/transport/mpi/tags.h"
 #include "horovodpp/transport/peer_watch.h"
 
 namespace hvd::transport {
@@ -43,7 +43,7 @@ class MpiWorld {
   static MpiWorld& instance();
 
   // Begins a generation, in a world of `expected_size` ranks, of any size if that
-  // is 0. The errors are make_mpi_communicator()'s. Thread-safe.
+  // is 0. The errors are join_mpi_world()'s. Thread-safe.
   absl::Status enter(int expected_size,
                      std::chrono::steady_clock::time_point deadline);
   // Ends it. Requests that MPI still holds are kept for good. Thread-safe.

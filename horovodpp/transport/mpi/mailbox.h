@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/mpi_calls.h"
+#include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd::transport {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_transfers.h"
+#include "horovodpp/transport/mpi/transfers.h"
 
 #include <algorithm>
 #include <thread>

@@ -23,8 +23,8 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_tags.h"
+#include "horovodpp/transport/mpi/calls.h"
+#include "horovodpp/transport/mpi/tags.h"
 
 namespace hvd::transport {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_mailbox.h"
+#include "horovodpp/transport/mpi/mailbox.h"
 
 #include <algorithm>
 #include <cstring>

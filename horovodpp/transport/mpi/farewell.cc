@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_farewell.h"
+#include "horovodpp/transport/mpi/farewell.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <list>
 #include <thread>
 
-#include "horovodpp/transport/mpi_calls.h"
+#include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd::transport {
 namespace {

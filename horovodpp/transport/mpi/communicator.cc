@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi/communicator.h"
 
 #include <map>
 #include <optional>
@@ -9,11 +9,11 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi_calls.h"
-#include "horovodpp/transport/mpi_exchange_post.h"
-#include "horovodpp/transport/mpi_mailbox.h"
-#include "horovodpp/transport/mpi_transfers.h"
-#include "horovodpp/transport/mpi_world.h"
+#include "horovodpp/transport/mpi/calls.h"
+#include "horovodpp/transport/mpi/exchange_post.h"
+#include "horovodpp/transport/mpi/mailbox.h"
+#include "horovodpp/transport/mpi/transfers.h"
+#include "horovodpp/transport/mpi/world.h"
 #include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {
@@ -185,11 +185,7 @@ class MpiCommunicator : public Communicator {
 
 }  // namespace
 
-bool mpi_is_built() { return true; }
-
-bool mpi_is_running() { return mpi_was_initialized() && !mpi_was_finalized(); }
-
-absl::StatusOr<std::unique_ptr<Communicator>> make_mpi_communicator(
+absl::StatusOr<std::unique_ptr<Communicator>> join_mpi_world(
     const MpiOptions& options) {
   MpiWorld& world = MpiWorld::instance();
   HVD_RETURN_IF_ERROR(world.enter(options.expected_size, options.deadline));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_transfers.h"
+#include "horovodpp/transport/mpi/transfers.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "test/transport/mpi_wires.h"
+#include "test/transport/mpi/wires.h"
 
 namespace hvd::transport {
 namespace {

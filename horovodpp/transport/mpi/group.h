@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Process sets from MPI communicators: a program that has split MPI_COMM_WORLD
-// need not name the ranks again. Only in a library that is built with MPI.
+// need not name the ranks again. Not in the library, which knows no MPI: in
+// programs that link this room.
 //
 //   absl::StatusOr<std::vector<int>> ranks = hvd::ranks_of(first_half);
 //   ... hvd::add_process_set(*ranks);           // on every rank
