@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/arena_alloc.h"
 
+#include <cstdint>
+#include <new>
+
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -25,6 +28,8 @@ std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
+  // Rounded up to the alignment more would be little.
+  if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
   if (auto memory = allocate_in_arena(bytes)) return memory;
   return {::operator new(bytes, kAlignment),
           [](void* gone) { ::operator delete(gone, kAlignment); }};
