@@ -41,7 +41,23 @@ file(RELATIVE_PATH pc_to_prefix
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp.pc.in
   ${PROJECT_BINARY_DIR}/horovodpp.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc
+# Of C, whose compiler does not link the library of C++ by itself.
+if(NOT BUILD_SHARED_LIBS)
+  set(pc_runtime "-lstdc++ -lm")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-c.pc.in
+  ${PROJECT_BINARY_DIR}/horovodpp-c.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc ${PROJECT_BINARY_DIR}/horovodpp-c.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What links the static library finds by pkg-config; the shared one needs no more.
+if(BUILD_SHARED_LIBS)
+  string(REPLACE "\${libdir}" "$libdir" config_libs "${pc_libs}")
+  file(RELATIVE_PATH bin_to_prefix ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" bin_to_prefix "${bin_to_prefix}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-config.in
+    ${PROJECT_BINARY_DIR}/horovodpp-config @ONLY)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/horovodpp-config TYPE BIN)
+endif()

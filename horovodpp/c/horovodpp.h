@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+// SPDX-License-Identifier: Apache-2.0
+/*
  * horovodpp for C99, and for whatever calls C: C++ without exceptions, Rust, Fortran.
  *
  *   #include <horovodpp/c/horovodpp.h>

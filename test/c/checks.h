@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Checks for programs in C: each that fails is told, and is the exit code in the end. */
+// SPDX-License-Identifier: Apache-2.0
+/* Checks for programs in C: each that fails is told, and is the exit code in the end. */
 #ifndef HVD_TEST_C_CHECKS_H
 #define HVD_TEST_C_CHECKS_H
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * What every function of the C interface does in a job of any size: run by a launcher. */
+// SPDX-License-Identifier: Apache-2.0
+/* What every function of the C interface does in a job of any size: run by a launcher. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -74,9 +74,11 @@ static void reduces_in_the_background(void) {
   int i;
   for (i = 0; i < kMany; ++i) large[i] = (float)i;
   /* Each rank begins with another one. */
-  if (rank % 2 == 0) CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
+  if (rank % 2 == 0)
+    CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
   CHECK_OK(hvd_allreduce_async(group, 2, &second, &operations[1]));
-  if (rank % 2 == 1) CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
+  if (rank % 2 == 1)
+    CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
   CHECK_OK(hvd_wait(operations[0]));
   CHECK_OK(hvd_wait(operations[0]));
   CHECK_OK(hvd_poll(operations[0], &done));
@@ -141,7 +143,8 @@ static void gathers_uneven_rows(void) {
       CHECK_OK(hvd_result(operation, 1, &all));
       for (i = 0; i < size; ++i) CHECK(((const int32_t*)all.data)[i] == i);
     }
-    CHECK_REFUSED(HVD_OUT_OF_RANGE, "results", hvd_result(operation, count, &all));
+    CHECK_REFUSED(HVD_OUT_OF_RANGE, "results",
+                  hvd_result(operation, count, &all));
     CHECK_OK(hvd_release(operation));
   }
 }
@@ -214,7 +217,8 @@ static void works_in_process_sets(void) {
   count = (size_t)(size + 1) / 2;
   CHECK_OK(hvd_add_process_set(members, count, &set));
   CHECK_OK(hvd_process_set_ranks(set, found, kMostRanks, &count));
-  CHECK(count == (size_t)(size + 1) / 2 && found[count - 1] == members[count - 1]);
+  CHECK(count == (size_t)(size + 1) / 2 &&
+        found[count - 1] == members[count - 1]);
   options.process_set = set;
   if (rank % 2 == 0) {
     CHECK_OK(hvd_process_set_rank(set, &place));
@@ -281,8 +285,9 @@ static void reduces_gradients(void) {
     CHECK(last == 1);
     CHECK_OK(hvd_reducer_add(reducer, "a", &first));
     CHECK_OK(hvd_reducer_add_pieces(reducer, flat, 7, HVD_FLOAT32, pieces, 2));
-    CHECK_REFUSED(HVD_ALREADY_EXISTS, "head",
-                  hvd_reducer_add_pieces(reducer, flat, 7, HVD_FLOAT32, pieces, 1));
+    CHECK_REFUSED(
+        HVD_ALREADY_EXISTS, "head",
+        hvd_reducer_add_pieces(reducer, flat, 7, HVD_FLOAT32, pieces, 1));
     CHECK_OK(hvd_reducer_finish(reducer));
     CHECK(a[1] == (float)(size - 1) / 2.0f + (float)step && b == a[0]);
     CHECK(flat[5] == 5.0f * (float)(size - 1) / 2.0f);
@@ -305,13 +310,15 @@ static void shares_memory(void) {
   CHECK(hvd_is_in_arena(&i, sizeof(i)) == 0);
   for (i = 0; i < kMany; ++i) memory[i] = (float)(rank + 1);
   CHECK_OK(hvd_allreduce(memory, kMany, HVD_FLOAT32, NULL));
-  CHECK(memory[0] == (float)(size + 1) / 2.0f && memory[kMany - 1] == memory[0]);
+  CHECK(memory[0] == (float)(size + 1) / 2.0f &&
+        memory[kMany - 1] == memory[0]);
   CHECK_OK(hvd_arena_free(memory));
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "freed before", hvd_arena_free(memory));
 }
 
 static void* fails_elsewhere(void* clean) {
-  *(int*)clean = hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0';
+  *(int*)clean =
+      hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0';
   hvd_wait(0);
   return NULL;
 }
@@ -347,9 +354,12 @@ static void comes_back(void) {
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_shutdown());
   CHECK(hvd_is_initialized() == 0 && hvd_rank() == -1);
-  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "", hvd_reducer_finish(reducer) == HVD_OK
-                    ? hvd_reducer_add(reducer, "a", &(hvd_tensor){&value, NULL, 0, HVD_FLOAT32})
-                    : hvd_last_error_code());
+  CHECK_REFUSED(
+      HVD_FAILED_PRECONDITION, "",
+      hvd_reducer_finish(reducer) == HVD_OK
+          ? hvd_reducer_add(reducer, "a",
+                            &(hvd_tensor){&value, NULL, 0, HVD_FLOAT32})
+          : hvd_last_error_code());
   CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK_OK(hvd_init(HVD_C_VERSION));
   CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, NULL));

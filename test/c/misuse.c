@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Every function used wrongly: what it gives is a code and a text, and no crash. */
+// SPDX-License-Identifier: Apache-2.0
+/* Every function used wrongly: what it gives is a code and a text, and no crash. */
 #include <stdlib.h>
 
 #include "test/c/checks.h"
@@ -32,7 +32,8 @@ static void wants_a_job(void) {
   CHECK_REFUSED(code, way_out, hvd_allreduce_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_broadcast_async(&good, 0, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_allgather_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_reducescatter_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_reducescatter_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_alltoall_async(&good, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_barrier_async(0, &operation));
   CHECK_REFUSED(code, way_out, hvd_join_async(0, &operation));
@@ -60,59 +61,85 @@ static void refuses_null(void) {
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, "why is NULL", hvd_abort(NULL));
-  CHECK_REFUSED(code, "data is NULL", hvd_allreduce(NULL, 2, HVD_FLOAT32, NULL));
-  CHECK_REFUSED(code, "data is NULL", hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
-  CHECK_REFUSED(code, "tensors is NULL", hvd_allreduce_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_allreduce_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "not one tensor", hvd_allreduce_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, "tensor is NULL", hvd_broadcast_async(NULL, 0, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_broadcast_async(&good, 0, NULL, NULL));
-  CHECK_REFUSED(code, "tensors is NULL", hvd_allgather_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_allgather_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "data is NULL",
+                hvd_allreduce(NULL, 2, HVD_FLOAT32, NULL));
+  CHECK_REFUSED(code, "data is NULL",
+                hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_allreduce_async(NULL, 1, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_allreduce_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "not one tensor",
+                hvd_allreduce_async(&good, 0, NULL, &operation));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_broadcast_async(NULL, 0, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_broadcast_async(&good, 0, NULL, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_allgather_async(NULL, 1, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_allgather_async(&good, 1, NULL, NULL));
   CHECK_REFUSED(code, "tensors is NULL",
                 hvd_reducescatter_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_reducescatter_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "tensor is NULL", hvd_alltoall_async(NULL, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_alltoall_async(&good, NULL, NULL));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_reducescatter_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_alltoall_async(NULL, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_alltoall_async(&good, NULL, NULL));
   split.num_splits = 1;
-  CHECK_REFUSED(code, "splits is NULL", hvd_alltoall_async(&good, &split, &operation));
+  CHECK_REFUSED(code, "splits is NULL",
+                hvd_alltoall_async(&good, &split, &operation));
   CHECK_REFUSED(code, "operation is NULL", hvd_barrier_async(0, NULL));
   CHECK_REFUSED(code, "operation is NULL", hvd_join_async(0, NULL));
-  CHECK_REFUSED(code, "names is NULL", hvd_broadcast_tensors(NULL, &good, 1, 0, NULL));
+  CHECK_REFUSED(code, "names is NULL",
+                hvd_broadcast_tensors(NULL, &good, 1, 0, NULL));
   CHECK_REFUSED(code, "a name is NULL",
                 hvd_broadcast_tensors(null_name, &good, 1, 0, NULL));
   CHECK_REFUSED(code, "done is NULL", hvd_poll(operation, NULL));
   CHECK_REFUSED(code, "done is NULL", hvd_wait_for(operation, 1, NULL));
   CHECK_REFUSED(code, "result is NULL", hvd_result(operation, 0, NULL));
-  CHECK_REFUSED(code, "splits is NULL", hvd_received_splits(operation, NULL, &count));
+  CHECK_REFUSED(code, "splits is NULL",
+                hvd_received_splits(operation, NULL, &count));
   CHECK_REFUSED(code, "rank is NULL", hvd_joined_last(operation, NULL));
-  CHECK_REFUSED(code, "ranks is NULL", hvd_add_process_set(NULL, 1, &operation));
+  CHECK_REFUSED(code, "ranks is NULL",
+                hvd_add_process_set(NULL, 1, &operation));
   CHECK_REFUSED(code, "set is NULL", hvd_add_process_set(&number, 1, NULL));
   CHECK_REFUSED(code, "count is NULL", hvd_process_set_ranks(0, NULL, 0, NULL));
-  CHECK_REFUSED(code, "ranks is NULL", hvd_process_set_ranks(0, NULL, 1, &count));
+  CHECK_REFUSED(code, "ranks is NULL",
+                hvd_process_set_ranks(0, NULL, 1, &count));
   CHECK_REFUSED(code, "rank is NULL", hvd_process_set_rank(0, NULL));
   CHECK_REFUSED(code, "reducer is NULL", hvd_reducer_create(NULL, NULL));
   grouped.num_groups = 1;
-  CHECK_REFUSED(code, "group_sizes is NULL", hvd_reducer_create(&grouped, &reducer));
+  CHECK_REFUSED(code, "group_sizes is NULL",
+                hvd_reducer_create(&grouped, &reducer));
   grouped.group_sizes = &one;
   grouped.group_keys = null_name;
-  CHECK_REFUSED(code, "key of a group is NULL", hvd_reducer_create(&grouped, &reducer));
+  CHECK_REFUSED(code, "key of a group is NULL",
+                hvd_reducer_create(&grouped, &reducer));
   CHECK_REFUSED(code, "key is NULL", hvd_reducer_add(reducer, NULL, &good));
   CHECK_REFUSED(code, "gradient is NULL", hvd_reducer_add(reducer, "a", NULL));
-  CHECK_REFUSED(code, "pieces is NULL",
-                hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, NULL, 1));
-  CHECK_REFUSED(code, "key of a piece is NULL",
-                hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, &nameless, 1));
+  CHECK_REFUSED(
+      code, "pieces is NULL",
+      hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, NULL, 1));
+  CHECK_REFUSED(
+      code, "key of a piece is NULL",
+      hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, &nameless, 1));
   CHECK_REFUSED(code, "key is NULL", hvd_reducer_expect(reducer, NULL, 1));
-  CHECK_REFUSED(code, "key is NULL", hvd_reducer_contribute(reducer, NULL, &number));
-  CHECK_REFUSED(code, "last is NULL", hvd_reducer_contribute(reducer, "a", NULL));
-  CHECK_REFUSED(code, "key is NULL", hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
+  CHECK_REFUSED(code, "key is NULL",
+                hvd_reducer_contribute(reducer, NULL, &number));
+  CHECK_REFUSED(code, "last is NULL",
+                hvd_reducer_contribute(reducer, "a", NULL));
+  CHECK_REFUSED(code, "key is NULL",
+                hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
   CHECK_REFUSED(code, "values is NULL", hvd_reducer_sum(reducer, "a", NULL, 1));
   CHECK_OK(hvd_arena_free(NULL));
   CHECK_OK(hvd_wait(operation));
-  CHECK_REFUSED(HVD_OUT_OF_RANGE, "only an alltoall",
-                hvd_received_splits(operation, &(const int64_t*){NULL}, &count));
-  CHECK_REFUSED(HVD_OUT_OF_RANGE, "only a join", hvd_joined_last(operation, &number));
+  CHECK_REFUSED(
+      HVD_OUT_OF_RANGE, "only an alltoall",
+      hvd_received_splits(operation, &(const int64_t*){NULL}, &count));
+  CHECK_REFUSED(HVD_OUT_OF_RANGE, "only a join",
+                hvd_joined_last(operation, &number));
   CHECK_REFUSED(HVD_OUT_OF_RANGE, "results", hvd_result(operation, 9, &result));
   CHECK_OK(hvd_release(operation));
   CHECK_OK(hvd_reducer_destroy(reducer));
@@ -141,10 +168,12 @@ static void refuses_numbers_that_are_none(void) {
   CHECK_REFUSED(code, "", hvd_allreduce(values, -1, HVD_FLOAT32, NULL));
   CHECK_REFUSED(code, "", hvd_broadcast(values, 2, HVD_FLOAT32, -1, NULL));
   options.op = 17;
-  CHECK_REFUSED(code, "number 17", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  CHECK_REFUSED(code, "number 17",
+                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.op = HVD_SUM;
   options.size = 3;
-  CHECK_REFUSED(code, "3 bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  CHECK_REFUSED(code, "3 bytes",
+                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.size = (size_t)-1;
   CHECK_REFUSED(code, "bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.size = sizeof(options);
@@ -192,7 +221,9 @@ static void refuses_handles(uint64_t handle, const char* part, int is_operation,
   }
   if (!is_reducer) {
     CHECK_REFUSED(code, part, hvd_reducer_add(handle, "a", &good));
-    CHECK_REFUSED(code, part, hvd_reducer_add_pieces(handle, values, 2, HVD_FLOAT32, NULL, 0));
+    CHECK_REFUSED(
+        code, part,
+        hvd_reducer_add_pieces(handle, values, 2, HVD_FLOAT32, NULL, 0));
     CHECK_REFUSED(code, part, hvd_reducer_expect(handle, "a", 1));
     CHECK_REFUSED(code, part, hvd_reducer_contribute(handle, "a", &number));
     CHECK_REFUSED(code, part, hvd_reducer_finish(handle));
@@ -221,9 +252,11 @@ static void refuses_wrong_handles(void) {
   refuses_handles(reducer, "is of a reducer", 0, 1);
   CHECK_OK(hvd_release(operation));
   CHECK_OK(hvd_reducer_destroy(reducer));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_release(operation));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
+                hvd_release(operation));
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_finish(operation));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_reducer_destroy(reducer));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
+                hvd_reducer_destroy(reducer));
   /* Of the next one the number is another. */
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &unused));
   CHECK(unused != operation);
@@ -252,7 +285,8 @@ int main(void) {
   CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
   wants_a_job();
   CHECK_OK(hvd_shutdown()); /* Of nothing. */
-  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers of horovodpp 0.0.0", hvd_init(0));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers of horovodpp 0.0.0",
+                hvd_init(0));
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers", hvd_init(-1));
   CHECK_OK(hvd_init(HVD_C_VERSION));
   refuses_null();
@@ -264,7 +298,8 @@ int main(void) {
   memory = hvd_arena_alloc(100);
   CHECK_OK(hvd_shutdown());
   wants_a_job();
-  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "", hvd_reducer_add(reducer, "a", &good));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "",
+                hvd_reducer_add(reducer, "a", &good));
   CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK_OK(hvd_finish(kept)); /* A job that was left had finished it. */
   CHECK_OK(hvd_arena_free(memory));
