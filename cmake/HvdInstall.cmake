@@ -6,6 +6,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
 install(TARGETS horovodpp EXPORT horovodppTargets)
+if(TARGET horovodpp_mpi)
+  install(TARGETS horovodpp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(CODE "set(ROOT \"${PROJECT_SOURCE_DIR}\")
   set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake)
@@ -19,14 +22,12 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
   ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir})
 
 # A shared library brings what only it needs; whoever links the static one names
-# it. (MPI, BLAS and oneDNN have no pkg-config name that is the same everywhere.)
+# it. (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
 absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
-if(HVD_WITH_MPI)
-  list(APPEND pc_private_libs ${MPI_CXX_LIBRARIES})
-endif()
+list(APPEND pc_private_libs ${CMAKE_DL_LIBS})
 if(HVD_WITH_DNNL AND Dnnl_FOUND)
   list(APPEND pc_private_libs ${Dnnl_LIBRARY})
 endif()
@@ -40,7 +41,23 @@ file(RELATIVE_PATH pc_to_prefix
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp.pc.in
   ${PROJECT_BINARY_DIR}/horovodpp.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc
+# Of C, whose compiler does not link the library of C++ by itself.
+if(NOT BUILD_SHARED_LIBS)
+  set(pc_runtime "-lstdc++ -lm")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-c.pc.in
+  ${PROJECT_BINARY_DIR}/horovodpp-c.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc ${PROJECT_BINARY_DIR}/horovodpp-c.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What links the static library finds by pkg-config; the shared one needs no more.
+if(BUILD_SHARED_LIBS)
+  string(REPLACE "\${libdir}" "$libdir" config_libs "${pc_libs}")
+  file(RELATIVE_PATH bin_to_prefix ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" bin_to_prefix "${bin_to_prefix}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-config.in
+    ${PROJECT_BINARY_DIR}/horovodpp-config @ONLY)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/horovodpp-config TYPE BIN)
+endif()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# hvd_layer(<folder> MAY_INCLUDE <folder>... [BACKENDS <mechanism>...] [USES <library>...])
+# hvd_layer(<folder> [APART] MAY_INCLUDE <folder>... [BACKENDS <mechanism>...] [USES <library>...])
 #
 # A folder of horovodpp/ is a layer, or a room of one (`collective/shm`), and a target
 # (hvd_collective_shm). MAY_INCLUDE lists the folders whose headers its files may include
 # besides their own: neither a layer's rooms nor the layer of a room are granted without
 # being named. test/house/layers.py holds every #include to it. A file of the folder named
 # <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; where it is not,
-# no_<mechanism>.cc stands in for it.
+# no_<mechanism>.cc stands in for it. A folder that is APART is no part of the library.
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
-set(HVD_MECHANISMS mpi nccl cuda dnnl)
+set(HVD_MECHANISMS nccl cuda dnnl)
 # Where there are fuzzers (test/fuzz), these are compiled so that they can see which way
 # the code goes.
 set(HVD_FUZZED_LAYERS core coordinator nn)
@@ -16,7 +16,7 @@ set(HVD_FUZZED_LAYERS core coordinator nn)
 function(hvd_layer folder)
   string(REPLACE "/" "_" target hvd_${folder})
   string(REGEX REPLACE "/.*" "" layer ${folder})
-  cmake_parse_arguments(LAYER "" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})
+  cmake_parse_arguments(LAYER "APART" "" "MAY_INCLUDE;BACKENDS;USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
   foreach(mechanism ${HVD_MECHANISMS})
     if(mechanism IN_LIST LAYER_BACKENDS)
@@ -40,6 +40,8 @@ function(hvd_layer folder)
         -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
     endif()
     hvd_precompile(${target} library)
-    set_property(GLOBAL APPEND PROPERTY HVD_LAYER_TARGETS ${target})
+    if(NOT LAYER_APART)
+      set_property(GLOBAL APPEND PROPERTY HVD_LAYER_TARGETS ${target})
+    endif()
   endif()
 endfunction()

@@ -57,11 +57,10 @@ function(hvd_test_program name)
 endfunction()
 
 # What starts threads, or includes what does: of the others ThreadSanitizer has nothing
-# to say, and they are left out of its build. (Tests of mpi_communicator.h are not: its
-# build is the one without MPI.)
+# to say, and they are left out of its build.
 set(HVD_STARTS_THREADS
   "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads\
-|mpi_communicator\\.h|run_ranks\\.h")
+|run_ranks\\.h")
 
 function(hvd_unit_tests layer)
   file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
@@ -134,7 +133,7 @@ function(hvd_mpi_tests layer)
     return()
   endif()
   hvd_test_program(${layer}_mpi_test ${sources} support/mpi_main.cc)
-  target_link_libraries(${layer}_mpi_test PRIVATE MPI::MPI_CXX)
+  target_link_libraries(${layer}_mpi_test PRIVATE hvd_mpi_internals MPI::MPI_CXX)
   set(sizes 1 2 3 4)
   if(HVD_SANITIZE)
     set(sizes 2)

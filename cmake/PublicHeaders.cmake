@@ -5,6 +5,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/horovodpp.h
   horovodpp/collectives.h
   horovodpp/version.h
+  horovodpp/c/horovodpp.h
   # More than most programs need:
   horovodpp/autograd/anomaly.h
   horovodpp/autograd/gradcheck.h

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Lays out every C++ source as .clang-format says, and has it begin with the line
+# Lays out every C and C++ source as .clang-format says, and has it begin with the line
 # that names its licence; so does every source in Python, shell, make and CMake.
 #
 #   scripts/format.sh          rewrites what differs
@@ -26,7 +26,7 @@ licence='SPDX-License-Identifier: Apache-2.0'
 
 cxx_sources() {
   find horovodpp horovodrun bindings examples test -type f \
-    \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 \
+    \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 \
     2>/dev/null
 }
 script_sources() {

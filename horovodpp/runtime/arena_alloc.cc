@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/arena_alloc.h"
 
+#include <cstdint>
+#include <new>
+
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -22,6 +25,8 @@ std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes) {
 }
 
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
+  // Rounded up to the alignment more would be little.
+  if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
   if (const auto runtime = find_runtime(); runtime.ok()) {
     if (auto memory = arena_alloc_bytes(**runtime, bytes)) return memory;
   }

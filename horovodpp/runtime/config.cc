@@ -148,6 +148,14 @@ bool is_launched(int expected_size) {
          variable("PMIX_RANK") || variable("PMI_SIZE");
 }
 
+// What the daemons of each tell the ranks that they start.
+std::string launcher_of_mpi() {
+  if (variable("OMPI_COMM_WORLD_SIZE")) {
+    return variable("OMPI_MCA_orte_ess_num_procs") ? "openmpi4" : "openmpi5";
+  }
+  return variable("HYDI_CONTROL_FD") ? "mpich" : "";
+}
+
 // A flag that is set to 0 asks for nothing.
 std::vector<std::string> unsupported_settings() {
   std::vector<std::string> names;
@@ -166,6 +174,8 @@ StatusOr<Config> Config::from_env() {
   config.unsupported = unsupported_settings();
   HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
   config.launched = is_launched(config.expected_size);
+  config.mpi_module = variable("HOROVODPP_MPI_MODULE").value_or("");
+  config.mpi_launcher = launcher_of_mpi();
   config.rendezvous = variable("HOROVODPP_RENDEZVOUS").value_or("");
   if (!config.rendezvous.empty()) {
     HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));

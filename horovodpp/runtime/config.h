@@ -35,6 +35,12 @@ struct Config {
   // job of one, without MPI.
   bool launched = false;
 
+  // HOROVODPP_MPI_MODULE: the file of the module that speaks MPI; "": it is looked
+  // for beside the library. And whose launcher it was, as that module's name says it:
+  // "openmpi4", "openmpi5", "mpich"; "": not known.
+  std::string mpi_module = {};
+  std::string mpi_launcher = {};
+
   // HOROVOD_START_TIMEOUT (seconds): how long ranks wait for each other at
   // start.
   std::chrono::nanoseconds start_timeout = std::chrono::seconds(30);

@@ -16,7 +16,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi_module.h"
 
 namespace hvd {
 namespace {
@@ -175,7 +175,13 @@ int local_rank() { return topology().local_rank(); }
 int local_size() { return topology().local_size(); }
 int cross_rank() { return topology().cross_rank(); }
 int cross_size() { return topology().cross_size(); }
-bool mpi_built() { return transport::mpi_is_built(); }
+bool mpi_built() {
+  const StatusOr<Config> config = Config::from_env();
+  if (!config.ok()) return false;
+  return transport::load_mpi_module(
+             {.file = config->mpi_module, .launcher = config->mpi_launcher})
+      .ok();
+}
 bool is_homogeneous() { return topology().is_homogeneous(); }
 
 struct ThreadRuntime::Scope {

@@ -72,7 +72,8 @@ int cross_rank();       // Of this node among the nodes with such a local rank.
 int cross_size();       // Nodes with such a local rank.
 bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 
-// Whether jobs of several processes can run over MPI: whether it was built in.
+// Whether jobs can run over MPI: whether the module that speaks it is there and can be
+// loaded. Without it ranks of one host find each other by horovodrun --no-mpi.
 bool mpi_built();
 
 // The current Runtime; throws where there is none. Valid until

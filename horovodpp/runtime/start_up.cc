@@ -19,7 +19,8 @@
 #include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/local_communicator.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/solo.h"
 
 namespace hvd::runtime {
 
@@ -114,7 +115,8 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     return transport::make_mpi_communicator(
         {.expected_size = config.expected_size,
          .ranks_per_node = config.ranks_per_node,
-         .deadline = std::chrono::steady_clock::now() + config.start_timeout});
+         .deadline = std::chrono::steady_clock::now() + config.start_timeout},
+        {.file = config.mpi_module, .launcher = config.mpi_launcher});
   }
   return transport::make_solo_communicator();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/transport/solo.h"
+
 #include "horovodpp/transport/loopback.h"
-#include "horovodpp/transport/mpi_communicator.h"
 
 namespace hvd::transport {
 

@@ -22,7 +22,7 @@ import sys
 # Headers (by how their name begins or is) and the only files that may include
 # them, relative to horovodpp/.
 LEASHES = [
-    (r"mpi\.h|mpi/.*", r"transport/mpi_[^/]*"),
+    (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
     (r"nccl.*\.h", r"collective/nccl_[^/]*"),
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(?!)"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),

@@ -9,7 +9,8 @@ import layers
 
 CMAKE = """
 hvd_layer(core)
-hvd_layer(transport MAY_INCLUDE core BACKENDS ${backends} USES ${mpi})
+hvd_layer(transport MAY_INCLUDE core)
+hvd_layer(transport/mpi MAY_INCLUDE core transport USES MPI::MPI_CXX)
 hvd_layer(collective MAY_INCLUDE core transport)
 hvd_layer(collective/reduce MAY_INCLUDE core)
 hvd_layer(collective/nccl MAY_INCLUDE core)
@@ -59,7 +60,7 @@ class Layers(unittest.TestCase):
             ("core/a.h", '#include "horovodpp/core/b.h"'),
             ("collective/a.cc", '#include "horovodpp/transport/b.h"'),
             ("core/a.cc", '#include "absl/status/status.h"'),
-            ("transport/mpi_a.cc", "#include <mpi.h>"),
+            ("transport/mpi/a.cc", "#include <mpi.h>"),
             ("collective/nccl/a.cc", "#include <nccl.h>"),
             ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
@@ -80,6 +81,7 @@ class Layers(unittest.TestCase):
             ("transport/a.cc", '#include "horovodpp/collective/b.h"'),
             ("core/a.cc", '#include "b.h"'),
             ("transport/a.cc", "#include <mpi.h>"),
+            ("transport/mpi_a.cc", "#include <mpi.h>"),
             ("runtime/mpi_a.cc", "#include <mpi.h>"),
             ("collective/shm/mpi_a.cc", "#include <mpi.h>"),
             ("transport/nccl_a.cc", "#include <nccl.h>"),

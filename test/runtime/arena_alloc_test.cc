@@ -84,6 +84,7 @@ TEST(ArenaAlloc, GivesOtherMemoryBeyondTheLimit) {
 TEST(ArenaAlloc, RefusesMoreThanThereCanBe) {
   EXPECT_THROW(arena_alloc<double>(static_cast<std::size_t>(-1) / 2),
                std::bad_alloc);
+  EXPECT_THROW(arena_alloc_bytes(static_cast<std::size_t>(-1)), std::bad_alloc);
 }
 
 }  // namespace

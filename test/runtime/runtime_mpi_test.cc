@@ -6,7 +6,7 @@
 #include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
-#include "horovodpp/transport/mpi_group.h"
+#include "horovodpp/transport/mpi/group.h"
 #include "test/runtime/runtime_suite.h"
 
 namespace hvd {

@@ -8,7 +8,7 @@
 
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/solo.h"
 #include "test/transport/communicator_suite.h"
 #include "test/transport/routed_world.h"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <string>
 
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi_module.h"
 #include "horovodpp/transport/node_segment.h"
 #include "horovodpp/transport/waiting.h"
 

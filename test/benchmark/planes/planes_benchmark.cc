@@ -36,7 +36,7 @@
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/mpi_communicator.h"
+#include "horovodpp/transport/mpi_module.h"
 #include "horovodpp/transport/node_segment.h"
 #include "test/benchmark/guarded_main.h"
 #include "test/benchmark/planes/ways.h"

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/c/arguments.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/c/call.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::c {
+
+absl::Status wrong_size(std::size_t given, std::size_t known) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the options are said to be ", given, " bytes long, and this library (",
+      hvd_version(), ") knows ", known,
+      ": begin them with their macro, and compile with the headers of the "
+      "library"));
+}
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+
+absl::StatusOr<ReduceOp> op_of(std::int32_t number) {
+  if (number >= HVD_AVERAGE && number <= HVD_PRODUCT) {
+    return static_cast<ReduceOp>(number);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no reduction with number ", number));
+}
+
+absl::StatusOr<DType> dtype_of_number(std::int32_t number) {
+  if (number >= HVD_UINT8 && number <= HVD_BOOL) {
+    return static_cast<DType>(number);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no dtype with number ", number));
+}
+
+absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor) {
+  HVD_ASSIGN_OR_RETURN(const DType dtype, dtype_of_number(tensor.dtype));
+  if (tensor.num_dims < 0 || tensor.num_dims > kMostDims) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a tensor has 0 to ", kMostDims, " dimensions, not ", tensor.num_dims));
+  }
+  if (tensor.num_dims > 0) {
+    HVD_RETURN_IF_ERROR(check_not_null(tensor.dims, "dims"));
+  }
+  Shape shape(IntSpan(tensor.dims, static_cast<std::size_t>(tensor.num_dims)));
+  HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
+  if (shape.num_elements() > 0) {
+    HVD_RETURN_IF_ERROR(check_not_null(tensor.data, "data"));
+  }
+  return TensorView(tensor.data, dtype, std::move(shape));
+}
+
+absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
+                                     std::int32_t dtype) {
+  return view_of({data, &elements, 1, dtype});
+}
+
+absl::StatusOr<std::vector<TensorView>> views_of(const hvd_tensor* tensors,
+                                                 std::size_t count) {
+  HVD_RETURN_IF_ERROR(check_not_null(tensors, "tensors"));
+  if (count == 0) {
+    return absl::InvalidArgumentError("there is not one tensor");
+  }
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < count; ++i) {
+    HVD_ASSIGN_OR_RETURN(TensorView view, view_of(tensors[i]));
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace hvd::c

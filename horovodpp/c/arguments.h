@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What C passes, checked, and in the words of the library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/core/reduce_op.h"
+#include "horovodpp/core/tensor_view.h"
+
+namespace hvd::c {
+
+// As many dimensions as a tensor of C's has at most.
+inline constexpr std::int32_t kMostDims = 64;
+
+// The options that C knew first are so long.
+template <typename Options>
+inline constexpr std::size_t kFirstSize = sizeof(Options);
+
+absl::Status wrong_size(std::size_t given, std::size_t known);
+
+// `given`, where it is not NULL, over `defaults`: the part that the program knows.
+//   InvalidArgument  they were not begun as their macro says, or are of a later
+//                    library
+template <typename Options>
+absl::StatusOr<Options> read_options(const Options* given,
+                                     const Options& defaults) {
+  Options options = defaults;
+  if (given == nullptr) return options;
+  if (given->size < kFirstSize<Options> || given->size > sizeof(Options)) {
+    return wrong_size(given->size, sizeof(Options));
+  }
+  std::memcpy(&options, given, given->size);
+  return options;
+}
+
+// NULL is "".
+std::string text_of(const char* text);
+
+absl::StatusOr<ReduceOp> op_of(std::int32_t number);
+absl::StatusOr<DType> dtype_of_number(std::int32_t number);
+
+//   InvalidArgument  it cannot be one: its memory is NULL, or its shape or dtype
+//                    is none
+absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor);
+absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
+                                     std::int32_t dtype);
+absl::StatusOr<std::vector<TensorView>> views_of(const hvd_tensor* tensors,
+                                                 std::size_t count);
+
+}  // namespace hvd::c

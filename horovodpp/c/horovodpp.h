@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * horovodpp for C99, and for whatever calls C: C++ without exceptions, Rust, Fortran.
+ *
+ *   #include <horovodpp/c/horovodpp.h>
+ *
+ *   if (hvd_init(HVD_C_VERSION) != HVD_OK) puts(hvd_last_error_text());
+ *   hvd_broadcast(weights, n, HVD_FLOAT32, 0, NULL);
+ *   ...                                             each step:
+ *   hvd_allreduce(gradients, n, HVD_FLOAT32, NULL); now they are the ranks' mean
+ *
+ * Functions return HVD_OK or another code, and what they give besides goes where a
+ * pointer says. What went wrong last in a thread is kept for it: hvd_last_error_code(),
+ * hvd_last_error_text(). Whatever is passed, nothing is thrown and nothing aborts; a
+ * pointer that is not NULL has to be one, though.
+ *
+ * Handles are numbers, and no number is given twice in a process: one that was
+ * released, never given, or is of another kind is refused (HVD_INVALID_ARGUMENT).
+ * 0 is no handle, but of a process set: the one of all ranks. A handle is held until it
+ * is released, also after hvd_shutdown().
+ *
+ * Options may be NULL: the defaults. Else they begin as their macro says, so that a
+ * later version of the library may have more of them than the program knows:
+ *
+ *   hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
+ *   options.name = "fc1.weight";
+ *
+ * Names are copied. The memory of tensors is borrowed until the operation has ended,
+ * which hvd_wait() and hvd_release() wait for.
+ *
+ * Collectives are matched across ranks by name, within a process set: ranks may submit
+ * in different orders, but they submit the same names. A call without a name is
+ * numbered per operation and process set in the order of calls. How collectives fail is
+ * told in horovodpp/runtime/runtime.h; the codes are the same.
+ *
+ * Thread-safe. Within a major version functions stay, structs only grow at their end,
+ * and numbers keep their meaning (while it is 0: within a minor version).
+ */
+#ifndef HOROVODPP_C_HOROVODPP_H
+#define HOROVODPP_C_HOROVODPP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HVD_C_API __attribute__((visibility("default")))
+
+/* Of these headers: 10000 * major + 100 * minor + patch. */
+#define HVD_C_VERSION 100
+
+/* Abseil's and gRPC's codes, with their numbers. */
+enum {
+  HVD_OK = 0,
+  HVD_CANCELLED = 1,
+  HVD_UNKNOWN = 2,
+  HVD_INVALID_ARGUMENT = 3,
+  HVD_DEADLINE_EXCEEDED = 4,
+  HVD_NOT_FOUND = 5,
+  HVD_ALREADY_EXISTS = 6,
+  HVD_PERMISSION_DENIED = 7,
+  HVD_RESOURCE_EXHAUSTED = 8,
+  HVD_FAILED_PRECONDITION = 9,
+  HVD_ABORTED = 10,
+  HVD_OUT_OF_RANGE = 11,
+  HVD_UNIMPLEMENTED = 12,
+  HVD_INTERNAL = 13,
+  HVD_UNAVAILABLE = 14,
+  HVD_DATA_LOSS = 15,
+  HVD_UNAUTHENTICATED = 16
+};
+
+enum {
+  HVD_UINT8 = 0,
+  HVD_INT8 = 1,
+  HVD_INT16 = 2,
+  HVD_INT32 = 3,
+  HVD_INT64 = 4,
+  HVD_FLOAT16 = 5,
+  HVD_BFLOAT16 = 6,
+  HVD_FLOAT32 = 7,
+  HVD_FLOAT64 = 8,
+  HVD_BOOL = 9
+};
+
+enum {
+  HVD_AVERAGE = 0,
+  HVD_SUM = 1,
+  HVD_ADASUM = 2,
+  HVD_MIN = 3,
+  HVD_MAX = 4,
+  HVD_PRODUCT = 5
+};
+
+typedef uint64_t hvd_operation;
+typedef uint64_t hvd_process_set;
+typedef uint64_t hvd_reducer;
+
+/* All ranks of the job. */
+#define HVD_GLOBAL_PROCESS_SET ((hvd_process_set)0)
+
+/* Contiguous elements, last dimension fastest. No dimensions: a scalar, of one element. */
+typedef struct hvd_tensor {
+  void* data;
+  const int64_t* dims;
+  int32_t num_dims;
+  int32_t dtype;
+} hvd_tensor;
+
+/* Errors. */
+
+/* Of the last call in this thread that failed; HVD_OK if none did. */
+HVD_C_API int32_t hvd_last_error_code(void);
+/* Its text, "" if none did; at most 2047 bytes. Valid until another call fails here. */
+HVD_C_API const char* hvd_last_error_text(void);
+/* "FAILED_PRECONDITION"; "UNKNOWN" of what is no code. */
+HVD_C_API const char* hvd_code_name(int32_t code);
+
+/* The job. */
+
+/* The library's version, "0.1.0", and as HVD_C_VERSION. */
+HVD_C_API const char* hvd_version(void);
+HVD_C_API int32_t hvd_version_number(void);
+
+/* Enters the job this process was started in; with no launcher, a job of one. Nothing
+ * is done if it is in one already. `headers` is HVD_C_VERSION.
+ *   HVD_FAILED_PRECONDITION  these headers do not go with the library */
+HVD_C_API int32_t hvd_init(int32_t headers);
+/* Leaves it; nothing is done if there is none. A process that exits leaves by itself. */
+HVD_C_API int32_t hvd_shutdown(void);
+/* Breaks the job, on every rank: what is in flight fails with HVD_ABORTED and `why`. */
+HVD_C_API int32_t hvd_abort(const char* why);
+/* Goes on without the ranks that are lost, after the job broke. Every survivor calls
+ * it. Process sets and reducers are of the old job, and have to be made anew. */
+HVD_C_API int32_t hvd_reform(void);
+/* HVD_OK while the job runs; HVD_ABORTED, and why, once it is broken. */
+HVD_C_API int32_t hvd_job_status(void);
+
+/* 1 or 0. */
+HVD_C_API int32_t hvd_is_initialized(void);
+HVD_C_API int32_t hvd_mpi_built(void);
+/* -1 where there is no job. */
+HVD_C_API int32_t hvd_rank(void);
+HVD_C_API int32_t hvd_size(void);
+HVD_C_API int32_t hvd_local_rank(void);
+HVD_C_API int32_t hvd_local_size(void);
+HVD_C_API int32_t hvd_cross_rank(void);
+HVD_C_API int32_t hvd_cross_size(void);
+HVD_C_API int32_t hvd_is_homogeneous(void);
+
+/* Collectives. */
+
+typedef struct hvd_allreduce_options {
+  size_t size; /* Of this struct, as the program knows it. */
+  const char* name;
+  int32_t op;
+  int32_t average_of_participants; /* Where ranks have joined; else of all. */
+  double prescale_factor;
+  double postscale_factor;
+  hvd_process_set process_set;
+} hvd_allreduce_options;
+#define HVD_ALLREDUCE_OPTIONS \
+  { sizeof(hvd_allreduce_options), NULL, HVD_AVERAGE, 0, 1.0, 1.0, 0 }
+
+/* Also those of a reducescatter. */
+typedef hvd_allreduce_options hvd_reducescatter_options;
+#define HVD_REDUCESCATTER_OPTIONS HVD_ALLREDUCE_OPTIONS
+
+/* Of an allgather and a broadcast. */
+typedef struct hvd_collective_options {
+  size_t size;
+  const char* name;
+  hvd_process_set process_set;
+} hvd_collective_options;
+#define HVD_COLLECTIVE_OPTIONS \
+  { sizeof(hvd_collective_options), NULL, 0 }
+
+typedef struct hvd_alltoall_options {
+  size_t size;
+  const char* name;
+  hvd_process_set process_set;
+  /* Rows of the first dimension for each rank of the set, in its order; NULL: equally
+   * many for each. */
+  const int64_t* splits;
+  size_t num_splits;
+} hvd_alltoall_options;
+#define HVD_ALLTOALL_OPTIONS \
+  { sizeof(hvd_alltoall_options), NULL, 0, NULL, 0 }
+
+/* Flat memory, in place; return when it is done. */
+HVD_C_API int32_t hvd_allreduce(void* data, int64_t elements, int32_t dtype,
+                                const hvd_allreduce_options* options);
+HVD_C_API int32_t hvd_broadcast(void* data, int64_t elements, int32_t dtype,
+                                int32_t root_rank,
+                                const hvd_collective_options* options);
+HVD_C_API int32_t hvd_barrier(hvd_process_set set);
+
+/* All others, and the same in the background. Several tensors are a group: submitted as
+ * one, and matched by one name. `operation` is set if the call succeeds, to a handle
+ * that the caller releases. Reduced and broadcast tensors are replaced in place; all
+ * other results belong to the operation. */
+HVD_C_API int32_t hvd_allreduce_async(const hvd_tensor* tensors, size_t count,
+                                      const hvd_allreduce_options* options,
+                                      hvd_operation* operation);
+HVD_C_API int32_t hvd_broadcast_async(const hvd_tensor* tensor,
+                                      int32_t root_rank,
+                                      const hvd_collective_options* options,
+                                      hvd_operation* operation);
+HVD_C_API int32_t hvd_allgather_async(const hvd_tensor* tensors, size_t count,
+                                      const hvd_collective_options* options,
+                                      hvd_operation* operation);
+HVD_C_API int32_t hvd_reducescatter_async(
+    const hvd_tensor* tensors, size_t count,
+    const hvd_reducescatter_options* options, hvd_operation* operation);
+HVD_C_API int32_t hvd_alltoall_async(const hvd_tensor* tensor,
+                                     const hvd_alltoall_options* options,
+                                     hvd_operation* operation);
+HVD_C_API int32_t hvd_barrier_async(hvd_process_set set,
+                                    hvd_operation* operation);
+/* This rank has no more tensors for the set; done when no rank of it has. */
+HVD_C_API int32_t hvd_join_async(hvd_process_set set, hvd_operation* operation);
+
+/* Replaces `tensors` by those of rank `root_rank`; `names` has as many. Returns when
+ * all of them have come. */
+HVD_C_API int32_t hvd_broadcast_tensors(const char* const* names,
+                                        const hvd_tensor* tensors, size_t count,
+                                        int32_t root_rank,
+                                        const hvd_collective_options* options);
+
+/* Operations. */
+
+/* Sets `done` to whether it has ended; never waits. */
+HVD_C_API int32_t hvd_poll(hvd_operation operation, int32_t* done);
+/* Returns its outcome, once it is there; callable any number of times. */
+HVD_C_API int32_t hvd_wait(hvd_operation operation);
+/* As hvd_poll(), after waiting for at most so long. */
+HVD_C_API int32_t hvd_wait_for(hvd_operation operation, double seconds,
+                               int32_t* done);
+/* Gives the handle back, once the operation has ended; its results are gone. */
+HVD_C_API int32_t hvd_release(hvd_operation operation);
+/* Both: waits, releases, and returns the outcome. */
+HVD_C_API int32_t hvd_finish(hvd_operation operation);
+
+/* Results of an operation that succeeded: valid until it is released.
+ *   HVD_FAILED_PRECONDITION  it has not ended, or it failed
+ *   HVD_OUT_OF_RANGE         it has no such result */
+HVD_C_API int32_t hvd_result(hvd_operation operation, size_t index,
+                             hvd_tensor* result);
+/* Of an alltoall: the rows that came from each rank. */
+HVD_C_API int32_t hvd_received_splits(hvd_operation operation,
+                                      const int64_t** splits, size_t* count);
+/* Of a join: the rank that joined last. */
+HVD_C_API int32_t hvd_joined_last(hvd_operation operation, int32_t* rank);
+
+/* Process sets. */
+
+/* Every rank of the job calls these two, members or not. */
+HVD_C_API int32_t hvd_add_process_set(const int32_t* ranks, size_t count,
+                                      hvd_process_set* set);
+HVD_C_API int32_t hvd_remove_process_set(hvd_process_set set);
+/* The members, ascending: sets `count` to how many they are, and writes those that
+ * `capacity` has room for; `ranks` may then be NULL. */
+HVD_C_API int32_t hvd_process_set_ranks(hvd_process_set set, int32_t* ranks,
+                                        size_t capacity, size_t* count);
+/* This rank's place among them.
+ *   HVD_INVALID_ARGUMENT  it is none of them */
+HVD_C_API int32_t hvd_process_set_rank(hvd_process_set set, int32_t* rank);
+
+/* Gradients: see horovodpp/replica/gradient_reducer.h. */
+
+typedef struct hvd_reducer_options {
+  size_t size;
+  const char* name; /* Before the keys, in the names that peers see. */
+  int32_t op;
+  int32_t reserved; /* 0. */
+  double gradient_predivide_factor;
+  double scale;
+  hvd_process_set process_set;
+  /* Keys that travel together: those of the first group, then of the next. */
+  const char* const* group_keys;
+  const size_t* group_sizes;
+  size_t num_groups;
+} hvd_reducer_options;
+#define HVD_REDUCER_OPTIONS                                               \
+  {                                                                       \
+    sizeof(hvd_reducer_options), "gradient", HVD_AVERAGE, 0, 1.0, 1.0, 0, \
+        NULL, NULL, 0                                                     \
+  }
+
+/* A gradient that is part of a flat buffer. */
+typedef struct hvd_gradient_piece {
+  const char* key;
+  int64_t offset;
+  int64_t elements;
+} hvd_gradient_piece;
+
+HVD_C_API int32_t hvd_reducer_create(const hvd_reducer_options* options,
+                                     hvd_reducer* reducer);
+/* Waits for what is under way. */
+HVD_C_API int32_t hvd_reducer_destroy(hvd_reducer reducer);
+/* Starts to reduce a gradient in place, when it is final; once per key and step. Its
+ * memory is borrowed until hvd_reducer_finish() has returned. */
+HVD_C_API int32_t hvd_reducer_add(hvd_reducer reducer, const char* key,
+                                  const hvd_tensor* gradient);
+/* The same of all gradients in a flat buffer, or none. */
+HVD_C_API int32_t hvd_reducer_add_pieces(hvd_reducer reducer, void* data,
+                                         int64_t elements, int32_t dtype,
+                                         const hvd_gradient_piece* pieces,
+                                         size_t count);
+/* Says that the gradient of `key` is made of so many contributions in every step; and
+ * counts one: `last` is whether it is to be added now. */
+HVD_C_API int32_t hvd_reducer_expect(hvd_reducer reducer, const char* key,
+                                     int32_t contributions);
+HVD_C_API int32_t hvd_reducer_contribute(hvd_reducer reducer, const char* key,
+                                         int32_t* last);
+/* Waits until everything that was added is reduced. */
+HVD_C_API int32_t hvd_reducer_finish(hvd_reducer reducer);
+/* Ends a step that will not be finished. */
+HVD_C_API int32_t hvd_reducer_discard(hvd_reducer reducer);
+/* Replaces numbers, as of losses, by their sums over the ranks; waits. */
+HVD_C_API int32_t hvd_reducer_sum(hvd_reducer reducer, const char* key,
+                                  double* values, size_t count);
+
+/* Memory that the ranks of a node share, which is reduced without a copy: see
+ * horovodpp/runtime/arena_alloc.h. NULL: there is none of any kind. */
+HVD_C_API void* hvd_arena_alloc(size_t bytes);
+/* Nothing is in flight that uses it. NULL is no error. */
+HVD_C_API int32_t hvd_arena_free(void* memory);
+/* 1 or 0. */
+HVD_C_API int32_t hvd_is_in_arena(const void* memory, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

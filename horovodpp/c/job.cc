@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/c/call.h"
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace {
+
+using hvd::Status;
+using hvd::c::call;
+using hvd::c::call_for;
+using hvd::c::check_not_null;
+
+constexpr std::int32_t kNone = -1;
+
+std::int32_t number(int (*get)()) { return call_for<std::int32_t>(kNone, get); }
+
+static_assert(HVD_C_VERSION == HVD_VERSION);
+
+}  // namespace
+
+const char* hvd_version() { return hvd::version(); }
+
+std::int32_t hvd_version_number() { return HVD_VERSION; }
+
+std::int32_t hvd_init(std::int32_t headers) {
+  return call([&] { return hvd::init(hvd::Headers(headers)); });
+}
+
+std::int32_t hvd_shutdown() { return call(hvd::shutdown); }
+
+std::int32_t hvd_abort(const char* why) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(why, "why"));
+    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    runtime->abort(why);
+    return {};
+  });
+}
+
+std::int32_t hvd_reform() { return call(hvd::reform); }
+
+std::int32_t hvd_job_status() {
+  return call([]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    return runtime->status();
+  });
+}
+
+std::int32_t hvd_is_initialized() {
+  return call_for(0, [] { return hvd::is_initialized() ? 1 : 0; });
+}
+
+std::int32_t hvd_mpi_built() {
+  return call_for(0, [] { return hvd::mpi_built() ? 1 : 0; });
+}
+
+std::int32_t hvd_rank() { return number(hvd::rank); }
+std::int32_t hvd_size() { return number(hvd::size); }
+std::int32_t hvd_local_rank() { return number(hvd::local_rank); }
+std::int32_t hvd_local_size() { return number(hvd::local_size); }
+std::int32_t hvd_cross_rank() { return number(hvd::cross_rank); }
+std::int32_t hvd_cross_size() { return number(hvd::cross_size); }
+
+std::int32_t hvd_is_homogeneous() {
+  return call_for<std::int32_t>(kNone,
+                                [] { return hvd::is_homogeneous() ? 1 : 0; });
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "horovodpp/c/call.h"
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/runtime/arena_alloc.h"
+
+namespace hvd::c {
+namespace {
+
+// What hvd_arena_alloc() has given, and not taken back.
+struct Given {
+  Mutex mutex;
+  absl::flat_hash_map<const void*, std::shared_ptr<void>> blocks
+      ABSL_GUARDED_BY(mutex);
+};
+
+Given& given() {
+  static auto* const instance = new Given;
+  return *instance;
+}
+
+}  // namespace
+}  // namespace hvd::c
+
+void* hvd_arena_alloc(std::size_t bytes) {
+  return hvd::c::call_for<void*>(nullptr, [&] {
+    std::shared_ptr<void> block = hvd::arena_alloc_bytes(bytes);
+    void* const memory = block.get();
+    hvd::MutexLock lock(hvd::c::given().mutex);
+    hvd::c::given().blocks.emplace(memory, std::move(block));
+    return memory;
+  });
+}
+
+std::int32_t hvd_arena_free(void* memory) {
+  return hvd::c::call([&]() -> hvd::Status {
+    if (memory == nullptr) return {};
+    std::shared_ptr<void> block;  // Ends without the lock.
+    hvd::MutexLock lock(hvd::c::given().mutex);
+    auto& blocks = hvd::c::given().blocks;
+    const auto found = blocks.find(memory);
+    if (found == blocks.end()) {
+      return absl::InvalidArgumentError(
+          "the memory is not hvd_arena_alloc()'s, or was freed before");
+    }
+    block = std::move(found->second);
+    blocks.erase(found);
+    return {};
+  });
+}
+
+std::int32_t hvd_is_in_arena(const void* memory, std::size_t bytes) {
+  return hvd::c::call_for(
+      0, [&] { return hvd::is_in_arena(memory, bytes) ? 1 : 0; });
+}

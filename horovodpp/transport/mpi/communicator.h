@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Communicators over MPI, for the module's entry (module.cc) and for tests of what is
+// inside.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/mpi_entry.h"
+
+namespace hvd::transport {
+
+// As make_mpi_communicator() (transport/mpi_module.h), in this copy of the code.
+absl::StatusOr<std::unique_ptr<Communicator>> join_mpi_world(
+    const MpiOptions& options);
+
+}  // namespace hvd::transport

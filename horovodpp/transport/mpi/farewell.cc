@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/transport/mpi/farewell.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <list>
+#include <thread>
+
+#include "horovodpp/transport/mpi/calls.h"
+
+namespace hvd::transport {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr char kAlone[] = "OMPI_MCA_async_mpi_finalize";
+
+// Others may come hours later.
+constexpr std::chrono::microseconds kShortestSleep(100);
+constexpr std::chrono::microseconds kLongestSleep(2000);
+
+// A rank that is gone from the second meeting may have left it: whoever is still
+// there follows, at once unless the machine is very busy. Where MPI_Finalize does
+// not wait nothing is lost if that takes longer.
+constexpr std::chrono::milliseconds kToFollow(300);
+constexpr std::chrono::milliseconds kToFollowOrFail(3000);
+
+// As long as word of a loss may take to leave this rank.
+constexpr std::chrono::milliseconds kFarewellLinger(50);
+
+bool is_told_of_loss(const MpiFarewell& farewell) {
+  int found = 0;
+  return MPI_Iprobe(MPI_ANY_SOURCE, farewell.tag, farewell.comm, &found,
+                    MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+         found != 0;
+}
+
+// Its request outlives this call where it fails, and MPI keeps it.
+template <typename GivesUp>
+bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(farewell.comm, &request) != MPI_SUCCESS) return false;
+  auto pause = kShortestSleep;
+  while (true) {
+    int done = 0;
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      return false;
+    }
+    if (done != 0) return true;
+    if (gives_up()) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestSleep);
+  }
+}
+
+void tell_of_loss(const MpiFarewell& farewell) {
+  std::list<MPI_Request> requests;
+  for (const int rank : farewell.remote) {
+    MPI_Isend(nullptr, 0, MPI_BYTE, rank, farewell.tag, farewell.comm,
+              &requests.emplace_back(MPI_REQUEST_NULL));
+  }
+  const auto end = steady_clock::now() + kFarewellLinger;
+  while (!requests.empty() && steady_clock::now() < end) {
+    is_told_of_loss(farewell);  // Any call moves the messages on.
+    std::this_thread::sleep_for(kShortestSleep);
+  }
+}
+
+}  // namespace
+
+bool FinalizesAlone::is_possible() {
+  return mpi_library().rfind("Open MPI", 0) == 0;
+}
+
+FinalizesAlone::FinalizesAlone() { ::setenv(kAlone, "1", 1); }
+
+// Programs that this one starts may be others' MPI programs.
+FinalizesAlone::~FinalizesAlone() { ::unsetenv(kAlone); }
+
+// They meet twice: a rank that comes to the second meeting has had everything
+// that was sent in the first one, so that all connections are there; and one
+// that leaves the second one is not taken for lost by those in the first.
+bool meet_for_farewell(const MpiFarewell& farewell,
+                       const std::atomic<bool>& lost) {
+  const bool all_came =
+      meet(farewell, [&] { return lost || is_told_of_loss(farewell); });
+  if (!all_came) {
+    if (lost) tell_of_loss(farewell);
+    return false;
+  }
+  const auto patience = farewell.finalizes_alone ? kToFollow : kToFollowOrFail;
+  steady_clock::time_point end = steady_clock::time_point::max();
+  const bool all_followed = meet(farewell, [&] {
+    const auto now = steady_clock::now();
+    if (lost) end = std::min(end, now + patience);
+    return now >= end;
+  });
+  return all_followed || farewell.finalizes_alone;
+}
+
+}  // namespace hvd::transport

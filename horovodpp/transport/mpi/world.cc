@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/transport/mpi/world.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/transport/broken_pipe.h"
+#include "horovodpp/transport/machine_id.h"
+#include "horovodpp/transport/mail_exchange.h"
+#include "horovodpp/transport/mpi/exchange_post.h"
+#include "horovodpp/transport/mpi/farewell.h"
+#include "horovodpp/transport/watched_post.h"
+
+namespace hvd::transport {
+namespace {
+
+template <std::size_t N>
+void assign(char (&field)[N], const std::string& text) {
+  std::strncpy(field, text.c_str(), N - 1);
+}
+
+std::string level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    default:
+      return absl::StrCat("thread level ", level);
+  }
+}
+
+}  // namespace
+
+MpiWorld& MpiWorld::instance() {
+  static auto* world = new MpiWorld;
+  return *world;
+}
+
+absl::Status MpiWorld::enter(int expected_size,
+                             std::chrono::steady_clock::time_point deadline) {
+  MutexLock lock(mutex_);
+  if (in_use_) {
+    return absl::FailedPreconditionError(
+        "this process has an MPI communicator already; shut it down before "
+        "making another");
+  }
+  if (joined_.has_value() && self_.pid != ::getpid()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "process ", ::getpid(), " was forked from process ", self_.pid,
+        ", whose MPI it cannot use; fork before hvd::init(), or run a program "
+        "anew (exec)"));
+  }
+  HVD_RETURN_IF_ERROR(start_or_adopt());
+  HVD_RETURN_IF_ERROR(check_size(expected_size));
+  // Joining involves all ranks, once: its outcome stands.
+  if (!joined_.has_value()) {
+    self_.pid = ::getpid();
+    joined_ = join(deadline);
+  }
+  if (!joined_->ok()) {
+    distrust();
+    return *joined_;
+  }
+  ++generation_;
+  in_use_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status MpiWorld::start_or_adopt() {
+  if (mpi_was_finalized()) {
+    return absl::FailedPreconditionError(
+        "MPI is finalized in this process, and cannot start again; initialize "
+        "horovodpp before MPI_Finalize");
+  }
+  int level = MPI_THREAD_SINGLE;
+  if (mpi_was_initialized()) {
+    HVD_RETURN_IF_ERROR(
+        mpi_status(MPI_Query_thread(&level), "MPI_Query_thread"));
+    if (level >= MPI_THREAD_SERIALIZED) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the program initialized MPI with ", level_name(level),
+        ", and horovodpp calls it from a thread of its own; use "
+        "MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"));
+  }
+  {
+    const FinalizesAlone finalizes_alone;
+    HVD_RETURN_IF_ERROR(mpi_status(
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
+        "MPI_Init_thread"));
+  }
+  started_by_ = ::getpid();
+  std::atexit([] { instance().at_exit(); });
+  if (level >= MPI_THREAD_SERIALIZED) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(mpi_library(), " offers no more than ", level_name(level),
+                   "; horovodpp needs MPI_THREAD_SERIALIZED"));
+}
+
+absl::Status MpiWorld::check_size(int expected_size) const {
+  int size = 0;
+  HVD_RETURN_IF_ERROR(
+      mpi_status(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size"));
+  if (expected_size == 0 || expected_size == size) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the launcher promised ", expected_size,
+                   expected_size == 1 ? " rank" : " ranks", " but MPI (",
+                   mpi_library(), ") says its world has ", size,
+                   "; is the program linked with the MPI that started it?"));
+}
+
+// First they tell each other who they are: unlike a collective call of MPI that
+// finds out who is missing.
+absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  void* bound = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
+  if (found != 0) tag_upper_bound_ = *static_cast<int*>(bound);
+  HVD_RETURN_IF_ERROR(meet_members(deadline));
+
+  std::vector<PeerWatch::Process> neighbours;
+  for (int peer = 0; peer < size_; ++peer) {
+    const Member& member = members_[static_cast<std::size_t>(peer)];
+    if (peer != rank_ && std::strcmp(member.machine, self_.machine) == 0) {
+      neighbours.push_back({.rank = peer, .pid = member.pid});
+    }
+  }
+  watch_ = std::make_unique<PeerWatch>(neighbours);
+  const bool spans_machines =
+      neighbours.size() + 1 < static_cast<std::size_t>(size_);
+  if (spans_machines) ignore_broken_pipes();
+
+  // It writes to this object, which outlives it even if the deadline passes.
+  MPI_Request request = MPI_REQUEST_NULL;
+  HVD_RETURN_IF_ERROR(mpi_status(
+      MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request), "MPI_Comm_idup"));
+  HVD_RETURN_IF_ERROR(await_duplicate(request, deadline));
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  return absl::OkStatus();
+}
+
+// A rank that dies meanwhile is waited for no longer; one that had done its part
+// before does not matter here.
+absl::Status MpiWorld::await_duplicate(
+    MPI_Request& request, std::chrono::steady_clock::time_point deadline) {
+  Mutex mutex;
+  absl::Status loss;
+  watch_->watch([&](int rank, const std::string& how) {
+    MutexLock lock(mutex);
+    const Member& member = members_[static_cast<std::size_t>(rank)];
+    loss.Update(absl::AbortedError(absl::StrCat(
+        Peer{.host = member.host, .pid = member.pid, .node = ""}.to_string(
+            rank),
+        " ", how)));
+  });
+  int polls_after_loss = 0;
+  const absl::Status joined =
+      mpi_await(request, "joining the MPI world", deadline, [&] {
+        MutexLock lock(mutex);
+        if (loss.ok() || ++polls_after_loss <= kPollsForLastWords) {
+          return absl::OkStatus();
+        }
+        return loss;
+      });
+  watch_->watch({});
+  return joined;
+}
+
+absl::Status MpiWorld::meet_members(
+    std::chrono::steady_clock::time_point deadline) {
+  const std::string host = host_name();
+  assign(self_.host, host);
+  assign(self_.machine, machine_id(host));
+  // The program's own messages, if it has any, will hardly have the last tag.
+  const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
+  MpiExchangePost post({.comm = MPI_COMM_WORLD,
+                        .rank = rank_,
+                        .tag = tag_upper_bound_,
+                        .generation = 0},
+                       unknown);
+  const auto all = exchange_by_mail(
+      post, 0,
+      std::string(reinterpret_cast<const char*>(&self_), sizeof(self_)),
+      deadline);
+  post.give_up(leftovers_);
+  HVD_RETURN_IF_ERROR(annotate(all.status(), "joining the MPI world"));
+  for (const std::string& bytes : *all) {
+    Member& member = members_.emplace_back();
+    if (bytes.size() != sizeof(member)) {
+      return absl::InvalidArgumentError(
+          "a rank introduced itself in an unknown way; do all ranks run the "
+          "same "
+          "version of horovodpp?");
+    }
+    bytes.copy(reinterpret_cast<char*>(&member), sizeof(member));
+    member.host[sizeof(member.host) - 1] = '\0';
+    member.machine[sizeof(member.machine) - 1] = '\0';
+  }
+  return absl::OkStatus();
+}
+
+void MpiWorld::leave(MpiMessages leftovers) {
+  MutexLock lock(mutex_);
+  leftovers_.splice(leftovers_.end(), leftovers);
+  for (auto it = leftovers_.begin(); it != leftovers_.end();) {
+    int done = 0;
+    const int code = MPI_Test(&it->request, &done, MPI_STATUS_IGNORE);
+    it = code == MPI_SUCCESS && done != 0 ? leftovers_.erase(it) : ++it;
+  }
+  in_use_ = false;
+  if (exiting_) finalize();
+}
+
+void MpiWorld::at_exit() {
+  // Held by a thread that still waits to join: there is nothing to end.
+  if (!mutex_.try_lock()) return;
+  exiting_ = true;
+  // A communicator that dies later, with other objects of static life, ends it.
+  if (!in_use_) finalize();
+  mutex_.unlock();
+}
+
+void MpiWorld::finalize() {
+  // Not in a forked child.
+  if (started_by_ != ::getpid() || mpi_was_finalized()) return;
+  // Leaving without MPI_Finalize tells the launcher that the job failed.
+  if (may_finalize()) MPI_Finalize();
+}
+
+bool MpiWorld::may_finalize() {
+  if (distrusted_) return false;
+  if (watch_ == nullptr) return true;  // It never met the others.
+  watch_->watch([this](int, const std::string&) { distrust(); });
+  const bool met =
+      meet_for_farewell({.comm = comm_,
+                         .tag = tags().farewell(),
+                         .finalizes_alone = FinalizesAlone::is_possible(),
+                         .remote = one_of_each_other_machine()},
+                        distrusted_);
+  watch_.reset();
+  return met;
+}
+
+// The end of that one is seen by those beside it.
+std::vector<int> MpiWorld::one_of_each_other_machine() const {
+  std::set<std::string> known = {self_.machine};
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (known.insert(members_[static_cast<std::size_t>(rank)].machine).second) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace hvd::transport

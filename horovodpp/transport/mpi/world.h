@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MPI of this process: started or adopted once, with one communicator of
+// our own that every MpiCommunicator in turn makes its wires from. Each turn is
+// a generation. It also decides how MPI ends: what we started is finalized at
+// the exit of the process, unless a job was broken or a rank is lost, which
+// would be waited for; it is then left as it is.
+//
+// Thread-safe where it says so; the rest belongs to the thread that drives the
+// current MpiCommunicator.
+#pragma once
+
+#include <mpi.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/transport/mpi/calls.h"
+#include "horovodpp/transport/mpi/tags.h"
+#include "horovodpp/transport/peer_watch.h"
+
+namespace hvd::transport {
+
+class MpiWorld {
+ public:
+  // Who a rank is, as it told the others. Plain bytes.
+  struct Member {
+    std::int64_t pid;
+    char host[128];
+    // Processes with equal `machine` see each other in /proc.
+    char machine[256];
+  };
+
+  // Lives as long as the process.
+  static MpiWorld& instance();
+
+  // Begins a generation, in a world of `expected_size` ranks, of any size if that
+  // is 0. The errors are join_mpi_world()'s. Thread-safe.
+  absl::Status enter(int expected_size,
+                     std::chrono::steady_clock::time_point deadline);
+  // Ends it. Requests that MPI still holds are kept for good. Thread-safe.
+  void leave(MpiMessages leftovers);
+
+  MPI_Comm comm() const { return comm_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  MpiTags tags() const { return MpiTags(tag_upper_bound_); }
+  std::uint32_t generation() const { return generation_; }
+  const std::vector<Member>& members() const { return members_; }
+  PeerWatch& watch() { return *watch_; }
+
+  // A peer is lost, or may be, or MPI failed: MPI is not finalized. Thread-safe.
+  void distrust() { distrusted_ = true; }
+
+ private:
+  MpiWorld() = default;
+  absl::Status start_or_adopt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status check_size(int expected_size) const;
+  absl::Status join(std::chrono::steady_clock::time_point deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status meet_members(std::chrono::steady_clock::time_point deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status await_duplicate(MPI_Request& request,
+                               std::chrono::steady_clock::time_point deadline);
+  void at_exit();
+  void finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool may_finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<int> one_of_each_other_machine() const;
+
+  Mutex mutex_;
+  bool in_use_ ABSL_GUARDED_BY(mutex_) = false;
+  bool exiting_ ABSL_GUARDED_BY(mutex_) = false;
+  pid_t started_by_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: MPI is the program's.
+  std::optional<absl::Status> joined_ ABSL_GUARDED_BY(mutex_);
+  MpiMessages leftovers_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> distrusted_ = false;
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+  int tag_upper_bound_ = 32767;
+  std::uint32_t generation_ = 0;
+  Member self_ = {};
+  std::vector<Member> members_;
+  std::unique_ptr<PeerWatch> watch_;
+};
+
+}  // namespace hvd::transport

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What every function of the C interface does in a job of any size: run by a launcher. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "test/c/checks.h"
+
+enum { kMostRanks = 8, kMany = 5000 };
+
+static int32_t rank;
+static int32_t size;
+
+/* The sum of 1 to n. */
+static int32_t sum_to(int32_t n) { return n * (n + 1) / 2; }
+
+static hvd_allreduce_options summed(const char* name) {
+  hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
+  options.name = name;
+  options.op = HVD_SUM;
+  return options;
+}
+
+static void knows_its_place(void) {
+  CHECK(hvd_version_number() == HVD_C_VERSION);
+  CHECK(strcmp(hvd_code_name(HVD_ABORTED), "ABORTED") == 0);
+  CHECK(hvd_is_initialized() == 1);
+  CHECK(rank >= 0 && rank < size);
+  CHECK(hvd_local_size() == size && hvd_local_rank() == rank);
+  CHECK(hvd_cross_size() == 1 && hvd_cross_rank() == 0);
+  CHECK(hvd_is_homogeneous() == 1);
+  CHECK(hvd_job_status() == HVD_OK);
+  CHECK_OK(hvd_init(HVD_C_VERSION)); /* Once more changes nothing. */
+}
+
+static void reduces_flat_memory(void) {
+  float mean[3] = {(float)rank, 1.0f, (float)(-2 * rank)};
+  double scaled[2] = {1.0, (double)rank};
+  int32_t most = rank;
+  uint8_t bytes[3] = {1, 2, 3};
+  hvd_allreduce_options options = summed("scaled");
+  CHECK_OK(hvd_allreduce(mean, 3, HVD_FLOAT32, NULL));
+  CHECK(mean[0] == (float)(size - 1) / 2.0f && mean[1] == 1.0f);
+  CHECK(mean[2] == (float)(1 - size));
+
+  options.prescale_factor = 2.0;
+  options.postscale_factor = 0.5;
+  CHECK_OK(hvd_allreduce(scaled, 2, HVD_FLOAT64, &options));
+  CHECK(scaled[0] == size && scaled[1] == sum_to(size - 1));
+
+  options = summed("most");
+  options.op = HVD_MAX;
+  CHECK_OK(hvd_allreduce(&most, 1, HVD_INT32, &options));
+  CHECK(most == size - 1);
+
+  options = summed("bytes");
+  CHECK_OK(hvd_allreduce(bytes, 3, HVD_UINT8, &options));
+  CHECK(bytes[0] == size && bytes[2] == 3 * size);
+  CHECK_OK(hvd_allreduce(NULL, 0, HVD_FLOAT32, NULL)); /* Nothing. */
+}
+
+static void reduces_in_the_background(void) {
+  static float large[kMany];
+  float small[4] = {1, 2, 3, 4};
+  int64_t whole = rank + 1;
+  const int64_t many[1] = {kMany};
+  const int64_t square[2] = {2, 2};
+  const hvd_tensor tensor = {large, many, 1, HVD_FLOAT32};
+  const hvd_tensor group[2] = {{small, square, 2, HVD_FLOAT32},
+                               {&whole, NULL, 0, HVD_INT64}};
+  hvd_allreduce_options first = summed("large");
+  hvd_allreduce_options second = summed("group");
+  hvd_operation operations[2] = {0, 0};
+  int32_t done = 0;
+  int i;
+  for (i = 0; i < kMany; ++i) large[i] = (float)i;
+  /* Each rank begins with another one. */
+  if (rank % 2 == 0)
+    CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
+  CHECK_OK(hvd_allreduce_async(group, 2, &second, &operations[1]));
+  if (rank % 2 == 1)
+    CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
+  CHECK_OK(hvd_wait(operations[0]));
+  CHECK_OK(hvd_wait(operations[0]));
+  CHECK_OK(hvd_poll(operations[0], &done));
+  CHECK(done == 1);
+  CHECK_OK(hvd_wait_for(operations[1], 60.0, &done));
+  CHECK(done == 1);
+  CHECK_REFUSED(HVD_OUT_OF_RANGE, "0 results",
+                hvd_result(operations[0], 0, &(hvd_tensor){0, 0, 0, 0}));
+  CHECK_OK(hvd_release(operations[0]));
+  CHECK_OK(hvd_finish(operations[1]));
+  CHECK(large[kMany - 1] == (float)((kMany - 1) * size));
+  CHECK(small[3] == (float)(4 * size) && whole == sum_to(size));
+}
+
+static void broadcasts(void) {
+  int32_t root;
+  float weights[2];
+  double bias;
+  const int64_t two[1] = {2};
+  const char* const names[2] = {"weights", "bias"};
+  const hvd_tensor model[2] = {{weights, two, 1, HVD_FLOAT32},
+                               {&bias, NULL, 0, HVD_FLOAT64}};
+  hvd_operation operation = 0;
+  for (root = 0; root < size; ++root) {
+    weights[0] = (float)rank;
+    weights[1] = -1.0f;
+    CHECK_OK(hvd_broadcast(weights, 2, HVD_FLOAT32, root, NULL));
+    CHECK(weights[0] == (float)root);
+  }
+  weights[1] = (float)rank;
+  CHECK_OK(hvd_broadcast_async(&model[0], size - 1, NULL, &operation));
+  CHECK_OK(hvd_finish(operation));
+  CHECK(weights[1] == (float)(size - 1));
+  weights[0] = (float)(10 + rank);
+  bias = 20 + rank;
+  CHECK_OK(hvd_broadcast_tensors(names, model, 2, 0, NULL));
+  CHECK(weights[0] == 10.0f && bias == 20.0);
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "rank",
+                hvd_broadcast(weights, 2, HVD_FLOAT32, size, NULL));
+}
+
+/* Every rank has one row more than the one before. */
+static void gathers_uneven_rows(void) {
+  int32_t rows[kMostRanks][2];
+  const int64_t dims[2] = {rank + 1, 2};
+  const int64_t one[1] = {1};
+  const hvd_tensor tensors[2] = {{rows, dims, 2, HVD_INT32},
+                                 {&rank, one, 1, HVD_INT32}};
+  hvd_tensor all = {0, 0, 0, 0};
+  hvd_operation operation = 0;
+  size_t count;
+  int32_t i;
+  for (i = 0; i <= rank; ++i) rows[i][0] = rows[i][1] = 100 * rank + i;
+  for (count = 1; count <= 2; ++count) {
+    CHECK_OK(hvd_allgather_async(tensors, count, NULL, &operation));
+    CHECK_OK(hvd_wait(operation));
+    CHECK_OK(hvd_result(operation, 0, &all));
+    CHECK(all.num_dims == 2 && all.dims[0] == sum_to(size) && all.dims[1] == 2);
+    CHECK(all.dtype == HVD_INT32);
+    CHECK(((const int32_t*)all.data)[2 * sum_to(size) - 1] == 101 * (size - 1));
+    if (count == 2) {
+      CHECK_OK(hvd_result(operation, 1, &all));
+      for (i = 0; i < size; ++i) CHECK(((const int32_t*)all.data)[i] == i);
+    }
+    CHECK_REFUSED(HVD_OUT_OF_RANGE, "results",
+                  hvd_result(operation, count, &all));
+    CHECK_OK(hvd_release(operation));
+  }
+}
+
+static void scatters_what_it_reduces(void) {
+  float rows[2 * kMostRanks];
+  const int64_t dims[1] = {2 * size};
+  const hvd_tensor tensor = {rows, dims, 1, HVD_FLOAT32};
+  hvd_reducescatter_options options = summed("scattered");
+  hvd_tensor mine = {0, 0, 0, 0};
+  hvd_operation operation = 0;
+  int32_t i;
+  for (i = 0; i < 2 * size; ++i) rows[i] = (float)i;
+  CHECK_OK(hvd_reducescatter_async(&tensor, 1, &options, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_result(operation, 0, &mine));
+  CHECK(mine.num_dims == 1 && mine.dims[0] == 2);
+  CHECK(((const float*)mine.data)[1] == (float)((2 * rank + 1) * size));
+  CHECK_OK(hvd_release(operation));
+}
+
+/* To rank r go r + 1 rows, and so many come from each to this one. */
+static void sends_each_rank_its_rows(void) {
+  int64_t rows[kMostRanks * kMostRanks];
+  int64_t splits[kMostRanks];
+  const int64_t dims[1] = {sum_to(size)};
+  const hvd_tensor tensor = {rows, dims, 1, HVD_INT64};
+  const int64_t* received = NULL;
+  size_t count = 0;
+  hvd_alltoall_options options = HVD_ALLTOALL_OPTIONS;
+  hvd_tensor mine = {0, 0, 0, 0};
+  hvd_operation operation = 0;
+  int32_t i;
+  for (i = 0; i < size; ++i) splits[i] = i + 1;
+  for (i = 0; i < sum_to(size); ++i) rows[i] = rank;
+  options.splits = splits;
+  options.num_splits = (size_t)size;
+  CHECK_OK(hvd_alltoall_async(&tensor, &options, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_result(operation, 0, &mine));
+  CHECK(mine.dims[0] == size * (rank + 1));
+  CHECK(((const int64_t*)mine.data)[mine.dims[0] - 1] == size - 1);
+  CHECK_OK(hvd_received_splits(operation, &received, &count));
+  CHECK(count == (size_t)size && received[size - 1] == rank + 1);
+  CHECK_OK(hvd_release(operation));
+}
+
+static void tells_all_ranks_that_they_disagree(void) {
+  float values[2 * kMostRanks] = {0};
+  hvd_allreduce_options options = summed("uneven");
+  if (size == 1) return;
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "uneven",
+                hvd_allreduce(values, rank + 1, HVD_FLOAT32, &options));
+  CHECK(hvd_job_status() == HVD_OK);
+}
+
+static void works_in_process_sets(void) {
+  int32_t members[kMostRanks];
+  int32_t found[kMostRanks];
+  int32_t place = -1;
+  size_t count = 0;
+  float value = 1.0f;
+  hvd_process_set set = 0;
+  hvd_allreduce_options options = summed("of half");
+  int32_t i;
+  for (i = 0; i < size; i += 2) members[count++] = i;
+  CHECK_OK(hvd_process_set_ranks(HVD_GLOBAL_PROCESS_SET, NULL, 0, &count));
+  CHECK(count == (size_t)size);
+  if (size == 1) return; /* It is the global one's only member. */
+  count = (size_t)(size + 1) / 2;
+  CHECK_OK(hvd_add_process_set(members, count, &set));
+  CHECK_OK(hvd_process_set_ranks(set, found, kMostRanks, &count));
+  CHECK(count == (size_t)(size + 1) / 2 &&
+        found[count - 1] == members[count - 1]);
+  options.process_set = set;
+  if (rank % 2 == 0) {
+    CHECK_OK(hvd_process_set_rank(set, &place));
+    CHECK(place == rank / 2);
+    CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, &options));
+    CHECK(value == (float)count);
+    CHECK_OK(hvd_barrier(set));
+  } else {
+    CHECK_REFUSED(HVD_INVALID_ARGUMENT, "", hvd_process_set_rank(set, &place));
+    CHECK_REFUSED(HVD_INVALID_ARGUMENT, "",
+                  hvd_allreduce(&value, 1, HVD_FLOAT32, &options));
+  }
+  CHECK_OK(hvd_remove_process_set(set));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_barrier(set));
+}
+
+/* Rank 0 has a step less than the others. */
+static void joins(void) {
+  float value = 1.0f;
+  int32_t last = -1;
+  hvd_operation operation = 0;
+  const hvd_allreduce_options options = summed("of those left");
+  if (rank != 0) {
+    CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, &options));
+    CHECK(value == (float)(size - 1));
+  }
+  CHECK_OK(hvd_join_async(HVD_GLOBAL_PROCESS_SET, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_joined_last(operation, &last));
+  CHECK(size == 1 || last != 0);
+  CHECK_OK(hvd_release(operation));
+  CHECK_OK(hvd_barrier_async(HVD_GLOBAL_PROCESS_SET, &operation));
+  CHECK_OK(hvd_finish(operation));
+}
+
+static void reduces_gradients(void) {
+  static const char* const keys[2] = {"a", "b"};
+  static const size_t sizes[1] = {2};
+  hvd_reducer_options options = HVD_REDUCER_OPTIONS;
+  hvd_gradient_piece pieces[2] = {{"head", 0, 4}, {"tail", 4, 2}};
+  hvd_reducer reducer = 0;
+  float a[2];
+  float b;
+  float flat[7];
+  double loss[2];
+  const int64_t two[1] = {2};
+  const hvd_tensor first = {a, two, 1, HVD_FLOAT32};
+  const hvd_tensor second = {&b, NULL, 0, HVD_FLOAT32};
+  int32_t last = -1;
+  int step;
+  int i;
+  options.group_keys = keys;
+  options.group_sizes = sizes;
+  options.num_groups = 1;
+  CHECK_OK(hvd_reducer_create(&options, &reducer));
+  CHECK_OK(hvd_reducer_expect(reducer, "a", 2));
+  for (step = 0; step < 3; ++step) {
+    a[0] = a[1] = b = (float)(rank + step);
+    for (i = 0; i < 7; ++i) flat[i] = (float)(rank * i);
+    CHECK_OK(hvd_reducer_add(reducer, "b", &second));
+    CHECK_OK(hvd_reducer_contribute(reducer, "a", &last));
+    CHECK(last == 0);
+    CHECK_OK(hvd_reducer_contribute(reducer, "a", &last));
+    CHECK(last == 1);
+    CHECK_OK(hvd_reducer_add(reducer, "a", &first));
+    CHECK_OK(hvd_reducer_add_pieces(reducer, flat, 7, HVD_FLOAT32, pieces, 2));
+    CHECK_REFUSED(
+        HVD_ALREADY_EXISTS, "head",
+        hvd_reducer_add_pieces(reducer, flat, 7, HVD_FLOAT32, pieces, 1));
+    CHECK_OK(hvd_reducer_finish(reducer));
+    CHECK(a[1] == (float)(size - 1) / 2.0f + (float)step && b == a[0]);
+    CHECK(flat[5] == 5.0f * (float)(size - 1) / 2.0f);
+    CHECK(flat[6] == (float)(6 * rank)); /* Of no piece. */
+  }
+  loss[0] = 1.0;
+  loss[1] = rank;
+  CHECK_OK(hvd_reducer_sum(reducer, "loss", loss, 2));
+  CHECK(loss[0] == size && loss[1] == sum_to(size - 1));
+  CHECK_OK(hvd_reducer_discard(reducer));
+  CHECK_OK(hvd_reducer_destroy(reducer));
+}
+
+static void shares_memory(void) {
+  float* const memory = (float*)hvd_arena_alloc(kMany * sizeof(float));
+  int i;
+  CHECK(memory != NULL);
+  if (memory == NULL) return;
+  CHECK(hvd_is_in_arena(memory, kMany * sizeof(float)) == 1);
+  CHECK(hvd_is_in_arena(&i, sizeof(i)) == 0);
+  for (i = 0; i < kMany; ++i) memory[i] = (float)(rank + 1);
+  CHECK_OK(hvd_allreduce(memory, kMany, HVD_FLOAT32, NULL));
+  CHECK(memory[0] == (float)(size + 1) / 2.0f &&
+        memory[kMany - 1] == memory[0]);
+  CHECK_OK(hvd_arena_free(memory));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "freed before", hvd_arena_free(memory));
+}
+
+static void* fails_elsewhere(void* clean) {
+  *(int*)clean =
+      hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0';
+  hvd_wait(0);
+  return NULL;
+}
+
+static void keeps_errors_by_thread(void) {
+  pthread_t thread;
+  int clean = 0;
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "done is NULL", hvd_poll(0, NULL));
+  CHECK(pthread_create(&thread, NULL, fails_elsewhere, &clean) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(clean == 1);
+  CHECK(strstr(hvd_last_error_text(), "done is NULL") != NULL);
+}
+
+static void breaks_and_forms_anew(void) {
+  float value = 1.0f;
+  if (rank == size - 1) CHECK_OK(hvd_abort("the program says so"));
+  /* What is in flight fails, sooner or later. */
+  while (hvd_allreduce(&value, 1, HVD_FLOAT32, NULL) == HVD_OK) value = 1.0f;
+  CHECK(hvd_last_error_code() == HVD_ABORTED);
+  CHECK(strstr(hvd_last_error_text(), "the program says so") != NULL);
+  CHECK_REFUSED(HVD_ABORTED, "the program says so", hvd_job_status());
+  CHECK_OK(hvd_reform());
+  CHECK(hvd_size() == size && hvd_rank() == rank);
+  value = 1.0f;
+  CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, NULL));
+  CHECK(value == 1.0f);
+}
+
+static void comes_back(void) {
+  float value = (float)rank;
+  hvd_reducer reducer = 0;
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  CHECK_OK(hvd_shutdown());
+  CHECK(hvd_is_initialized() == 0 && hvd_rank() == -1);
+  CHECK_REFUSED(
+      HVD_FAILED_PRECONDITION, "",
+      hvd_reducer_finish(reducer) == HVD_OK
+          ? hvd_reducer_add(reducer, "a",
+                            &(hvd_tensor){&value, NULL, 0, HVD_FLOAT32})
+          : hvd_last_error_code());
+  CHECK_OK(hvd_reducer_destroy(reducer));
+  CHECK_OK(hvd_init(HVD_C_VERSION));
+  CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, NULL));
+  CHECK(value == (float)(size - 1) / 2.0f);
+  CHECK_OK(hvd_shutdown());
+}
+
+int main(void) {
+  CHECK_OK(hvd_init(HVD_C_VERSION));
+  if (failures > 0) return 1;
+  rank = hvd_rank();
+  size = hvd_size();
+  knows_its_place();
+  reduces_flat_memory();
+  reduces_in_the_background();
+  broadcasts();
+  gathers_uneven_rows();
+  scatters_what_it_reduces();
+  sends_each_rank_its_rows();
+  tells_all_ranks_that_they_disagree();
+  works_in_process_sets();
+  joins();
+  reduces_gradients();
+  shares_memory();
+  keeps_errors_by_thread();
+  breaks_and_forms_anew();
+  comes_back();
+  return failures > 0;
+}

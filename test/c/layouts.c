@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Prints what of the C interface is in programs that were compiled: sizes, offsets and
+ * numbers. See abi.txt. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "horovodpp/c/horovodpp.h"
+
+static void print(const char* what, size_t value) {
+  printf("%s %lu\n", what, (unsigned long)value);
+}
+#define STRUCT(type) print("struct " #type, sizeof(type))
+#define FIELD(type, field) print("  " #field, offsetof(type, field))
+#define NUMBER(name) print(#name, (size_t)(name))
+
+int main(void) {
+  STRUCT(hvd_tensor);
+  FIELD(hvd_tensor, data);
+  FIELD(hvd_tensor, dims);
+  FIELD(hvd_tensor, num_dims);
+  FIELD(hvd_tensor, dtype);
+  STRUCT(hvd_allreduce_options);
+  FIELD(hvd_allreduce_options, size);
+  FIELD(hvd_allreduce_options, name);
+  FIELD(hvd_allreduce_options, op);
+  FIELD(hvd_allreduce_options, average_of_participants);
+  FIELD(hvd_allreduce_options, prescale_factor);
+  FIELD(hvd_allreduce_options, postscale_factor);
+  FIELD(hvd_allreduce_options, process_set);
+  STRUCT(hvd_reducescatter_options);
+  STRUCT(hvd_collective_options);
+  FIELD(hvd_collective_options, size);
+  FIELD(hvd_collective_options, name);
+  FIELD(hvd_collective_options, process_set);
+  STRUCT(hvd_alltoall_options);
+  FIELD(hvd_alltoall_options, size);
+  FIELD(hvd_alltoall_options, name);
+  FIELD(hvd_alltoall_options, process_set);
+  FIELD(hvd_alltoall_options, splits);
+  FIELD(hvd_alltoall_options, num_splits);
+  STRUCT(hvd_reducer_options);
+  FIELD(hvd_reducer_options, size);
+  FIELD(hvd_reducer_options, name);
+  FIELD(hvd_reducer_options, op);
+  FIELD(hvd_reducer_options, reserved);
+  FIELD(hvd_reducer_options, gradient_predivide_factor);
+  FIELD(hvd_reducer_options, scale);
+  FIELD(hvd_reducer_options, process_set);
+  FIELD(hvd_reducer_options, group_keys);
+  FIELD(hvd_reducer_options, group_sizes);
+  FIELD(hvd_reducer_options, num_groups);
+  STRUCT(hvd_gradient_piece);
+  FIELD(hvd_gradient_piece, key);
+  FIELD(hvd_gradient_piece, offset);
+  FIELD(hvd_gradient_piece, elements);
+  STRUCT(hvd_operation);
+  STRUCT(hvd_process_set);
+  STRUCT(hvd_reducer);
+  NUMBER(HVD_GLOBAL_PROCESS_SET);
+  NUMBER(HVD_OK);
+  NUMBER(HVD_CANCELLED);
+  NUMBER(HVD_UNKNOWN);
+  NUMBER(HVD_INVALID_ARGUMENT);
+  NUMBER(HVD_DEADLINE_EXCEEDED);
+  NUMBER(HVD_NOT_FOUND);
+  NUMBER(HVD_ALREADY_EXISTS);
+  NUMBER(HVD_PERMISSION_DENIED);
+  NUMBER(HVD_RESOURCE_EXHAUSTED);
+  NUMBER(HVD_FAILED_PRECONDITION);
+  NUMBER(HVD_ABORTED);
+  NUMBER(HVD_OUT_OF_RANGE);
+  NUMBER(HVD_UNIMPLEMENTED);
+  NUMBER(HVD_INTERNAL);
+  NUMBER(HVD_UNAVAILABLE);
+  NUMBER(HVD_DATA_LOSS);
+  NUMBER(HVD_UNAUTHENTICATED);
+  NUMBER(HVD_UINT8);
+  NUMBER(HVD_INT8);
+  NUMBER(HVD_INT16);
+  NUMBER(HVD_INT32);
+  NUMBER(HVD_INT64);
+  NUMBER(HVD_FLOAT16);
+  NUMBER(HVD_BFLOAT16);
+  NUMBER(HVD_FLOAT32);
+  NUMBER(HVD_FLOAT64);
+  NUMBER(HVD_BOOL);
+  NUMBER(HVD_AVERAGE);
+  NUMBER(HVD_SUM);
+  NUMBER(HVD_ADASUM);
+  NUMBER(HVD_MIN);
+  NUMBER(HVD_MAX);
+  NUMBER(HVD_PRODUCT);
+  return 0;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Every function used wrongly: what it gives is a code and a text, and no crash. */
+#include <stdlib.h>
+
+#include "test/c/checks.h"
+
+static const int64_t two[1] = {2};
+static float values[2] = {1, 2};
+static const hvd_tensor good = {values, two, 1, HVD_FLOAT32};
+
+/* Every function that wants a job, with arguments that are right. */
+static void wants_a_job(void) {
+  const char* const names[1] = {"a"};
+  const int32_t ranks[1] = {0};
+  hvd_operation operation = 0;
+  hvd_process_set set = 0;
+  hvd_reducer reducer = 0;
+  int32_t place;
+  size_t count;
+  const int32_t code = HVD_FAILED_PRECONDITION;
+  const char* const way_out = "init";
+  CHECK(hvd_rank() == -1 && hvd_last_error_code() == code);
+  CHECK(hvd_size() == -1 && hvd_local_rank() == -1 && hvd_local_size() == -1);
+  CHECK(hvd_cross_rank() == -1 && hvd_cross_size() == -1);
+  CHECK(hvd_is_homogeneous() == -1 && hvd_is_initialized() == 0);
+  CHECK_REFUSED(code, way_out, hvd_abort("no job"));
+  CHECK_REFUSED(code, way_out, hvd_reform());
+  CHECK_REFUSED(code, way_out, hvd_job_status());
+  CHECK_REFUSED(code, way_out, hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
+  CHECK_REFUSED(code, way_out, hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
+  CHECK_REFUSED(code, way_out, hvd_barrier(0));
+  CHECK_REFUSED(code, way_out, hvd_allreduce_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_broadcast_async(&good, 0, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_allgather_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_reducescatter_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_alltoall_async(&good, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_barrier_async(0, &operation));
+  CHECK_REFUSED(code, way_out, hvd_join_async(0, &operation));
+  CHECK_REFUSED(code, way_out, hvd_broadcast_tensors(names, &good, 1, 0, NULL));
+  CHECK_REFUSED(code, way_out, hvd_add_process_set(ranks, 1, &set));
+  CHECK_REFUSED(code, way_out, hvd_process_set_ranks(0, NULL, 0, &count));
+  CHECK_REFUSED(code, way_out, hvd_process_set_rank(0, &place));
+  CHECK_REFUSED(code, way_out, hvd_reducer_create(NULL, &reducer));
+  CHECK(operation == 0 && set == 0 && reducer == 0);
+  CHECK(hvd_is_in_arena(values, sizeof(values)) == 0);
+}
+
+static void refuses_null(void) {
+  const char* const null_name[1] = {NULL};
+  const hvd_gradient_piece nameless = {NULL, 0, 1};
+  const size_t one = 1;
+  hvd_reducer_options grouped = HVD_REDUCER_OPTIONS;
+  hvd_alltoall_options split = HVD_ALLTOALL_OPTIONS;
+  hvd_operation operation = 0;
+  hvd_reducer reducer = 0;
+  hvd_tensor result;
+  int32_t number = 0;
+  size_t count;
+  const int32_t code = HVD_INVALID_ARGUMENT;
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, "why is NULL", hvd_abort(NULL));
+  CHECK_REFUSED(code, "data is NULL",
+                hvd_allreduce(NULL, 2, HVD_FLOAT32, NULL));
+  CHECK_REFUSED(code, "data is NULL",
+                hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_allreduce_async(NULL, 1, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_allreduce_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "not one tensor",
+                hvd_allreduce_async(&good, 0, NULL, &operation));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_broadcast_async(NULL, 0, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_broadcast_async(&good, 0, NULL, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_allgather_async(NULL, 1, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_allgather_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_reducescatter_async(NULL, 1, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_reducescatter_async(&good, 1, NULL, NULL));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_alltoall_async(NULL, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_alltoall_async(&good, NULL, NULL));
+  split.num_splits = 1;
+  CHECK_REFUSED(code, "splits is NULL",
+                hvd_alltoall_async(&good, &split, &operation));
+  CHECK_REFUSED(code, "operation is NULL", hvd_barrier_async(0, NULL));
+  CHECK_REFUSED(code, "operation is NULL", hvd_join_async(0, NULL));
+  CHECK_REFUSED(code, "names is NULL",
+                hvd_broadcast_tensors(NULL, &good, 1, 0, NULL));
+  CHECK_REFUSED(code, "a name is NULL",
+                hvd_broadcast_tensors(null_name, &good, 1, 0, NULL));
+  CHECK_REFUSED(code, "done is NULL", hvd_poll(operation, NULL));
+  CHECK_REFUSED(code, "done is NULL", hvd_wait_for(operation, 1, NULL));
+  CHECK_REFUSED(code, "result is NULL", hvd_result(operation, 0, NULL));
+  CHECK_REFUSED(code, "splits is NULL",
+                hvd_received_splits(operation, NULL, &count));
+  CHECK_REFUSED(code, "rank is NULL", hvd_joined_last(operation, NULL));
+  CHECK_REFUSED(code, "ranks is NULL",
+                hvd_add_process_set(NULL, 1, &operation));
+  CHECK_REFUSED(code, "set is NULL", hvd_add_process_set(&number, 1, NULL));
+  CHECK_REFUSED(code, "count is NULL", hvd_process_set_ranks(0, NULL, 0, NULL));
+  CHECK_REFUSED(code, "ranks is NULL",
+                hvd_process_set_ranks(0, NULL, 1, &count));
+  CHECK_REFUSED(code, "rank is NULL", hvd_process_set_rank(0, NULL));
+  CHECK_REFUSED(code, "reducer is NULL", hvd_reducer_create(NULL, NULL));
+  grouped.num_groups = 1;
+  CHECK_REFUSED(code, "group_sizes is NULL",
+                hvd_reducer_create(&grouped, &reducer));
+  grouped.group_sizes = &one;
+  grouped.group_keys = null_name;
+  CHECK_REFUSED(code, "key of a group is NULL",
+                hvd_reducer_create(&grouped, &reducer));
+  CHECK_REFUSED(code, "key is NULL", hvd_reducer_add(reducer, NULL, &good));
+  CHECK_REFUSED(code, "gradient is NULL", hvd_reducer_add(reducer, "a", NULL));
+  CHECK_REFUSED(
+      code, "pieces is NULL",
+      hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, NULL, 1));
+  CHECK_REFUSED(
+      code, "key of a piece is NULL",
+      hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, &nameless, 1));
+  CHECK_REFUSED(code, "key is NULL", hvd_reducer_expect(reducer, NULL, 1));
+  CHECK_REFUSED(code, "key is NULL",
+                hvd_reducer_contribute(reducer, NULL, &number));
+  CHECK_REFUSED(code, "last is NULL",
+                hvd_reducer_contribute(reducer, "a", NULL));
+  CHECK_REFUSED(code, "key is NULL",
+                hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
+  CHECK_REFUSED(code, "values is NULL", hvd_reducer_sum(reducer, "a", NULL, 1));
+  CHECK_OK(hvd_arena_free(NULL));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_REFUSED(
+      HVD_OUT_OF_RANGE, "only an alltoall",
+      hvd_received_splits(operation, &(const int64_t*){NULL}, &count));
+  CHECK_REFUSED(HVD_OUT_OF_RANGE, "only a join",
+                hvd_joined_last(operation, &number));
+  CHECK_REFUSED(HVD_OUT_OF_RANGE, "results", hvd_result(operation, 9, &result));
+  CHECK_OK(hvd_release(operation));
+  CHECK_OK(hvd_reducer_destroy(reducer));
+}
+
+static void refuses_numbers_that_are_none(void) {
+  const int64_t negative[1] = {-1};
+  const int64_t endless[2] = {INT64_MAX, INT64_MAX};
+  const hvd_tensor bad[5] = {{values, two, 1, 99},
+                             {values, two, -1, HVD_FLOAT32},
+                             {values, two, 1000, HVD_FLOAT32},
+                             {values, negative, 1, HVD_FLOAT32},
+                             {values, endless, 2, HVD_FLOAT32}};
+  const int32_t ranks[2] = {7, 7};
+  hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
+  hvd_reducer_options reducing = HVD_REDUCER_OPTIONS;
+  hvd_operation operation = 0;
+  hvd_reducer reducer = 0;
+  int32_t done;
+  int i;
+  const int32_t code = HVD_INVALID_ARGUMENT;
+  for (i = 0; i < 5; ++i) {
+    CHECK_REFUSED(code, "", hvd_allreduce_async(&bad[i], 1, NULL, &operation));
+    CHECK_REFUSED(code, "", hvd_allgather_async(&bad[i], 1, NULL, &operation));
+  }
+  CHECK_REFUSED(code, "", hvd_allreduce(values, -1, HVD_FLOAT32, NULL));
+  CHECK_REFUSED(code, "", hvd_broadcast(values, 2, HVD_FLOAT32, -1, NULL));
+  options.op = 17;
+  CHECK_REFUSED(code, "number 17",
+                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  options.op = HVD_SUM;
+  options.size = 3;
+  CHECK_REFUSED(code, "3 bytes",
+                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  options.size = (size_t)-1;
+  CHECK_REFUSED(code, "bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  options.size = sizeof(options);
+  options.process_set = 12345;
+  CHECK_REFUSED(code, "is not that of a process set",
+                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  CHECK_REFUSED(code, "", hvd_add_process_set(ranks, 2, &operation));
+  CHECK_REFUSED(code, "", hvd_add_process_set(NULL, 0, &operation));
+  CHECK_REFUSED(code, "", hvd_remove_process_set(HVD_GLOBAL_PROCESS_SET));
+  reducing.scale = 0.0 / 1.0;
+  reducing.gradient_predivide_factor = -1.0;
+  CHECK_REFUSED(code, "", hvd_reducer_create(&reducing, &reducer));
+  reducing.gradient_predivide_factor = 1.0;
+  reducing.reserved = 5;
+  CHECK_REFUSED(code, "reserved", hvd_reducer_create(&reducing, &reducer));
+  CHECK(hvd_arena_alloc((size_t)-1) == NULL);
+  CHECK(hvd_last_error_code() == HVD_RESOURCE_EXHAUSTED);
+  CHECK_REFUSED(code, "freed before", hvd_arena_free(values));
+  CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
+  CHECK_REFUSED(code, "seconds", hvd_wait_for(operation, -1.0, &done));
+  CHECK_OK(hvd_wait_for(operation, 1e300, &done));
+  CHECK_OK(hvd_finish(operation));
+  CHECK(strcmp(hvd_code_name(99), "UNKNOWN") == 0);
+  CHECK(strcmp(hvd_code_name(-1), "UNKNOWN") == 0);
+}
+
+/* A handle that is none, was released, or is of another kind, for every function. */
+static void refuses_handles(uint64_t handle, const char* part, int is_operation,
+                            int is_reducer) {
+  hvd_tensor result;
+  const int64_t* splits;
+  size_t count;
+  int32_t number;
+  double sum = 0;
+  const int32_t code = HVD_INVALID_ARGUMENT;
+  if (!is_operation) {
+    CHECK_REFUSED(code, part, hvd_poll(handle, &number));
+    CHECK_REFUSED(code, part, hvd_wait(handle));
+    CHECK_REFUSED(code, part, hvd_wait_for(handle, 1, &number));
+    CHECK_REFUSED(code, part, hvd_release(handle));
+    CHECK_REFUSED(code, part, hvd_finish(handle));
+    CHECK_REFUSED(code, part, hvd_result(handle, 0, &result));
+    CHECK_REFUSED(code, part, hvd_received_splits(handle, &splits, &count));
+    CHECK_REFUSED(code, part, hvd_joined_last(handle, &number));
+  }
+  if (!is_reducer) {
+    CHECK_REFUSED(code, part, hvd_reducer_add(handle, "a", &good));
+    CHECK_REFUSED(
+        code, part,
+        hvd_reducer_add_pieces(handle, values, 2, HVD_FLOAT32, NULL, 0));
+    CHECK_REFUSED(code, part, hvd_reducer_expect(handle, "a", 1));
+    CHECK_REFUSED(code, part, hvd_reducer_contribute(handle, "a", &number));
+    CHECK_REFUSED(code, part, hvd_reducer_finish(handle));
+    CHECK_REFUSED(code, part, hvd_reducer_discard(handle));
+    CHECK_REFUSED(code, part, hvd_reducer_sum(handle, "a", &sum, 1));
+    CHECK_REFUSED(code, part, hvd_reducer_destroy(handle));
+  }
+  if (handle != HVD_GLOBAL_PROCESS_SET) {
+    CHECK_REFUSED(code, part, hvd_barrier(handle));
+    CHECK_REFUSED(code, part, hvd_remove_process_set(handle));
+    CHECK_REFUSED(code, part, hvd_process_set_ranks(handle, NULL, 0, &count));
+    CHECK_REFUSED(code, part, hvd_process_set_rank(handle, &number));
+  }
+}
+
+static void refuses_wrong_handles(void) {
+  hvd_operation operation = 0;
+  hvd_reducer reducer = 0;
+  hvd_operation unused = 0;
+  CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  refuses_handles(0, "is not that of ", 0, 0);
+  refuses_handles(123456789, "is not that of ", 0, 0);
+  refuses_handles(UINT64_MAX, "is not that of ", 0, 0);
+  refuses_handles(operation, "is of an operation", 1, 0);
+  refuses_handles(reducer, "is of a reducer", 0, 1);
+  CHECK_OK(hvd_release(operation));
+  CHECK_OK(hvd_reducer_destroy(reducer));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
+                hvd_release(operation));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_finish(operation));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
+                hvd_reducer_destroy(reducer));
+  /* Of the next one the number is another. */
+  CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &unused));
+  CHECK(unused != operation);
+  CHECK_OK(hvd_release(unused));
+}
+
+static void refuses_the_wrong_order(void) {
+  hvd_reducer reducer = 0;
+  int32_t last;
+  const int32_t code = HVD_FAILED_PRECONDITION;
+  CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  CHECK_OK(hvd_reducer_finish(reducer)); /* Of nothing. */
+  CHECK_OK(hvd_reducer_contribute(reducer, "a", &last));
+  CHECK_REFUSED(code, "a", hvd_reducer_contribute(reducer, "a", &last));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "", hvd_reducer_expect(reducer, "b", 0));
+  CHECK_OK(hvd_reducer_add(reducer, "a", &good));
+  CHECK_REFUSED(HVD_ALREADY_EXISTS, "a", hvd_reducer_add(reducer, "a", &good));
+  CHECK_OK(hvd_reducer_destroy(reducer)); /* Unfinished. */
+}
+
+int main(void) {
+  hvd_operation kept = 0;
+  hvd_reducer reducer = 0;
+  void* memory;
+  CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
+  wants_a_job();
+  CHECK_OK(hvd_shutdown()); /* Of nothing. */
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers of horovodpp 0.0.0",
+                hvd_init(0));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers", hvd_init(-1));
+  CHECK_OK(hvd_init(HVD_C_VERSION));
+  refuses_null();
+  refuses_numbers_that_are_none();
+  refuses_wrong_handles();
+  refuses_the_wrong_order();
+  CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &kept));
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  memory = hvd_arena_alloc(100);
+  CHECK_OK(hvd_shutdown());
+  wants_a_job();
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "",
+                hvd_reducer_add(reducer, "a", &good));
+  CHECK_OK(hvd_reducer_destroy(reducer));
+  CHECK_OK(hvd_finish(kept)); /* A job that was left had finished it. */
+  CHECK_OK(hvd_arena_free(memory));
+  return failures > 0;
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles a program with what horovodpp-config of the tree in PREFIX says.
+set(script ${PREFIX}/${BINDIR}/horovodpp-config)
+function(said variable)
+  execute_process(COMMAND ${script} ${ARGN} OUTPUT_VARIABLE text
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(text UNIX_COMMAND "${text}")
+  set(${variable} ${text} PARENT_SCOPE)
+endfunction()
+said(version --version)
+if(NOT version STREQUAL VERSION)
+  message(FATAL_ERROR "horovodpp-config is of '${version}', the library of ${VERSION}")
+endif()
+said(prefix --prefix)
+if(NOT prefix STREQUAL PREFIX)
+  message(FATAL_ERROR "horovodpp-config lies in '${prefix}', not in ${PREFIX}")
+endif()
+set(ENV{LD_LIBRARY_PATH} ${PREFIX}/${LIBDIR})
+said(flags --c --cflags --libs)
+file(WRITE ${WORK}/by_script.c "#include <horovodpp/c/horovodpp.h>
+int main(void) { return hvd_init(HVD_C_VERSION) != HVD_OK || hvd_size() != 1; }
+")
+execute_process(COMMAND cc -std=c99 ${WORK}/by_script.c -o ${WORK}/by_script ${flags}
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${WORK}/by_script COMMAND_ERROR_IS_FATAL ANY)
+said(flags --cflags --libs)
+file(WRITE ${WORK}/by_script.cc "#include <horovodpp/collectives.h>
+int main() { return hvd::init().ok() && hvd::size() == 1 ? 0 : 1; }
+")
+execute_process(COMMAND ${CXX} ${WORK}/by_script.cc -o ${WORK}/by_script ${flags}
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${WORK}/by_script COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${script} --nonsense RESULT_VARIABLE result ERROR_QUIET)
+if(NOT result EQUAL 2)
+  message(FATAL_ERROR "horovodpp-config takes --nonsense")
+endif()

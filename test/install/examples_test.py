@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the examples of trainers that exist by their Makefiles, against an installed
+library, and compares their losses with those of the same programs before they were made
+data parallel.
+
+    examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION] FOLDER MOST
+
+The lines that a README's block ```diff names are taken out of the program again, and are no
+more than MOST. Two ranks with half the batch compute what one does with all of it.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TOLERANCE = 1e-5
+BATCH, STEPS = 32, 20
+
+
+def changes(readme):
+    """[(lines taken out, lines put in)] of the block, in order, without '-' and '+'."""
+    block = re.search(r"^```diff\n--- [^\n]*\n\+\+\+ [^\n]*\n(.*?)^```$", readme, re.M | re.S)[1]
+    found = []
+    for line in block.splitlines():
+        sign, text = line[0], line[1:]
+        if sign == "-" or not found or not found[-1][0] or found[-1][1]:
+            found.append(([], []))
+        found[-1][0 if sign == "-" else 1].append(text)
+    return found
+
+
+def before(program, made):
+    """The program as it was before the changes were made."""
+    lines, at = program.splitlines(), 0
+    for taken_out, put_in in made:
+        for number, line in enumerate(put_in):
+            at = lines.index(line, at)  # Each stands there, behind the one before.
+            lines[at : at + 1] = taken_out if number == 0 else []
+    return "\n".join(lines) + "\n"
+
+
+def run(command, environment, **options):
+    result = subprocess.run(command, env=environment, text=True, capture_output=True,
+                            timeout=120, **options)
+    if result.returncode:
+        sys.exit(f"{command} ended with {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def losses(text):
+    """{step: loss}; ranks that print the same step agree on it."""
+    found = {}
+    for step, loss in re.findall(r"step (\d+): loss ([\d.]+)", text):
+        if found.setdefault(int(step), float(loss)) != float(loss):
+            sys.exit(f"ranks have different losses in step {step}:\n{text}")
+    return found
+
+
+def built(folder, work, environment, program, compiler):
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(folder, work)
+    source, text = program
+    (work / source).write_text(text)
+    run(["make", "-s", "-C", str(work), compiler], environment)
+    return work / source.rpartition(".")[0]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("prefix", "libdir", "horovodrun", "work", "compiler"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--option", default="--no-mpi")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("most", type=int)
+    args = parser.parse_args()
+
+    libraries = f"{args.prefix}/{args.libdir}"
+    environment = {**os.environ, "PKG_CONFIG_PATH": f"{libraries}/pkgconfig",
+                   "LD_LIBRARY_PATH": libraries}
+    readme = (args.folder / "README.md").read_text()
+    made = changes(readme)
+    count = sum(max(map(len, change)) for change in made)
+    if count > args.most:
+        sys.exit(f"{count} lines were changed, more than {args.most}")
+    if sum(bool(line) for line in (args.folder / "Makefile").read_text().splitlines()) > 5:
+        sys.exit("the Makefile has more than five lines")
+
+    source = re.search(r"^--- (\S+)$", readme, re.M)[1]
+    text = (args.folder / source).read_text()
+    alone = before(text, made)
+    if re.search(r"hvd|include <horovodpp", alone):
+        sys.exit("what was there before knows of horovodpp")
+    work = pathlib.Path(args.work) / args.folder.name
+    parallel = built(args.folder, work / "parallel", environment, (source, text), args.compiler)
+    single = built(args.folder, work / "alone", environment, (source, alone), args.compiler)
+
+    one = losses(run([single, str(BATCH), str(STEPS)], environment))
+    two = losses(run([args.horovodrun, args.option, "-np", "2", str(parallel), str(BATCH // 2),
+                      str(STEPS)], environment))
+    if len(one) != STEPS or set(one) != set(two):
+        sys.exit(f"one rank has the steps {sorted(one)}, two have {sorted(two)}")
+    worst = max(abs(one[step] - two[step]) for step in one)
+    print(f"{count} lines; {STEPS} losses from {one[0]} to {one[STEPS - 1]} "
+          f"differ by {worst:.1e} at most")
+    return worst > TOLERANCE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
