@@ -95,7 +95,7 @@ Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
 
 Status allgather_into(ConstTensorView tensor, TensorView result,
                       AllgatherOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return allgather_into_async(std::move(tensor), std::move(result),
                               std::move(options))
       .wait();
@@ -168,7 +168,7 @@ Future<std::vector<std::int64_t>> alltoall_into_async(ConstTensorView tensor,
 StatusOr<std::vector<std::int64_t>> alltoall_into(ConstTensorView tensor,
                                                   TensorView result,
                                                   AlltoallOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return alltoall_into_async(std::move(tensor), std::move(result),
                              std::move(options))
       .wait();
@@ -197,7 +197,7 @@ Future<void> reducescatter_into_async(ConstTensorView tensor, TensorView result,
 
 Status reducescatter_into(ConstTensorView tensor, TensorView result,
                           ReducescatterOptions options) {
-  const runtime::WaitsAtOnce at_once;
+  const WaitsAtOnce at_once;
   return reducescatter_into_async(std::move(tensor), std::move(result),
                                   std::move(options))
       .wait();
