@@ -273,7 +273,8 @@ std::vector<Record> RootScheduler::cut(Clock::TimePoint now, bool is_idle) {
   std::vector<Record> records = queue_.cut(now, is_idle);
   for (const Record& record : records) {
     if (record.kind != RecordKind::kRun) continue;
-    live_.contains(record.id) ? steps_.ran(record.id) : steps_.ran_once();
+    live_.contains(record.id) ? steps_.ran(record.id, record.ends_batch)
+                              : steps_.ran_once();
   }
   return records;
 }

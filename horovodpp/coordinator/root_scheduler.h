@@ -110,6 +110,8 @@ class RootScheduler {
                    int participants);
   void halt_cycle();
   void was_followed();
+  Cycle fused(const std::vector<std::uint32_t>& ids,
+              const std::vector<Candidate>& step) const;
   bool start_cycle();
   bool resume_cycle();
   void put_in_force();

@@ -21,6 +21,15 @@ bool can_be_abandoned(const Request& request) {
          request.kind == RequestKind::kBarrier;
 }
 
+Cycle as_it_ran(const std::vector<std::uint32_t>& ids,
+                const std::vector<bool>& ends) {
+  Cycle cycle;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    cycle.add(ids[i], ends[i] || i + 1 == ids.size());
+  }
+  return cycle;
+}
+
 }  // namespace
 
 // The cycle that was interrupted goes on with the next step, as soon as that has
@@ -35,6 +44,22 @@ bool RootScheduler::resume_cycle() {
   return true;
 }
 
+Cycle RootScheduler::fused(const std::vector<std::uint32_t>& ids,
+                           const std::vector<Candidate>& step) const {
+  Cycle cycle;
+  // What is cut at a time elsewhere is planned at a time here.
+  for (std::size_t first = 0; first < ids.size(); first += kMaxAppend) {
+    const auto part = std::span(step).subspan(
+        first, std::min(kMaxAppend, ids.size() - first));
+    for (const auto& batch : plan_fusion(part, options_.fusion)) {
+      for (const std::size_t index : batch) {
+        cycle.add(ids[first + index], index == batch.back());
+      }
+    }
+  }
+  return cycle;
+}
+
 bool RootScheduler::start_cycle() {
   const std::vector<std::uint32_t>& ids = steps_.repeated();
   if (ids.empty() || is_leaving_) return false;
@@ -43,17 +68,8 @@ bool RootScheduler::start_cycle() {
     steps_.refuse();
     return false;
   }
-  Cycle cycle;
-  // What is cut at a time elsewhere is planned at a time here.
-  for (std::size_t first = 0; first < ids.size(); first += kMaxAppend) {
-    const auto part = std::span(*step).subspan(
-        first, std::min(kMaxAppend, ids.size() - first));
-    for (const auto& batch : plan_fusion(part, options_.fusion)) {
-      for (const std::size_t index : batch) {
-        cycle.add(ids[first + index], index == batch.back());
-      }
-    }
-  }
+  const std::vector<bool>* const ends = steps_.batch_ends();
+  Cycle cycle = ends == nullptr ? fused(ids, *step) : as_it_ran(ids, *ends);
   // What is queued of it is executed as part of it: every rank knows itself that
   // it has submitted that.
   if (!queue_.drop_all_of(cycle)) return false;

@@ -28,31 +28,33 @@ constexpr std::size_t kMostKnown = 4;
 
 }  // namespace
 
-void StepDetector::ran(std::uint32_t id) {
+void StepDetector::ran(std::uint32_t id, bool ends_batch) {
   if (steps_ == 0) return;
   if (state_ == State::kInterrupted) {
-    if (!tracker_.in_last().contains(id)) return ran_beside(id);
+    if (!tracker_.in_last().contains(id)) {
+      return ran_beside(id, ends_batch);
+    }
     beside_.clear();
     // The step that was interrupted never ended.
     if (tracker_.in_current().contains(id)) give_up();
   }
   is_wanted_ = false;
   if (state_ == State::kInterrupted) {
-    if (!tracker_.ran(id)) return;
+    if (!tracker_.ran(id, ends_batch)) return;
     // Of the steps that are equal the first was followed.
     const int patience = cause_has_run_ ? kStepsToResume : 1;
     if (tracker_.equal() - 1 <= patience) return;
     give_up();
     is_wanted_ = is_enough(tracker_);
   } else {
-    is_wanted_ = completes_order(tracker_, id);
+    is_wanted_ = completes_order(tracker_, id, ends_batch);
   }
 }
 
 // Of what interrupts, or has come instead.
-void StepDetector::ran_beside(std::uint32_t id) {
+void StepDetector::ran_beside(std::uint32_t id, bool ends_batch) {
   cause_has_run_ = true;
-  if (!completes_order(beside_, id)) return;
+  if (!completes_order(beside_, id, ends_batch)) return;
   StepTracker now = std::exchange(beside_, {});
   give_up();
   tracker_ = std::move(now);
@@ -60,9 +62,9 @@ void StepDetector::ran_beside(std::uint32_t id) {
 }
 
 // Whether `id`, which runs, ends a step that an order may be made of.
-bool StepDetector::completes_order(StepTracker& tracker,
-                                   std::uint32_t id) const {
-  if (tracker.ran(id)) return is_enough(tracker);
+bool StepDetector::completes_order(StepTracker& tracker, std::uint32_t id,
+                                   bool ends_batch) const {
+  if (tracker.ran(id, ends_batch)) return is_enough(tracker);
   // Within a step that is learned, one that was known may be a part.
   if (tracker.equal() > 0 || !is_known(tracker.in_current())) return false;
   tracker.close_step();
@@ -73,9 +75,11 @@ bool StepDetector::is_enough(const StepTracker& tracker) const {
   const OperationIds& step = tracker.in_last();
   if (is_known(step)) return true;
   if (hopeless_ == step) return false;
-  const int needed = failed_once_ == step
-                         ? std::min(kMostSteps, kSecondChance * needed_)
-                         : needed_;
+  // The first time the batches may have been the reason.
+  const bool is_tried_later =
+      failed_.step == step && (failed_.times > 1 || !failed_.by_itself);
+  const int needed =
+      is_tried_later ? std::min(kMostSteps, kSecondChance * needed_) : needed_;
   return tracker.equal() >= needed;
 }
 
@@ -87,10 +91,9 @@ bool StepDetector::is_known(const OperationIds& step) const {
 void StepDetector::give_up() {
   state_ = State::kForgotten;
   beside_.clear();
-  forget_known();
+  std::erase(known_, in_begun_);
   if (followed_ == 0) {
-    if (failed_once_ == in_begun_) hopeless_ = in_begun_;
-    failed_once_ = in_begun_;
+    note_failure();
   } else if (followed_ >= static_cast<std::uint64_t>(needed_)) {
     // It was of use for as long as it was waited for: what ended it, as a barrier
     // now and then, is no reason to wait longer next time.
@@ -101,7 +104,12 @@ void StepDetector::give_up() {
   }
 }
 
-void StepDetector::forget_known() { std::erase(known_, in_begun_); }
+void StepDetector::note_failure() {
+  if (failed_.step != in_begun_) failed_ = {.step = in_begun_};
+  ++failed_.times;
+  failed_.by_itself = failed_.by_itself || !cause_has_run_;
+  if (failed_.times > (failed_.by_itself ? 2 : 1)) hopeless_ = in_begun_;
+}
 
 void StepDetector::remember() {
   known_.push_front(in_begun_);
@@ -126,6 +134,7 @@ void StepDetector::retired(std::uint32_t id) {
 
 void StepDetector::disturb() {
   is_wanted_ = false;
+  cause_has_run_ = true;
   state_ = State::kForgotten;
   tracker_.clear();
   beside_.clear();
@@ -136,10 +145,17 @@ const std::vector<std::uint32_t>& StepDetector::repeated() const {
   return is_wanted_ && tracker_.is_between_steps() ? tracker_.last() : kNone;
 }
 
+const std::vector<bool>* StepDetector::batch_ends() const {
+  const bool as_they_were =
+      failed_.by_itself && failed_.step == tracker_.in_last();
+  return as_they_were ? &tracker_.batch_ends() : nullptr;
+}
+
 void StepDetector::begin() {
   begun_ = tracker_.last();
   in_begun_ = tracker_.in_last();
   followed_ = 0;
+  cause_has_run_ = false;
   credit_ = kStepsPerInterruption;  // The first one may come early.
   resume();
 }

@@ -8,8 +8,8 @@
 // and repeats itself, the program does something else now, which gets an order of
 // its own; that of before is remembered, and needs to be seen once if it comes
 // back. Where orders are of little use, they are waited for longer each time. One
-// that could not even be followed once is tried one more time, much later, for
-// these operations.
+// that could not even be followed once is tried with batches as they were, as a
+// program may wait for each, and one more time, much later, for these operations.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class StepDetector {
   // `steps`: as many equal ones are enough; 0: never.
   explicit StepDetector(int steps) : steps_(steps), needed_(steps) {}
 
-  // `id` is scheduled.
-  void ran(std::uint32_t id);
+  // `id` is scheduled, as the last of its batch or not.
+  void ran(std::uint32_t id, bool ends_batch = true);
   // Something is scheduled that has no id to come again by.
   void ran_once();
   // `id` is not to come again.
@@ -37,6 +37,10 @@ class StepDetector {
   // The operations of a step, in the order of the last one, if enough equal
   // ones have passed and the last is complete; else empty.
   const std::vector<std::uint32_t>& repeated() const;
+  // Which of these ended a batch, where the order is to be cut like that: cut
+  // otherwise nobody could follow it, as where a program waits for each of its
+  // operations. Else nullptr.
+  const std::vector<bool>* batch_ends() const;
 
   // Whether the order that was begun last may go on: what interrupted it has run,
   // and so has all of the step that was interrupted.
@@ -63,13 +67,14 @@ class StepDetector {
     kInterrupted,  // It may be resumed when this step is complete.
   };
 
-  void ran_beside(std::uint32_t id);
-  bool completes_order(StepTracker& tracker, std::uint32_t id) const;
+  void ran_beside(std::uint32_t id, bool ends_batch);
+  bool completes_order(StepTracker& tracker, std::uint32_t id,
+                       bool ends_batch) const;
   bool is_enough(const StepTracker& tracker) const;
   bool is_known(const OperationIds& step) const;
   void give_up();
+  void note_failure();
   void remember();
-  void forget_known();
   bool is_worth_resuming();
 
   const int steps_;
@@ -88,7 +93,14 @@ class StepDetector {
 
   // Orders that were of use, and others have come since. The latest first.
   std::deque<OperationIds> known_;
-  OperationIds failed_once_;
+  // The last order that could not be followed even once: how often, and whether
+  // nothing else was the cause.
+  struct Failed {
+    OperationIds step;
+    int times = 0;
+    bool by_itself = false;
+  };
+  Failed failed_;
   OperationIds hopeless_;
 };
 

@@ -18,8 +18,9 @@ using OperationIds = absl::flat_hash_set<std::uint32_t>;
 
 class StepTracker {
  public:
-  // `id` is scheduled: whether that completes a step equal to the one before.
-  bool ran(std::uint32_t id);
+  // `id` is scheduled, as the last of its batch or not: whether that completes a
+  // step equal to the one before.
+  bool ran(std::uint32_t id, bool ends_batch = true);
 
   // What has run since the last step is a step, too, though nobody knows yet
   // whether it comes again.
@@ -36,6 +37,8 @@ class StepTracker {
 
   // The last complete step, in its order; and what has run of the next one.
   const std::vector<std::uint32_t>& last() const { return last_; }
+  // Which of those were the last of their batches.
+  const std::vector<bool>& batch_ends() const { return last_ends_; }
   const OperationIds& in_last() const { return in_last_; }
   const OperationIds& in_current() const { return in_current_; }
   // Whether there is one, and nothing of the next has run.
@@ -45,6 +48,8 @@ class StepTracker {
   int equal_ = 0;
   std::vector<std::uint32_t> last_;
   std::vector<std::uint32_t> current_;
+  std::vector<bool> last_ends_;  // One for each.
+  std::vector<bool> current_ends_;
   OperationIds in_last_;
   OperationIds in_current_;
 };

@@ -78,7 +78,9 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission) {
     if (first == &closed_mark_) return refuse(name);
     mine.next = first;
   } while (!unsent_.compare_exchange_weak(first, &mine));
-  return unsent_count_.fetch_add(1) + 1 >= wake_at_.load();
+  // Whoever reaches the number rings, and nobody after that: until the thread runs,
+  // more of them may come than there is time for system calls.
+  return unsent_count_.fetch_add(1) + 1 == wake_at_.load();
 }
 
 // Whoever closed the queue may have seen the submission, and have completed it.

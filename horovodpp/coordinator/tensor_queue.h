@@ -53,8 +53,8 @@ class TensorQueue {
 
   //   AlreadyExists    its name is in flight on this rank
   //   (as close() said)  the queue is closed
-  // Otherwise: whether the thread that drives is to be woken for it. From now on
-  // nobody changes its request.
+  // Otherwise: whether the thread that drives is to be woken for it, which is so
+  // once until the next take_news(). From now on nobody changes its request.
   absl::StatusOr<bool> push(const SubmissionPtr& submission);
 
   // `submission` will be pushed more than once: its name is looked up now, and

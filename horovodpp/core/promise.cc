@@ -7,6 +7,16 @@
 
 namespace hvd::internal {
 
+void FutureState::renew(Waiter& waiter, IfDropped if_dropped) {
+  MutexLock lock(mutex_);
+  if_dropped_ = if_dropped;
+  outcome_ = nullptr;
+  waiter_ = &waiter;
+  announced_ = false;
+  polls_ = 0;
+  is_set_.store(false, std::memory_order_release);
+}
+
 void FutureState::drop_future() {
   if (futures_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set() ||
       if_dropped_ == IfDropped::kNothing) {
@@ -85,6 +95,7 @@ void FutureState::then(Callback callback) {
 }
 
 const void* FutureState::await() {
+  if (is_set()) return outcome_;
   MutexLock lock(mutex_);
   while (!is_set()) ready_.wait(mutex_);
   return outcome_;
@@ -92,12 +103,17 @@ const void* FutureState::await() {
 
 void FutureState::announce_wait(const Ready& ready) {
   OnWait on_wait;
+  Waiter* waiter = nullptr;
   {
     MutexLock lock(mutex_);
     if (is_set() || (!ready && announced_)) return;
     announced_ = true;
-    on_wait = ready ? std::exchange(on_wait_, nullptr) : on_wait_;
+    waiter = ready ? std::exchange(waiter_, nullptr) : waiter_;
+    if (waiter == nullptr) {
+      on_wait = ready ? std::exchange(on_wait_, nullptr) : on_wait_;
+    }
   }
+  if (waiter != nullptr) return waiter->wait(ready);
   if (on_wait) on_wait(ready);
 }
 

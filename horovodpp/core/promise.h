@@ -39,6 +39,15 @@ namespace hvd {
 using Ready = std::function<bool()>;
 using OnWait = std::function<void(const Ready&)>;
 
+// The same as an object, for a state that is used again.
+class Waiter {
+ public:
+  virtual void wait(const Ready& ready) = 0;
+
+ protected:
+  ~Waiter() = default;
+};
+
 // What the end of the last future does where the outcome is not there yet and no
 // callback hears of it.
 enum class IfDropped { kNothing, kWait };
@@ -54,6 +63,14 @@ class FutureState {
       : if_dropped_(if_dropped), on_wait_(std::move(on_wait)) {}
   FutureState(const FutureState&) = delete;
   FutureState& operator=(const FutureState&) = delete;
+
+  // As if it were new. Nobody sets it, or has a future of it; `waiter` lives as
+  // long as this does.
+  void renew(Waiter& waiter, IfDropped if_dropped);
+  // Whether there is a future of it. If not, nobody looks at the outcome.
+  bool has_futures() const {
+    return futures_.load(std::memory_order_acquire) > 0;
+  }
 
   // The futures there are; nobody makes one where there is none any more.
   void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
@@ -83,6 +100,7 @@ class FutureState {
       is_set_.store(true, std::memory_order_release);
       callbacks.swap(callbacks_);
       unused.swap(on_wait_);
+      waiter_ = nullptr;
     }
     ready_.notify_all();
     // Not under the lock: a callback may submit, wait, or ask this very future.
@@ -99,11 +117,12 @@ class FutureState {
 
   std::atomic<bool> is_set_{false};
   std::atomic<int> futures_{0};
-  const IfDropped if_dropped_;
+  IfDropped if_dropped_;
   Mutex mutex_;
   CondVar ready_;
   const void* outcome_ = nullptr;  // Written once, before is_set_.
   OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
+  Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;  // In its place.
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
@@ -163,6 +182,11 @@ class Promise {
   }
 
   Future<T> future() const { return Future<T>(state_); }
+  // Of a state that somebody sets without a promise.
+  static Future<T> future_of(
+      std::shared_ptr<internal::FutureStateOf<T>> state) {
+    return Future<T>(std::move(state));
+  }
   // Whoever waits may destroy this promise as soon as the outcome is there.
   void set(Outcome<T> outcome) const {
     const auto state = state_;

@@ -14,7 +14,8 @@ using coordinator::Request;
 using coordinator::Submission;
 using coordinator::SubmissionPtr;
 
-class NamedCalls::Call {
+class NamedCalls::Call : public Waiter,
+                         public std::enable_shared_from_this<Call> {
  public:
   Call(Submission built, ProcessSet set, std::weak_ptr<SubmissionSink> sink)
       : submission_(std::move(built)),
@@ -63,33 +64,61 @@ class NamedCalls::Call {
   // Used since the last look at those that are not. Under the lock.
   bool is_recent = true;
 
-  Future<void> begin(OnWait on_wait, const TensorView& tensor,
+  // The one that was called after this one, the last time, while nothing has been
+  // dropped since. Under the lock.
+  Call* next = nullptr;
+  std::uint64_t next_is_as_of = 0;
+
+  // Told what becomes of it, once it is submitted.
+  Future<void> begin(const TensorView& tensor,
                      std::shared_ptr<const void> keep_alive) {
     if (submission_.outputs.empty() ||
         submission_.outputs.front().data() != tensor.data()) {
       submission_.inputs.assign(1, tensor);
       submission_.outputs.assign(1, tensor);
     }
-    promise_.emplace(std::move(on_wait), keep_alive == nullptr
-                                             ? IfDropped::kWait
-                                             : IfDropped::kNothing);
+    const IfDropped if_dropped =
+        keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
     keep_alive_ = std::move(keep_alive);
+    // The last time's, if nobody looks at that any more: whoever holds a future of
+    // it, or sets it, holds this call.
+    std::shared_ptr<Call> mine = shared_from_this();
+    if (mine.use_count() <= kOwnersOfOneAtRest && !state_.has_futures()) {
+      state_.renew(*this, if_dropped);
+      sets_own_ = true;
+      return Promise<void>::future_of(StatePtr(std::move(mine), &state_));
+    }
+    promise_.emplace(
+        waiter_for(sink_, SubmissionPtr(std::move(mine), &submission_)),
+        if_dropped);
     return promise_->future();
+  }
+
+  void wait(const Ready& ready) override {
+    const auto here = sink_.lock();
+    if (here == nullptr) return;
+    here->wait_for(SubmissionPtr(shared_from_this(), &submission_), ready);
   }
 
  private:
   enum class Stage : std::uint8_t { kFree, kUnderWay, kFailed };
+  using StatePtr = std::shared_ptr<internal::FutureStateOf<void>>;
+
+  // The table, whoever calls it, and begin().
+  static constexpr long kOwnersOfOneAtRest = 3;
 
   void end(const absl::Status& outcome) {
-    if (!promise_) return;  // It was refused before.
-    const Promise<void> promise = *std::exchange(promise_, std::nullopt);
+    if (!promise_ && !sets_own_) return;  // It was refused before.
+    const auto promise = std::exchange(promise_, std::nullopt);
+    const std::shared_ptr<Call> own =
+        std::exchange(sets_own_, false) ? shared_from_this() : nullptr;
     // Goes when the callbacks have run.
     const std::shared_ptr<const void> kept = std::move(keep_alive_);
     // A callback may make the next call of this name.
     stage_.store(outcome.ok() ? Stage::kFree : Stage::kFailed,
                  std::memory_order_release);
     try {
-      promise.set(outcome);
+      own != nullptr ? state_.set(outcome) : promise->set(outcome);
     } catch (const std::exception& e) {
       report(e.what());
     } catch (...) {
@@ -105,6 +134,9 @@ class NamedCalls::Call {
   const ProcessSet set_;
   const std::weak_ptr<SubmissionSink> sink_;
   std::atomic<Stage> stage_{Stage::kUnderWay};  // Begun where it is made.
+  // What is to be told the outcome: this, or where that was in use a promise.
+  internal::FutureStateOf<void> state_{nullptr, IfDropped::kNothing};
+  bool sets_own_ = false;
   std::optional<Promise<void>> promise_;
   std::shared_ptr<const void> keep_alive_;
 };
@@ -129,20 +161,36 @@ std::optional<Future<void>> NamedCalls::repeat(const TensorView& tensor,
 std::shared_ptr<NamedCalls::Call> NamedCalls::claim(const TensorView& tensor,
                                                     AllreduceOptions& options) {
   if (options.name.empty() || tensor.data() == nullptr) return nullptr;
-  Key key = {.process_set = options.process_set.id(),
-             .name = std::move(options.name)};
-  std::shared_ptr<Call> claimed;
-  {
-    MutexLock lock(mutex_);
-    const auto found = calls_.find(key);
-    if (found != calls_.end() && found->second->is_like(tensor, options) &&
-        found->second->claim()) {
-      claimed = found->second;
-      claimed->is_recent = true;
+  MutexLock lock(mutex_);
+  Call* const call = find(options);
+  if (call == nullptr || !call->is_like(tensor, options) || !call->claim()) {
+    return nullptr;
+  }
+  call->is_recent = true;
+  return call->shared_from_this();
+}
+
+// Programs make their calls in the same order, mostly.
+NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
+  Call* const before = std::exchange(last_, nullptr);
+  if (before != nullptr && before->next_is_as_of == drops_) {
+    const Key& key = before->next->key();
+    if (key.process_set == options.process_set.id() &&
+        key.name == options.name) {
+      return last_ = before->next;
     }
   }
+  Key key = {.process_set = options.process_set.id(),
+             .name = std::move(options.name)};
+  const auto found = calls_.find(key);
   options.name = std::move(key.name);
-  return claimed;
+  if (found == calls_.end()) return nullptr;
+  last_ = found->second.get();
+  if (before != nullptr) {
+    before->next = last_;
+    before->next_is_as_of = drops_;
+  }
+  return last_;
 }
 
 Future<void> NamedCalls::make(Submission built, const ProcessSet& set,
@@ -162,10 +210,18 @@ void NamedCalls::keep(const std::shared_ptr<Call>& call) {
   if (calls_.size() >= most_) drop_unused();
   std::shared_ptr<Call>& place = calls_[call->key()];
   if (place != nullptr && place->is_under_way()) return;
+  if (place != nullptr) forget_order();
   before = std::exchange(place, call);
 }
 
+// Some of what `next` and `last_` point to goes.
+void NamedCalls::forget_order() {
+  ++drops_;
+  last_ = nullptr;
+}
+
 void NamedCalls::drop_unused() {
+  forget_order();
   absl::erase_if(calls_, [](const auto& entry) {
     return !std::exchange(entry.second->is_recent, false) &&
            !entry.second->is_under_way();
@@ -176,10 +232,8 @@ void NamedCalls::drop_unused() {
 Future<void> NamedCalls::start(const std::shared_ptr<Call>& call,
                                const TensorView& tensor,
                                std::shared_ptr<const void> keep_alive) {
-  const SubmissionPtr submission(call, &call->submission());
-  Future<void> future =
-      call->begin(waiter_for(key_, submission), tensor, std::move(keep_alive));
-  sink_.submit(submission);
+  Future<void> future = call->begin(tensor, std::move(keep_alive));
+  sink_.submit(SubmissionPtr(call, &call->submission()));
   return future;
 }
 

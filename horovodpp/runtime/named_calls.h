@@ -59,7 +59,9 @@ class NamedCalls {
 
   std::shared_ptr<Call> claim(const TensorView& tensor,
                               AllreduceOptions& options);
+  Call* find(AllreduceOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void keep(const std::shared_ptr<Call>& call);
+  void forget_order() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_unused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Future<void> start(const std::shared_ptr<Call>& call,
                      const TensorView& tensor,
@@ -72,6 +74,8 @@ class NamedCalls {
   absl::flat_hash_map<coordinator::Key, std::shared_ptr<Call>> calls_
       ABSL_GUARDED_BY(mutex_);
   std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;  // Before a look.
+  Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;       // That was found.
+  std::uint64_t drops_ ABSL_GUARDED_BY(mutex_) = 1;  // Times some were dropped.
 };
 
 }  // namespace hvd::runtime

@@ -318,6 +318,24 @@ TEST_P(CoordinatorLayouts, ABarrierInEveryStepIsPartOfTheCycle) {
   EXPECT_EQ(cluster.executed().size(), 80u);
 }
 
+TEST_P(CoordinatorLayouts, SendsNothingThoughAProgramWaitsForEachOperation) {
+  Cluster cluster(with_cycles(GetParam()));
+  const auto step = [&] {
+    for (const char* name : {"loss", "accuracy", "seconds"}) {
+      cluster.submit_everywhere(allreduce_of(name));
+      for (int rank = 0; rank < cluster.size(); ++rank) {
+        cluster[rank].coordinator->wait_for({.name = name});
+      }
+      cluster.settle();
+    }
+  };
+  for (int i = 0; i < 12; ++i) step();
+  const int mail = cluster.mail_sent();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(cluster.mail_sent(), mail);
+  EXPECT_EQ(cluster.executed().size(), 66u);
+}
+
 // As from training to validation and back: each of them repeats itself.
 TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
   Cluster cluster(with_cycles(GetParam()));

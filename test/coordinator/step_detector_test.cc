@@ -143,10 +143,42 @@ TEST(StepDetector, WhatDisturbsNowAndThenDoesNotKeepAnOrderFromComingBack) {
   }
 }
 
+TEST(StepDetector, AnOrderThatCannotBeFollowedIsTriedWithTheBatchesThereWere) {
+  StepDetector detector(3);
+  const int first = steps_until_repeated(detector, {1, 2});
+  EXPECT_EQ(detector.batch_ends(), nullptr);
+  detector.begin();
+  detector.followed(0, {});
+  EXPECT_LE(steps_until_repeated(detector, {1, 2}), first);
+  ASSERT_NE(detector.batch_ends(), nullptr);
+  EXPECT_THAT(*detector.batch_ends(), ElementsAre(true, true));
+  detector.begin();
+  detector.followed(100, {});
+  // Of others nothing of the kind is known.
+  EXPECT_NE(steps_until_repeated(detector, {3, 4}), 0);
+  EXPECT_EQ(detector.batch_ends(), nullptr);
+}
+
+TEST(StepDetector, BatchesAreAsTheyWereInTheLastStep) {
+  StepDetector detector(1);
+  run(detector, {1, 2, 3, 1, 2, 3});
+  detector.begin();
+  detector.followed(0, {});
+  while (detector.repeated().empty()) {
+    detector.ran(1, false);
+    detector.ran(2, true);
+    detector.ran(3, true);
+  }
+  EXPECT_THAT(*detector.batch_ends(), ElementsAre(false, true, true));
+}
+
 TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});
   ASSERT_NE(first, 0);
+  detector.begin();
+  detector.followed(0, {});
+  ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
   detector.begin();
   detector.followed(0, {});
   EXPECT_GT(steps_until_repeated(detector, {1, 2}), 5 * first);

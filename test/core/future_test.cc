@@ -46,6 +46,35 @@ TEST(Future, FailsIfItsPromiseDiesUnset) {
   EXPECT_TRUE(absl::IsCancelled(future.wait().status()));
 }
 
+// What is used again by whoever makes one call after the other.
+TEST(Future, AStateMayBeUsedAgainOnceNobodyHasAFutureOfIt) {
+  struct Sets : Waiter {
+    void wait(const Ready& ready) override {
+      ++waits;
+      if (ready) state->set(absl::AbortedError(std::to_string(waits)));
+    }
+    std::shared_ptr<internal::FutureStateOf<void>> state;
+    int waits = 0;
+  } sets;
+  const auto state = sets.state =
+      std::make_shared<internal::FutureStateOf<void>>(nullptr,
+                                                      IfDropped::kNothing);
+  for (const char* outcome : {"1", "2", "3"}) {
+    state->renew(sets, IfDropped::kWait);
+    const Future<void> future = Promise<void>::future_of(state);
+    EXPECT_TRUE(state->has_futures());
+    EXPECT_FALSE(future.poll());
+    EXPECT_EQ(future.wait().message(), outcome);
+    EXPECT_EQ(future.wait().message(), outcome);
+    EXPECT_EQ(sets.waits, std::stoi(outcome));
+  }
+  EXPECT_FALSE(state->has_futures());
+  // The end of the last one waits, as that of any.
+  state->renew(sets, IfDropped::kWait);
+  Promise<void>::future_of(state) = Future<void>();
+  EXPECT_EQ(sets.waits, 4);
+}
+
 TEST(Future, OfNothingIsAnErrorAndNotAHang) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Future<void>().wait()));
 }
