@@ -45,9 +45,13 @@ def measure_batch(contender, batch, pair, options):
     setting = SETTINGS[batch[0].setting]
     if setting.hosts > 1 and not pair[0]:
         return {row: pair[1] for row in batch}
-    job = jobs.Job(contender, setting, pair[0] if setting.hosts > 1 else None,
-                   options.timeout * (1 if batch[0].alone else 4))
-    return jobs.measure(job, batch, options.seconds)
+    parts = [[row] for row in batch] if contender.starts_anew else [batch]
+    found = {}
+    for rows in parts:
+        job = jobs.Job(contender, setting, pair[0] if setting.hosts > 1 else None,
+                       options.timeout * (4 if len(rows) > 1 else 1))
+        found |= jobs.measure(job, rows, options.seconds)
+    return found
 
 
 def measure_all(rows, contenders, pair, options):
@@ -89,7 +93,7 @@ def arguments():
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="a CMake build, as build/dev")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.3, help="for each row of a round")
+    parser.add_argument("--seconds", type=float, default=0.2, help="for each row of a round")
     parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS",
                         help="for a row that has a job of its own; four times this for others")
     parser.add_argument("--quick", action="store_true", help="one short round")

@@ -94,22 +94,13 @@ class LocalCommunicator : public Communicator,
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
-    // A rank that cannot watch takes no part in a job, and tells the others.
-    if (const absl::Status& seeing = watch_.status(); !seeing.ok()) {
-      const auto self = static_cast<std::size_t>(rank_);
-      return refuse_exchange(
-          post_, round_++,
-          annotate(seeing,
-                   absl::StrCat(peers_[self].to_string(rank_), " cannot run")));
+    WatchedPost::Watch watch = {.seeing = watch_.status()};
+    if (!watched_) {
+      watch.listen = [this](LostCallback callback) {
+        on_peer_lost(std::move(callback));
+      };
     }
-    const bool listens = !watched_;
-    if (listens) {
-      on_peer_lost(
-          [this](int rank, const std::string& how) { post_.lost(rank, how); });
-    }
-    auto all = exchange_by_mail(post_, round_++, mine, deadline);
-    if (listens) on_peer_lost({});
-    return all;
+    return post_.exchange(mine, deadline, watch);
   }
 
   absl::Status send_mail(int to, std::string bytes) override {
@@ -260,7 +251,6 @@ class LocalCommunicator : public Communicator,
   absl::Status ready_;
   std::deque<Mail> mail_;
   std::deque<Mail> exchange_mail_;
-  std::uint32_t round_ = 0;
   bool watched_ = false;  // Somebody is told of losses.
 };
 

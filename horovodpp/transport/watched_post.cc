@@ -30,6 +30,25 @@ absl::StatusOr<bool> WatchedPost::flushed() {
   return false;
 }
 
+absl::StatusOr<std::vector<std::string>> WatchedPost::exchange(
+    const std::string& mine, std::chrono::steady_clock::time_point deadline,
+    const Watch& watch) {
+  const std::uint32_t round = round_++;
+  if (!watch.seeing.ok()) {
+    const Peer& self = peers()[static_cast<std::size_t>(rank())];
+    return refuse_exchange(
+        *this, round,
+        annotate(watch.seeing,
+                 absl::StrCat(self.to_string(rank()), " cannot run")));
+  }
+  if (watch.listen) {
+    watch.listen([this](int rank, const std::string& how) { lost(rank, how); });
+  }
+  auto all = exchange_by_mail(*this, round, mine, deadline);
+  if (watch.listen) watch.listen({});
+  return all;
+}
+
 void WatchedPost::lost(int rank, const std::string& how) {
   MutexLock lock(mutex_);
   if (!loss_.empty()) return;

@@ -4,6 +4,9 @@
 // Driven by one thread; lost() comes from any.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,19 @@ class WatchedPost : public ExchangePost {
   absl::StatusOr<std::optional<Mail>> receive() override;
   absl::StatusOr<bool> flushed() override;
 
+  // How the caller sees that ranks die.
+  struct Watch {
+    // Why it cannot, if it cannot.
+    absl::Status seeing = {};
+    // Has a callback told of deaths, or nobody any more; none if that is done already.
+    std::function<void(Communicator::LostCallback)> listen = {};
+  };
+  // The next round of an exchange_by_mail(), which ends when a rank dies. A rank that
+  // cannot see that takes no part in a job: it tells the others so, and returns it.
+  absl::StatusOr<std::vector<std::string>> exchange(
+      const std::string& mine, std::chrono::steady_clock::time_point deadline,
+      const Watch& watch);
+
   // Rank `rank` has died.
   void lost(int rank, const std::string& how);
 
@@ -35,6 +51,7 @@ class WatchedPost : public ExchangePost {
   std::string loss();
 
   ExchangePost& post_;
+  std::uint32_t round_ = 0;
   int polls_after_loss_ = 0;
   Mutex mutex_;
   std::string loss_ ABSL_GUARDED_BY(mutex_);

@@ -102,7 +102,9 @@ inline transport::WaitPolicy test_waiting(int ranks) {
 }
 inline constexpr RingOptions kSmallRing = {.chunk_bytes = 256, .depth = 2};
 inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
-                                         .small_bytes = 128};
+                                         .small_bytes = 128,
+                                         .cached_bytes = 3000,
+                                         .broadcast_step_bytes = 256};
 
 // Runs `body` with a plane of one kind over `communicator`.
 inline void run_on_ring(transport::Communicator& communicator, int ranks_here,

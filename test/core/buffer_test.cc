@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -82,6 +85,20 @@ TEST(Buffer, CopyOfIsAsTheSourceAndApartFromIt) {
   EXPECT_EQ(copy->shape(), Shape({2, 3}));
   EXPECT_EQ(copy->data<float>()[0], 1.0f);
   EXPECT_EQ(copy->data<float>()[5], 6.0f);
+}
+
+TEST(Buffer, OverMemoryThatIsThereHoldsIt) {
+  const auto memory = std::make_shared<std::array<std::byte, 8>>();
+  const std::weak_ptr<void> watched = memory;
+  auto buffer = Buffer::over({memory, memory->data()}, DType::kI32, {2});
+  ASSERT_TRUE(buffer.ok());
+  EXPECT_EQ(buffer->view().data(), memory->data());
+  EXPECT_EQ(buffer->bytes(), 8u);
+  EXPECT_EQ(watched.use_count(), 2);
+  buffer = Buffer();
+  EXPECT_EQ(watched.use_count(), 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Buffer::over({memory, memory->data()}, DType::kI32, {-1}).status()));
 }
 
 TEST(Buffer, CopyOfNoElementsReadsNoMemory) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/core/error.h"
@@ -106,7 +107,9 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
         grouped_allreduce_({view}), grouped_allreduce({view}).status(),
         grouped_allgather({view}).status(), alltoall(view).status(),
         reducescatter(view).status(), grouped_reducescatter({view}).status(),
-        barrier(), join().status(), add_process_set({0}).status(),
+        allgather_into(view, view), alltoall_into(view, view).status(),
+        reducescatter_into(view, view), barrier(), join().status(),
+        add_process_set({0}).status(),
         remove_process_set(ProcessSet::global())}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(message_of(status), HasSubstr("call hvd::init() first"));
@@ -150,6 +153,14 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
     EXPECT_EQ(alltoall(view, {.splits = {1}})->received_splits.at(0), 1);
     EXPECT_EQ(reducescatter(view)->data<float>()[0], 3.0f);
     EXPECT_EQ(grouped_reducescatter({view})->at(0).data<float>()[0], 3.0f);
+    float other = 0;
+    const TensorView result = TensorView::of(&other, {1});
+    EXPECT_EQ(allgather_into(view, result), absl::OkStatus());
+    EXPECT_EQ(std::exchange(other, 0.0f), 3.0f);
+    EXPECT_EQ(alltoall_into(view, result)->at(0), 1);
+    EXPECT_EQ(std::exchange(other, 0.0f), 3.0f);
+    EXPECT_EQ(reducescatter_into(view, result), absl::OkStatus());
+    EXPECT_EQ(other, 3.0f);
     EXPECT_EQ(*join(), 0);
     const Future<void> pending = allreduce_async_(view, {.name = "y"});
     EXPECT_EQ(synchronize(pending), absl::OkStatus());

@@ -42,6 +42,47 @@ inline void reduces_what_lies_in_the_arena(Runtime& job) {
   }
 }
 
+// Results that are new lie where the other ranks of the node write into them; what
+// their holders do with them afterwards is seen by nobody else.
+inline void gathers_into_new_memory_of_the_arena(Runtime& job) {
+  constexpr std::int64_t kCount = 20'000;
+  const int size = size_of(job);
+  const auto each = static_cast<std::size_t>(kCount);
+  std::vector<Buffer> kept;
+  for (int step = 0; step < 6; ++step) {
+    const std::vector<float> mine(each, static_cast<float>(rank_of(job)));
+    auto all = job.allgather_async(ConstTensorView::of(mine.data(), {kCount}),
+                                   {.name = "rows"})
+                   .wait();
+    ASSERT_EQ(all.status(), absl::OkStatus());
+    kept.push_back(*std::move(all));
+    std::fill_n(kept.back().data<float>(), 1, static_cast<float>(-step));
+
+    const std::vector<float> rows(each * static_cast<std::size_t>(size),
+                                  static_cast<float>(rank_of(job) + step));
+    const auto exchanged =
+        job.alltoall_async(ConstTensorView::of(rows.data(), {kCount * size}),
+                           {.name = "exchange"})
+            .wait();
+    ASSERT_EQ(exchanged.status(), absl::OkStatus());
+    for (int r = 0; r < size; ++r) {
+      const float* part =
+          exchanged->tensor.data<float>() + static_cast<std::size_t>(r) * each;
+      ASSERT_EQ(part[0], static_cast<float>(r + step));
+      ASSERT_EQ(part[each - 1], static_cast<float>(r + step));
+    }
+  }
+  for (std::size_t step = 0; step < kept.size(); ++step) {
+    const float* all = kept[step].data<float>();
+    ASSERT_EQ(all[0], -static_cast<float>(step));
+    for (int r = 0; r < size; ++r) {
+      const float* part = all + static_cast<std::size_t>(r) * each;
+      ASSERT_EQ(part[1], static_cast<float>(r));
+      ASSERT_EQ(part[each - 1], static_cast<float>(r));
+    }
+  }
+}
+
 // Of a group some lie in the arenas of all ranks, some of none, one only in
 // those of some; ranks allocate in different orders.
 inline void reduces_groups_that_lie_anywhere(Runtime& job) {
@@ -91,6 +132,7 @@ inline void reduces_in_the_arena_in_every_set(Runtime& job) {
 
 inline constexpr Case kArenaCases[] = {
     {"ReducesWhatLiesInTheArena", reduces_what_lies_in_the_arena},
+    {"GathersIntoNewMemoryOfTheArena", gathers_into_new_memory_of_the_arena},
     {"ReducesGroupsThatLieAnywhere", reduces_groups_that_lie_anywhere},
     {"ReducesInTheArenaInEverySet", reduces_in_the_arena_in_every_set},
 };

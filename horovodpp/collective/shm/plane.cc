@@ -55,7 +55,8 @@ ShmPlane::ShmPlane(ShmBoard& board, ArenaMap* arenas)
     : ShmPlane(board, all_ranks(board.ranks()), arenas) {}
 
 std::shared_ptr<std::byte> ShmPlane::result_memory(const ResultSize& size) {
-  const bool is_reached = arenas_ != nullptr && !arenas_->read_only() &&
+  const bool is_reached = ranks() > 1 && arenas_ != nullptr &&
+                          !arenas_->read_only() &&
                           size.all > board_.options().copied_bytes;
   return is_reached && size.mine > 0 ? arenas_->results().allocate(size.mine)
                                      : nullptr;

@@ -73,22 +73,13 @@ class MpiCommunicator : public Communicator {
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
-    const bool listens = !watched_;
-    // A rank that cannot watch takes no part in a job, and tells the others.
-    if (const absl::Status seeing = world_.watch().status(); !seeing.ok()) {
-      const auto self = static_cast<std::size_t>(rank());
-      return noted(refuse_exchange(
-          post_, round_++,
-          annotate(seeing, absl::StrCat(peers_[self].to_string(rank()),
-                                        " cannot run"))));
+    WatchedPost::Watch watch = {.seeing = world_.watch().status()};
+    if (!watched_) {
+      watch.listen = [this](LostCallback callback) {
+        on_peer_lost(std::move(callback));
+      };
     }
-    if (listens) {
-      on_peer_lost(
-          [this](int rank, const std::string& how) { post_.lost(rank, how); });
-    }
-    auto all = noted(exchange_by_mail(post_, round_++, mine, deadline));
-    if (listens) on_peer_lost({});
-    return all;
+    return noted(post_.exchange(mine, deadline, watch));
   }
 
   absl::Status send_mail(int to, std::string bytes) override {
@@ -96,7 +87,16 @@ class MpiCommunicator : public Communicator {
     const CallMeter::Call call(calls_, "sending mail");
     return noted(mailbox_.send(to, std::move(bytes)));
   }
+  // A look is a system call, as is one at data; while that comes in there is one look
+  // at mail for several calls, as no mail is needed for what succeeds.
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
+    constexpr int kCallsPerLook = 8;
+    const std::uint64_t before =
+        std::exchange(received_, transfers_.received());
+    if (before != received_ && ++calls_without_look_ < kCallsPerLook) {
+      return std::nullopt;
+    }
+    calls_without_look_ = 0;
     const CallMeter::Call call(calls_, "looking for mail");
     return noted(mailbox_.receive());
   }
@@ -175,7 +175,8 @@ class MpiCommunicator : public Communicator {
   MpiWorld& world_;
   const std::vector<Peer> peers_;
   CallMeter calls_;
-  std::uint32_t round_ = 0;
+  std::uint64_t received_ = 0;  // At the last call of receive_mail().
+  int calls_without_look_ = 0;
   bool watched_ = false;  // Somebody is told of losses.
   MpiExchangePost plain_post_;
   WatchedPost post_;

@@ -54,6 +54,9 @@ class MpiTransfers {
   // stops in the middle of it for longer.
   bool abandon(TransferId id);
 
+  // How many receives have been completed.
+  std::uint64_t received() const { return received_; }
+
   // Abandons everything, and moves the requests that MPI does not give back to
   // `leftovers`.
   void give_up(MpiMessages& leftovers);
@@ -81,6 +84,7 @@ class MpiTransfers {
 
   const Channel channel_;
   TransferId next_id_ = 1;
+  std::uint64_t received_ = 0;
   absl::flat_hash_map<TransferId, Transfer> posted_;
   // Receives whose last chunk has not come, in the order posted.
   std::map<Route, std::deque<TransferId>> expected_;

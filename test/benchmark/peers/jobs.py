@@ -32,6 +32,9 @@ class Contender:
         self.missing = missing
         self.environment = environment or {}
 
+    # Whether each row has a job of its own, so that none depends on those before it.
+    starts_anew = False
+
     def work_of(self, row):
         return row.peers
 
@@ -41,6 +44,8 @@ class Contender:
 
 
 class Own(Contender):
+    starts_anew = True
+
     def __init__(self, build):
         super().__init__("horovodpp")
         self.launcher = build / "horovodrun" / "horovodrun"

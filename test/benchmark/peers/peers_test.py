@@ -110,6 +110,19 @@ class Table(unittest.TestCase):
         self.assertIn("[2] no cma.", text)
         self.assertIn("gloo was not measured: no torch.", text)
 
+    def test_what_falls_short_has_its_reason_beside_it(self):
+        one = row(setting="hosts", name="processor time, 2 s idle")
+        text = table.table([one], results_of(one, own=[9], mpi=[1], cma=[1]), 2, {})
+        self.assertIn("| no [1] |", text)
+        self.assertIn(f"[1] {rows.LOOKED_AT}.", text)
+        text = table.table([one], results_of(one, own=[1], mpi=[1], cma=[1]), 2, {})
+        self.assertIn("| yes |", text)
+        self.assertNotIn("[1]", text)
+
+    def test_reasons_are_those_of_rows(self):
+        names = {(one.setting, one.name) for one in rows.ROWS}
+        self.assertLessEqual(set(rows.REASONS), names)
+
     def test_quartiles_stand_beside_the_median(self):
         self.assertEqual(table.cell([1.0, 2.0, 3.0, 4.0, 5.0], {}), "3 µs (2–4)")
         self.assertEqual(table.cell([900.0, 1000.0, 1100.0], {}), "1 ms (950 µs–1.05)")

@@ -39,6 +39,10 @@ class Row:
     is_first: bool = False  # Not what later steps take, but the first one.
     memcpy: str = ""  # The work of the target's reference.
 
+    def reason(self):
+        """Why it does not hold where it does not; empty if nobody knows."""
+        return REASONS.get((self.setting, self.name.removesuffix(", into")), "")
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -51,6 +55,20 @@ SETTINGS = {
     "two": Setting("2 ranks", 2),
     "four": Setting("4 ranks on {cores}", 4),
     "hosts": Setting("2 ranks on two hosts", 2, hosts=2),
+}
+
+
+COPIED = "copied into the node's memory and back, which the arena saves"
+LOOKED_AT = ("nothing rings for what comes from another host: an idle rank looks every 50 ms, "
+             "and every millisecond for 20 ms after each heartbeat")
+LAUNCHED = ("half of what it has more is the launcher's and its agents', half the rank's own "
+            "start and end")
+REASONS = {
+    ("two", "allreduce 64 KiB"): COPIED,
+    ("two", "allreduce 1 MiB"): COPIED,
+    ("two", "allreduce 64 MiB"): COPIED,
+    ("two", "hello, from start to end"): LAUNCHED,
+    ("hosts", "processor time, 2 s idle"): LOOKED_AT,
 }
 
 
@@ -98,6 +116,8 @@ def on_one_node():
     yield allreduce("two", 4, Target(2))
     yield allreduce("two", 4, Target(1), "handle")
     yield Row("two", "barrier", "barrier.name:0", "barrier.each:0", Target(2))
+    yield many("two", 10, "name", None, alone=False)
+    yield many("two", 100, "name", None, alone=False)
     # 0.8 ms where MPI takes 0.42.
     yield many("two", 1000, "name", Target(1.9), "fused", alone=False)
     yield many("two", 1000, "handle", Target(1), "fused", alone=False)

@@ -89,7 +89,10 @@ def line(row, results, notes):
     columns = [cell(results.of(name, row), notes) for name in results.contenders]
     ratios = results.ratios(row)
     ratio = f"{statistics.median(ratios):.2f}" if ratios else ""
-    held = {None: "", True: "yes", False: "no"}[results.holds(row)]
+    holds = results.holds(row)
+    held = {None: "", True: "yes", False: "no"}[holds]
+    if holds is False and row.reason():
+        held += f" [{notes.setdefault(row.reason(), len(notes) + 1)}]"
     target = str(row.target) if row.target else ""
     return f"| {row.name} | " + " | ".join([*columns, ratio, target, held]) + " |"
 

@@ -135,9 +135,10 @@ TEST(ArenaCopies, WriteIntoNoArenaThatIsReadOnly) {
 }
 
 TEST(ArenaCopies, ExchangeWhatLiesThere) {
-  // Inputs, outputs, or neither on the last rank; then chunks serve all.
-  enum class There { kInputs, kOutputs, kNotAll };
-  for (const There there : {There::kInputs, There::kOutputs, There::kNotAll}) {
+  // Inputs, outputs, both, or neither on the last rank; then chunks serve all.
+  enum class There { kInputs, kOutputs, kBoth, kNotAll };
+  for (const There there :
+       {There::kInputs, There::kOutputs, There::kBoth, There::kNotAll}) {
     on_residents(3, false, [&](Resident& self) {
       NeverInterrupt interrupt;
       // Rank r sends 1000 * (r + 1) bytes to everyone.
@@ -151,8 +152,10 @@ TEST(ArenaCopies, ExchangeWhatLiesThere) {
                                              std::byte(self.rank + 1));
       std::vector<std::byte> far_output(6000);
       const bool far = there == There::kOutputs || spoils;
+      const bool is_output_near =
+          there == There::kOutputs || there == There::kBoth;
       std::byte* const output =
-          there == There::kOutputs ? near_output.data() : far_output.data();
+          is_output_near ? near_output.data() : far_output.data();
       const std::span<const std::byte> input =
           far ? std::span<const std::byte>(far_input) : near_input;
       const std::uint64_t steps = steps_of(self, [&] {
@@ -166,6 +169,31 @@ TEST(ArenaCopies, ExchangeWhatLiesThere) {
                     Each(std::byte(from + 1)));
         at += bytes;
       }
+    });
+  }
+}
+
+TEST(ArenaCopies, GatherIntoResultsOfThePlanesOwn) {
+  for (const bool read_only : {false, true}) {
+    on_residents(3, read_only, [&](Resident& self) {
+      NeverInterrupt interrupt;
+      // Little is copied on the way anyway.
+      EXPECT_EQ(self.plane.result_memory({.mine = 64, .all = 64}), nullptr);
+      EXPECT_EQ(self.plane.result_memory({.mine = 0, .all = 15000}), nullptr);
+      const auto output =
+          self.plane.result_memory({.mine = 15000, .all = 45000});
+      ASSERT_EQ(output == nullptr, read_only);
+      if (read_only) return;
+      const std::vector<std::size_t> bytes(3, 5000);
+      const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.allgather(
+                               input, bytes, output.get(), {{1, 1}, interrupt});
+                         }),
+                1u);
+      EXPECT_EQ(std::vector<std::byte>(output.get(), output.get() + 15000),
+                parts_of(3, 5000));
     });
   }
 }
