@@ -29,6 +29,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,9 @@ class RegionOf final : public Region {
 
   Function& function() { return function_; }
 
+  const std::type_info& function_type() const override {
+    return typeid(Function);
+  }
   std::string name_of(const Tensor& tensor) const override {
     if constexpr (requires { function_.name_of(tensor); }) {
       return function_.name_of(tensor);

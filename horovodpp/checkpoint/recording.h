@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
@@ -84,6 +85,8 @@ class Recording : public Node,
 
   const CheckpointOptions& options() const { return options_; }
   const OperationLog& log() const { return log_; }
+  // That of its function. A lambda's names the function that it is written in.
+  virtual const std::type_info& function_type() const = 0;
   // What the function calls `tensor`; empty if it has no name for it.
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }

@@ -4,11 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/anomaly.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/checkpoint/kept_results.h"
 
 namespace hvd::autograd {
 namespace {
+
+// Those that led to an error; a backward goes deep.
+constexpr std::size_t kCallsShown = 16;
 
 std::string describe(const Dims& shape, DType dtype) {
   return absl::StrCat(name_of(dtype), shape.to_string());
@@ -73,20 +77,29 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
 }
 
 void Replay::fail(const std::string& what) const {
-  std::string text = absl::StrCat(
-      "checkpoint: ", what, ". The function must do the same whenever it runs");
+  std::string text =
+      absl::StrCat("checkpoint: ", what,
+                   ". The function must do the same whenever it runs; it is ",
+                   demangled(recording_->function_type().name()));
   if (recording_->options().debug) {
     absl::StrAppend(&text, "\nOperations of forward:\n",
                     recording_->log().to_string(),
                     "Operations of the recomputation:\n", log_.to_string());
   } else {
     absl::StrAppend(
-        &text, "; CheckpointDebug(true) tells all operations of both runs");
+        &text, ". CheckpointDebug(true) tells all operations of both runs");
+  }
+  if (runs_) {
+    std::vector<void*> calls = calls_here();
+    if (calls.size() > kCallsShown) calls.resize(kCallsShown);
+    absl::StrAppend(&text, "\nThe recomputation was here:\n",
+                    describe_calls(calls));
   }
   throw CheckpointError(text);
 }
 
-void Replay::check_complete() const {
+void Replay::check_complete() {
+  runs_ = false;
   const std::size_t expected = recording_->slots().size();
   const bool may_differ =
       forward_goes_on_ || recording_->options().early_stop ||

@@ -36,7 +36,7 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
 
   // After a run that returned.
   //   CheckpointError  fewer tensors were saved than in forward
-  void check_complete() const;
+  void check_complete();
 
   Kept keep(const Tensor& tensor) override;
   void reads(const Tensor& tensor) override;
@@ -71,6 +71,7 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   std::size_t saved_ = 0;  // So far, wanted or not.
   std::size_t next_operation_ = 0;
   const char* operation_ = "";  // Recorded last.
+  bool runs_ = true;            // The function has not returned.
   OperationLog log_;
   std::atomic<std::uint32_t> owners_{1};
 };

@@ -490,6 +490,9 @@ TEST(Checkpoint, DebugTellsTheOperationsOfBothRuns) {
     return std::string("no error");
   };
   EXPECT_THAT(text({}), HasSubstr("CheckpointDebug(true) tells"));
+  // Without it, too: which function it is, and where its second run was.
+  EXPECT_THAT(text({}), HasSubstr("OperationsOfBothRuns_Test::TestBody()"));
+  EXPECT_THAT(text({}), HasSubstr("The recomputation was here:\n  at "));
   const std::string debug = text({.debug = true});
   EXPECT_THAT(debug, HasSubstr("Operations of forward:\n0: SinBackward"));
   EXPECT_THAT(debug, HasSubstr("Operations of the recomputation:\n0: Tanh"));

@@ -152,7 +152,7 @@ TEST(MemoryBudget, HoldsDuringBackward) {
     EXPECT_EQ(run(&most), expected) << tensors;
     // Besides what the budget is for, the gradients, and a few numbers.
     EXPECT_LE(most, tensors * kBytes + kGradients + 1024) << tensors;
-    if (tensors == 20) EXPECT_LT(budget.stats().dropped, kBlocks);
+    EXPECT_TRUE(tensors < 20 || budget.stats().dropped < kBlocks);
   }
 }
 

@@ -49,7 +49,8 @@ class ChainModel : public hvd::nn::Module {
 
  protected:
   // In the constructor, in the order of forward(): a stage that is no part of a
-  // block, and the stages of a block.
+  // block, and the stages of a block. Online they run in the last of their ways,
+  // whose regions can be let go of one by one.
   void add_stage(hvd::ChainStage stage);
   void add_block(std::vector<hvd::ChainStage> stages);
 
@@ -65,7 +66,7 @@ class ChainModel : public hvd::nn::Module {
   std::vector<hvd::ChainStage> stages_;
   // As the text of a plan: a region for each block.
   std::string blocks_;
-  // What is in each of them, and the stages between them, by the leanest options.
+  // What is in each of them, and the stages between them, by their last options.
   std::vector<std::string> lean_parts_;
   std::unique_ptr<hvd::PlannedChain> planned_;  // If there is a budget.
   hvd::MemoryBudgetStats online_;

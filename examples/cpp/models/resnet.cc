@@ -111,7 +111,7 @@ hvd::ChainStage Bottleneck::stage() {
     return [this, lean](const Tensor& x) { return run(x, lean); };
   };
   return {way(Lean::kNot),
-          {way(Lean::kNorms), way(Lean::kWide), way(Lean::kNarrow)}};
+          {way(Lean::kNorms), way(Lean::kNarrow), way(Lean::kWide)}};
 }
 
 template <typename Make>
