@@ -32,9 +32,16 @@ struct Record {
   std::shared_ptr<Sent> sent = nullptr;
   std::shared_ptr<const void> owner = nullptr;
   std::optional<std::size_t> group = std::nullopt;
+  std::string name = {};  // As peers see it, once it is sent by itself.
 
   int owed() const { return is_added ? 0 : expected - came; }
 };
+
+[[noreturn]] void refuse_second(const std::string& key) {
+  throw Error(absl::AlreadyExistsError(absl::StrCat(
+      "the gradient of '", key,
+      "' was handed over twice in one step; finish() the step first")));
+}
 
 }  // namespace
 
@@ -90,10 +97,12 @@ class GradientReducer::State {
 
   void check_not_added(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void start(Runtime& runtime, const std::string& key, TensorView gradient,
+  void start(Runtime& runtime, Entry& entry, TensorView gradient,
              std::shared_ptr<const void> keep_alive)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void send_group(Runtime& runtime, Group& group)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void send(Runtime& runtime, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void send(Runtime& runtime, const std::vector<Entry*>& entries)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -170,16 +179,12 @@ int GradientReducer::State::owed(const std::string& key) const {
 
 void GradientReducer::State::check_not_added(const std::string& key) const {
   const auto found = records_.find(key);
-  if (found == records_.end() || !found->second.is_added) return;
-  throw Error(absl::AlreadyExistsError(absl::StrCat(
-      "the gradient of '", key,
-      "' was handed over twice in one step; finish() the step first")));
+  if (found != records_.end() && found->second.is_added) refuse_second(key);
 }
 
-void GradientReducer::State::start(Runtime& runtime, const std::string& key,
+void GradientReducer::State::start(Runtime& runtime, Entry& entry,
                                    TensorView gradient,
                                    std::shared_ptr<const void> keep_alive) {
-  Entry& entry = *records_.try_emplace(key).first;
   Record& record = entry.second;
   record.gradient = std::move(gradient);
   record.owner = std::move(keep_alive);
@@ -188,7 +193,7 @@ void GradientReducer::State::start(Runtime& runtime, const std::string& key,
   Group* const group =
       record.group.has_value() ? &groups_[*record.group] : nullptr;
   if (group == nullptr || group->is_sent) {
-    send(runtime, {&entry});
+    send(runtime, entry);
   } else if (++group->added == group->members.size()) {
     send_group(runtime, *group);
   }
@@ -206,8 +211,17 @@ void GradientReducer::State::send_group(Runtime& runtime, Group& group) {
   for (Entry* entry : entries) entry->second.sent = sent;
 }
 
+void GradientReducer::State::send(Runtime& runtime, Entry& entry) {
+  Record& record = entry.second;
+  if (record.name.empty()) record.name = sender_.name_of(entry.first);
+  record.sent = sender_.send(
+      runtime, {entry.first, std::move(record.gradient), record.owner},
+      record.name);
+}
+
 void GradientReducer::State::send(Runtime& runtime,
                                   const std::vector<Entry*>& entries) {
+  if (entries.size() == 1) return send(runtime, *entries.front());
   std::vector<Outgoing> gradients;
   for (const Entry* entry : entries) {
     gradients.push_back(
@@ -221,8 +235,9 @@ void GradientReducer::State::add(const std::string& key, TensorView gradient,
                                  std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(mutex_);
-  check_not_added(key);
-  start(*runtime, key, std::move(gradient), std::move(keep_alive));
+  Entry& entry = *records_.try_emplace(key).first;
+  if (entry.second.is_added) refuse_second(key);
+  start(*runtime, entry, std::move(gradient), std::move(keep_alive));
 }
 
 void GradientReducer::State::add(
@@ -233,7 +248,8 @@ void GradientReducer::State::add(
   MutexLock lock(mutex_);
   for (const GradientPiece& piece : pieces) check_not_added(piece.key);
   for (const GradientPiece& piece : pieces) {
-    start(*runtime, piece.key, view_of(buffer, piece), keep_alive);
+    start(*runtime, *records_.try_emplace(piece.key).first,
+          view_of(buffer, piece), keep_alive);
   }
 }
 
@@ -314,7 +330,11 @@ void GradientReducer::State::reset(
       group.added = 0;
       group.is_sent = false;
     }
-    record = {.expected = record.expected, .group = record.group};
+    record.came = 0;
+    record.is_added = false;
+    record.gradient = TensorView();
+    record.sent = nullptr;
+    record.owner = nullptr;
   }
 }
 

@@ -57,12 +57,12 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
   if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "a reducer of gradients, '", options_.name, "': there is no ",
-        name_of(options_.op), "; use one that ReduceOp names")));
+        hvd::name_of(options_.op), "; use one that ReduceOp names")));
   }
   if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "gradient_predivide_factor goes with op average, not with op ",
-        name_of(options_.op), "; leave it at 1")));
+        hvd::name_of(options_.op), "; leave it at 1")));
   }
   if (!(options_.scale > 0) || !std::isfinite(options_.scale)) {
     throw Error(absl::InvalidArgumentError(
@@ -73,7 +73,7 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
       options_.op != ReduceOp::kSum) {
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("compression goes with op average or sum, not with op ",
-                     name_of(options_.op))));
+                     hvd::name_of(options_.op))));
   }
   throw_if_error(job().status());
   const absl::StatusOr<int> rank = runtime.rank_in(options_.process_set);
@@ -92,28 +92,49 @@ absl::StatusOr<std::shared_ptr<Runtime>> GradientSender::job() const {
                                              options_.name, "'"));
 }
 
-AllreduceOptions GradientSender::call_options(std::string key) const {
+std::string GradientSender::name_of(const std::string& key) const {
+  return absl::StrCat(options_.name, ".", key);
+}
+
+AllreduceOptions GradientSender::call_options(std::string name) const {
   const double factor = options_.gradient_predivide_factor;
-  return {.name = absl::StrCat(options_.name, ".", key),
+  return {.name = std::move(name),
           .op = options_.op,
           .prescale_factor = options_.scale / factor,
           .postscale_factor = factor,
           .process_set = options_.process_set};
 }
 
+std::shared_ptr<Sent> GradientSender::send(Runtime& runtime, Outgoing gradient,
+                                           const std::string& name) {
+  if (compresses(gradient) || options_.observer != nullptr) {
+    std::vector<Outgoing> one;
+    one.push_back(std::move(gradient));
+    return send(runtime, std::move(one));
+  }
+  const std::size_t bytes = gradient.gradient.bytes();
+  ++stats_.gradients;
+  stats_.bytes += bytes;
+  stats_.sent_bytes += bytes;
+  AllreduceOptions options = call_options(name);
+  options.keep_alive = std::move(gradient.owner);
+  return std::make_shared<Sent>(runtime.allreduce_async_(
+      std::move(gradient.gradient), std::move(options)));
+}
+
 std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
                                            std::vector<Outgoing> gradients) {
   std::uint64_t bytes = 0;
-  bool compresses = options_.compressor != nullptr && num_ranks_ > 1;
+  bool all_compressed = true;
   for (const Outgoing& outgoing : gradients) {
     bytes += outgoing.gradient.bytes();
-    compresses = compresses && outgoing.gradient.dtype() == DType::kF32;
+    all_compressed = all_compressed && compresses(outgoing);
   }
   stats_.gradients += gradients.size();
   stats_.bytes += bytes;
-  AllreduceOptions options = call_options(
-      gradients.size() == 1 ? gradients.front().key : group_name(gradients));
-  if (!compresses) {
+  AllreduceOptions options = call_options(name_of(
+      gradients.size() == 1 ? gradients.front().key : group_name(gradients)));
+  if (!all_compressed) {
     stats_.sent_bytes += bytes;
     std::vector<std::string> keys;
     if (options_.observer != nullptr) {
@@ -135,7 +156,7 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
   stats_.gradients += group.keys.size();
   stats_.bytes += group.buffer.bytes();
   stats_.sent_bytes += group.buffer.bytes();
-  const AllreduceOptions options = call_options(group.name);
+  const AllreduceOptions options = call_options(name_of(group.name));
   tell_sent(group.keys);
   Future<void> reduced = runtime.reducescatter_into_async(
       group.buffer, group.share,

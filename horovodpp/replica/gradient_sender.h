@@ -57,7 +57,13 @@ class GradientSender {
   // The job, as long as this rank is in it.
   absl::StatusOr<std::shared_ptr<Runtime>> job() const;
 
-  // All submissions of gradients are made here. There is one or more.
+  // The name of one that is sent by itself.
+  std::string name_of(const std::string& key) const;
+
+  // All submissions of gradients are made here. `name` is name_of() its key.
+  std::shared_ptr<Sent> send(Runtime& runtime, Outgoing gradient,
+                             const std::string& name);
+  // Several.
   std::shared_ptr<Sent> send(Runtime& runtime, std::vector<Outgoing> gradients);
   std::shared_ptr<Sent> send(Runtime& runtime, const ScatteredGroup& group);
   std::shared_ptr<Sent> send(Runtime& runtime, const std::string& key,
@@ -70,7 +76,11 @@ class GradientSender {
   ReducerStats stats() const { return stats_; }
 
  private:
-  AllreduceOptions call_options(std::string key) const;
+  AllreduceOptions call_options(std::string name) const;
+  bool compresses(const Outgoing& gradient) const {
+    return options_.compressor != nullptr && num_ranks_ > 1 &&
+           gradient.gradient.dtype() == DType::kF32;
+  }
   void tell_sent(const std::vector<std::string>& keys) const;
   // Tells, if somebody wants to hear of it, when these are reduced.
   std::shared_ptr<Sent> watched(Future<void> reduced,
