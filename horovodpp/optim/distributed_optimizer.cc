@@ -15,6 +15,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/backward_watch.h"
+#include "horovodpp/optim/compression_advice.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/parameter_claim.h"
 #include "horovodpp/optim/replica_check.h"
@@ -26,6 +27,8 @@ namespace hvd::optim {
 namespace {
 
 constexpr const char* kCompression = "compression.";
+// Before it is known what compression costs.
+constexpr std::int64_t kTrialSteps = 10;
 
 int checked_passes(int passes) {
   if (passes < 1) {
@@ -52,30 +55,6 @@ struct HandedOver {
   std::uint32_t version;  // Nobody else writes it meanwhile.
   std::shared_ptr<replica::GatheredRows> rows = nullptr;  // Of a sparse one.
 };
-
-// Where compression cannot pay.
-void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
-                     const Topology& topology) {
-  if (ranks < 2) return;
-  const double plain = compression::plain_traffic(ranks);
-  const double traffic = compressor.traffic(ranks);
-  if (traffic >= plain) {
-    autograd::warn_once(
-        absl::StrCat("compression.", compressor.name()),
-        absl::StrCat("compression '", compressor.name(), "' among ", ranks,
-                     " ranks brings ", traffic,
-                     " bytes to each rank for every byte of gradients, where "
-                     "an allreduce brings ",
-                     plain, "; it cannot pay, see docs/compression.md"));
-  } else if (topology.local_size() == topology.size()) {
-    autograd::warn_once(
-        "compression.node",
-        absl::StrCat("compression '", compressor.name(),
-                     "' in a job of one node, whose ranks reduce gradients in "
-                     "its memory: it takes longer than it saves, see "
-                     "docs/compression.md"));
-  }
-}
 
 void check(const DistributedStepOptions& options, ReduceOp op) {
   // Written so that NaN fails too.
@@ -158,6 +137,10 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       op_(options.op),
       compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      averages_passes_(options.average_passes),
+      name_(options.name),
+      process_set_(options.process_set),
+      membership_(job_of(options.runtime)->membership()),
       sparse_as_dense_(options.sparse_as_dense),
       check_every_(options.check_parameters_every),
       reducer_(*job_of(options.runtime),
@@ -357,10 +340,30 @@ void DistributedOptimizer::make_step() {
   is_synchronized_ = false;
   wrapped_->step();
   ++steps_;
+  if (compressor_ != nullptr && steps_ == kTrialSteps) advise();
   if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
       reducer_.num_ranks() > 1) {
     check_replicas(parameters(), reducer_, steps_);
   }
+}
+
+// Within a node the constructor has warned.
+void DistributedOptimizer::advise() {
+  const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
+  const Topology& topology = job->topology();
+  const bool spans_nodes = topology.local_size() < topology.size();
+  if (reducer_.num_ranks() < 2 || !spans_nodes) return;
+  const compression::CompressionStats stats = compressor_->stats();
+  if (stats.gradient_bytes == 0) return;
+  const double link = measure_link(*job, process_set_, name_ + ".(link)");
+  const std::optional<std::string> text =
+      advice(compressor_->name(),
+             {.ranks = reducer_.num_ranks(),
+              .plain_seconds = link,
+              .start_seconds = static_cast<double>(stats.start_nanoseconds) *
+                               1e-9 / static_cast<double>(stats.gradient_bytes),
+              .traffic = compressor_->traffic(reducer_.num_ranks())});
+  if (text) autograd::warn_once("compression.link", *text);
 }
 
 StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
@@ -428,6 +431,22 @@ std::optional<double> DistributedOptimizer::examine(
   return clips && shrink < 1.0 ? factor * shrink : factor;
 }
 
+void DistributedOptimizer::set_backward_passes_per_step(int passes) {
+  const int checked = checked_passes(passes);
+  if (reducer_.is_pending() || averages_passes_) {
+    throw Error(absl::FailedPreconditionError(absl::StrCat(
+        "set_backward_passes_per_step(): ",
+        averages_passes_
+            ? "gradients are divided by the number of passes; make "
+              "another optimizer"
+            : "gradients are under way; call step() before")));
+  }
+  passes_per_step_ = checked;
+  for (const auto& [name, parameter] : parameters()) {
+    reducer_.expect(name, passes_per_step_);
+  }
+}
+
 nn::StateDict DistributedOptimizer::state_dict() const {
   nn::StateDict state = wrapped_->state_dict();
   if (compressor_ == nullptr) return state;
@@ -441,11 +460,10 @@ nn::StateDict DistributedOptimizer::state_dict() const {
 
 void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
                                            const nn::LoadOptions& options) {
-  if (compressor_ == nullptr) return wrapped_->load_state_dict(state, options);
   nn::StateDict rest;
   std::vector<compression::RememberedValues> remembered;
   for (const auto& [name, tensor] : state) {
-    if (!absl::StartsWith(name, kCompression)) {
+    if (compressor_ == nullptr || !absl::StartsWith(name, kCompression)) {
       rest.push_back({name, tensor});
     } else {
       remembered.push_back({name.substr(std::string(kCompression).size()),
@@ -453,7 +471,10 @@ void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
     }
   }
   wrapped_->load_state_dict(rest, options);
-  compressor_->load_state(remembered);
+  if (compressor_ != nullptr) compressor_->load_state(remembered);
+  reducer_.discard();
+  is_synchronized_ = false;
+  synchronized_by_caller_ = false;
 }
 
 void DistributedOptimizer::zero_grad(bool set_to_none) {

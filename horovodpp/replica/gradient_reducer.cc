@@ -2,6 +2,7 @@
 #include "horovodpp/replica/gradient_reducer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -409,14 +410,19 @@ std::unique_ptr<compression::Exchange> GradientReducer::State::compressed(
   for (Entry* entry : entries) {
     batch.push_back({entry->first, std::move(entry->second.gradient)});
   }
-  return options_.compressor->start(
-      runtime, std::move(batch),
-      {.name = options.name,
-       .op = options.op,
-       .prescale_factor = options.prescale_factor,
-       .postscale_factor = options.postscale_factor,
-       .process_set = options.process_set,
-       .num_ranks = num_ranks_});
+  const auto begin = std::chrono::steady_clock::now();
+  auto exchange =
+      options_.compressor->start(runtime, std::move(batch),
+                                 {.name = options.name,
+                                  .op = options.op,
+                                  .prescale_factor = options.prescale_factor,
+                                  .postscale_factor = options.postscale_factor,
+                                  .process_set = options.process_set,
+                                  .num_ranks = num_ranks_});
+  const std::chrono::nanoseconds took =
+      std::chrono::steady_clock::now() - begin;
+  options_.compressor->count_start(static_cast<std::uint64_t>(took.count()));
+  return exchange;
 }
 
 void GradientReducer::State::add(const std::string& key, TensorView gradient,
