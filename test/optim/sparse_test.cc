@@ -280,6 +280,7 @@ TEST(SparseGradients, AreAveraged) {
 }
 
 // A rank whose backward does not reach the table, and one that uses it as a whole.
+// Item 222.
 TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
   for (const bool as_dense : {false, true}) {
     run_ranks(3, [&] {
