@@ -5,6 +5,7 @@
     exactly_once_of_peers.py            prints the table
     exactly_once_of_peers.py --write    puts it into docs/exactly_once.md
     exactly_once_of_peers.py --texts    also prints the errors
+    exactly_once_of_peers.py --only "four passes"
 
 Each cell is a job of its own: ranks that are processes, over gloo, which train one of the models of
 test/optim/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of its variants
@@ -281,12 +282,12 @@ def short(error):
     return sentence if len(sentence) <= 160 else sentence[:157] + "…"
 
 
-def table(show_texts):
+def table(names, show_texts):
     columns = [(mode, options, style) for mode, options in MODES.items() for style in CHECKPOINTS]
     lines = ["| | " + " | ".join(f"{mode}: {style}" for mode, _, style in columns) + " |",
              "|---|" + ":-:|" * len(columns)]
     notes = {}
-    for name in STRUCTURES:
+    for name in names:
         cells = []
         for mode, options, style in columns:
             cell, error = verdict(name, style, options)
@@ -306,9 +307,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--texts", action="store_true")
+    parser.add_argument("--only", action="append", choices=STRUCTURES, metavar="MODEL")
     options = parser.parse_args()
+    if options.only and options.write:
+        parser.error("a part of the table is no table to write")
     torch.set_num_threads(1)
-    made = f"PyTorch {torch.__version__.split('+')[0]}, {RANKS} ranks, gloo:\n\n" + table(options.texts)
+    made = f"PyTorch {torch.__version__.split('+')[0]}, {RANKS} ranks, gloo:\n\n"
+    made += table(options.only or list(STRUCTURES), options.texts)
     if not options.write:
         print(made)
         return

@@ -42,7 +42,9 @@ Compression make_compression(const std::string& text, std::int64_t steps,
     if (name == "fp16") return {fp16()};
     if (name == "bf16") return {bf16()};
     if (name == "int8") return {int8_blocks()};
-    if (name == "signs") return {signs({.warmup_steps = steps})};
+    if (name == "signs") {
+      return {signs({.warmup_steps = steps, .momentum = momentum}), true};
+    }
   }
   throw std::invalid_argument(
       "--compression " + text +

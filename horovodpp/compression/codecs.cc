@@ -34,6 +34,12 @@ void check_warmup(const char* compressor, std::int64_t steps) {
                                      "; it must not be negative"));
 }
 
+void check_momentum(const char* compressor, double momentum) {
+  if (momentum >= 0 && momentum < 1) return;
+  throw InvalidArgument(absl::StrCat(compressor, ": the momentum is ", momentum,
+                                     "; it must be in [0, 1)"));
+}
+
 // Each block: its factor, then a byte for each element.
 class Int8Blocks : public Codec {
  public:
@@ -103,11 +109,7 @@ class TopK : public Codec {
     check_share("share", options.share);
     check_share("warmup_share", options.warmup_share);
     check_warmup("top_k", options.warmup_steps);
-    if (!(options.momentum >= 0) || options.momentum >= 1) {
-      throw InvalidArgument(absl::StrCat("top_k: the momentum is ",
-                                         options.momentum,
-                                         "; it must be in [0, 1)"));
-    }
+    check_momentum("top_k", options.momentum);
   }
   std::string name() const override { return "top-k"; }
   std::size_t bytes(const Piece& piece) const override {
@@ -187,6 +189,7 @@ class Signs : public Codec {
  public:
   explicit Signs(const SignsOptions& options) : options_(options) {
     check_warmup("signs", options.warmup_steps);
+    check_momentum("signs", options.momentum);
   }
   std::string name() const override { return "signs"; }
   std::size_t bytes(const Piece& piece) const override {
@@ -250,13 +253,14 @@ std::unique_ptr<Compressor> int8_blocks() {
   return gathered(std::make_unique<Int8Blocks>());
 }
 std::unique_ptr<Compressor> top_k(const TopKOptions& options) {
-  return gathered(std::make_unique<TopK>(options), options.momentum);
+  return gathered(std::make_unique<TopK>(options),
+                  {options.momentum, options.mask_velocity});
 }
 std::unique_ptr<Compressor> top_k(double share) {
   return top_k(TopKOptions{.share = share});
 }
 std::unique_ptr<Compressor> signs(const SignsOptions& options) {
-  return gathered(std::make_unique<Signs>(options));
+  return gathered(std::make_unique<Signs>(options), {options.momentum});
 }
 
 }  // namespace hvd::compression

@@ -85,6 +85,8 @@ struct RememberedValues {
 struct CompressionStats {
   std::uint64_t gradient_bytes = 0;  // Of the gradients that came in,
   std::uint64_t sent_bytes = 0;      // and what this rank handed out instead.
+  // In start(), all together. Counted by who calls it.
+  std::uint64_t start_nanoseconds = 0;
 };
 
 class Compressor {
@@ -106,7 +108,12 @@ class Compressor {
   virtual std::vector<RememberedValues> state() const { return {}; }
   virtual void load_state(const std::vector<RememberedValues>&) {}
 
-  CompressionStats stats() const { return {gradient_bytes_, sent_bytes_}; }
+  CompressionStats stats() const {
+    return {gradient_bytes_, sent_bytes_, start_nanoseconds_};
+  }
+  void count_start(std::uint64_t nanoseconds) {
+    start_nanoseconds_ += nanoseconds;
+  }
 
  protected:
   void count(std::uint64_t gradient_bytes, std::uint64_t sent_bytes) {
@@ -117,6 +124,7 @@ class Compressor {
  private:
   std::atomic<std::uint64_t> gradient_bytes_ = 0;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
+  std::atomic<std::uint64_t> start_nanoseconds_ = 0;
 };
 
 // Bytes that reach a rank for each byte, without compression.

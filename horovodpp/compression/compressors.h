@@ -41,6 +41,10 @@ struct TopKOptions {
   // then has no momentum of its own. Momentum that is applied after top-k counts
   // what was kept back as if it were new.
   double momentum = 0.0;
+  // Whether the velocity of an element begins anew once it is sent, as in the paper:
+  // for shares so small that old velocities mislead. Elements that are sent in most
+  // steps have no momentum then.
+  bool mask_velocity = false;
 };
 
 // The largest of them, each with its place: 2 `share` of the bytes (Aji and
@@ -54,6 +58,8 @@ std::unique_ptr<Compressor> top_k(double share = 0.01);
 struct SignsOptions {
   // For so many steps gradients are sent whole, and gathered as signs are.
   std::int64_t warmup_steps = 0;
+  // As that of top_k.
+  double momentum = 0.0;
 };
 
 // The sign of each, times the mean of all sizes. A 32nd.

@@ -79,7 +79,8 @@ void ErrorFeedback::remember(const std::string& key,
   if (momentum_ == 0.0f) return;
   std::vector<float>& velocity = velocities_[key];
   for (std::size_t i = 0; i < velocity.size(); ++i) {
-    if (sent[i] != 0.0f || !std::isfinite(velocity[i])) velocity[i] = 0.0f;
+    const bool ends = masks_ && sent[i] != 0.0f;
+    if (ends || !std::isfinite(velocity[i])) velocity[i] = 0.0f;
   }
 }
 

@@ -4,10 +4,12 @@
 //
 // With a momentum it is each rank's velocity that is sent, and whose rest is kept:
 //
-//   u = momentum u + gradient;  v = v + u;  v is sent in part, and where it is,
-//   v and u begin anew
+//   u = momentum u + gradient;  v = v + u;  v is sent in part, and less of it
+//   remains
 //
-// (Lin et al., "Deep gradient compression", 2018, whose optimizer has none).
+// (Lin et al., "Deep gradient compression", 2018, whose optimizer has none). All that
+// is sent adds up to what momentum would have added up to. With `masks`, u begins anew
+// where v is sent.
 //
 // Thread-safe, for different keys.
 #pragma once
@@ -23,10 +25,16 @@
 
 namespace hvd::compression {
 
+struct Momentum {
+  double factor = 0.0;  // 0: none.
+  bool masks = false;
+};
+
 class ErrorFeedback {
  public:
-  explicit ErrorFeedback(double momentum = 0.0)
-      : momentum_(static_cast<float>(momentum)) {}
+  explicit ErrorFeedback(const Momentum& momentum = {})
+      : momentum_(static_cast<float>(momentum.factor)),
+        masks_(momentum.masks) {}
 
   // How many gradients of this key there were before; counts one.
   std::int64_t count_step(const std::string& key);
@@ -44,6 +52,7 @@ class ErrorFeedback {
   using Memory = std::map<std::string, std::vector<float>>;
 
   const float momentum_;
+  const bool masks_;
   mutable Mutex mutex_;
   Memory errors_ ABSL_GUARDED_BY(mutex_);
   Memory velocities_ ABSL_GUARDED_BY(mutex_);

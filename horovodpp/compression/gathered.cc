@@ -86,7 +86,7 @@ Status GatheredExchange::finish() {
 
 class GatheredCompressor : public Compressor {
  public:
-  GatheredCompressor(std::unique_ptr<Codec> codec, double momentum)
+  GatheredCompressor(std::unique_ptr<Codec> codec, const Momentum& momentum)
       : codec_(std::move(codec)), errors_(momentum) {}
 
   std::string name() const override { return codec_->name(); }
@@ -117,7 +117,7 @@ class GatheredCompressor : public Compressor {
 }  // namespace
 
 std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
-                                     double momentum) {
+                                     const Momentum& momentum) {
   return std::make_unique<GatheredCompressor>(std::move(codec), momentum);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "horovodpp/compression/compressor.h"
+#include "horovodpp/compression/error_feedback.h"
 
 namespace hvd::compression {
 
@@ -38,6 +39,6 @@ class Codec {
 
 // With a momentum each rank sends its velocities: see ErrorFeedback.
 std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
-                                     double momentum = 0.0);
+                                     const Momentum& momentum = {});
 
 }  // namespace hvd::compression

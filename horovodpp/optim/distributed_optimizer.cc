@@ -18,6 +18,7 @@
 #include "horovodpp/nn/multihead_attention.h"
 #include "horovodpp/optim/arena_gradients.h"
 #include "horovodpp/optim/backward_watch.h"
+#include "horovodpp/optim/compression_advice.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/parameter_claim.h"
 #include "horovodpp/optim/parameter_shards.h"
@@ -66,6 +67,8 @@ std::unique_ptr<ParameterShards> shards_of(const Optimizer& wrapped,
 
 constexpr const char* kState = "state.";
 constexpr const char* kCompression = "compression.";
+// Before it is known what compression costs.
+constexpr std::int64_t kTrialSteps = 10;
 
 int checked_passes(int passes) {
   if (passes < 1) {
@@ -106,30 +109,6 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ =
       std::chrono::steady_clock::now();
 };
-
-// Where compression cannot pay.
-void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
-                     const Topology& topology) {
-  if (ranks < 2) return;
-  const double plain = compression::plain_traffic(ranks);
-  const double traffic = compressor.traffic(ranks);
-  if (traffic >= plain) {
-    autograd::warn_once(
-        absl::StrCat("compression.", compressor.name()),
-        absl::StrCat("compression '", compressor.name(), "' among ", ranks,
-                     " ranks brings ", traffic,
-                     " bytes to each rank for every byte of gradients, where "
-                     "an allreduce brings ",
-                     plain, "; it cannot pay, see docs/compression.md"));
-  } else if (topology.local_size() == topology.size()) {
-    autograd::warn_once(
-        "compression.node",
-        absl::StrCat("compression '", compressor.name(),
-                     "' in a job of one node, whose ranks reduce gradients in "
-                     "its memory: it takes longer than it saves, see "
-                     "docs/compression.md"));
-  }
-}
 
 void check(const DistributedStepOptions& options, ReduceOp op) {
   // Written so that NaN fails too.
@@ -212,6 +191,10 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       op_(options.op),
       compressor_(options.compression),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
+      averages_passes_(options.average_passes),
+      name_(options.name),
+      process_set_(options.process_set),
+      membership_(job_of(options.runtime)->membership()),
       sparse_as_dense_(options.sparse_as_dense),
       check_every_(options.check_parameters_every),
       shards_(shards_of(*wrapped_, options)),
@@ -499,11 +482,31 @@ void DistributedOptimizer::make_step() {
     for (const std::size_t index : waits_at_once_) shards_->wait_for(index);
   }
   ++steps_;
+  if (compressor_ != nullptr && steps_ == kTrialSteps) advise();
   if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
       reducer_.num_ranks() > 1) {
     finish_step();
     check_replicas(parameters(), reducer_, steps_);
   }
+}
+
+// Within a node the constructor has warned.
+void DistributedOptimizer::advise() {
+  const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
+  const Topology& topology = job->topology();
+  const bool spans_nodes = topology.local_size() < topology.size();
+  if (reducer_.num_ranks() < 2 || !spans_nodes) return;
+  const compression::CompressionStats stats = compressor_->stats();
+  if (stats.gradient_bytes == 0) return;
+  const double link = measure_link(*job, process_set_, name_ + ".(link)");
+  const std::optional<std::string> text =
+      advice(compressor_->name(),
+             {.ranks = reducer_.num_ranks(),
+              .plain_seconds = link,
+              .start_seconds = static_cast<double>(stats.start_nanoseconds) *
+                               1e-9 / static_cast<double>(stats.gradient_bytes),
+              .traffic = compressor_->traffic(reducer_.num_ranks())});
+  if (text) autograd::warn_once("compression.link", *text);
 }
 
 StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
@@ -600,6 +603,22 @@ std::optional<double> DistributedOptimizer::examine(
   return clips && shrink < 1.0 ? factor * shrink : factor;
 }
 
+void DistributedOptimizer::set_backward_passes_per_step(int passes) {
+  const int checked = checked_passes(passes);
+  if (reducer_.is_pending() || averages_passes_) {
+    throw Error(absl::FailedPreconditionError(absl::StrCat(
+        "set_backward_passes_per_step(): ",
+        averages_passes_
+            ? "gradients are divided by the number of passes; make "
+              "another optimizer"
+            : "gradients are under way; call step() before")));
+  }
+  passes_per_step_ = checked;
+  for (const auto& [name, parameter] : parameters()) {
+    reducer_.expect(name, passes_per_step_);
+  }
+}
+
 nn::StateDict DistributedOptimizer::state_dict() const {
   if (shards_ != nullptr) return sharded_state_dict();
   nn::StateDict state = wrapped_->state_dict();
@@ -662,11 +681,10 @@ void DistributedOptimizer::gather_during_forward(nn::Module& model) {
 
 void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
                                            const nn::LoadOptions& options) {
-  if (compressor_ == nullptr) return wrapped_->load_state_dict(state, options);
   nn::StateDict rest;
   std::vector<compression::RememberedValues> remembered;
   for (const auto& [name, tensor] : state) {
-    if (!absl::StartsWith(name, kCompression)) {
+    if (compressor_ == nullptr || !absl::StartsWith(name, kCompression)) {
       rest.push_back({name, tensor});
     } else {
       remembered.push_back({name.substr(std::string(kCompression).size()),
@@ -674,7 +692,10 @@ void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
     }
   }
   wrapped_->load_state_dict(rest, options);
-  compressor_->load_state(remembered);
+  if (compressor_ != nullptr) compressor_->load_state(remembered);
+  reducer_.discard();
+  is_synchronized_ = false;
+  synchronized_by_caller_ = false;
 }
 
 void DistributedOptimizer::zero_grad(bool set_to_none) {

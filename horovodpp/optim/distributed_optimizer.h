@@ -66,6 +66,7 @@
 #include "horovodpp/optim/grad_scaler.h"
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/process_set.h"
 #include "horovodpp/tensor/hook_handle.h"
 
@@ -257,6 +258,12 @@ class DistributedOptimizer : public Optimizer {
   // backward did not hide, and for what sharded updates gather.
   std::chrono::nanoseconds exposed_communication() const { return exposed_; }
 
+  // From the next step on, so many backward passes make one.
+  //   InvalidArgument                  they are fewer than one
+  //   hvd::Error (FailedPrecondition)  gradients are under way; or they are divided by
+  //                                    the number of passes (average_passes)
+  void set_backward_passes_per_step(int passes);
+
   // What was handed over so far.
   replica::ReducerStats reduced() const { return reducer_.stats(); }
 
@@ -273,6 +280,7 @@ class DistributedOptimizer : public Optimizer {
   }
   // The wrapped optimizer's and, of compression, "compression.<parameter>.<what>".
   nn::StateDict state_dict() const override;
+  // A step that has begun is forgotten, on all ranks alike.
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
   std::vector<double> learning_rates() const override {
@@ -297,6 +305,7 @@ class DistributedOptimizer : public Optimizer {
   void reduce_unless_done();
   void complete_gradients();
   void make_step();
+  void advise();
   std::vector<GradientPart> parts_to_move() const;
   std::vector<GradientPart> parts_to_look_at() const;
   StatefulOptimizer& sharded() const;
@@ -305,7 +314,11 @@ class DistributedOptimizer : public Optimizer {
   std::unique_ptr<Optimizer> wrapped_;
   const ReduceOp op_;
   const std::shared_ptr<compression::Compressor> compressor_;
-  const int passes_per_step_;
+  int passes_per_step_;
+  const bool averages_passes_;
+  const std::string name_;
+  const ProcessSet process_set_;
+  const Membership membership_;
   const bool sparse_as_dense_;
   const int check_every_;
   std::int64_t steps_ = 0;

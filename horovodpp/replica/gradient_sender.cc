@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/replica/gradient_sender.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -230,14 +231,19 @@ std::unique_ptr<compression::Exchange> GradientSender::compressed(
   for (Outgoing& outgoing : gradients) {
     batch.push_back({outgoing.key, std::move(outgoing.gradient)});
   }
-  return options_.compressor->start(
-      runtime, std::move(batch),
-      {.name = options.name,
-       .op = options.op,
-       .prescale_factor = options.prescale_factor,
-       .postscale_factor = options.postscale_factor,
-       .process_set = options.process_set,
-       .num_ranks = num_ranks_});
+  const auto begin = std::chrono::steady_clock::now();
+  auto exchange =
+      options_.compressor->start(runtime, std::move(batch),
+                                 {.name = options.name,
+                                  .op = options.op,
+                                  .prescale_factor = options.prescale_factor,
+                                  .postscale_factor = options.postscale_factor,
+                                  .process_set = options.process_set,
+                                  .num_ranks = num_ranks_});
+  const std::chrono::nanoseconds took =
+      std::chrono::steady_clock::now() - begin;
+  options_.compressor->count_start(static_cast<std::uint64_t>(took.count()));
+  return exchange;
 }
 
 }  // namespace hvd::replica

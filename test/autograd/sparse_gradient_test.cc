@@ -84,6 +84,7 @@ TEST(SparseRowsTest, GoTogetherOrAreRefused) {
       joined(no_rows({4, 2}, DType::kF64), no_rows({4, 3}, DType::kF64)));
 }
 
+// Item 221.
 TEST(SparseGradient, IsOfTheRowsThatWereLookedUp) {
   const Tensor weight = table();
   (looked_up(weight, {2, 0, 2}) * constant({1, 2, 3, 4, 5, 6}, {3, 2}))

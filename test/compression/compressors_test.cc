@@ -318,25 +318,30 @@ TEST(Signs, WarmUpWithWholeGradients) {
   });
 }
 
-// Where everything is sent, a velocity is the gradient that is sent, and begins anew
-// in each step; what is kept back grows like momentum's.
+// Of two elements the larger one is sent: what is kept back grows as momentum says.
 TEST(TopK, KeepsAVelocity) {
-  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
-    GradientReducer reducer(
-        job, {.compressor = top_k({.share = 0.5, .momentum = 0.5})});
-    const auto step = [&](float large, float small) {
-      Numbers gradient = {large, small};
-      reducer.add("w", TensorView::of(gradient.data(), {2}));
-      reducer.finish();
-      return gradient;
-    };
-    EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
-    // The second has u = 1.5, and v = 2.5; the first begins anew.
-    EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
-    // u = 1.75, v = 4.25.
-    EXPECT_THAT(step(0, 1), ElementsAre(0, 4.25));
-    EXPECT_THAT(step(0, 1), ElementsAre(0, 1));
-  });
+  for (const bool masks : {false, true}) {
+    run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+      GradientReducer reducer(
+          job, {.compressor = top_k(
+                    {.share = 0.5, .momentum = 0.5, .mask_velocity = masks})});
+      const auto step = [&](float large, float small) {
+        Numbers gradient = {large, small};
+        reducer.add("w", TensorView::of(gradient.data(), {2}));
+        reducer.finish();
+        return gradient;
+      };
+      EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
+      // Of the second u = 1.5 and v = 2.5.
+      EXPECT_THAT(step(8, 1), ElementsAre(masks ? 8 : 12, 0));
+      // Of the first u = 6; of the second u = 1.75 and v = 4.25.
+      EXPECT_THAT(step(-6, 1), ElementsAre(masks ? -6 : 0, masks ? 0 : 4.25));
+      if (!masks) {
+        // u = 1.875.
+        EXPECT_THAT(step(0, 1), ElementsAre(0, 1.875));
+      }
+    });
+  }
 }
 
 TEST(TopK, GoesOnFromAState) {
@@ -372,6 +377,7 @@ TEST(TopK, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(top_k({.warmup_steps = -1}), InvalidArgument);
   EXPECT_THROW(top_k({.momentum = 1}), InvalidArgument);
   EXPECT_THROW(signs({.warmup_steps = -1}), InvalidArgument);
+  EXPECT_THROW(signs({.momentum = -0.1}), InvalidArgument);
 }
 
 }  // namespace

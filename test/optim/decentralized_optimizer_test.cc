@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -62,7 +63,8 @@ TEST(RingAverage, ComesToTheMean) {
     double last = spread(before, 0);
     for (const int steps : {1, 4, 40}) {
       const auto after = run_ranks(ranks, [&] {
-        const Tensor w = leaf(before[static_cast<std::size_t>(rank())], {2});
+        const Tensor w =
+            hvd::leaf(before[static_cast<std::size_t>(rank())], {2});
         DecentralizedOptimizer optimizer(sgd(w, 0.0), ring_average());
         for (int s = 0; s < steps; ++s) step(optimizer, w, {1, 1});
         return values(w);
@@ -83,7 +85,7 @@ TEST(RingAverage, ComesToTheMean) {
 // One rank's weights reach its neighbours in a step, and no other.
 TEST(RingAverage, ReachesNeighboursOnly) {
   const auto after = run_ranks(5, [] {
-    const Tensor w = leaf({rank() == 2 ? 3.0 : 0.0}, {1});
+    const Tensor w = hvd::leaf({rank() == 2 ? 3.0 : 0.0}, {1});
     DecentralizedOptimizer optimizer(sgd(w, 0.0), ring_average());
     step(optimizer, w, {1});
     return values(w)[0];
@@ -93,7 +95,7 @@ TEST(RingAverage, ReachesNeighboursOnly) {
 
 TEST(RingAverage, TakesWeightsOfSeveralTypes) {
   run_ranks(3, [] {
-    const Tensor a = leaf({1.0 * rank()}, {1});
+    const Tensor a = hvd::leaf({1.0 * rank()}, {1});
     const Tensor b = full({2, 3}, 2.0 * rank(), {.requires_grad = true});
     const Tensor none = zeros({0, 3}, {.requires_grad = true});
     DecentralizedOptimizer optimizer(
@@ -118,7 +120,7 @@ TEST(RingAverage, RefusesModelsThatDiffer) {
 // Ranks make steps of their own, and are together after every third.
 TEST(PeriodicAverage, IsTheMeanOfTheRanksWeights) {
   run_ranks(3, [] {
-    const Tensor w = leaf({0, 10}, {2});
+    const Tensor w = hvd::leaf({0, 10}, {2});
     DecentralizedOptimizer optimizer(sgd(w, 1.0),
                                      periodic_average({.every = 3}));
     for (int s = 1; s <= 6; ++s) {
@@ -133,7 +135,7 @@ TEST(PeriodicAverage, IsTheMeanOfTheRanksWeights) {
 
 // With an outer momentum: the formula of SGD with Nesterov's, of mean changes.
 TEST(PeriodicAverage, MovesByAnOuterOptimizer) {
-  const auto weight = leaf({5, 5}, {2});
+  const auto weight = hvd::leaf({5, 5}, {2});
   SGD outer(
       std::vector<Tensor>{weight},
       SGDOptions{.learning_rate = 0.7, .momentum = 0.9, .nesterov = true});
@@ -143,7 +145,7 @@ TEST(PeriodicAverage, MovesByAnOuterOptimizer) {
     outer.step();
   }
   const auto all = run_ranks(2, [] {
-    const Tensor w = leaf({5, 5}, {2});
+    const Tensor w = hvd::leaf({5, 5}, {2});
     DecentralizedOptimizer optimizer(
         sgd(w, 0.5),
         periodic_average(
@@ -158,7 +160,7 @@ TEST(PeriodicAverage, MovesByAnOuterOptimizer) {
 // Of ranks without data the mean is not one.
 TEST(PeriodicAverage, LeavesOutRanksThatHaveJoined) {
   run_ranks(3, [] {
-    const Tensor w = leaf({0}, {1});
+    const Tensor w = hvd::leaf({0}, {1});
     DecentralizedOptimizer optimizer(sgd(w, 1.0),
                                      periodic_average({.every = 1}));
     const int steps = rank() == 0 ? 1 : 3;
@@ -179,7 +181,7 @@ TEST(PeriodicAverage, GoesOnFromAState) {
           periodic_average(
               {.every = 2, .outer_rate = 0.7, .outer_momentum = 0.9}));
     };
-    const Tensor w = leaf({5}, {1});
+    const Tensor w = hvd::leaf({5}, {1});
     auto optimizer = make(w);
     const auto go = [&](int from, int to) {
       for (int s = from; s < to; ++s) {
@@ -212,7 +214,7 @@ TEST(PeriodicAverage, GoesOnFromAState) {
 
 TEST(DecentralizedOptimizer, AveragesAllWeightsWhenAsked) {
   const auto all = run_ranks(4, [] {
-    const Tensor w = leaf({1.0 * rank(), 1}, {2});
+    const Tensor w = hvd::leaf({1.0 * rank(), 1}, {2});
     DecentralizedOptimizer optimizer(sgd(w, 1.0), ring_average());
     optimizer.average_weights();
     return values(w);
@@ -226,15 +228,19 @@ TEST(DecentralizedOptimizer, FailsWhereAPeerIsGone) {
   for (const MakeStrategy make :
        {MakeStrategy([] { return ring_average(); }),
         MakeStrategy([] { return periodic_average({.every = 1}); })}) {
-    run_ranks(3, [&] {
-      const Tensor w = leaf({0}, {1});
+    std::atomic<int> failed = 0;
+    const auto program = [&] {
+      const Tensor w = hvd::leaf({0}, {1});
       DecentralizedOptimizer optimizer(sgd(w, 1.0), make());
       step(optimizer, w, {-1.0});
       EXPECT_THAT(values(w), ElementsAre(1));
       if (rank() == 1) current_runtime().abort("a peer that is gone");
       EXPECT_ERROR(Error, "a peer that is gone", step(optimizer, w, {-1.0}));
       EXPECT_THAT(values(w), ElementsAre(2));
-    });
+      ++failed;
+    };
+    EXPECT_THROW(run_ranks(3, program), Error);
+    EXPECT_EQ(failed, 3);
   }
 }
 
@@ -243,7 +249,7 @@ TEST(DecentralizedOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THROW(periodic_average({.outer_rate = 0}), InvalidArgument);
   EXPECT_THROW(periodic_average({.outer_momentum = 1}), InvalidArgument);
   run_ranks(1, [] {
-    const Tensor w = leaf({0}, {1});
+    const Tensor w = hvd::leaf({0}, {1});
     EXPECT_ERROR(InvalidArgument, "no optimizer to wrap",
                  DecentralizedOptimizer(nullptr, ring_average()));
     EXPECT_ERROR(InvalidArgument, "no strategy to follow",

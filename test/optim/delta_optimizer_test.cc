@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -50,8 +51,8 @@ struct Weights2 {
     if ((rank + step) % 2 == 0) all = all + (b * input).sum();
     return all;
   }
-  Tensor a = leaf({1, 2, 3}, {3});
-  Tensor b = leaf({-1, 0.5, 2}, {3});
+  Tensor a = hvd::leaf({1, 2, 3}, {3});
+  Tensor b = hvd::leaf({-1, 0.5, 2}, {3});
 };
 
 double dot(const Numbers& x, const Numbers& y) {
@@ -181,7 +182,7 @@ TEST(DeltaOptimizer, LeavesAllRanksWithTheSameBits) {
 // Deltas that are the same on all ranks are one rank's delta: Adasum averages them.
 TEST(DeltaOptimizer, AveragesWhatIsParallel) {
   run_ranks(4, [] {
-    const Tensor w = leaf({1, 2}, {2});
+    const Tensor w = hvd::leaf({1, 2}, {2});
     DeltaOptimizer optimizer(
         std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}},
                               SGDOptions{.learning_rate = 1}));
@@ -193,7 +194,7 @@ TEST(DeltaOptimizer, AveragesWhatIsParallel) {
 
 TEST(DeltaOptimizer, WaitsForAllPasses) {
   run_ranks(2, [] {
-    const Tensor w = leaf({1, 2}, {2});
+    const Tensor w = hvd::leaf({1, 2}, {2});
     DeltaOptimizer optimizer(
         std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}},
                               SGDOptions{.learning_rate = 1}),
@@ -230,17 +231,20 @@ TEST(DeltaOptimizer, TakesParametersThatAreThawedLater) {
 }
 
 TEST(DeltaOptimizer, PutsWeightsBackIfAReductionFails) {
-  run_ranks(2, [] {
-    const Tensor w = leaf({1, 2}, {2});
+  std::atomic<int> failed = 0;
+  const auto program = [&] {
+    const Tensor w = hvd::leaf({1, 2}, {2});
     DeltaOptimizer optimizer(
         std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}},
                               SGDOptions{.learning_rate = 1}));
     w.sum().backward();
-    Runtime& job = current_runtime();
-    if (rank() == 1) job.abort("this rank has had enough");
+    if (rank() == 1) current_runtime().abort("this rank has had enough");
     EXPECT_THROW(optimizer.step(), Error);
     EXPECT_THAT(values(w), ElementsAre(1, 2));
-  });
+    ++failed;
+  };
+  EXPECT_THROW(run_ranks(2, program), Error);
+  EXPECT_EQ(failed, 2);
 }
 
 TEST(DeltaOptimizer, RefusesWhatMakesNoSense) {

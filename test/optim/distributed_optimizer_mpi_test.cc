@@ -12,6 +12,8 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/nn.h"
 #include "horovodpp/optim/adam.h"
+#include "horovodpp/optim/decentralized_optimizer.h"
+#include "horovodpp/optim/delta_optimizer.h"
 #include "horovodpp/optim/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/optim/sync_state.h"
@@ -94,6 +96,52 @@ TEST_F(Processes, SynchronizeTheirState) {
   EXPECT_EQ(allgather_object(std::string(static_cast<std::size_t>(rank()), 'a'))
                 .back(),
             std::string(static_cast<std::size_t>(size()) - 1, 'a'));
+}
+
+// Rank r looks up its own row r times; rank 0 none.
+TEST_F(Processes, GatherSparseGradients) {
+  for (const bool as_dense : {false, true}) {
+    nn::Embedding table(8, 2, {.sparse = true, .dtype = DType::kF64});
+    broadcast_parameters(table.named_parameters(), 0);
+    const std::vector<double> before = table.weight().to_vector<double>();
+    DistributedOptimizer optimizer(
+        std::make_unique<SGD>(table.named_parameters(),
+                              SGDOptions{.learning_rate = 1}),
+        {.op = ReduceOp::kSum,
+         .sparse_as_dense = as_dense,
+         .check_parameters_every = 1});
+    table(full({rank()}, rank(), {.dtype = DType::kI64})).sum().backward();
+    optimizer.step();
+    const std::vector<double> after = table.weight().to_vector<double>();
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const auto row = static_cast<int>(i / 2);
+      EXPECT_DOUBLE_EQ(after[i], before[i] - (row < size() ? row : 0));
+    }
+  }
+}
+
+TEST_F(Processes, AverageTheirWeightsNowAndThen) {
+  const Tensor w = full({3}, rank(), {.dtype = DType::kF64});
+  Tensor parameter = w.clone();
+  parameter.set_requires_grad(true);
+  DecentralizedOptimizer ring(
+      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", parameter}},
+                            SGDOptions{.learning_rate = 0}),
+      ring_average());
+  for (int step = 0; step < 60; ++step) ring.step();
+  for (const double each : parameter.to_vector<double>()) {
+    EXPECT_NEAR(each, 0.5 * (size() - 1), 1e-6);
+  }
+  DeltaOptimizer delta(
+      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", parameter}},
+                            SGDOptions{.learning_rate = 1}),
+      {.op = ReduceOp::kAverage});
+  ring.average_weights();
+  (parameter * rank()).sum().backward();
+  delta.step();
+  for (const double each : parameter.to_vector<double>()) {
+    EXPECT_NEAR(each, 0, 1e-6);
+  }
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/optim/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
@@ -205,6 +207,77 @@ TEST(DistributedOptions, AGradientThatIsWrittenOnItsWayIsAnError) {
       EXPECT_THAT(error.what(), HasSubstr("'b' was written while it was"));
     }
     EXPECT_THAT(m.weights(), ElementsAre(0, 0, 0));
+  });
+}
+
+TEST(DistributedOptions, PassesCanBeSetBetweenSteps) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({});
+    const auto refusal = [&](int passes) -> std::string {
+      try {
+        optimizer->set_backward_passes_per_step(passes);
+      } catch (const Error& error) {
+        return error.what();
+      }
+      return "";
+    };
+    optimizer->set_backward_passes_per_step(2);
+    for (int pass = 0; pass < 2; ++pass) m.loss(1).backward();
+    EXPECT_THAT(refusal(1), HasSubstr("gradients are under way"));
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-2, -4, -6));
+    EXPECT_THAT(refusal(0), HasSubstr("it must be at least 1"));
+    optimizer->set_backward_passes_per_step(1);
+    optimizer->zero_grad();
+    m.loss(1).backward();
+    EXPECT_THROW(m.loss(1).backward(), Error);
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-3, -6, -9));
+    const auto averaging = [] {
+      ThreeWeights other;
+      const auto result =
+          other.optimizer({.average_passes = true, .name = "b"});
+      result->set_backward_passes_per_step(2);
+    };
+    EXPECT_THROW(averaging(), Error);
+  });
+}
+
+// As in Horovod, whose handles are cleared.
+TEST(DistributedOptions, AStepThatHasBegunEndsWithAStateThatIsLoaded) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.groups = 1});
+    const nn::StateDict state = optimizer->state_dict();
+    m.loss(rank()).backward();
+    EXPECT_THROW(optimizer->zero_grad(), Error);
+    optimizer->load_state_dict(state);
+    optimizer->zero_grad();
+    m.loss(1).backward();
+    optimizer->step();
+    EXPECT_THAT(m.weights(), ElementsAre(-1, -2, -3));
+  });
+}
+
+TEST(DistributedOptions, AStepAfterSynchronizeWarnsOnceAndReducesNothingAgain) {
+  run_ranks(2, [] {
+    std::vector<std::string> said;
+    const autograd::Warnings scope(
+        [&](const std::string& text) { said.push_back(text); });
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.op = ReduceOp::kSum});
+    for (int step = 0; step < 2; ++step) {
+      optimizer->zero_grad();
+      m.loss(1).backward();
+      optimizer->synchronize();
+      optimizer->step();
+    }
+    EXPECT_THAT(m.weights(), ElementsAre(-4, -8, -12));
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_THAT(said[0], HasSubstr("optimizer.step() called without "
+                                   "optimizer.skip_synchronize() context after "
+                                   "optimizer.synchronize()."));
   });
 }
 

@@ -13,9 +13,12 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/autograd.h"
@@ -445,6 +448,33 @@ TEST(ExactlyOnceDocument, NamesWhatIsTested) {
     EXPECT_NE(text.find(absl::StrCat("| `", protocol.name, "` |")),
               std::string::npos)
         << "lacks the row of " << protocol.name;
+  }
+}
+
+// What a script has run with PyTorch's DDP is there for each of these models.
+TEST(ExactlyOnceDocument, HasWhatPyTorchMakesOfThem) {
+  std::ifstream file(HVD_FIXTURES "/../../docs/exactly_once.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto begin = text.find("<!-- exactly_once_of_peers.py writes");
+  ASSERT_NE(begin, std::string::npos);
+  const auto table = text.substr(begin);
+  for (const Structure& structure : structures()) {
+    const std::string row = absl::StrCat("\n| ", structure.name, " | ");
+    const auto at = table.find(row);
+    ASSERT_NE(at, std::string::npos) << "lacks " << structure.name;
+    const auto end = table.find('\n', at + 1);
+    std::istringstream cells(
+        table.substr(at + row.size(), end - at - row.size()));
+    int count = 0;
+    for (std::string cell; std::getline(cells, cell, '|');) {
+      cell = std::string(absl::StripAsciiWhitespace(cell));
+      if (cell.empty()) continue;
+      ++count;
+      EXPECT_TRUE(cell == "equal" || cell == "**wrong**" || cell == "hangs" ||
+                  absl::StartsWith(cell, "error "))
+          << structure.name << ": " << cell;
+    }
+    EXPECT_EQ(count, 6) << structure.name;
   }
 }
 

@@ -35,7 +35,7 @@ Tensor indices(const Rows& rows) {
   return from_vector(rows, {static_cast<std::int64_t>(rows.size())});
 }
 
-Tensor table() { return leaf({1, 2, 3, 4, 5, 6}, {3, 2}); }
+Tensor table() { return hvd::leaf({1, 2, 3, 4, 5, 6}, {3, 2}); }
 
 Tensor loss(const Tensor& weight, const Rows& rows, bool sparse = true) {
   const Tensor x = embedding(weight, indices(rows), {.sparse = sparse});
@@ -175,7 +175,7 @@ TEST(SparseSteps, OfOneParameterLeaveTheOthers) {
 
 TEST(SparseGradients, AreClippedByTheNormOfEachRowOnce) {
   const Tensor weight = table();
-  const Tensor other = leaf({2}, {1});
+  const Tensor other = hvd::leaf({2}, {1});
   const Tensor twice = embedding(weight, indices({1, 1}), {.sparse = true});
   (twice.sum() + other.sum() * 3.0).backward();
   EXPECT_DOUBLE_EQ(clip_grad_norm_({weight, other}, 1.0),
@@ -280,11 +280,12 @@ TEST(SparseGradients, AreAveraged) {
 }
 
 // A rank whose backward does not reach the table, and one that uses it as a whole.
+// Item 222.
 TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
   for (const bool as_dense : {false, true}) {
     run_ranks(3, [&] {
       const Tensor weight = table();
-      const Tensor other = leaf({1}, {1});
+      const Tensor other = hvd::leaf({1}, {1});
       autograd::expect_sparse_grad(weight);
       DistributedOptimizer optimizer(
           kSgd({weight, other}),
