@@ -56,7 +56,8 @@ def check_what_is_linked(folder, package):
     programs = [*package.glob("_core*.so"), folder / "bin" / "horovodrun"]
     for program in programs:
         elsewhere = [name for name, path in linked_by(program)
-                     if not OF_THE_SYSTEM.match(name) and not path.startswith(str(package))]
+                     if not OF_THE_SYSTEM.match(name) and
+                     not os.path.realpath(path).startswith(str(package))]
         assert not elsewhere, f"{program} needs {elsewhere}, which the package does not carry"
 
 

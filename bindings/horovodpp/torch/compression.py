@@ -4,6 +4,7 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common.process_sets import member
+from horovodpp.torch.collectives.arguments import written
 from horovodpp.torch.dtypes import describe
 
 
@@ -84,7 +85,7 @@ class Exchanger(Compressor):
         def finish():
             exchange.finish()
             for tensor in tensors:
-                torch.autograd.graph.increment_version(tensor)
+                written(tensor)
 
         return finish
 

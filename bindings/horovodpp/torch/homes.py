@@ -28,6 +28,8 @@ class Homes:
         """A contribution to p.grad is about to come."""
         if self._wanted and p.grad is None:
             self._expected.add(p)
+        else:
+            self._expected.discard(p)
 
     def take_in(self, p):
         """It has come: a gradient that was allocated for it moves."""

@@ -9,6 +9,7 @@ without communication, and beside it what calls and a set of gradients cost by t
 """
 import argparse
 import copy
+import math
 import os
 import statistics
 import time
@@ -18,6 +19,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 import horovodpp.torch as hvd
+from horovodpp import _core
 
 
 def arguments():
@@ -77,12 +79,17 @@ def ddp(model):
     return DistributedDataParallel(model), torch.optim.SGD(model.parameters(), lr=0.01)
 
 
-def ours(model):
+def ours(model, **options):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    return model, hvd.DistributedOptimizer(optimizer, model.named_parameters())
+    return model, hvd.DistributedOptimizer(optimizer, model.named_parameters(), **options)
 
 
-CONTENDERS = {"no communication": alone, "horovodpp": ours, "DDP over gloo": ddp}
+def without_arena(model):
+    return ours(model, gradients_in_arena=False)
+
+
+CONTENDERS = {"no communication": alone, "horovodpp": ours, "without arena": without_arena,
+              "DDP over gloo": ddp}
 
 
 def step(model, optimizer, batch):
@@ -143,13 +150,18 @@ def compare_calls(rounds, calls=200):
 
     def synchronous():
         for _ in range(calls):
-            hvd.synchronize(hvd.allreduce_async_(one, name="one", op=hvd.Sum))
+            hvd.allreduce_(one, name="one", op=hvd.Sum)
+
+    def in_two_calls():
+        for _ in range(calls):
+            hvd.synchronize(hvd.allreduce_async_(one, name="two", op=hvd.Sum))
 
     def by_gloo():
         for _ in range(calls):
             dist.all_reduce(of_gloo)
 
-    seconds = in_turns({"horovodpp": synchronous, "gloo": by_gloo}, rounds)
+    seconds = in_turns({"horovodpp": synchronous, "in two calls": in_two_calls,
+                        "gloo": by_gloo}, rounds)
     report("4 B, waited for", {name: [took / calls for took in each]
                                for name, each in seconds.items()}, unit=1e6, label="us")
 
@@ -167,6 +179,45 @@ def compare_calls(rounds, calls=200):
     report("256 B, submission", {"horovodpp": submissions}, unit=1e6, label="us")
 
 
+def resnet50_shapes():
+    """161 of them, 25.6 million elements, as in test/benchmark/model_shapes.cc."""
+    shapes = []
+
+    def convolution(inputs, outputs, width):
+        shapes.extend([(outputs, inputs, width, width), (outputs,), (outputs,)])
+
+    convolution(3, 64, 7)
+    inputs = 64
+    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for block in range(blocks):
+            convolution(inputs, width, 1)
+            convolution(width, width, 3)
+            convolution(width, 4 * width, 1)
+            if block == 0:
+                convolution(inputs, 4 * width, 1)
+            inputs = 4 * width
+    return shapes + [(1000, inputs), (1000,)]
+
+
+def in_arena(shape):
+    memory = _core.arena_alloc(4 * math.prod(shape))
+    return torch.from_dlpack(memory).view(torch.float32).view(shape).zero_()
+
+
+def compare_gradient_sets(rounds):
+    works = {}
+    for name, make in (("own memory", torch.zeros), ("arena", in_arena)):
+        gradients = [make(shape) for shape in resnet50_shapes()]
+
+        def reduce(name=name, gradients=gradients):
+            for handle in [hvd.allreduce_async_(gradient, name=f"{name}.{number}")
+                           for number, gradient in enumerate(gradients)]:
+                hvd.synchronize(handle)
+
+        works[name] = reduce
+    report("ResNet-50's set", in_turns(works, rounds))
+
+
 def main():
     options = arguments()
     torch.set_num_threads(1)
@@ -175,6 +226,7 @@ def main():
     dist.init_process_group("gloo", rank=hvd.rank(), world_size=hvd.size())
     try:
         compare_calls(options.rounds)
+        compare_gradient_sets(options.rounds)
         for name in options.models.split(","):
             compare_steps(name, options.rounds)
     finally:
