@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,19 +16,32 @@
 namespace hvd::c {
 namespace {
 
-// Plain memory: a thread that ends has nothing to destroy.
+// Of this thread. Its text is not among what each thread has from the start: a library
+// that is loaded late gets little of that.
 struct LastError {
-  std::int32_t code;
-  char text[2048];
+  ~LastError() { delete[] std::exchange(text, nullptr); }
+  std::int32_t code = HVD_OK;
+  char* text = nullptr;
 };
-thread_local LastError last_error = {HVD_OK, ""};
+thread_local LastError last_error;
+constexpr std::size_t kTextBytes = 2048;
+constexpr char kNoMemory[] = "there is not enough memory";
 
 std::int32_t keep(StatusCode code, std::string_view text) noexcept {
-  const std::size_t length = std::min(text.size(), sizeof(last_error.text) - 1);
   last_error.code = static_cast<std::int32_t>(code);
+  if (last_error.text == nullptr) {
+    last_error.text = new (std::nothrow) char[kTextBytes];
+  }
+  if (last_error.text == nullptr) return last_error.code;
+  const std::size_t length = std::min(text.size(), kTextBytes - 1);
   std::memcpy(last_error.text, text.data(), length);
   last_error.text[length] = '\0';
   return last_error.code;
+}
+
+const char* last_text() {
+  if (last_error.text != nullptr) return last_error.text;
+  return last_error.code == HVD_OK ? "" : kNoMemory;
 }
 
 }  // namespace
@@ -42,7 +56,7 @@ std::int32_t note_exception() noexcept {
   } catch (const Error& error) {
     return note(error.status());
   } catch (const std::bad_alloc&) {
-    return keep(StatusCode::kResourceExhausted, "there is not enough memory");
+    return keep(StatusCode::kResourceExhausted, kNoMemory);
   } catch (const std::exception& error) {
     return keep(StatusCode::kInternal, error.what());
   } catch (...) {
@@ -59,7 +73,7 @@ Status check_not_null(const void* pointer, const char* what) {
 
 std::int32_t hvd_last_error_code() { return hvd::c::last_error.code; }
 
-const char* hvd_last_error_text() { return hvd::c::last_error.text; }
+const char* hvd_last_error_text() { return hvd::c::last_text(); }
 
 const char* hvd_code_name(std::int32_t code) {
   if (code < HVD_OK || code > HVD_UNAUTHENTICATED) code = HVD_UNKNOWN;

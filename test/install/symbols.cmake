@@ -21,6 +21,16 @@ set(inner ${symbols})
 list(FILTER inner INCLUDE REGEX
   "^[0-9a-f]* [A-Za-z] (.* for )?(hvd::(transport|coordinator|collective|runtime|c)|absl|spdlog|fmt|nlohmann|hwy)::")
 list(LENGTH inner count)
+# Where it is loaded into a program that runs, memory of threads is scarce.
+execute_process(COMMAND readelf --program-headers --wide ${library} OUTPUT_VARIABLE headers
+  COMMAND_ERROR_IS_FATAL ANY)
+if(headers MATCHES " TLS +0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ (0x[0-9a-f]+)")
+  math(EXPR of_threads "${CMAKE_MATCH_1}")
+  if(of_threads GREATER 768)
+    message(FATAL_ERROR "each thread has ${of_threads} bytes of the library's, more than 768")
+  endif()
+  message(STATUS "${of_threads} bytes for each thread")
+endif()
 message(STATUS "${all} names, ${count} of what is inside")
 if(count)
   list(JOIN inner "\n" inner)
