@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/buffer_pool.h"
