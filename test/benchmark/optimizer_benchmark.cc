@@ -312,7 +312,9 @@ void compare_check(int rounds) {
   DistributedOptimizer each(adamw(plain),
                             {.check_parameters_every = 1, .name = "each"});
   make_gradients(named);
+  never.step();
   make_gradients(plain);
+  each.step();
   const auto step = [](const Named& parameters, optim::Optimizer& optimizer) {
     write_gradients(parameters);
     return together([&] { optimizer.step(); });

@@ -58,6 +58,56 @@ TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
   EXPECT_EQ(optimizer.reduced().gradients, 2u);
 }
 
+// Through memory that processes share: gradients in the arena, and parts of it.
+TEST_F(Processes, MoveTheirPartsToTheBitsOfWholeUpdates) {
+  struct Layers {
+    explicit Layers(bool shards) {
+      manual_seed(5);
+      for (const auto& [in, out] : {std::pair{300, 700}, std::pair{700, 33}}) {
+        layers.push_back(std::make_unique<nn::Linear>(in, out));
+        for (auto& [name, tensor] : layers.back()->named_parameters()) {
+          named.push_back({std::to_string(layers.size()) + name, tensor});
+        }
+      }
+      optimizer = std::make_unique<DistributedOptimizer>(
+          std::make_unique<AdamW>(named, AdamWOptions{.learning_rate = 0.01}),
+          DistributedOptions{.shard_updates = shards,
+                             .check_parameters_every = 1,
+                             .name = shards ? "parts" : "whole"});
+    }
+    void step(int number) {
+      optimizer->zero_grad();
+      const Tensor x = full({4, 300}, 0.1 * (rank() + 1) + 0.01 * number);
+      const Tensor y = (*layers[1])(tanh((*layers[0])(x)));
+      (y * y).mean().backward();
+      optimizer->step();
+    }
+    std::vector<std::unique_ptr<nn::Linear>> layers;
+    std::vector<nn::NamedTensor> named;
+    std::unique_ptr<DistributedOptimizer> optimizer;
+  };
+  Layers whole(false);
+  Layers parts(true);
+  for (int number = 0; number < 4; ++number) {
+    whole.step(number);
+    parts.step(number);
+  }
+  const nn::StateDict expected = whole.optimizer->state_dict();
+  const nn::StateDict state = parts.optimizer->state_dict();
+  ASSERT_EQ(state.size(), expected.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    EXPECT_EQ(state[i].name, expected[i].name);
+    EXPECT_EQ(state[i].tensor.to(DType::kF64).to_vector<double>(),
+              expected[i].tensor.to(DType::kF64).to_vector<double>())
+        << state[i].name;
+  }
+  for (std::size_t i = 0; i < parts.named.size(); ++i) {
+    EXPECT_EQ(parts.named[i].tensor.to_vector<float>(),
+              whole.named[i].tensor.to_vector<float>())
+        << parts.named[i].name;
+  }
+}
+
 TEST_F(Processes, TrainAlikeWithCompressedGradients) {
   for (const bool by_power : {false, true}) {
     manual_seed(3);
