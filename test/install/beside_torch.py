@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Loads horovodpp and libtorch into one process, in either order and with libtorch's names
-for all of the process to see, and lets both compute in turn.
+"""Loads horovodpp and libtorch into one process and lets both compute in turn: loaded in
+either order, and linked as a program in C++ is that names horovodpp first. (PyPI's libtorch
+shows some names of its BLAS, which a program that names it first would take for all.)
 
     beside_torch.py LIBRARY PROGRAM
 
@@ -16,6 +17,7 @@ import sys
 
 FLOAT32 = 7
 SIZE = 40
+WAYS = ("before", "after", "linked")
 
 
 def check(what, found, wanted):
@@ -62,7 +64,7 @@ def load_and_compute(way, library, program):
         hvd, computing = load_horovodpp(library, program)
         torch = load_torch(visible=False)
     else:
-        torch = load_torch(visible=way == "visible")
+        torch = load_torch(visible=way == "linked")
         hvd, computing = load_horovodpp(library, program)
     if hvd.hvd_init(hvd.hvd_version_number()):
         sys.exit(f"hvd_init: {hvd.hvd_last_error_text()}")
@@ -74,12 +76,14 @@ def load_and_compute(way, library, program):
 def main():
     if importlib.util.find_spec("torch") is None:
         return 77
-    if sys.argv[1] in ("before", "after", "visible"):
+    if sys.argv[1] in WAYS:
         return load_and_compute(*sys.argv[1:])
-    for way in ("before", "after", "visible"):
-        done = subprocess.run([sys.executable, __file__, way, *sys.argv[1:]], timeout=200)
+    for way in WAYS:
+        first = {"LD_PRELOAD": sys.argv[1]} if way == "linked" else {}
+        done = subprocess.run([sys.executable, __file__, way, *sys.argv[1:]], timeout=200,
+                              env={**os.environ, **first})
         if done.returncode:
-            return f"libtorch {way}: ended with {done.returncode}"
+            return f"{way}: ended with {done.returncode}"
     return 0
 
 
