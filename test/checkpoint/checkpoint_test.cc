@@ -582,7 +582,7 @@ TEST(Checkpoint, ABackwardWithinTheFunctionIsPlain) {
   }
 }
 
-// Item 173.
+// Items 56, 173.
 TEST(Checkpoint, HooksWithinRunOnce) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
   int heard = 0, accumulated = 0;

@@ -44,6 +44,7 @@ struct ThreeWeights {
   Tensor c = zeros({1}, {.requires_grad = true});
 };
 
+// Item 215.
 TEST(DistributedOptions, GroupsChangeNoValues) {
   run_ranks(3, [] {
     const auto weights_with = [](auto groups_of) {

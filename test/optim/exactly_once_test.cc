@@ -4,7 +4,7 @@
 //
 // Ranks sum. So what is reduced twice, or before its last contribution, is another
 // number; and the numbers, after each of three steps, are those of one process that
-// computes all ranks' gradients without checkpoints, to the last bit.
+// computes all ranks' gradients without checkpoints, to the last bit. Item 212.
 #include <gtest/gtest.h>
 
 #include <cstddef>

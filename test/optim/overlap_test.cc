@@ -98,7 +98,7 @@ class TraceObserver : public replica::GradientObserver {
 
 // Rank 1 adds nothing to the gradients of block k + 1 until rank 0 recomputes block
 // k, so their reduction cannot end before; and that recomputation goes on only when
-// it has ended.
+// it has ended. Item 213.
 TEST(Overlap, GradientsOfABlockAreReducedWhileTheOneBeforeIsRecomputed) {
   OverlapTrace trace;
   std::vector<std::set<std::string>> keys(kBlocks);
