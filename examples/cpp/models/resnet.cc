@@ -81,22 +81,19 @@ Tensor Bottleneck::run(const Tensor& x, Lean lean) {
   const auto narrow = [this](const Tensor& in) {
     return (*conv2_)(relu((*bn1_)(in)));
   };
-  const Tensor y = lean == Lean::kNarrow
-                       ? hvd::checkpoint(
-                             [this, narrow](const Tensor& in) {
-                               return narrow((*conv1_)(in));
-                             },
-                             x)
-                       : recompute_if(lean != Lean::kNot, narrow, (*conv1_)(x));
+  const auto from_start = [this, narrow, lean](const Tensor& in) {
+    return recompute_if(lean != Lean::kNot && lean != Lean::kNarrow, narrow,
+                        (*conv1_)(in));
+  };
+  const Tensor y = recompute_if(lean >= Lean::kNarrow, from_start, x);
   const auto widen = [this](const Tensor& in) {
     return (*conv3_)(relu((*bn2_)(in)));
   };
-  const Tensor z =
-      lean >= Lean::kWide
-          ? hvd::checkpoint(
-                [this, widen](const Tensor& in) { return (*bn3_)(widen(in)); },
-                y)
-          : (*bn3_)(recompute_if(lean == Lean::kNorms, widen, y));
+  const auto to_end = [this, widen, lean](const Tensor& in) {
+    return (*bn3_)(
+        recompute_if(lean == Lean::kNorms || lean == Lean::kPieces, widen, in));
+  };
+  const Tensor z = recompute_if(lean >= Lean::kWide, to_end, y);
   if (downsample_ == nullptr) return relu(z + x);
   return relu(z + recompute_if(
                       lean >= Lean::kWide,
@@ -111,7 +108,8 @@ hvd::ChainStage Bottleneck::stage() {
     return [this, lean](const Tensor& x) { return run(x, lean); };
   };
   return {way(Lean::kNot),
-          {way(Lean::kNorms), way(Lean::kNarrow), way(Lean::kWide)}};
+          {way(Lean::kNorms), way(Lean::kWide), way(Lean::kNarrow),
+           way(Lean::kPieces)}};
 }
 
 template <typename Make>
