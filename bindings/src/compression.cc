@@ -69,8 +69,10 @@ void add_compression(nb::module_& module) {
       .def("start", &start, arg("gradients"), arg("name"), arg("op"),
            arg("prescale_factor"), arg("postscale_factor"), arg("process_set"));
   module.def("int8_blocks", &compression::int8_blocks);
-  module.def("top_k", &compression::top_k, arg("share"));
-  module.def("signs", &compression::signs);
+  module.def(
+      "top_k", [](double share) { return compression::top_k(share); },
+      arg("share"));
+  module.def("signs", [] { return compression::signs(); });
 }
 
 }  // namespace hvd::python

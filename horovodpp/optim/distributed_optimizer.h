@@ -308,6 +308,9 @@ class DistributedOptimizer : public Optimizer {
   void advise();
   std::vector<GradientPart> parts_to_move() const;
   std::vector<GradientPart> parts_to_look_at() const;
+  // Null where nothing is to be sharded.
+  static std::unique_ptr<ParameterShards> shards_of(
+      const Optimizer& wrapped, const DistributedOptions& options);
   StatefulOptimizer& sharded() const;
   nn::StateDict sharded_state_dict() const;
 

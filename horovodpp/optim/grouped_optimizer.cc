@@ -15,7 +15,6 @@
 namespace hvd::optim {
 namespace {
 
-constexpr char kState[] = "state.";
 constexpr char kGroups[] = "groups.";
 
 [[noreturn]] void refuse(const nn::LoadOptions& options,
@@ -74,7 +73,7 @@ Tensor StatefulOptimizer::kept(std::size_t parameter,
 }
 
 nn::StateDict StatefulOptimizer::state_dict() const {
-  nn::StateDict result = nn::with_prefix(kState, state());
+  nn::StateDict result = nn::with_prefix(kStatePrefix, state());
   const std::vector<OptionValues> groups = option_values();
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const auto& [name, value] : groups[g]) {
@@ -101,7 +100,7 @@ void StatefulOptimizer::load_slot(const std::string& key, const Tensor& tensor,
   const auto k = static_cast<std::size_t>(kind - slot_kinds_.begin());
   Tensor& slot = loading.state[parameter->second][k];
   const Tensor like = kind->is_count ? nn::count_tensor(0) : target.elements();
-  nn::check_assignment({absl::StrCat(kState, key), like, tensor},
+  nn::check_assignment({absl::StrCat(kStatePrefix, key), like, tensor},
                        loading.options);
   NoGrad no_grad;
   const Tensor converted = tensor.detach().to(like.dtype());
@@ -167,8 +166,9 @@ void StatefulOptimizer::load_state_dict(const nn::StateDict& state,
     loading.parameters.emplace(parameters()[i].name, i);
   }
   for (const nn::NamedTensor& entry : state) {
-    if (absl::StartsWith(entry.name, kState)) {
-      load_slot(entry.name.substr(sizeof(kState) - 1), entry.tensor, loading);
+    if (absl::StartsWith(entry.name, kStatePrefix)) {
+      load_slot(entry.name.substr(sizeof(kStatePrefix) - 1), entry.tensor,
+                loading);
     } else if (absl::StartsWith(entry.name, kGroups)) {
       load_option(entry.name.substr(sizeof(kGroups) - 1), entry, loading);
     } else {

@@ -46,6 +46,9 @@ struct ElementRange {
   std::int64_t count() const { return end - begin; }
 };
 
+// Before the names of what is remembered, in the state of an optimizer.
+inline constexpr char kStatePrefix[] = "state.";
+
 class StatefulOptimizer : public Optimizer {
  public:
   std::vector<nn::NamedTensor> state() const override;

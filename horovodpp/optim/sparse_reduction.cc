@@ -65,7 +65,7 @@ void take_gathered(const Tensor& parameter,
   check_sparse_rows(all, "what ranks sent of a sparse gradient");
   const SparseRows sums = coalesced(all);
   if (gathered.factor != 1.0 && sums.values.num_elements() > 0) {
-    scale_gradients({sums.values}, gathered.factor, "a sparse gradient");
+    scale_gradients(whole({sums.values}), gathered.factor, "a sparse gradient");
   }
   autograd::set_sparse_grad(parameter, sums);
 }

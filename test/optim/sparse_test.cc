@@ -68,7 +68,7 @@ const Make kSparseAdam = [](std::vector<Tensor> all) {
       all, SparseAdamOptions{
                .learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-2});
 };
-const Make kSgd = [](std::vector<Tensor> all) {
+const Make kPlainSgd = [](std::vector<Tensor> all) {
   return std::make_unique<SGD>(all, SGDOptions{.learning_rate = 0.1});
 };
 
@@ -84,7 +84,7 @@ TEST(SparseSteps, AreThoseOfPyTorch) {
       Pointwise(DoubleNear(1e-14),
                 {0.8804001812244628, 2.1222918500384926, 2.9501809865755075,
                  4.049601589195781, 4.8535052323468895, 6.147078578076967}));
-  EXPECT_THAT(moved(kSgd, true),
+  EXPECT_THAT(moved(kPlainSgd, true),
               Pointwise(DoubleNear(1e-14), {0.48, 2.64, 2.4, 4.4, 3.2, 7.26}));
 }
 
@@ -106,7 +106,7 @@ TEST(SparseSteps, OfAdagradAlongDenseGradientsAreThoseOfPyTorch) {
 
 // Where rows that are not there would not move in any case.
 TEST(SparseSteps, AreTheDenseOnes) {
-  EXPECT_EQ(moved(kSgd, true), moved(kSgd, false));
+  EXPECT_EQ(moved(kPlainSgd, true), moved(kPlainSgd, false));
   EXPECT_EQ(moved(kAdagrad, true), moved(kAdagrad, false));
 }
 
@@ -162,7 +162,7 @@ TEST(SparseSteps, RefuseOptionsThatMakeNoSense) {
 }
 
 TEST(SparseSteps, OfOneParameterLeaveTheOthers) {
-  for (const Make& make : {kSgd, kAdagrad, kSparseAdam}) {
+  for (const Make& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
     const Tensor a = table();
     const Tensor b = table();
     const auto optimizer = make({a, b});
@@ -244,7 +244,7 @@ std::vector<double> trained_table(int ranks, const Make& make,
 // Uneven numbers of rows, also none.
 TEST(SparseGradients, OfRanksAreThoseOfOneProcess) {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const Make& make : {kSgd, kAdagrad, kSparseAdam}) {
+    for (const Make& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
       const std::vector<double> expected = expected_table(ranks, make);
       for (const bool as_dense : {false, true}) {
         EXPECT_THAT(trained_table(ranks, make,
@@ -262,7 +262,7 @@ TEST(SparseGradients, AreAveraged) {
   run_ranks(2, [] {
     const Tensor weight = table();
     DistributedOptimizer optimizer(
-        kSgd({weight}),
+        kPlainSgd({weight}),
         {.gradient_predivide_factor = 2, .average_passes = true});
     embedding(weight, indices(rank() == 0 ? Rows{0, 0} : Rows{0, 1}),
               {.sparse = true})
@@ -288,7 +288,7 @@ TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
       const Tensor other = hvd::leaf({1}, {1});
       autograd::expect_sparse_grad(weight);
       DistributedOptimizer optimizer(
-          kSgd({weight, other}),
+          kPlainSgd({weight, other}),
           {.op = ReduceOp::kSum, .sparse_as_dense = as_dense});
       Tensor total = other.sum();
       if (rank() == 1) {
@@ -307,7 +307,7 @@ TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
 TEST(SparseGradients, AreClippedAndWeightedWithTheOthers) {
   run_ranks(2, [] {
     const Tensor weight = table();
-    DistributedOptimizer optimizer(kSgd({weight}));
+    DistributedOptimizer optimizer(kPlainSgd({weight}));
     embedding(weight, indices({rank()}), {.sparse = true}).sum().backward();
     const StepResult result =
         optimizer.step({.max_norm = 1.0, .weight = rank() == 0 ? 3.0 : 1.0});
@@ -337,7 +337,7 @@ TEST(SparseGradients, OfTablesOfOtherSizesAreAnError) {
   run_ranks(2, [] {
     const Tensor weight =
         zeros({rank() == 0 ? 3 : 5, 2}, {.requires_grad = true});
-    DistributedOptimizer optimizer(kSgd({weight}));
+    DistributedOptimizer optimizer(kPlainSgd({weight}));
     embedding(weight, indices({rank() == 0 ? 0 : 4}), {.sparse = true})
         .sum()
         .backward();
@@ -353,7 +353,7 @@ TEST(SparseGradients, OfTablesOfOtherSizesAreAnError) {
 TEST(SparseGradients, OfOneRankAloneAreAMismatch) {
   run_ranks(2, [] {
     const Tensor weight = table();
-    DistributedOptimizer optimizer(kSgd({weight}));
+    DistributedOptimizer optimizer(kPlainSgd({weight}));
     if (rank() == 0) {
       embedding(weight, indices({1}), {.sparse = true}).sum().backward();
     } else {
