@@ -26,6 +26,13 @@ namespace {
 constexpr int kMaxFrames = 48;
 constexpr int kOwnFrames = 2;  // Of recording the trace.
 
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : name;
+}
+
 std::string describe_frame(void* address) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
@@ -55,13 +62,6 @@ bool has_nan(const Tensor& tensor) {
 }
 
 }  // namespace
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
-  return status == 0 ? text.get() : name;
-}
 
 DetectAnomaly::DetectAnomaly(bool check_nan)
     : outer_(graph_state.detect_anomaly),

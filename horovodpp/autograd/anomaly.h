@@ -44,9 +44,6 @@ std::string forward_trace(const Node& node);
 std::vector<void*> calls_here();
 std::string describe_calls(const std::vector<void*>& calls);
 
-// What a mangled name, as of std::type_info, means; or the name.
-std::string demangled(const char* name);
-
 // --- For the engine ---
 // Calls node.apply(); a failure is told of with the node's trace (warn()) and
 // passed on; a NaN among the results is an AutogradError.

@@ -29,7 +29,6 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -44,6 +43,12 @@ namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
+// "... [with Function = <the type>]": what there is of a type's name without RTTI.
+template <typename Function>
+const char* text_of_type() {
+  return __PRETTY_FUNCTION__;
+}
+
 template <typename Function, typename... Args>
 class RegionOf final : public Region {
  public:
@@ -55,8 +60,8 @@ class RegionOf final : public Region {
 
   Function& function() { return function_; }
 
-  const std::type_info& function_type() const override {
-    return typeid(Function);
+  const char* function_type() const override {
+    return text_of_type<Function>();
   }
   std::string name_of(const Tensor& tensor) const override {
     if constexpr (requires { function_.name_of(tensor); }) {

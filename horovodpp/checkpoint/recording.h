@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <vector>
 
 #include "horovodpp/autograd/autocast.h"
@@ -85,8 +84,9 @@ class Recording : public Node,
 
   const CheckpointOptions& options() const { return options_; }
   const OperationLog& log() const { return log_; }
-  // That of its function. A lambda's names the function that it is written in.
-  virtual const std::type_info& function_type() const = 0;
+  // What text_of_type() gives for its function. A lambda's names the function that it
+  // is written in, or its line.
+  virtual const char* function_type() const = 0;
   // What the function calls `tensor`; empty if it has no name for it.
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/replay.h"
 
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/anomaly.h"
@@ -16,6 +20,16 @@ constexpr std::size_t kCallsShown = 16;
 
 std::string describe(const Dims& shape, DType dtype) {
   return absl::StrCat(name_of(dtype), shape.to_string());
+}
+
+// The type in what text_of_type() gives.
+std::string_view type_in(std::string_view text) {
+  constexpr std::string_view kBefore = "Function = ";
+  const std::size_t begin = text.find(kBefore);
+  if (begin == text.npos) return text;
+  text.remove_prefix(begin + kBefore.size());
+  text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace
@@ -80,7 +94,7 @@ void Replay::fail(const std::string& what) const {
   std::string text =
       absl::StrCat("checkpoint: ", what,
                    ". The function must do the same whenever it runs; it is ",
-                   demangled(recording_->function_type().name()));
+                   std::string(type_in(recording_->function_type())));
   if (recording_->options().debug) {
     absl::StrAppend(&text, "\nOperations of forward:\n",
                     recording_->log().to_string(),

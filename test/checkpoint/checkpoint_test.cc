@@ -23,6 +23,7 @@ namespace {
 using autograd::CheckpointError;
 using autograd::GraphFreedError;
 using autograd::VersionError;
+using testing::AnyOf;
 using testing::HasSubstr;
 using Tensors = std::vector<Tensor>;
 
@@ -491,7 +492,9 @@ TEST(Checkpoint, DebugTellsTheOperationsOfBothRuns) {
   };
   EXPECT_THAT(text({}), HasSubstr("CheckpointDebug(true) tells"));
   // Without it, too: which function it is, and where its second run was.
-  EXPECT_THAT(text({}), HasSubstr("OperationsOfBothRuns_Test::TestBody()"));
+  EXPECT_THAT(text({}),
+              AnyOf(HasSubstr("OperationsOfBothRuns_Test::TestBody()"),
+                    HasSubstr("checkpoint_test.cc:")));
   EXPECT_THAT(text({}), HasSubstr("The recomputation was here:\n  at "));
   const std::string debug = text({.debug = true});
   EXPECT_THAT(debug, HasSubstr("Operations of forward:\n0: SinBackward"));

@@ -61,7 +61,7 @@ class Layers(unittest.TestCase):
             ("collective/a.cc", '#include "horovodpp/transport/b.h"'),
             ("core/a.cc", '#include "absl/status/status.h"'),
             ("transport/mpi/a.cc", "#include <mpi.h>"),
-            ("collective/nccl/a.cc", "#include <nccl.h>"),
+            ("collective/nccl_a.cc", "#include <nccl.h>"),
             ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/b.h"'),

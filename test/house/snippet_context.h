@@ -28,3 +28,5 @@ extern hvd::data::DataLoader loader;
 extern hvd::optim::LRScheduler schedule;
 extern hvd::data::DistributedSampler sampler;
 extern float* grad;
+extern float* memory_of_gpu;
+extern void* stream;
