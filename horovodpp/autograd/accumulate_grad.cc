@@ -100,7 +100,8 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
     AutogradMeta& meta = *leaf_.impl()->meta;
     Tensor gradient = std::move(gradients[0]);
     const bool is_first = !meta.grad.defined();
-    if (meta.home != nullptr && is_first && !is_grad_enabled()) {
+    if (meta.home != nullptr && is_first && !is_grad_enabled() &&
+        !is_sparse_gradient(gradient)) {
       gradient = brought_home(*meta.home, leaf_, std::move(gradient));
     }
     accumulate_into(meta.grad, leaf_, std::move(gradient));

@@ -207,7 +207,8 @@ void DistributedOptimizer::place_gradients(const DistributedOptions& options) {
   for (const std::size_t i : order_of_gradients(
            parameters(), options.groups.names_in(parameters()))) {
     const Tensor& parameter = parameters()[i].tensor;
-    if (parameter.requires_grad()) tensors.push_back(parameter);
+    if (!parameter.requires_grad() || is_sparse_parameter(parameter)) continue;
+    tensors.push_back(parameter);
   }
   in_arena_ = std::make_unique<ArenaGradients>();
   in_arena_->add(*job, tensors);
