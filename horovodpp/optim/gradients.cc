@@ -74,12 +74,14 @@ GradientPart share_of(const Tensor& gradient, int index, int count) {
 
 GradientFindings look_at(const std::vector<GradientPart>& parts) {
   GradientFindings all;
-  for (const auto& [gradient, elements] : parts) {
-    const UpdateTarget target(gradient);
+  for (const GradientPart& part : parts) {
+    const UpdateTarget target(part.gradient);
     autograd::visit_any_floating(
-        gradient.dtype(), "a gradient's norm", [&]<typename T>(TypeTag<T>) {
-          const GradientFindings found = look_at_row(
-              target.elements().data<T>() + elements.begin, elements.count());
+        part.gradient.dtype(), "a gradient's norm",
+        [&]<typename T>(TypeTag<T>) {
+          const GradientFindings found =
+              look_at_row(target.elements().data<T>() + part.elements.begin,
+                          part.elements.count());
           all.squared_norm += found.squared_norm;
           all.is_finite = all.is_finite && found.is_finite;
         });
@@ -90,9 +92,9 @@ GradientFindings look_at(const std::vector<GradientPart>& parts) {
 void scale_gradients(const std::vector<GradientPart>& parts, double factor,
                      const char* operation) {
   NoGrad no_grad;
-  for (const auto& [gradient, range] : parts) {
-    for_elements(gradient, operation, [&](auto* elements, std::int64_t) {
-      scale(elements + range.begin, range.count(), factor);
+  for (const GradientPart& part : parts) {
+    for_elements(part.gradient, operation, [&](auto* elements, std::int64_t) {
+      scale(elements + part.elements.begin, part.elements.count(), factor);
     });
   }
 }

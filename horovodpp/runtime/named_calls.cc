@@ -14,8 +14,8 @@ using coordinator::Request;
 using coordinator::Submission;
 using coordinator::SubmissionPtr;
 
-class NamedCalls::Call : public Waiter,
-                         public std::enable_shared_from_this<Call> {
+class NamedCalls::Call final : public Waiter,
+                               public std::enable_shared_from_this<Call> {
  public:
   Call(Submission built, ProcessSet set, std::weak_ptr<SubmissionSink> sink)
       : submission_(std::move(built)),

@@ -85,6 +85,13 @@ absl::Status MpiTransfers::match(const Route& route) {
   return absl::OkStatus();
 }
 
+absl::Status MpiTransfers::match_all() {
+  std::vector<Route> routes;
+  for (const auto& [route, receives] : expected_) routes.push_back(route);
+  for (const Route& route : routes) HVD_RETURN_IF_ERROR(match(route));
+  return absl::OkStatus();
+}
+
 absl::Status MpiTransfers::take_in(Transfer& transfer, MPI_Message message,
                                    int count) {
   const auto size = static_cast<std::size_t>(count);
@@ -138,7 +145,11 @@ absl::StatusOr<bool> MpiTransfers::test(TransferId id) {
     if (!transfer.matched) return false;
   }
   HVD_ASSIGN_OR_RETURN(const bool done, complete(transfer));
-  if (!done) return false;
+  if (!done) {
+    // It may not be sent before the peer, or this rank itself, has been answered.
+    if (!transfer.receives) HVD_RETURN_IF_ERROR(match_all());
+    return false;
+  }
   if (transfer.receives) ++received_;
   const absl::Status outcome =
       transfer.fits ? absl::OkStatus() : size_mismatch(transfer);

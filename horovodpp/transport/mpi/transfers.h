@@ -77,6 +77,7 @@ class MpiTransfers {
   };
 
   absl::Status match(const Route& route);
+  absl::Status match_all();
   absl::Status take_in(Transfer& transfer, MPI_Message message, int count);
   static absl::StatusOr<bool> complete(Transfer& transfer);
   absl::StatusOr<bool> complete_abandoned(Transfer& transfer) const;
