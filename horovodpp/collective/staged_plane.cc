@@ -111,8 +111,7 @@ absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {
                          (*cuda)->context(*index));
     HVD_ASSIGN_OR_RETURN(device::CudaStream stream,
                          device::CudaStream::create(context));
-    lane = std::unique_ptr<Lane>(
-        new Lane{std::move(stream), device::PinnedMemory(context)});
+    lane = std::make_unique<Lane>(std::move(stream));
   }
   return lane.get();
 }

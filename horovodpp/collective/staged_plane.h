@@ -68,6 +68,8 @@ class StagedPlane : public DataPlane {
 
  private:
   struct Lane {
+    explicit Lane(device::CudaStream queue)
+        : stream(std::move(queue)), memory(stream.context()) {}
     device::CudaStream stream;
     device::PinnedMemory memory;
   };

@@ -15,7 +15,7 @@ constexpr std::align_val_t kAlignment{Arena::kAlignment};
 }  // namespace
 
 std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes) {
-  const std::shared_ptr<Arena> arena = job.arena();
+  const std::shared_ptr<Arena>& arena = job.arena();
   const StatusOr<void*> memory = arena->allocate(bytes);
   if (!memory.ok()) return nullptr;
   return {*memory, [arena](void* gone) {

@@ -102,7 +102,7 @@ class NamedCalls::Call final : public Waiter,
 
  private:
   enum class Stage : std::uint8_t { kFree, kUnderWay, kFailed };
-  using StatePtr = std::shared_ptr<internal::FutureStateOf<void>>;
+  using StatePtr = std::shared_ptr<hvd::internal::FutureStateOf<void>>;
 
   // The table, whoever calls it, and begin().
   static constexpr long kOwnersOfOneAtRest = 3;
@@ -135,7 +135,7 @@ class NamedCalls::Call final : public Waiter,
   const std::weak_ptr<SubmissionSink> sink_;
   std::atomic<Stage> stage_{Stage::kUnderWay};  // Begun where it is made.
   // What is to be told the outcome: this, or where that was in use a promise.
-  internal::FutureStateOf<void> state_{nullptr, IfDropped::kNothing};
+  hvd::internal::FutureStateOf<void> state_{nullptr, IfDropped::kNothing};
   bool sets_own_ = false;
   std::optional<Promise<void>> promise_;
   std::shared_ptr<const void> keep_alive_;
