@@ -26,7 +26,7 @@ using autograd::Storage;
 constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
 // Parameters, and the shares of the ranks, begin on cache lines of their own.
 constexpr std::int64_t kLine = 64;
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kBlockAlignment{64};
 
 std::int64_t rounded_up(std::int64_t count, std::int64_t to) {
   return (count + to - 1) / to * to;
@@ -35,9 +35,9 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t to) {
 // Zeros, in the arena if there is room.
 std::shared_ptr<void> block_of(Runtime& job, std::size_t bytes) {
   if (auto block = arena_block(job, bytes)) return block;
-  void* const memory = ::operator new(bytes, kAlignment);
+  void* const memory = ::operator new(bytes, kBlockAlignment);
   std::memset(memory, 0, bytes);
-  return {memory, [](void* gone) { ::operator delete(gone, kAlignment); }};
+  return {memory, [](void* gone) { ::operator delete(gone, kBlockAlignment); }};
 }
 
 }  // namespace
