@@ -2,6 +2,7 @@
 #include "horovodpp/device/cuda_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -30,9 +31,9 @@ absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
                 "cuMemAlloc"),
       absl::StrCat("on GPU ", context.index), bytes));
   return std::shared_ptr<std::byte>(
-      reinterpret_cast<std::byte*>(memory), [context](std::byte* gone) {
+      std::bit_cast<std::byte*>(memory), [context](std::byte* gone) {
         const CurrentContext owner(context);
-        context.api->cuMemFree_v2(reinterpret_cast<CuAddress>(gone));
+        context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
       });
 }
 

@@ -93,7 +93,8 @@ void RingAverage::exchange(const Weights& weights, std::int64_t) {
         " bytes of weights, where this rank has ", bytes,
         " for each; the ranks' models differ")));
   }
-  auto* from = static_cast<std::byte*>(received.tensor.view().data());
+  auto* const first = static_cast<std::byte*>(received.tensor.view().data());
+  std::size_t offset = 0;
   for (const auto& [name, tensor] : weights.parameters) {
     // In the order of ranks, so that it is one mean wherever all have the same three.
     Tensor sum;
@@ -104,11 +105,12 @@ void RingAverage::exchange(const Weights& weights, std::int64_t) {
     for (std::size_t p = 0; p < peers.size(); ++p) {
       if (peers[p] > rank && !std::exchange(has_own, true))
         add(tensor.detach());
-      add(from_blob(from + p * bytes, tensor.shape(), tensor.dtype()));
+      add(from_blob(first + p * bytes + offset, tensor.shape(),
+                    tensor.dtype()));
     }
     if (!has_own) add(tensor.detach());
     tensor.copy_(sum / static_cast<double>(peers.size() + 1));
-    from += tensor.bytes();
+    offset += tensor.bytes();
   }
 }
 

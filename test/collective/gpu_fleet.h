@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/staged_plane.h"
 #include "horovodpp/device/cuda_memory.h"
@@ -50,9 +51,13 @@ class Mirrored {
 // What a program does that has its tensors on a GPU, and a stream of its own.
 class OnGpu : public DataPlane {
  public:
-  OnGpu(DataPlane& plane, const device::CudaContext& context, int rank)
+  struct Seat {
+    int rank;
+    int ranks;
+  };
+  OnGpu(DataPlane& plane, const device::CudaContext& context, const Seat& seat)
       : plane_(plane),
-        rank_(static_cast<std::size_t>(rank)),
+        seat_(seat),
         stream_(device::CudaStream::create(context).value()) {}
 
   std::string name() const override { return plane_.name(); }
@@ -88,14 +93,17 @@ class OnGpu : public DataPlane {
   absl::Status reducescatter(std::span<const Piece> pieces,
                              std::span<const std::int64_t> counts,
                              const Reduction& reduction, Call call) override {
+    // What is to be refused may have no memory behind it.
+    if (!check_reducescatter(pieces, counts, seat_.ranks).ok()) {
+      return plane_.reducescatter(pieces, counts, reduction, call);
+    }
     std::vector<Piece> there(pieces.begin(), pieces.end());
     std::vector<Mirrored> outputs;
     std::vector<Mirrored> inputs;
-    const std::size_t ranks =
-        pieces.empty() ? 0 : counts.size() / pieces.size();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const std::size_t size = size_of(reduction.dtype);
-      const auto part = rank_ < ranks ? counts[i * ranks + rank_] : 0;
+      const auto part = counts[i * static_cast<std::size_t>(seat_.ranks) +
+                               static_cast<std::size_t>(seat_.rank)];
       inputs.emplace_back(stream_, pieces[i].input,
                           static_cast<std::size_t>(pieces[i].count) * size);
       outputs.emplace_back(stream_, pieces[i].output,
@@ -172,7 +180,7 @@ class OnGpu : public DataPlane {
   }
 
   DataPlane& plane_;
-  const std::size_t rank_;
+  const Seat seat_;
   device::CudaStream stream_;
 };
 
@@ -185,7 +193,7 @@ inline void run_staged(transport::Communicator& communicator, int ranks_here,
                         .rank = member.rank,
                         .ranks = member.ranks});
     OnGpu plane(staged, gpus.driver().value()->context(member.rank / 2).value(),
-                member.rank);
+                {.rank = member.rank, .ranks = member.ranks});
     Member there = {plane, member.rank, member.ranks, member.ranks_here,
                     member.interrupt};
     body(there);

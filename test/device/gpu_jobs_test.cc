@@ -34,6 +34,11 @@ class Program {
             device::Gpus::of_process().driver().value()->context(gpu_).value()),
         stream_(device::CudaStream::create(context_).value()) {}
 
+  // What was put into the stream is copied by then.
+  ~Program() { EXPECT_TRUE(stream_.synchronize().ok()); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
   int rank() const { return job_.topology().rank(); }
   int size() const { return job_.topology().size(); }
   void* stream() const { return stream_.handle(); }

@@ -53,7 +53,8 @@ void ArenaMap::publish() {
   const std::uint32_t listed = mine.count.load(std::memory_order_relaxed);
   const std::uint32_t count = arena_->extents();
   if (listed == count) return;
-  mine.process = process_token();
+  // Whoever has seen a list that is not empty may read it.
+  if (listed == 0) mine.process = process_token();
   for (std::uint32_t i = listed; i < count; ++i) {
     const transport::SharedMemory& extent = arena_->extent(i);
     mine.entries[i] = {.ticket = extent.ticket(), .data = extent.data()};
