@@ -36,8 +36,8 @@
  * Thread-safe. Within a major version functions stay, structs only grow at their end,
  * and numbers keep their meaning (while it is 0: within a minor version).
  */
-#ifndef HOROVODPP_C_HOROVODPP_H
-#define HOROVODPP_C_HOROVODPP_H
+#ifndef HVD_C_HOROVODPP_H
+#define HVD_C_HOROVODPP_H
 
 #include <stddef.h>
 #include <stdint.h>
