@@ -12,6 +12,7 @@
 #include "horovodpp/optim/broadcast_state.h"
 #include "horovodpp/optim/parameter_claim.h"
 #include "horovodpp/optim/sparse_reduction.h"
+#include "horovodpp/optim/surplus.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
@@ -64,7 +65,6 @@ class DeltaOptimizer::Deltas {
   const std::vector<nn::NamedTensor>& parameters() const {
     return wrapped_->parameters();
   }
-  void refuse_surplus(std::size_t index);
   void start(std::size_t index);
 
   const std::unique_ptr<Optimizer> wrapped_;
@@ -127,22 +127,12 @@ void DeltaOptimizer::Deltas::attach_hooks() {
     if (has_hooks_[i] || !parameter.requires_grad()) continue;
     has_hooks_[i] = true;
     watch_->watch(i);
-    hooks_.push_back(parameter.register_hook(
-        [this, i](const Tensor&) { refuse_surplus(i); }));
+    hooks_.push_back(parameter.register_hook([this, i](const Tensor&) {
+      refuse_surplus(reducer_, parameters()[i].name, passes_);
+    }));
     hooks_.push_back(parameter.register_post_accumulate_grad_hook(
         [this, i](const Tensor&) { watch_->reached(i); }));
   }
-}
-
-void DeltaOptimizer::Deltas::refuse_surplus(std::size_t index) {
-  throw_if_error(reducer_.status());
-  const std::string& name = parameters()[index].name;
-  if (reducer_.owed(name) > 0) return;
-  throw Error(absl::FailedPreconditionError(absl::StrCat(
-      "Gradients were computed more than backward_passes_per_step times before "
-      "call to step(): '",
-      name, "' had its ", passes_,
-      ". Increase backward_passes_per_step to accumulate gradients locally.")));
 }
 
 void DeltaOptimizer::Deltas::start(std::size_t index) {

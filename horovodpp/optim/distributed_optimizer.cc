@@ -23,6 +23,7 @@
 #include "horovodpp/optim/replica_check.h"
 #include "horovodpp/optim/sparse_reduction.h"
 #include "horovodpp/optim/stopwatch.h"
+#include "horovodpp/optim/surplus.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -221,8 +222,9 @@ void DistributedOptimizer::attach_hooks() {
     if (has_hooks_[i] || !parameter.requires_grad()) continue;
     has_hooks_[i] = true;
     watch_->watch(i);
-    hooks_.push_back(parameter.register_hook(
-        [this, i](const Tensor&) { refuse_surplus(i); }));
+    hooks_.push_back(parameter.register_hook([this, i](const Tensor&) {
+      refuse_surplus(reducer_, parameters()[i].name, passes_per_step_);
+    }));
     hooks_.push_back(
         parameter.register_post_accumulate_grad_hook([this, i](const Tensor&) {
           is_synchronized_ = false;
@@ -242,19 +244,6 @@ DistributedOptimizer::~DistributedOptimizer() {
   } catch (const Error&) {
     // Who needs the parameters after this hears of it from the job.
   }
-}
-
-// Before the engine adds to a gradient: it must not be on its way already, and
-// must have where to go.
-void DistributedOptimizer::refuse_surplus(std::size_t index) {
-  throw_if_error(reducer_.status());
-  const std::string& name = parameters()[index].name;
-  if (reducer_.owed(name) > 0) return;
-  throw Error(absl::FailedPreconditionError(absl::StrCat(
-      "Gradients were computed more than backward_passes_per_step times before "
-      "call to step(): '",
-      name, "' had its ", passes_per_step_,
-      ". Increase backward_passes_per_step to accumulate gradients locally.")));
 }
 
 void DistributedOptimizer::contribute(std::size_t index) {

@@ -295,7 +295,6 @@ class DistributedOptimizer : public Optimizer {
   std::optional<double> examine(const DistributedStepOptions& options,
                                 StepResult& result);
   void attach_hooks();
-  void refuse_surplus(std::size_t index);
   void contribute(std::size_t index);
   void place_gradients(const DistributedOptions& options);
   void hand_over(std::size_t index);
