@@ -27,13 +27,12 @@ std::size_t sum(std::span<const std::size_t> sizes) {
 // What one call takes from the GPU, and brings back.
 class StagedPlane::Trip {
  public:
-  // Where in() and out() of what is carried are to be asked for. Without `from`
-  // nothing is fetched, without `to` nothing is brought back.
-  std::size_t carry(const void* from, void* to, std::size_t bytes) {
+  // in() and out() count what is carried. Without `from` nothing is fetched, without
+  // `to` nothing is brought back.
+  void carry(const void* from, void* to, std::size_t bytes) {
     loads_.push_back({static_cast<const std::byte*>(from),
                       static_cast<std::byte*>(to), bytes, bytes_});
     bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    return loads_.size() - 1;
   }
 
   const std::byte* in(std::size_t index) const {
