@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/device/gpus.h"
 
+#include "horovodpp/core/status.h"
+
 namespace hvd::device {
 
 Gpus& Gpus::of_process() {
@@ -20,6 +22,18 @@ absl::StatusOr<CudaDriver*> Gpus::driver() {
   }
   if (!loaded_->ok()) return loaded_->status();
   return (*loaded_)->get();
+}
+
+absl::StatusOr<const CudaKernels*> Gpus::kernels(int index) {
+  HVD_ASSIGN_OR_RETURN(CudaDriver* const cuda, driver());
+  HVD_ASSIGN_OR_RETURN(const CudaContext context, cuda->context(index));
+  const MutexLock lock(mutex_);
+  auto found = kernels_.find(index);
+  if (found == kernels_.end()) {
+    found = kernels_.emplace(index, CudaKernels::load(context)).first;
+  }
+  if (!found->second.ok()) return found->second.status();
+  return found->second->get();
 }
 
 }  // namespace hvd::device

@@ -7,6 +7,7 @@
 // Thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_kernels.h"
 
 namespace hvd::device {
 
@@ -34,12 +36,18 @@ class Gpus {
   //   (errors)  those of CudaDriver::load(), the same each time
   absl::StatusOr<CudaDriver*> driver();
 
+  // Of GPU `index`, loaded when they are first asked for; as driver().
+  //   (errors)  those of driver(), CudaDriver::context() and CudaKernels::load()
+  absl::StatusOr<const CudaKernels*> kernels(int index);
+
  private:
   using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
+  using LoadedKernels = absl::StatusOr<std::unique_ptr<CudaKernels>>;
 
   Mutex mutex_;
   std::string file_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<const Loaded> loaded_ ABSL_GUARDED_BY(mutex_);
+  std::map<int, LoadedKernels> kernels_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::device

@@ -24,7 +24,7 @@ import sys
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
     (r"nccl.*\.h", r"collective/nccl_[^/]*"),
-    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(?!)"),
+    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"device/kernels/elements\.h"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),
