@@ -72,6 +72,9 @@ class DataPlane {
   // ranks choose alike.
   virtual bool supports(const Device& device, std::size_t bytes) const = 0;
 
+  // How many tags a call of so many bytes uses: its own, and those after it.
+  virtual std::uint32_t tags_of(std::size_t) const { return 1; }
+
   // Memory for a result that its receiver owns, if this plane moves calls of
   // `size.all` bytes faster into such memory; nullptr: any will do. May be held
   // beyond the plane.

@@ -23,10 +23,11 @@
 
 namespace hvd::runtime {
 
-// Calls of one batch have numbers next to each other, and those of two batches
-// differ.
-inline constexpr int kCallBits = 12;
-inline constexpr std::size_t kMaxCalls = std::size_t{1} << kCallBits;
+// Calls of one batch have numbers near each other, and those of two batches
+// differ. A call may use several.
+inline constexpr int kCallBits = 14;
+inline constexpr std::size_t kMaxTags = std::size_t{1} << kCallBits;
+inline constexpr std::size_t kMaxCalls = kMaxTags / 4;
 
 class PlaneCalls {
  public:
@@ -56,11 +57,12 @@ class PlaneCalls {
                     ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
-    if (made_ == kMaxCalls) {
+    const std::uint64_t used = plane->tags_of(bytes);
+    if (tags_ + used > kMaxTags) {
       return absl::InternalError("a batch needs too many calls");
     }
     const auto sequence =
-        static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
+        static_cast<std::uint32_t>(batch_.sequence << kCallBits | tags_);
     const absl::Status status =
         f(*plane, collective::Call{.tag = {batch_.epoch, sequence},
                                    .interrupt = interrupt_,
@@ -73,6 +75,7 @@ class PlaneCalls {
           status.message()));
     }
     ++made_;
+    tags_ += used;
     return status;
   }
 
@@ -97,6 +100,7 @@ class PlaneCalls {
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
+  std::uint64_t tags_ = 0;  // That they have used.
   std::vector<const device::CudaEvent*> after_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/ring/adasum_plane.h"
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/shm/adasum_plane.h"
@@ -36,7 +37,24 @@ Planes::List with_staging(Planes::List planes, const PlaneMeans& means,
           .gpus = means.gpus,
           .planes = std::move(of_the_host),
           .rank = position_in(members, means.sharing.rank()).value_or(0),
-          .ranks = static_cast<int>(members.size())}));
+          .ranks = static_cast<int>(members.size()),
+          .memory = [&arenas = means.arenas](std::size_t bytes) {
+            return arenas.results().allocate(bytes);
+          }}));
+  return planes;
+}
+
+// Of one node, whose GPUs may reach each other's memory. `positions` are the members'
+// on the node.
+Planes::List with_ipc(Planes::List planes, const PlaneMeans& means,
+                      std::vector<int> positions) {
+  collective::DataPlane& otherwise = *planes.back();
+  planes.insert(planes.end() - 1,
+                std::make_unique<collective::IpcPlane>(
+                    collective::IpcPlane::Means{.gpus = means.gpus,
+                                                .board = means.board,
+                                                .members = std::move(positions),
+                                                .otherwise = otherwise}));
   return planes;
 }
 
@@ -79,9 +97,10 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     if (positions.size() == members.size()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
           means.board, positions, &means.arenas));
-      planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
-          means.board, std::move(positions)));
-      return with_staging(std::move(planes), means, members);
+      planes.push_back(
+          std::make_unique<collective::ShmAdasumPlane>(means.board, positions));
+      return with_ipc(with_staging(std::move(planes), means, members), means,
+                      std::move(positions));
     }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
