@@ -90,12 +90,16 @@ IpcEvent::~IpcEvent() {
 }
 
 absl::Status IpcEvent::record(const CudaStream& stream) {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api,
                    context_.api->cuEventRecord(event_, stream.handle()),
                    "cuEventRecord");
 }
 
 absl::Status hold(const CudaStream& stream, CuEvent event) {
+  const CurrentContext current(stream.context());
+  HVD_RETURN_IF_ERROR(current.status());
   const CudaApi& api = *stream.context().api;
   return status_of(api, api.cuStreamWaitEvent(stream.handle(), event, 0),
                    "cuStreamWaitEvent");

@@ -31,11 +31,15 @@ absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
       status_of(*context.api, context.api->cuMemAlloc_v2(&memory, bytes),
                 "cuMemAlloc"),
       absl::StrCat("on GPU ", context.index), bytes));
-  return std::shared_ptr<std::byte>(
-      std::bit_cast<std::byte*>(memory), [context](std::byte* gone) {
-        const CurrentContext owner(context);
-        context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
-      });
+  return owned_on(context, std::bit_cast<std::byte*>(memory));
+}
+
+std::shared_ptr<std::byte> owned_on(const CudaContext& context,
+                                    std::byte* memory) {
+  return {memory, [context](std::byte* gone) {
+            const CurrentContext owner(context);
+            context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
+          }};
 }
 
 PinnedMemory::~PinnedMemory() { release(); }
@@ -111,6 +115,8 @@ CudaPool::~CudaPool() {
 absl::StatusOr<std::byte*> CudaPool::allocate(const CudaStream& stream,
                                               std::size_t bytes) const {
   if (bytes == 0) return nullptr;
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   CuAddress memory = 0;
   HVD_RETURN_IF_ERROR(
       exhausted(status_of(*context_.api,
@@ -123,6 +129,8 @@ absl::StatusOr<std::byte*> CudaPool::allocate(const CudaStream& stream,
 
 absl::Status CudaPool::free(const CudaStream& stream, std::byte* memory) const {
   if (memory == nullptr) return absl::OkStatus();
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api,
                    context_.api->cuMemFreeAsync(
                        std::bit_cast<CuAddress>(memory), stream.handle()),

@@ -221,6 +221,7 @@ StatusOr<Config> Config::from_env() {
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   config.cuda_library =
       variable("HOROVODPP_CUDA_LIBRARY").value_or(config.cuda_library);
+  HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_CUDA_IPC", config.cuda_ipc));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
   return config;
 }

@@ -138,6 +138,10 @@ struct Config {
   // the system finds; loaded when a tensor on a GPU is first seen, once per process.
   std::string cuda_library = "libcuda.so.1";
 
+  // HOROVODPP_CUDA_IPC: whether tensors on GPUs of one node are reduced where they are,
+  // by memory that ranks share, where the GPUs can. Equal on all ranks.
+  bool cuda_ipc = true;
+
   // HOROVODPP_LAUNCHER: the socket on which horovodrun hears why a job broke and
   // that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};

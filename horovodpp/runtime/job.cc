@@ -195,6 +195,7 @@ Job::Job(const Config& config, Places places,
                .waiting =
                    transport::WaitPolicy::for_wires(topology_.local_size()),
                .gpus = device::Gpus::of_process(),
+               .cuda_ipc = config.cuda_ipc,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),

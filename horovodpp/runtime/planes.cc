@@ -99,8 +99,10 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
           means.board, positions, &means.arenas));
       planes.push_back(
           std::make_unique<collective::ShmAdasumPlane>(means.board, positions));
-      return with_ipc(with_staging(std::move(planes), means, members), means,
-                      std::move(positions));
+      planes = with_staging(std::move(planes), means, members);
+      return means.cuda_ipc
+                 ? with_ipc(std::move(planes), means, std::move(positions))
+                 : std::move(planes);
     }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(

@@ -76,13 +76,15 @@ struct PlaneMeans {
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
   device::Gpus& gpus;
+  bool cuda_ipc = true;  // Whether ranks share memory of GPUs.
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
 };
 
 // Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
-// over the wires, and another ring for Adasum. Tensors on GPUs go by way of these.
+// over the wires, and another ring for Adasum. Tensors on GPUs go by way of these, but
+// on one node are reduced where they are.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "horovodpp/device/cuda_ipc.h"
+#include "horovodpp/device/gpus.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 
 namespace hvd::device {
@@ -53,6 +54,29 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
   testing::FakeCuda::fail_next("cuMemPoolCreate", 801);
   EXPECT_EQ(CudaPool::create(context_).status().code(),
             absl::StatusCode::kInternal);
+}
+
+TEST_F(CudaMemory, ForResultsComesFromAPoolWhereThereIsOne) {
+  for (const bool has_pools : {true, false}) {
+    Gpus gpus(testing::FakeCuda::file());
+    if (!has_pools) testing::FakeCuda::fail_next("cuMemPoolCreate", 801);
+    const int sent = 5;
+    int received = 0;
+    {
+      const auto memory = gpus.allocate(0, sizeof(int));
+      ASSERT_TRUE(memory.ok()) << memory.status();
+      ASSERT_TRUE(stream_.copy(memory->get(), &sent, sizeof(int)).ok());
+      ASSERT_TRUE(stream_.copy(&received, memory->get(), sizeof(int)).ok());
+      // It goes back after that.
+    }
+    ASSERT_EQ(stream_.synchronize(), absl::OkStatus());
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(gpus.allocate(0, 0).value(), nullptr);
+    testing::FakeCuda::fail_next(
+        has_pools ? "cuMemAllocFromPoolAsync" : "cuMemAlloc_v2", 2);
+    EXPECT_EQ(gpus.allocate(0, 64).status().code(),
+              absl::StatusCode::kResourceExhausted);
+  }
 }
 
 TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {

@@ -14,6 +14,8 @@
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/gpu_choice.h"
 #include "test/runtime/world.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 
@@ -77,7 +79,8 @@ class Program {
 
 using GpuBody = std::function<void(Runtime&, Program&)>;
 
-// In jobs of 1 to 4 ranks on one node, and of 4 on two.
+// In jobs of 1 to 4 ranks on one node, of 4 on two, and of 3 that share no memory of
+// their GPUs.
 void run_on_gpus(const GpuBody& body) {
   device::Gpus::of_process().look_for(testing::FakeCuda::file());
   testing::FakeCuda::set_delay(300);
@@ -93,6 +96,8 @@ void run_on_gpus(const GpuBody& body) {
   };
   for (const int size : {1, 2, 3, 4}) run(size, 0);
   run(4, 2);
+  config.cuda_ipc = false;
+  run(3, 0);
 }
 
 std::vector<float> filled(float value) {
@@ -206,6 +211,44 @@ TEST(GpuJobs, GoOnWithoutARankThatHasJoined) {
                   Each(2.0f * static_cast<float>(mine.size() - 1)));
     }
     ASSERT_EQ(job.join_async().wait().status(), absl::OkStatus());
+  });
+}
+
+// The staged plane does it in chunks.
+TEST(GpuJobs, ReduceLargeTensorsBitByBitAsTheHostDoes) {
+  constexpr std::size_t kCount = 3'000'001;
+  run_on_gpus([](Runtime& job, Program& mine) {
+    if (mine.size() < 3) return;
+    std::vector<float> values(kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values[i] =
+          1.0f / static_cast<float>(i % 1009 + 3 +
+                                    static_cast<std::size_t>(mine.rank()));
+    }
+    std::vector<float> on_host = values;
+    const TensorView x = mine.put(std::move(values));
+    ASSERT_EQ(job.allreduce_async_(x, {.name = "gpu", .stream = mine.stream()})
+                  .wait(),
+              absl::OkStatus());
+    ASSERT_EQ(job.allreduce_async_(
+                     TensorView::of(on_host.data(),
+                                    {static_cast<std::int64_t>(kCount)}),
+                     {.name = "host"})
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_TRUE(mine.get(x) == on_host);
+  });
+}
+
+TEST(GpuJobs, GiveEachRankAGpuByTurns) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const ThreadRuntime here(job);
+    EXPECT_EQ(local_gpu().value(),
+              Device::cuda(job.topology().local_rank() % 2));
+    EXPECT_EQ(gpu_of(mine.put({1}).data()).value(), Device::cuda(mine.gpu()));
+    const float on_host = 0;
+    EXPECT_EQ(gpu_of(&on_host).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_TRUE(cuda_built());
   });
 }
 

@@ -35,6 +35,7 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_RANKS_PER_NODE",
                            "HOROVODPP_ARENA_LIMIT",
                            "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVODPP_CUDA_IPC",
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
                            "HOROVOD_ELASTIC",
@@ -126,6 +127,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_LOG_HIDE_TIME", "1"},
                             {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
                             {"HOROVODPP_ARENA_LIMIT", "1000000"},
+                            {"HOROVODPP_CUDA_IPC", "0"},
                             {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
                             {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
@@ -134,6 +136,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVODPP_RANKS_PER_NODE", "2"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->arena_limit, 1'000'000u);
+  EXPECT_FALSE(config->cuda_ipc);
   EXPECT_EQ(config->expected_size, 4);
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));

@@ -223,8 +223,8 @@ def ccl_built():
 
 
 def cuda_built():
-    """Whether CUDA was built in."""
-    return False
+    """Whether tensors on NVIDIA's GPUs can be given, where there is a driver: always."""
+    return _core.cuda_built()
 
 
 def rocm_built():

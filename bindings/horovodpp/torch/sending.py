@@ -48,7 +48,7 @@ class Sender:
     def start(self, names, tensors):
         """Sends dense tensors as one; returns what waits and leaves the results in them."""
         if isinstance(self.compression, Exchanger) and \
-                all(tensor.dtype == torch.float32 for tensor in tensors):
+                all(tensor.dtype == torch.float32 and not tensor.is_cuda for tensor in tensors):
             return self.compression.start(names, tensors, self.op, self.process_set,
                                           **self._factors)
         if isinstance(self.compression, Exchanger):

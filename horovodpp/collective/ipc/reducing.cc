@@ -30,7 +30,13 @@ IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
       reduction_(reduction),
       element_bytes_(size_of(reduction.dtype)),
       chunks_(pieces, element_bytes_,
-              {.memory_bytes = means.window.half_bytes()}) {}
+              {.memory_bytes = means.window.half_bytes()}) {
+  for (const Piece& piece : pieces) {
+    is_near_.push_back(piece.count > 0 && is_on_gpu(piece.input) &&
+                       (piece.output == piece.input ||
+                        piece.output == nullptr || is_on_gpu(piece.output)));
+  }
+}
 
 absl::Status IpcReducing::run(const Call& call) {
   for (const device::CudaEvent* const event : call.after) {
@@ -85,12 +91,12 @@ bool IpcReducing::is_on_gpu(const void* memory) const {
   return gpu.ok() && *gpu == window_.gpu();
 }
 
-// By one kernel what lies on the window's GPU; what does not, such as the neutral value
-// of a rank that has joined, by the driver.
-absl::Status IpcReducing::copy(std::span<const Copy> copies) {
+// What does not lie on the window's GPU, such as the neutral value of a rank that has
+// joined, is copied by the driver, and so is what needs no table.
+absl::Status IpcReducing::copy(const Copies& copies) {
   std::vector<Copy> near;
-  for (const Copy& copy : copies) {
-    if (copies.size() > 1 && is_on_gpu(copy.from) && is_on_gpu(copy.to)) {
+  for (const auto& [piece, copy] : copies) {
+    if (copies.size() > 1 && is_near_[piece]) {
       near.push_back(copy);
     } else {
       HVD_RETURN_IF_ERROR(window_.stream().copy(
@@ -103,14 +109,14 @@ absl::Status IpcReducing::copy(std::span<const Copy> copies) {
 absl::Status IpcReducing::pack(std::uint64_t number,
                                std::span<const Run> runs) {
   if (runs.empty()) return absl::OkStatus();
-  std::vector<Copy> copies;
+  Copies copies;
   for (const Run& run : runs) {
     const auto* const input =
         static_cast<const std::byte*>(pieces_[run.piece].input);
     const auto size = static_cast<std::int64_t>(element_bytes_);
-    copies.push_back({.from = input + run.begin * size,
-                      .to = window_.half(number) + run.place,
-                      .count = run.count * size});
+    copies.emplace_back(run.piece, Copy{.from = input + run.begin * size,
+                                        .to = window_.half(number) + run.place,
+                                        .count = run.count * size});
   }
   HVD_RETURN_IF_ERROR(copy(copies));
   return window_.tell_packed(number);
@@ -149,7 +155,7 @@ absl::Status IpcReducing::reduce(std::uint64_t number,
 absl::Status IpcReducing::unpack(std::uint64_t number,
                                  std::span<const Run> runs) {
   HVD_RETURN_IF_ERROR(all_.await_reduced(window_, number));
-  std::vector<Copy> copies;
+  Copies copies;
   for (const Run& run : runs) {
     const Range& wanted = wanted_[run.piece];
     const std::int64_t begin = std::max(run.begin, wanted.begin);
@@ -158,10 +164,11 @@ absl::Status IpcReducing::unpack(std::uint64_t number,
     if (begin >= end) continue;
     auto* const output = static_cast<std::byte*>(pieces_[run.piece].output);
     const auto size = static_cast<std::int64_t>(element_bytes_);
-    copies.push_back(
-        {.from = window_.half(number) + run.place + (begin - run.begin) * size,
-         .to = output + (begin - wanted.begin) * size,
-         .count = (end - begin) * size});
+    copies.emplace_back(run.piece,
+                        Copy{.from = window_.half(number) + run.place +
+                                     (begin - run.begin) * size,
+                             .to = output + (begin - wanted.begin) * size,
+                             .count = (end - begin) * size});
   }
   return copy(copies);
 }

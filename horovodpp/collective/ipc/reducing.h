@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,7 +48,10 @@ class IpcReducing {
   absl::Status pack(std::uint64_t number, std::span<const Run> runs);
   absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
   absl::Status unpack(std::uint64_t number, std::span<const Run> runs);
-  absl::Status copy(std::span<const device::CudaKernels::Piece> copies);
+  // Of which piece each is.
+  using Copies =
+      std::vector<std::pair<std::size_t, device::CudaKernels::Piece>>;
+  absl::Status copy(const Copies& copies);
   bool is_on_gpu(const void* memory) const;
   absl::Status wait_for_arrivals(std::uint64_t step);
   absl::Status wait_for_stream();
@@ -60,6 +64,8 @@ class IpcReducing {
   const Reduction& reduction_;
   const std::size_t element_bytes_;
   Chunks chunks_;
+  std::vector<bool>
+      is_near_;  // Of pieces: whether they lie on the window's GPU.
 };
 
 }  // namespace hvd::collective

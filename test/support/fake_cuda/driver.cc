@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of CUDA's driver that horovodpp uses (horovodpp/device/cuda_api.h),
-// for GPUs that do not exist. Arguments are checked more strictly than CUDA does.
+// for GPUs that do not exist. Arguments are checked more strictly than CUDA does: a
+// thread needs a current context for nearly everything.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -146,11 +147,13 @@ CuResult cuStreamDestroy_v2(CuStream stream) {
 }
 
 CuResult cuStreamSynchronize(CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   return queue == nullptr ? kInvalidHandle : queue->synchronize();
 }
 
 CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   const auto awaited = event_of(event);
   if (queue == nullptr || awaited == nullptr) return kInvalidHandle;
@@ -185,6 +188,7 @@ CuResult cuEventDestroy_v2(CuEvent event) {
 }
 
 CuResult cuEventRecord(CuEvent event, CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   const auto recorded = event_of(event);
   if (queue == nullptr || recorded == nullptr) return kInvalidHandle;
@@ -197,12 +201,14 @@ CuResult cuEventRecord(CuEvent event, CuStream stream) {
 }
 
 CuResult cuEventQuery(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const auto asked = event_of(event);
   if (asked == nullptr) return kInvalidHandle;
   return asked->has_happened(asked->last()) ? kSuccess : kNotReady;
 }
 
 CuResult cuEventSynchronize(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const auto awaited = event_of(event);
   if (awaited == nullptr) return kInvalidHandle;
   awaited->wait(awaited->last());
@@ -263,6 +269,7 @@ CuResult cuMemHostUnregister(void* memory) {
 
 CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
                        CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   if (queue == nullptr) return kInvalidHandle;
   const CuResult failure = failure_of("cuMemcpyAsync");

@@ -72,6 +72,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
                         unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned, CuStream stream,
                         void** parameters, void** extra) {
+  if (current_context() == nullptr) return kInvalidContext;
   const auto queue = queue_of(stream);
   if (queue == nullptr) return kInvalidHandle;
   const bool is_sound = grid_x > 0 && grid_y == 1 && grid_z == 1 &&
@@ -123,6 +124,7 @@ CuResult cuMemPoolSetAttribute(CuPool, int attribute, void*) {
 
 CuResult cuMemAllocFromPoolAsync(CuAddress* memory, std::size_t bytes,
                                  CuPool pool, CuStream stream) {
+  if (current_context() == nullptr) return kInvalidContext;
   if (queue_of(stream) == nullptr) return kInvalidHandle;
   if (const CuResult failure = failure_of("cuMemAllocFromPoolAsync")) {
     return failure;
@@ -132,6 +134,7 @@ CuResult cuMemAllocFromPoolAsync(CuAddress* memory, std::size_t bytes,
 }
 
 CuResult cuMemFreeAsync(CuAddress memory, CuStream stream) {
+  if (current_context() == nullptr) return kInvalidContext;
   const auto queue = queue_of(stream);
   if (queue == nullptr) return kInvalidHandle;
   queue->put([memory] {

@@ -10,7 +10,7 @@ from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.arguments import (
     check_reduced, is_recorded, list_of, op_of, written)
 from horovodpp.torch.compression import Compression
-from horovodpp.torch.dtypes import describe, from_result
+from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
 
 
 def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
@@ -20,6 +20,9 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
     core = member("Allreduce", process_set)
     check_reduced(tensor, op)
     tensor = tensor.detach()
+    if is_on_gpu(tensor):  # torch's allocator makes memory without waiting for the GPU.
+        return allreduce_async_(tensor.clone(memory_format=torch.contiguous_format), None, name,
+                                op, prescale_factor, postscale_factor, process_set)
     operation = _core.allreduce(describe(tensor), wire("allreduce", name), op, prescale_factor,
                                 postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
@@ -78,6 +81,10 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:
         check_reduced(tensor, op)
+    if all(map(is_on_gpu, tensors)):
+        tensors = [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
+        return grouped_allreduce_async_(tensors, None, name, op, prescale_factor,
+                                        postscale_factor, process_set)
     operation = _core.grouped_allreduce([describe(tensor) for tensor in tensors],
                                         wire("grouped_allreduce", name), op, prescale_factor,
                                         postscale_factor, core)
