@@ -104,6 +104,8 @@ Runtime::~Runtime() {
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 
+telemetry::Log& Runtime::log() const { return job_->log(); }
+
 Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback, or a forked child, nothing was done.

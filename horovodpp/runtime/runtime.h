@@ -62,6 +62,9 @@ namespace HVD_EXPORT hvd {
 
 class Arena;
 struct Config;
+namespace telemetry {
+class Log;
+}
 namespace transport {
 class Communicator;
 }
@@ -113,6 +116,9 @@ class Runtime {
   // Memory whose tensors are reduced without a copy among the ranks of a node;
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
+
+  // Where this rank says what it has to (telemetry/log.h).
+  telemetry::Log& log() const;
 
   // For objects that may outlive this Runtime.
   Membership membership() const;
