@@ -23,8 +23,7 @@ import sys
 # them, relative to horovodpp/.
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
-    (r"nccl.*\.h", r"collective/nccl_[^/]*"),
-    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(?!)"),
+    (r"(nccl|cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(?!)"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),
