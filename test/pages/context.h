@@ -49,8 +49,10 @@ struct Net : hvd::nn::Module {
   hvd::Tensor forward(const hvd::Tensor& input) override {
     return (*head)((*table)(input).reshape({-1, 8}));
   }
-  std::shared_ptr<hvd::nn::Embedding> table = std::make_shared<hvd::nn::Embedding>(256, 8);
-  std::shared_ptr<hvd::nn::Linear> head = std::make_shared<hvd::nn::Linear>(8, 256);
+  std::shared_ptr<hvd::nn::Embedding> table =
+      std::make_shared<hvd::nn::Embedding>(256, 8);
+  std::shared_ptr<hvd::nn::Linear> head =
+      std::make_shared<hvd::nn::Linear>(8, 256);
 };
 
 struct Common {
@@ -60,8 +62,10 @@ struct Common {
   hvd::Tensor x = hvd::randn({8, 4}, {.requires_grad = true});
   inline static hvd::Tensor w = hvd::randn({4, 4}, {.requires_grad = true});
   hvd::nn::Linear model{4, 4};
-  hvd::optim::AdamW optimizer{model.named_parameters(), hvd::optim::AdamWOptions{}};
-  hvd::optim::LRScheduler schedule{optimizer, hvd::optim::cosine_annealing_lr({.max_steps = 10})};
+  hvd::optim::AdamW optimizer{model.named_parameters(),
+                              hvd::optim::AdamWOptions{}};
+  hvd::optim::LRScheduler schedule{
+      optimizer, hvd::optim::cosine_annealing_lr({.max_steps = 10})};
   hvd::data::DistributedSampler sampler{
       128, {.num_replicas = 1, .rank = 0}};  // Of one job or another.
   std::string path = "some bytes";
@@ -72,7 +76,8 @@ struct Common {
 struct Text : Common {
   Text() {
     std::ofstream file(path = "text." + std::to_string(getpid()));
-    for (int line = 0; line < 1000; ++line) file << "line " << line << ": to be or not to be\n";
+    for (int line = 0; line < 1000; ++line)
+      file << "line " << line << ": to be or not to be\n";
   }
   std::int64_t epochs = 1;
 };
@@ -92,7 +97,8 @@ struct step_in_one_call : Text {
 
 struct worked_example : Common {
   static hvd::Tensor leaf(double value) {
-    return hvd::full({}, value, {.dtype = hvd::DType::kF64, .requires_grad = true});
+    return hvd::full({}, value,
+                     {.dtype = hvd::DType::kF64, .requires_grad = true});
   }
   hvd::Tensor input = hvd::ones({2, 2}, {.dtype = hvd::DType::kF64});
   hvd::Tensor w1 = leaf(2), w2 = leaf(3), w3 = leaf(4);
@@ -109,7 +115,8 @@ struct contrastive_loss : Common {
 };
 
 struct module_hook : Common {
-  std::shared_ptr<hvd::nn::Linear> layer = std::make_shared<hvd::nn::Linear>(4, 4);
+  std::shared_ptr<hvd::nn::Linear> layer =
+      std::make_shared<hvd::nn::Linear>(4, 4);
 };
 
 struct parameter_groups : Common {
@@ -120,10 +127,13 @@ struct parameter_groups : Common {
 struct load_checkpoint : Common {
   load_checkpoint() {
     hvd::nn::StateDict all = hvd::nn::with_prefix("model.", model.state_dict());
-    hvd::nn::append(all, hvd::nn::with_prefix("optimizer.", optimizer.state_dict()));
-    hvd::nn::append(all, hvd::nn::with_prefix("schedule.", schedule.state_dict()));
+    hvd::nn::append(all,
+                    hvd::nn::with_prefix("optimizer.", optimizer.state_dict()));
+    hvd::nn::append(all,
+                    hvd::nn::with_prefix("schedule.", schedule.state_dict()));
     hvd::nn::append(all, {{"sampler", sampler.state()}});
-    if (hvd::rank() == 0) hvd::nn::save_safetensors("checkpoint.safetensors", all);
+    if (hvd::rank() == 0)
+      hvd::nn::save_safetensors("checkpoint.safetensors", all);
     hvd::throw_if_error(hvd::barrier());
   }
 };
@@ -131,7 +141,8 @@ struct load_checkpoint : Common {
 struct own_loop_reducer : Common {
   static constexpr int kW2 = 16, kSymbols = 8, kHidden = 4;
   std::vector<float> sums = std::vector<float>(kW2 + kSymbols * kHidden, 1.0f);
-  hvd::TensorView step_sum = hvd::TensorView::of(sums.data(), {kW2 + kSymbols * kHidden});
+  hvd::TensorView step_sum =
+      hvd::TensorView::of(sums.data(), {kW2 + kSymbols * kHidden});
 };
 
 // By the stand-in for CUDA's driver: HOROVODPP_CUDA_LIBRARY.
@@ -139,7 +150,8 @@ struct tensor_on_gpu : Common {
   template <typename... Arguments>
   static void call(const char* name, Arguments... arguments) {
     void* driver = dlopen(std::getenv("HOROVODPP_CUDA_LIBRARY"), RTLD_NOW);
-    auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(driver, name));
+    auto function =
+        reinterpret_cast<int (*)(Arguments...)>(dlsym(driver, name));
     if (function(arguments...) != 0) throw std::runtime_error(name);
   }
   tensor_on_gpu() {

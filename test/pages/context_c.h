@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * What the snippets in C take from the text around them. */
+// SPDX-License-Identifier: Apache-2.0
+/* What the snippets in C take from the text around them. */
 #pragma once
 
 #include <horovodpp/c/horovodpp.h>
@@ -14,7 +14,8 @@ struct snippet {
 static int run_snippets(const struct snippet* snippets, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     fprintf(stderr, "%s\n", snippets[i].place); /* A crash says where. */
-    if ((snippets[i].in_a_job && hvd_init(HVD_C_VERSION)) || snippets[i].run() || hvd_shutdown()) {
+    if ((snippets[i].in_a_job && hvd_init(HVD_C_VERSION)) ||
+        snippets[i].run() || hvd_shutdown()) {
       fprintf(stderr, "%s: %s\n", snippets[i].place, hvd_last_error_text());
       return 1;
     }
