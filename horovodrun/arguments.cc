@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/described_version.h"
 
 namespace hvd::launcher {
 namespace {
@@ -265,7 +266,7 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
         absl::StrCat(error.what(), "; see horovodrun --help"));
   }
   if (raw.version) {
-    arguments.answer = HVD_VERSION "\n";
+    arguments.answer = absl::StrCat(described_version(), "\n");
     return arguments;
   }
   return checked(raw, std::move(command), environment);

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * What the snippets in C take from the text around them. */
+// SPDX-License-Identifier: Apache-2.0
+/* What the snippets in C take from the text around them. */
 #pragma once
 
 #include <horovodpp/c/horovodpp.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * The program of a user, as the pages' snippets of shell start it. */
+// SPDX-License-Identifier: Apache-2.0
+/* The program of a user, as the pages' snippets of shell start it. */
 #include <horovodpp/c/horovodpp.h>
 #include <stdio.h>
 
