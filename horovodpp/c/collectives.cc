@@ -84,7 +84,7 @@ std::int32_t hvd_allreduce(void* data, std::int64_t elements,
     HVD_ASSIGN_OR_RETURN(auto read,
                          hvd::c::reduction_options<AllreduceOptions>(options));
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return runtime->allreduce_async_(std::move(view), std::move(read)).wait();
+    return runtime->allreduce_(std::move(view), std::move(read));
   });
 }
 
@@ -107,7 +107,7 @@ std::int32_t hvd_barrier(hvd_process_set set) {
   return call([&]() -> Status {
     HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return runtime->barrier_async(found).wait();
+    return runtime->barrier(found);
   });
 }
 
