@@ -40,6 +40,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/core/device.h"
@@ -144,6 +145,14 @@ class DataPlane {
 
   // Returns OK on no rank before every rank has called it.
   virtual absl::Status barrier(Call call) = 0;
+
+  // Allreduces of `bytes`, all pieces together, or barriers, for callers that expect
+  // to find all members there; nullptr: this plane has none for these.
+  virtual std::unique_ptr<QuickCall> quick_allreduce(const Reduction&,
+                                                     std::size_t) {
+    return nullptr;
+  }
+  virtual std::unique_ptr<QuickCall> quick_barrier() { return nullptr; }
 };
 
 }  // namespace hvd::collective

@@ -421,6 +421,12 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   segment_->doorbell(segment_->local_rank()).ring();
 }
 
+Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
+                       const std::function<void()>& begun) {
+  return is_of_a_parent() ? Quick::kNot
+                          : progress_.try_at_once(submission, begun);
+}
+
 // What has been taken is executed when callbacks run: its memory is not used any
 // more. Anything else would be executed with memory that whoever does not wait
 // takes back.

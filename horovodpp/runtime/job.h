@@ -78,6 +78,8 @@ class Job : public SubmissionSink {
   // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun) override;
   void expect_more(coordinator::Submission& submission) override {
     if (!is_of_a_parent()) queue_.keep_name(submission);
   }

@@ -126,6 +126,8 @@ class Runtime {
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
                                 AllreduceOptions options = {});
+  // The same, and waits for it, which costs less than to wait for the future.
+  Status allreduce_(TensorView tensor, AllreduceOptions options = {});
   Future<void> grouped_allreduce_async_(std::vector<TensorView> tensors,
                                         AllreduceOptions options = {});
 
@@ -198,6 +200,8 @@ class Runtime {
 
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
+  // The same, and waits for it, which costs less than to wait for the future.
+  Status barrier(const ProcessSet& set = ProcessSet::global());
 
   // This rank has no more tensors for the set. Until all its ranks have joined
   // it takes part in what the others do there, unasked: with the neutral value

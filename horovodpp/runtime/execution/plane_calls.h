@@ -19,6 +19,7 @@
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/planes.h"
+#include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::runtime {
@@ -27,6 +28,12 @@ namespace hvd::runtime {
 // differ.
 inline constexpr int kCallBits = 12;
 inline constexpr std::size_t kMaxCalls = std::size_t{1} << kCallBits;
+
+inline transport::DataTag tag_of(const coordinator::Batch& batch,
+                                 std::uint64_t call) {
+  return {batch.epoch,
+          static_cast<std::uint32_t>(batch.sequence << kCallBits | call)};
+}
 
 class PlaneCalls {
  public:
@@ -59,10 +66,8 @@ class PlaneCalls {
     if (made_ == kMaxCalls) {
       return absl::InternalError("a batch needs too many calls");
     }
-    const auto sequence =
-        static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
     const absl::Status status =
-        f(*plane, collective::Call{.tag = {batch_.epoch, sequence},
+        f(*plane, collective::Call{.tag = tag_of(batch_, made_),
                                    .interrupt = interrupt_,
                                    .certain = batch_.certain || made_ > 0,
                                    .after = after_});

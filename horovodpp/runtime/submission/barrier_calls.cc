@@ -56,9 +56,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   }
 
   Future<void> begin() {
-    Promise<void> promise([line = weak_from_this()](const Ready& ready) {
-      if (const auto here = line.lock()) here->wait_for(ready);
-    });
+    Promise<void> promise = new_promise();
     Future<void> future = promise.future();
     {
       MutexLock lock(mutex_);
@@ -67,6 +65,27 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     }
     submit();
     return future;
+  }
+
+  std::optional<Status> run_at_once() {
+    const auto here = sink_.lock();
+    if (here == nullptr) return std::nullopt;
+    {
+      MutexLock lock(mutex_);
+      if (std::exchange(is_busy_, true)) return std::nullopt;
+    }
+    Future<void> begun;
+    const SubmissionPtr submission(shared_from_this(), &submission_);
+    const Quick quick = here->try_at_once(submission, [&] {
+      Promise<void> promise = new_promise();
+      begun = promise.future();
+      MutexLock lock(mutex_);
+      line_.emplace_front(std::move(promise));
+    });
+    if (quick == Quick::kBegun) return begun.wait();
+    go_on();
+    if (quick == Quick::kNot) return std::nullopt;
+    return Status();
   }
 
   // False where nothing waits that it would have to wait behind.
@@ -80,6 +99,22 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
  private:
   // A barrier, or what waits behind those before it.
   using Item = std::variant<Promise<void>, SubmissionPtr>;
+
+  Promise<void> new_promise() {
+    return Promise<void>([line = weak_from_this()](const Ready& ready) {
+      if (const auto here = line.lock()) here->wait_for(ready);
+    });
+  }
+
+  // With those that came while one was tried at once.
+  void go_on() {
+    {
+      MutexLock lock(mutex_);
+      is_busy_ = !line_.empty();
+      if (!is_busy_) return;
+    }
+    submit();
+  }
 
   // The first one.
   void submit() {
@@ -172,6 +207,12 @@ Future<void> BarrierCalls::begin(const ProcessSet& set) {
   const absl::Status admitted = line->admit(sets_);
   if (!admitted.ok()) return Future<void>::ready(admitted);
   return line->begin();
+}
+
+std::optional<Status> BarrierCalls::run_at_once(const ProcessSet& set) {
+  const std::shared_ptr<Line> line = line_of(set);
+  if (!line->admit(sets_).ok()) return std::nullopt;
+  return line->run_at_once();
 }
 
 void BarrierCalls::submit_behind(coordinator::ProcessSetId id,
