@@ -21,7 +21,8 @@ Handover::Handover(const std::vector<nn::NamedTensor>& parameters,
       contributions_(contributions),
       shards_(shards),
       sparse_as_dense_(sparse_as_dense),
-      under_way_(parameters.size()) {}
+      under_way_(parameters.size()),
+      views_(parameters.size()) {}
 
 void Handover::give(std::size_t parameter) {
   const Tensor& tensor = parameters_[parameter].tensor;
@@ -30,8 +31,19 @@ void Handover::give(std::size_t parameter) {
     make_dense(tensor);
   }
   const Tensor gradient = gradient_of(parameter);
-  reducer_.add(contributions_.slot(parameter), gradient.tensor_view());
+  reducer_.add(contributions_.slot(parameter), view_of(parameter, gradient));
   under_way_[parameter] = {gradient, gradient.version()};
+}
+
+// Most lie where they lay in the step before.
+const TensorView& Handover::view_of(std::size_t parameter,
+                                    const Tensor& gradient) {
+  TensorView& view = views_[parameter];
+  const bool is_of_it = view.data() == gradient.raw_data() &&
+                        view.dtype() == gradient.dtype() &&
+                        gradient.shape() == autograd::Dims(view.shape());
+  if (!is_of_it) view = gradient.tensor_view();
+  return view;
 }
 
 // What lies as the other ranks' does.

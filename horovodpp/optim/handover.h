@@ -51,6 +51,7 @@ class Handover {
 
   void give_rows(std::size_t parameter);
   Tensor gradient_of(std::size_t parameter) const;
+  const TensorView& view_of(std::size_t parameter, const Tensor& gradient);
   void check_untouched(std::size_t parameter) const;
   void take_back(std::size_t parameter);
 
@@ -59,7 +60,8 @@ class Handover {
   const Contributions& contributions_;
   ParameterShards* const shards_;
   const bool sparse_as_dense_;
-  std::vector<Given> under_way_;  // By parameter; undefined: not given.
+  std::vector<Given> under_way_;   // By parameter; undefined: not given.
+  std::vector<TensorView> views_;  // Likewise; of the last gradients.
 };
 
 }  // namespace hvd::optim

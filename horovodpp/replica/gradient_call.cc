@@ -5,7 +5,7 @@
 
 namespace hvd::replica {
 
-Sent GradientCall::start(Runtime& runtime, TensorView gradient,
+Sent GradientCall::start(Runtime& runtime, const TensorView& gradient,
                          std::shared_ptr<const void> owner) {
   // The end of a Prepared waits, which that of a gradient with an owner must not.
   if (owner == nullptr && lies_where_it_lay(gradient)) {
@@ -22,8 +22,7 @@ Sent GradientCall::start(Runtime& runtime, TensorView gradient,
   last_ = gradient;
   AllreduceOptions options = options_;
   options.keep_alive = std::move(owner);
-  return Sent(
-      runtime.allreduce_async_(std::move(gradient), std::move(options)));
+  return Sent(runtime.allreduce_async_(gradient, std::move(options)));
 }
 
 }  // namespace hvd::replica

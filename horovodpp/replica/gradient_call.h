@@ -22,7 +22,7 @@ class GradientCall {
       : options_(std::move(options)) {}
 
   // What was started before has been waited for. `owner` as of a reducer's add().
-  Sent start(Runtime& runtime, TensorView gradient,
+  Sent start(Runtime& runtime, const TensorView& gradient,
              std::shared_ptr<const void> owner);
 
  private:

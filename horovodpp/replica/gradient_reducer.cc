@@ -22,11 +22,11 @@ struct GradientReducer::State {
   State(Runtime& runtime, ReducerOptions options)
       : sender(runtime, std::move(options)), ledger(sender.options()) {}
 
-  void add(Runtime& runtime, GradientRecord& record, TensorView gradient,
+  void add(Runtime& runtime, GradientRecord& record, const TensorView& gradient,
            std::shared_ptr<const void> owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void send(Runtime& runtime, GradientRecord& record)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void send(Runtime& runtime, GradientRecord& record,
+            const TensorView& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void send(Runtime& runtime, GradientGroup& group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void flush_groups();
@@ -37,22 +37,19 @@ struct GradientReducer::State {
 };
 
 void GradientReducer::State::add(Runtime& runtime, GradientRecord& record,
-                                 TensorView gradient,
+                                 const TensorView& gradient,
                                  std::shared_ptr<const void> owner) {
   GradientGroup* const group = ledger.add(record);
-  record.gradient.emplace(std::move(gradient));
   record.owner = std::move(owner);
-  if (group == nullptr) {
-    send(runtime, record);
-  } else if (group->is_complete()) {
-    send(runtime, *group);
-  }
+  if (group == nullptr) return send(runtime, record, gradient);
+  record.gradient = gradient;
+  if (group->is_complete()) send(runtime, *group);
 }
 
-void GradientReducer::State::send(Runtime& runtime, GradientRecord& record) {
-  record.sent = sender.send(
-      runtime, {record.key, *std::move(record.gradient), record.owner},
-      record.call);
+void GradientReducer::State::send(Runtime& runtime, GradientRecord& record,
+                                  const TensorView& gradient) {
+  record.sent =
+      sender.send(runtime, {record.key, gradient, record.owner}, record.call);
 }
 
 // Those of its members that have been added, in the group's order.
@@ -63,7 +60,7 @@ void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
     if (member->is_added) added.push_back(member);
   }
   if (group.scattered == nullptr && added.size() == 1) {
-    return send(runtime, *added.front());
+    return send(runtime, *added.front(), *added.front()->gradient);
   }
   Sent sent;
   if (group.scattered != nullptr) {
@@ -129,19 +126,18 @@ int GradientReducer::owed(const std::string& key) const {
   return found == nullptr ? 1 : found->owed();
 }
 
-void GradientReducer::add(GradientSlot slot, TensorView gradient,
+void GradientReducer::add(GradientSlot slot, const TensorView& gradient,
                           std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  state_->add(*runtime, *slot.record_, std::move(gradient),
-              std::move(keep_alive));
+  state_->add(*runtime, *slot.record_, gradient, std::move(keep_alive));
 }
 
-void GradientReducer::add(const std::string& key, TensorView gradient,
+void GradientReducer::add(const std::string& key, const TensorView& gradient,
                           std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  state_->add(*runtime, state_->ledger.record(key), std::move(gradient),
+  state_->add(*runtime, state_->ledger.record(key), gradient,
               std::move(keep_alive));
 }
 

@@ -103,9 +103,9 @@ class GradientReducer {
   // on any thread.
   //   hvd::Error (AlreadyExists)       `key` was added since the last finish()
   //   hvd::Error (FailedPrecondition)  this rank has left the job
-  void add(GradientSlot slot, TensorView gradient,
+  void add(GradientSlot slot, const TensorView& gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
-  void add(const std::string& key, TensorView gradient,
+  void add(const std::string& key, const TensorView& gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
 
   // The same of all gradients in a flat buffer, or none. Each is a gradient of its

@@ -99,8 +99,7 @@ Sent GradientSender::send(Runtime& runtime, Outgoing gradient,
   stats_.bytes += bytes;
   stats_.sent_bytes += bytes;
   if (!call) call.emplace(call_options(gradient.key));
-  return call->start(runtime, std::move(gradient.gradient),
-                     std::move(gradient.owner));
+  return call->start(runtime, gradient.gradient, std::move(gradient.owner));
 }
 
 Sent GradientSender::send(Runtime& runtime, std::vector<Outgoing> gradients) {
@@ -185,14 +184,14 @@ Future<void> GradientSender::reduced(Runtime& runtime,
                                      AllreduceOptions options) {
   if (gradients.size() == 1) {
     options.keep_alive = std::move(gradients.front().owner);
-    return runtime.allreduce_async_(std::move(gradients.front().gradient),
+    return runtime.allreduce_async_(gradients.front().gradient,
                                     std::move(options));
   }
   std::vector<TensorView> views;
   auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   bool all_owned = true;
   for (Outgoing& outgoing : gradients) {
-    views.push_back(std::move(outgoing.gradient));
+    views.push_back(outgoing.gradient);
     all_owned = all_owned && outgoing.owner != nullptr;
     owners->push_back(std::move(outgoing.owner));
   }
@@ -205,8 +204,8 @@ std::unique_ptr<compression::Exchange> GradientSender::compressed(
     Runtime& runtime, std::vector<Outgoing> gradients,
     const AllreduceOptions& options) {
   std::vector<compression::Gradient> batch;
-  for (Outgoing& outgoing : gradients) {
-    batch.push_back({outgoing.key, std::move(outgoing.gradient)});
+  for (const Outgoing& outgoing : gradients) {
+    batch.push_back({outgoing.key, outgoing.gradient});
   }
   const auto begin = std::chrono::steady_clock::now();
   auto exchange =

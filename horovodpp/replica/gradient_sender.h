@@ -23,10 +23,10 @@
 
 namespace hvd::replica {
 
-// A gradient on its way.
+// A gradient to be sent. Key and view live for the call.
 struct Outgoing {
   const std::string& key;
-  TensorView gradient;
+  const TensorView& gradient;
   std::shared_ptr<const void> owner = nullptr;  // Null: it is borrowed.
 };
 
