@@ -145,6 +145,35 @@ struct own_loop_reducer : Common {
       hvd::TensorView::of(sums.data(), {kW2 + kSymbols * kHidden});
 };
 
+// A trainer that knows nothing of horovodpp.
+struct own_loop_changes {
+  static constexpr std::int64_t n = 4;
+  std::size_t samples = 10;
+  int steps = 2;
+  std::vector<std::size_t> mine;
+  std::vector<float> weights = std::vector<float>(n), gradients = weights;
+  static void backward(const std::vector<std::size_t>& samples,
+                       const std::vector<float>& weights,
+                       std::vector<float>& gradients) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      gradients[i] = weights[i] - static_cast<float>(samples.size());
+    }
+  }
+  static void update(std::vector<float>& weights,
+                     const std::vector<float>& gradients) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] -= 0.1f * gradients[i];
+    }
+  }
+};
+struct own_loop_by_key {
+  std::vector<float> gradient = std::vector<float>(10 * 256 + 256 * 784);
+  float* grad = gradient.data();
+};
+struct own_loop_arena {
+  static constexpr std::int64_t n = 4;
+};
+
 // By the stand-in for CUDA's driver: HOROVODPP_CUDA_LIBRARY.
 struct tensor_on_gpu : Common {
   template <typename... Arguments>
