@@ -7,8 +7,8 @@
 
 #include "horovodpp/compression/compressor.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::optim {
 

@@ -29,7 +29,7 @@
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/optim/weight_strategy.h"
 #include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 namespace optim {

@@ -67,7 +67,7 @@
 #include "horovodpp/optim/optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/tensor/hook_handle.h"
 
 namespace HVD_EXPORT hvd {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "horovodpp/runtime/prepared_call.h"
+#include "horovodpp/runtime/submission/prepared_call.h"
 #include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd {

@@ -54,9 +54,9 @@
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/prepared.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/options.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 

@@ -30,7 +30,7 @@ LEASHES = [
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]
-GETENV_FILES = r"runtime/config[^/]*"
+GETENV_FILES = r"runtime/settings/config[^/]*"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 GETENV = re.compile(r"\b(secure_)?getenv\b")
@@ -116,7 +116,7 @@ def violations_in_line(path, line, granted):
     """What is wrong with one line of the file `path`, relative to horovodpp/."""
     code = line.split("//")[0]
     if GETENV.search(code) and not re.fullmatch(GETENV_FILES, path):
-        yield "reads the environment; that is runtime/config's alone"
+        yield "reads the environment; that is runtime/settings/config's alone"
     match = INCLUDE.match(line)
     if not match:
         return
