@@ -16,6 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/nccl/session.h"
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/board.h"
@@ -130,6 +131,8 @@ class Job : public SubmissionSink {
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
   void run_here();  // The loop.
+  collective::NcclSession::Options nccl_options(const Config& config);
+  collective::NcclWatch::Job nccl_job(const Config& config);
   absl::Status watch_calls(std::chrono::nanoseconds patience);
   // The thread of the loop is caught in `call`, from which nothing can free it.
   [[noreturn]] void end_caught(const std::string& call);
@@ -155,6 +158,7 @@ class Job : public SubmissionSink {
   // What the node was found to be like: remembered on local rank 0, or measured.
   std::optional<collective::ShmCrossovers> crossovers_;
   collective::ShmBoard plane_board_;
+  collective::NcclSession nccl_;
   Planes planes_;
   SetTable sets_;
   Executor executor_;

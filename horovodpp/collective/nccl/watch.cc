@@ -68,6 +68,7 @@ void NcclWatch::stop() {
 }
 
 void NcclWatch::run() {
+  id_.store(std::this_thread::get_id());
   auto pause = kShortestPause;
   while (true) {
     const bool moved = look();
@@ -238,7 +239,7 @@ bool NcclWatch::close(Closing& closing) const {
     closing.is_finalized = true;
     if (communicator.finalize().ok()) return false;
   } else if (ready.ok() && now - *closing.since < kFarewell &&
-             job_.verdict().ok()) {
+             !job_.is_broken()) {
     return false;
   }
   communicator.abort();

@@ -8,6 +8,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -31,8 +32,10 @@ class NcclWatch {
 
   // The job, as seen from here. All functions are called on the watch's thread.
   struct Job {
-    // OK, or why it is broken.
+    // OK, or why it is broken; looks for what has happened meanwhile.
     std::function<absl::Status()> verdict;
+    // Whether it is known to be broken.
+    std::function<bool()> is_broken;
     // Breaks it; `why` says what this rank does or has.
     std::function<void(const std::string& why)> give_up;
     std::function<void(const std::string& text)> warn;
@@ -62,6 +65,12 @@ class NcclWatch {
   void watch(std::shared_ptr<device::GpuWork> work,
              std::shared_ptr<NcclCommunicator> by);
 
+  // Whether this thread is the watch's, as in a callback of a future.
+  bool is_here() const { return std::this_thread::get_id() == id_.load(); }
+
+  // Ends all work, which gets `why` for its outcome. For the watch's thread.
+  void end_all(const absl::Status& why);
+
   // Retires all. Returns when all work is over, done or not, and they have ended.
   void stop();
 
@@ -84,12 +93,12 @@ class NcclWatch {
   bool end_what_is_done();
   void look_for_errors(const Watched& work);
   void look_for_stall(const Watched& work);
-  void end_all(const absl::Status& why);
   bool close_retired();
   bool has_work(const NcclCommunicator& by);
   bool close(Closing& closing) const;
 
   const Job job_;
+  std::atomic<std::thread::id> id_{};
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

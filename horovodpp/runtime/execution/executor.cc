@@ -59,6 +59,9 @@ absl::Status Executor::execute(const Batch& batch,
 
 void Executor::complete(const Batch& batch,
                         const std::vector<SubmissionPtr>& submissions) {
+  if (work_ != nullptr) {
+    return complete_later(batch, submissions, std::exchange(work_, nullptr));
+  }
   if (has_no_results(batch)) {
     for (const SubmissionPtr& submission : submissions) {
       submission->done(coordinator::Results());
@@ -72,6 +75,39 @@ void Executor::complete(const Batch& batch,
     submissions[next++]->done(std::move(part.outcome));
   }
   parts_.clear();
+}
+
+void Executor::complete_later(const Batch& batch,
+                              const std::vector<SubmissionPtr>& submissions,
+                              const std::shared_ptr<device::GpuWork>& work) {
+  struct Ending {
+    SubmissionPtr submission;
+    absl::StatusOr<coordinator::Results> outcome;
+  };
+  const auto endings = std::make_shared<std::vector<Ending>>();
+  for (const SubmissionPtr& submission : submissions) {
+    submission->is_enqueued = true;
+    endings->push_back({submission, coordinator::Results()});
+  }
+  if (!has_no_results(batch)) {
+    std::size_t next = 0;
+    for (BatchPart& part : std::exchange(parts_, {})) {
+      if (part.mine != nullptr) {
+        (*endings)[next++].outcome = std::move(part.outcome);
+      }
+    }
+  }
+  for (const Ending& ending : *endings) {
+    if (!ending.submission->enqueued || !ending.outcome.ok()) continue;
+    ending.submission->enqueued(work, *ending.outcome);
+  }
+  work->when_over([endings](const absl::Status& status) {
+    for (Ending& ending : *endings) {
+      if (ending.outcome.ok() && !status.ok()) ending.outcome = status;
+      ending.submission->done(std::move(ending.outcome));
+    }
+    endings->clear();
+  });
 }
 
 absl::Status Executor::set_parts(
@@ -101,7 +137,9 @@ absl::Status Executor::execute_planned(
       calls.follow(*submission);
     }
   }
-  return plan_of(batch).execute(calls, submissions);
+  const absl::Status status = plan_of(batch).execute(calls, submissions);
+  work_ = calls.take_work();
+  return status;
 }
 
 // Outside of a cycle, that it is being executed says that every rank has arrived.
@@ -150,7 +188,14 @@ absl::Status Executor::communicate(const Batch& batch) {
   for (const BatchPart& part : parts_) {
     if (part.mine != nullptr) calls.follow(*part.mine);
   }
-  switch (request.kind) {
+  const absl::Status status = carry_out(batch, calls);
+  work_ = calls.take_work();
+  return status;
+}
+
+absl::Status Executor::carry_out(const Batch& batch, PlaneCalls& calls) {
+  const RequestKind kind = batch.request().kind;
+  switch (kind) {
     case RequestKind::kAllreduce:
       return execute_allreduce(calls, batch.participants, parts_, scratch_);
     case RequestKind::kReducescatter:
@@ -163,7 +208,7 @@ absl::Status Executor::communicate(const Batch& batch) {
       return execute_alltoall(calls, parts_);
     default:
       return absl::InternalError(
-          absl::StrCat("a batch is to be executed as ", name_of(request.kind)));
+          absl::StrCat("a batch is to be executed as ", name_of(kind)));
   }
 }
 

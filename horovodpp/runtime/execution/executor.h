@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -37,7 +38,8 @@ class Executor {
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
 
-  // Tells the submissions what execute(), which returned OK, made of them.
+  // Tells the submissions what execute(), which returned OK, made of them: at once,
+  // or, of what goes on on a GPU, when that has ended, from another thread.
   void complete(const coordinator::Batch& batch,
                 const std::vector<coordinator::SubmissionPtr>& submissions);
 
@@ -56,6 +58,7 @@ class Executor {
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
   absl::Status communicate(const coordinator::Batch& batch);
+  absl::Status carry_out(const coordinator::Batch& batch, PlaneCalls& calls);
   absl::Status execute_planned(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
@@ -69,12 +72,17 @@ class Executor {
   };
   Plans& plans_of(const coordinator::Batch& batch);
   AllreducePlan& plan_of(const coordinator::Batch& batch);
+  void complete_later(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions,
+      const std::shared_ptr<device::GpuWork>& work);
 
   Planes& planes_;
   SetTable& sets_;
   transport::Interrupt& interrupt_;
   // Of the batch being executed; their memory is used again.
   std::vector<BatchPart> parts_;
+  std::shared_ptr<device::GpuWork> work_;  // Of it, on a GPU.
   ReductionScratch scratch_;
   // Of the batches of one cycle.
   std::uint64_t planned_cycle_ = 0;

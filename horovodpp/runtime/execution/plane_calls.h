@@ -51,8 +51,13 @@ class PlaneCalls {
   // All calls come after what the submission follows, if it is on a GPU. It outlives
   // this.
   void follow(const coordinator::Submission& submission) {
-    if (submission.after != nullptr) after_.push_back(submission.after.get());
+    if (submission.after == nullptr) return;
+    after_.push_back(submission.after.get());
+    here_ = submission.request.device;
   }
+
+  // What goes on on a GPU when the calls have returned; nullptr: nothing does.
+  std::shared_ptr<device::GpuWork> take_work() { return std::move(work_); }
 
   // Makes the next call, of `bytes` in the memory of `device`, which are equal
   // on all ranks; of an allreduce, by `op`.
@@ -63,22 +68,13 @@ class PlaneCalls {
                     ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
-    if (made_ == kMaxCalls) {
-      return absl::InternalError("a batch needs too many calls");
+    if (!device.is_cpu() && all_take_part() && plane->needs_introduction()) {
+      HVD_RETURN_IF_ERROR(number([&](const collective::Call& call) {
+        return plane->introduce(here_, call);
+      }));
     }
-    const absl::Status status =
-        f(*plane, collective::Call{.tag = tag_of(batch_, made_),
-                                   .interrupt = interrupt_,
-                                   .certain = batch_.certain || made_ > 0,
-                                   .after = after_});
-    // Whoever came back from the first call has seen every member enter it.
-    if (absl::IsCancelled(status) && made_ > 0) {
-      return absl::InternalError(absl::StrCat(
-          "a batch was abandoned after every member had entered it: ",
-          status.message()));
-    }
-    ++made_;
-    return status;
+    return number(
+        [&](const collective::Call& call) { return f(*plane, call); });
   }
 
   // Memory of the plane's choice for a result of this rank's; nullptr: any will do.
@@ -98,11 +94,37 @@ class PlaneCalls {
   }
 
  private:
+  bool all_take_part() const { return batch_.participants == set_.size(); }
+
+  template <typename F>
+  absl::Status number(F f) {
+    if (made_ == kMaxCalls) {
+      return absl::InternalError("a batch needs too many calls");
+    }
+    const absl::Status status =
+        f(collective::Call{.tag = tag_of(batch_, made_),
+                           .interrupt = interrupt_,
+                           .certain = batch_.certain || made_ > 0,
+                           .after = after_,
+                           .all_take_part = all_take_part(),
+                           .work = &work_});
+    // Whoever came back from the first call has seen every member enter it.
+    if (absl::IsCancelled(status) && made_ > 0) {
+      return absl::InternalError(absl::StrCat(
+          "a batch was abandoned after every member had entered it: ",
+          status.message()));
+    }
+    ++made_;
+    return status;
+  }
+
   Planes::Set& set_;
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
   std::vector<const device::CudaEvent*> after_;
+  Device here_;  // Where this rank's tensors are, if they are on a GPU.
+  std::shared_ptr<device::GpuWork> work_;
 };
 
 }  // namespace hvd::runtime

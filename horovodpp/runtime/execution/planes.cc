@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/nccl/plane.h"
 #include "horovodpp/collective/ring/adasum_plane.h"
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/shm/adasum_plane.h"
@@ -26,17 +27,28 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
 }
 
 // Between `members`, what `planes` do for tensors on the host is done for those of
-// GPUs as well.
-Planes::List with_staging(Planes::List planes, const PlaneMeans& means,
-                          const std::vector<int>& members) {
+// GPUs as well, by NCCL or by way of the host.
+Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
+                       const std::vector<int>& members) {
+  const int rank = position_in(members, means.sharing.rank()).value_or(0);
   std::vector<collective::DataPlane*> of_the_host;
   for (const auto& plane : planes) of_the_host.push_back(plane.get());
-  planes.push_back(
+  collective::DataPlane& host = *of_the_host.front();
+  auto staged =
       std::make_unique<collective::StagedPlane>(collective::StagedPlane::Means{
           .gpus = means.gpus,
           .planes = std::move(of_the_host),
-          .rank = position_in(members, means.sharing.rank()).value_or(0),
-          .ranks = static_cast<int>(members.size())}));
+          .rank = rank,
+          .ranks = static_cast<int>(members.size())});
+  if (means.nccl.options().use.any()) {
+    planes.push_back(std::make_unique<collective::NcclPlane>(
+        collective::NcclPlane::Means{.session = means.nccl,
+                                     .host = host,
+                                     .otherwise = *staged,
+                                     .members = members,
+                                     .rank = rank}));
+  }
+  planes.push_back(std::move(staged));
   return planes;
 }
 
@@ -81,7 +93,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
           means.board, positions, &means.arenas));
       planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
           means.board, std::move(positions)));
-      return with_staging(std::move(planes), means, members);
+      return with_gpus(std::move(planes), means, members);
     }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
@@ -96,7 +108,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     }
     planes.push_back(std::make_unique<collective::AdasumPlane>(
         means.wires, members, means.waiting));
-    return with_staging(std::move(planes), means, members);
+    return with_gpus(std::move(planes), means, members);
   };
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/hierarchical/plane.h"
+#include "horovodpp/collective/nccl/session.h"
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/board.h"
@@ -76,13 +77,15 @@ struct PlaneMeans {
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
   device::Gpus& gpus;
+  collective::NcclSession& nccl;
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
 };
 
 // Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
-// over the wires, and another ring for Adasum. Tensors on GPUs go by way of these.
+// over the wires, and another ring for Adasum. Tensors on GPUs go by NCCL where
+// that is possible, and else by way of these.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

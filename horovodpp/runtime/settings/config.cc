@@ -128,6 +128,31 @@ absl::Status read_num_threads(int& threads) {
   return read_count("HOROVODPP_NUM_THREADS", threads, 4096);
 }
 
+absl::Status read_gpu_operation(const char* name, bool& by_nccl) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  if (*text != "NCCL" && *text != "MPI") {
+    return unreadable(name, *text, "NCCL or MPI");
+  }
+  by_nccl = *text == "NCCL";
+  return absl::OkStatus();
+}
+
+absl::Status read_gpu_operations(Config::ByNccl& by_nccl) {
+  bool all = true;
+  HVD_RETURN_IF_ERROR(read_gpu_operation("HOROVOD_GPU_OPERATIONS", all));
+  by_nccl = {all, all, all, all, all};
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLREDUCE", by_nccl.allreduce));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLGATHER", by_nccl.allgather));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_BROADCAST", by_nccl.broadcast));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLTOALL", by_nccl.alltoall));
+  return read_gpu_operation("HOROVOD_GPU_REDUCESCATTER", by_nccl.reducescatter);
+}
+
 absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
   HVD_RETURN_IF_ERROR(read_duration(name, {}, value));
   if (value.count() > 0) return absl::OkStatus();
@@ -164,6 +189,9 @@ std::vector<std::string> unsupported_settings() {
     const auto text = variable(name);
     if (text && *text != "0") names.push_back(name);
   }
+  // One is what there is.
+  const auto streams = variable("HOROVOD_NUM_NCCL_STREAMS");
+  if (streams && *streams != "1") names.push_back("HOROVOD_NUM_NCCL_STREAMS");
   return names;
 }
 
@@ -221,6 +249,11 @@ StatusOr<Config> Config::from_env() {
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   config.cuda_library =
       variable("HOROVODPP_CUDA_LIBRARY").value_or(config.cuda_library);
+  config.nccl_library =
+      variable("HOROVODPP_NCCL_LIBRARY").value_or(config.nccl_library);
+  HVD_RETURN_IF_ERROR(read_gpu_operations(config.by_nccl));
+  HVD_RETURN_IF_ERROR(
+      read_flag("NCCL_MULTI_RANK_GPU_ENABLE", config.nccl_shares_gpus));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
   return config;
 }

@@ -138,6 +138,25 @@ struct Config {
   // the system finds; loaded when a tensor on a GPU is first seen, once per process.
   std::string cuda_library = "libcuda.so.1";
 
+  // HOROVODPP_NCCL_LIBRARY: NCCL's library, where it is not the one that the system
+  // finds; loaded when a tensor on a GPU is first seen.
+  std::string nccl_library = "libnccl.so.2";
+
+  // HOROVOD_GPU_OPERATIONS, and for one of them HOROVOD_GPU_ALLREDUCE, _ALLGATHER,
+  // _BROADCAST, _ALLTOALL, _REDUCESCATTER: NCCL or MPI. With MPI tensors on GPUs go by
+  // way of the host; with NCCL, the default, they do where it cannot be used. Equal on
+  // all ranks.
+  struct ByNccl {
+    bool allreduce = true;
+    bool allgather = true;
+    bool broadcast = true;
+    bool alltoall = true;
+    bool reducescatter = true;
+  } by_nccl = {};
+
+  // NCCL_MULTI_RANK_GPU_ENABLE: NCCL itself is told that ranks may share a GPU.
+  bool nccl_shares_gpus = false;
+
   // HOROVODPP_LAUNCHER: the socket on which horovodrun hears why a job broke and
   // that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};

@@ -10,7 +10,8 @@
 //
 // `stream` is for tensors on a GPU: the stream (a cudaStream_t; nullptr: the legacy
 // default stream) that produces them. The operation comes after all that is in it
-// when it is submitted. When its future is ready, so are its results.
+// when it is submitted. When its future is ready, so are its results; a stream can come
+// behind them earlier, by Future::wait(stream).
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

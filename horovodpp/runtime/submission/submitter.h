@@ -80,6 +80,11 @@ class Submitter {
     Promise<T> promise(waiter_for(key_, submission),
                        borrows ? IfDropped::kWait : IfDropped::kNothing);
     Future<T> future = promise.future();
+    if (!submission->request.device.is_cpu()) {
+      submission->enqueued = [promise, take](const auto& work, auto results) {
+        promise.set_enqueued(work, take(std::move(results)));
+      };
+    }
     submission->done =
         [promise = std::move(promise), take = std::move(take),
          ended = joiner_of(submission->request), sink = key_,

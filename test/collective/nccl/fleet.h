@@ -22,6 +22,7 @@ namespace hvd::collective {
 // Of a job that nothing breaks.
 inline NcclWatch::Job sound_job() {
   return {.verdict = [] { return absl::OkStatus(); },
+          .is_broken = [] { return false; },
           .give_up = [](const std::string& why) { ADD_FAILURE() << why; },
           .warn = [](const std::string& text) { ADD_FAILURE() << text; },
           .ring = [] {}};

@@ -75,6 +75,7 @@ void expect_planes(const std::vector<std::string>& names,
                                          .wires = *wires,
                                          .waiting = waiting,
                                          .gpus = gpus,
+                                         .nccl = nccl,
                                          .hierarchical = hierarchical}));
       const std::vector<std::vector<int>> sets = {
           {0, 1, 2, 3}, {0, 1}, {0, 1, 3}, {1, 2}, {rank}};
