@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/check_build.h"
+#include "horovodrun/described_version.h"
 #include "horovodrun/process.h"
 
 namespace hvd::launcher {
@@ -116,7 +117,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
          "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
-                 "Where mpirun also writes the output of each rank")
+                 "A folder to which the output of each rank is written as well "
+                 "as shown; by mpirun, where this starts the ranks")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,
@@ -270,7 +272,7 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
         absl::StrCat(error.what(), "; see horovodrun --help"));
   }
   if (raw.version) {
-    arguments.answer = HVD_VERSION "\n";
+    arguments.answer = absl::StrCat(described_version(), "\n");
     return arguments;
   }
   if (raw.check_build) {

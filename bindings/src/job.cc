@@ -11,11 +11,11 @@
 
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/gpu_choice.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "src/described.h"
 #include "src/errors.h"
 

@@ -45,7 +45,8 @@ absl::Status StagedAllreduce::run(const Call& call) {
                 call.tag.sequence + static_cast<std::uint32_t>(chunk)},
         .interrupt = call.interrupt,
         // Whoever came back from the first has seen every member enter it.
-        .certain = call.certain || chunk > 0};
+        .certain = call.certain || chunk > 0,
+        .all_take_part = call.all_take_part};
     const absl::Status reduced = reduce(slot(chunk), part);
     if (!reduced.ok()) {
       HVD_RETURN_IF_ERROR(finish());

@@ -25,6 +25,10 @@ using CuModule = struct CuModuleOfDriver*;
 using CuFunction = struct CuFunctionOfDriver*;
 using CuPool = struct CuPoolOfDriver*;
 
+struct CuUuid {
+  char bytes[16];
+};
+
 inline constexpr CuResult kCuSuccess = 0;
 inline constexpr CuResult kCuNoDevice = 100;
 inline constexpr CuResult kCuNotReady = 600;
@@ -65,6 +69,7 @@ struct CuPoolProperties {
   F(cuDeviceGetCount, int* count)                                          \
   F(cuDeviceGet, CuDevice* device, int ordinal)                            \
   F(cuDeviceGetName, char* name, int length, CuDevice device)              \
+  F(cuDeviceGetUuid, CuUuid* uuid, CuDevice device)                        \
   F(cuDevicePrimaryCtxRetain, CuContext* context, CuDevice device)         \
   F(cuDevicePrimaryCtxRelease_v2, CuDevice device)                         \
   F(cuCtxPushCurrent_v2, CuContext context)                                \

@@ -21,10 +21,10 @@
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/settings/config.h"
 
 namespace hvd {
 namespace {

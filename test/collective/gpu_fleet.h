@@ -239,6 +239,12 @@ inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
   OnGpu plane(ipc, gpus.driver().value()->context(rank / 2).value(),
               {.rank = rank, .ranks = ranks});
   NeverInterrupt interrupt;
+  if (ipc.needs_introduction()) {
+    constexpr std::uint32_t kBeforeAll = 0xfffffffeu << 3;
+    ASSERT_EQ(ipc.introduce(Device::cuda(rank / 2),
+                            {{.epoch = 0, .sequence = kBeforeAll}, interrupt}),
+              absl::OkStatus());
+  }
   Member member = {plane, rank, ranks, ranks_here, interrupt};
   body(member);
 }

@@ -2,6 +2,7 @@
 #include "horovodpp/collective/ipc/plane.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "horovodpp/collective/call_checks.h"
@@ -12,14 +13,6 @@
 
 namespace hvd::collective {
 namespace {
-
-// The next tag, in a call that all members are known to enter.
-Call after_meeting(const Call& call) {
-  Call next = call;
-  ++next.tag.sequence;
-  next.certain = true;
-  return next;
-}
 
 std::uint64_t bytes_of(std::span<const Piece> pieces,
                        const Reduction& reduction) {
@@ -57,23 +50,9 @@ bool IpcPlane::could_reduce(std::span<const Piece> pieces,
                             const Reduction& reduction) const {
   const bool scaled = reduction.op == ReduceOp::kAverage ||
                       reduction.prescale != 1.0 || reduction.postscale != 1.0;
-  return ranks() > 1 && members_.size() <= device::kernels::kMostMembers &&
-         total_count(pieces) > 0 &&
-         sizeof(IpcOffer) <= board_.options().chunk_bytes &&
+  return connected_.value_or(false) && total_count(pieces) > 0 &&
          device::CudaKernels::reduces(
              {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});
-}
-
-// A rank that has joined before it had a tensor takes the GPU that a program would.
-int IpcPlane::gpu_of(std::span<const Piece> pieces) const {
-  const auto cuda = gpus_.driver();
-  if (!cuda.ok()) return 0;
-  for (const Piece& piece : pieces) {
-    if (piece.count == 0) continue;
-    const auto gpu = (*cuda)->device_of(piece.input);
-    if (gpu.ok()) return *gpu;
-  }
-  return board_.rank() % (*cuda)->devices();
 }
 
 BoardSeat IpcPlane::seat_in(const Call& call) {
@@ -84,23 +63,29 @@ BoardSeat IpcPlane::seat_in(const Call& call) {
           .interrupt = call.interrupt};
 }
 
-absl::Status IpcPlane::meet(std::span<const Piece> pieces, const Call& call) {
+absl::Status IpcPlane::introduce(const Device& mine, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   const BoardSeat seat = seat_in(call);
-  return seat.call({.tag = call.tag, .kind = 'y'},
-                   [&] { return open_windows(seat, pieces); });
+  return noted(seat.call({.tag = call.tag, .kind = 'y'},
+                         [&] { return open_windows(seat, mine); }));
 }
 
 // In the first step all show their windows, in the second whether they reach all.
-absl::Status IpcPlane::open_windows(const BoardSeat& seat,
-                                    std::span<const Piece> pieces) {
-  IpcOffer mine = {};
-  auto window = IpcWindow::make(gpus_, gpu_of(pieces), options_.half_bytes);
-  if (window.ok()) mine = (*window)->offer();
+absl::Status IpcPlane::open_windows(const BoardSeat& seat, const Device& mine) {
+  const bool fits = members_.size() <= device::kernels::kMostMembers &&
+                    sizeof(IpcOffer) <= board_.options().chunk_bytes;
+  if (!fits) {  // Equal on all ranks.
+    connected_ = false;
+    return absl::OkStatus();
+  }
+  IpcOffer offer = {};
+  auto window = IpcWindow::make(gpus_, mine.index, options_.half_bytes);
+  if (window.ok()) offer = (*window)->offer();
   std::vector<IpcOffer> offers(members_.size());
   bool reached = false;
   const auto show = [&](std::uint64_t step, std::byte* slot) {
     if (step == 0) {
-      std::memcpy(slot, &mine, sizeof(mine));
+      std::memcpy(slot, &offer, sizeof(offer));
     } else {
       std::memcpy(slot, &reached, sizeof(reached));
     }
@@ -134,38 +119,26 @@ absl::Status IpcPlane::open_windows(const BoardSeat& seat,
   return absl::OkStatus();
 }
 
-template <typename Reduce, typename Other>
-absl::Status IpcPlane::choose(std::span<const Piece> pieces,
-                              const Reduction& reduction, const Call& call,
-                              Reduce reduce, Other other) {
+absl::Status IpcPlane::reduce(char kind, std::span<const Piece> pieces,
+                              std::span<const Range> wanted,
+                              const Reduction& reduction, const Call& call) {
   HVD_RETURN_IF_ERROR(failure_);
-  if (!could_reduce(pieces, reduction)) return other(call);
-  const bool meets = !connected_.has_value();
-  if (meets) HVD_RETURN_IF_ERROR(noted(meet(pieces, call)));
-  const Call next = meets ? after_meeting(call) : call;
-  if (!*connected_) return other(next);
-  const BoardSeat seat = seat_in(next);
-  return noted(reduce(seat, next));
+  const BoardSeat seat = seat_in(call);
+  IpcReducing reducing({seat, *window_, *all_}, pieces, wanted, reduction);
+  return noted(seat.call(
+      {.tag = call.tag, .kind = kind, .bytes = bytes_of(pieces, reduction)},
+      [&] { return reducing.run(call); }));
 }
 
 absl::Status IpcPlane::allreduce(std::span<const Piece> pieces,
                                  const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(check(reduction));
-  return choose(
-      pieces, reduction, call,
-      [&](const BoardSeat& seat, const Call& next) {
-        std::vector<Range> wanted;
-        for (const Piece& piece : pieces) wanted.push_back({0, piece.count});
-        IpcReducing reducing({seat, *window_, *all_}, pieces, wanted,
-                             reduction);
-        return seat.call({.tag = next.tag,
-                          .kind = 'r',
-                          .bytes = bytes_of(pieces, reduction)},
-                         [&] { return reducing.run(next); });
-      },
-      [&](const Call& next) {
-        return otherwise_.allreduce(pieces, reduction, next);
-      });
+  if (!could_reduce(pieces, reduction)) {
+    return otherwise_.allreduce(pieces, reduction, call);
+  }
+  std::vector<Range> whole;
+  for (const Piece& piece : pieces) whole.push_back({0, piece.count});
+  return reduce('r', pieces, whole, reduction, call);
 }
 
 absl::Status IpcPlane::reducescatter(std::span<const Piece> pieces,
@@ -173,29 +146,18 @@ absl::Status IpcPlane::reducescatter(std::span<const Piece> pieces,
                                      const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(check_scattered(reduction));
   HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks()));
-  return choose(
-      pieces, reduction, call,
-      [&](const BoardSeat& seat, const Call& next) {
-        std::vector<Range> wanted;
-        for (std::size_t i = 0; i < pieces.size(); ++i) {
-          const auto parts = counts.subspan(i * members_.size());
-          Range part;
-          for (int r = 0; r < rank_; ++r) {
-            part.begin += parts[static_cast<std::size_t>(r)];
-          }
-          part.count = parts[static_cast<std::size_t>(rank_)];
-          wanted.push_back(part);
-        }
-        IpcReducing reducing({seat, *window_, *all_}, pieces, wanted,
-                             reduction);
-        return seat.call({.tag = next.tag,
-                          .kind = 's',
-                          .bytes = bytes_of(pieces, reduction)},
-                         [&] { return reducing.run(next); });
-      },
-      [&](const Call& next) {
-        return otherwise_.reducescatter(pieces, counts, reduction, next);
-      });
+  if (!could_reduce(pieces, reduction)) {
+    return otherwise_.reducescatter(pieces, counts, reduction, call);
+  }
+  std::vector<Range> mine;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto parts = counts.subspan(i * members_.size(), members_.size());
+    const auto rank = static_cast<std::ptrdiff_t>(rank_);
+    mine.push_back(
+        {std::accumulate(parts.begin(), parts.begin() + rank, std::int64_t{0}),
+         parts[static_cast<std::size_t>(rank_)]});
+  }
+  return reduce('s', pieces, mine, reduction, call);
 }
 
 absl::Status IpcPlane::allgather(std::span<const std::byte> mine,

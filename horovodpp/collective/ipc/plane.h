@@ -9,8 +9,8 @@
 // into the window's other half. The GPUs wait for each other's events; the host tells,
 // over the board, only that they have been recorded, so that no kernel ever spins.
 //
-// Whether that is possible the ranks find out in the first call that could use it, and
-// remember. Where it is not (a GPU takes none of the kernels, two do not reach each
+// Whether that is possible the ranks find out when they are introduced, and remember.
+// Before that, and where it is not (a GPU takes none of the kernels, two do not reach each
 // other, the kernel has no such arithmetic), and for what does not reduce, calls go
 // another way.
 //
@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/ipc/window.h"
+#include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/slot_writer.h"
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/collective/shm/seat.h"
@@ -61,8 +62,12 @@ class IpcPlane : public DataPlane {
     return otherwise_.reduces_by(op);
   }
   std::uint32_t tags_of(std::size_t bytes) const override {
-    return 1 + otherwise_.tags_of(bytes);
+    return otherwise_.tags_of(bytes);
   }
+  bool needs_introduction() const override {
+    return ranks() > 1 && !connected_.has_value();
+  }
+  absl::Status introduce(const Device& mine, Call call) override;
 
   absl::Status allreduce(std::span<const Piece> pieces,
                          const Reduction& reduction, Call call) override;
@@ -87,19 +92,13 @@ class IpcPlane : public DataPlane {
   int ranks() const { return static_cast<int>(members_.size()); }
   bool could_reduce(std::span<const Piece> pieces,
                     const Reduction& reduction) const;
-  // Of the GPU that any of the pieces lies on.
-  int gpu_of(std::span<const Piece> pieces) const;
   BoardSeat seat_in(const Call& call);
-  // Finds out whether all ranks reach each other; in a call of its own on the board.
-  absl::Status meet(std::span<const Piece> pieces, const Call& call);
-  absl::Status open_windows(const BoardSeat& seat,
-                            std::span<const Piece> pieces);
+  absl::Status open_windows(const BoardSeat& seat, const Device& mine);
   absl::Status noted(const absl::Status& outcome);
-  // Makes `reduce` where the windows can be used, else `other`; both are given the
-  // call that they are to make.
-  template <typename Reduce, typename Other>
-  absl::Status choose(std::span<const Piece> pieces, const Reduction& reduction,
-                      const Call& call, Reduce reduce, Other other);
+  // A call by the windows of which each rank gets the elements that are `wanted`.
+  absl::Status reduce(char kind, std::span<const Piece> pieces,
+                      std::span<const Range> wanted, const Reduction& reduction,
+                      const Call& call);
 
   device::Gpus& gpus_;
   ShmBoard& board_;
@@ -108,7 +107,7 @@ class IpcPlane : public DataPlane {
   DataPlane& otherwise_;
   const Options options_;
   SlotWriter writer_;
-  std::optional<bool> connected_;  // Not known before the first call.
+  std::optional<bool> connected_;  // Not known before the introduction.
   std::unique_ptr<IpcWindow> window_;
   std::optional<Neighbourhood> all_;
   absl::Status failure_;

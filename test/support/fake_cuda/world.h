@@ -70,7 +70,7 @@ int number_from_environment(const char* name, int otherwise);
 
 // Streams that are destroyed go on with what they have until the process ends.
 struct World {
-  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 2);
+  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 4);
   DeviceMemory memory;
   std::mutex mutex;
   std::map<std::string, CuResult> failures;
