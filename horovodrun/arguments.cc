@@ -276,7 +276,10 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
     return arguments;
   }
   if (raw.check_build) {
-    arguments.answer = to_text(installation_of(own_path()), HVD_VERSION);
+    const auto nccl = environment.find("HOROVODPP_NCCL_LIBRARY");
+    const Installation installation = installation_of(
+        own_path(), nccl == environment.end() ? "libnccl.so.2" : nccl->second);
+    arguments.answer = to_text(installation, described_version());
     return arguments;
   }
   return checked(raw, std::move(command), environment);

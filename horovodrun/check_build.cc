@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/check_build.h"
 
+#include <dlfcn.h>
+
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -40,17 +42,27 @@ std::vector<fs::path> folders_of(const fs::path& launcher) {
   return folders;
 }
 
+bool can_be_loaded(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) return false;
+  dlclose(handle);
+  return true;
+}
+
 std::string box(bool filled, const char* what) {
   return absl::StrCat("    [", filled ? "X" : " ", "] ", what, "\n");
 }
 
 }  // namespace
 
-Installation installation_of(const std::string& path) {
+Installation installation_of(const std::string& path, const std::string& nccl) {
   std::error_code error;
   const fs::path launcher = fs::canonical(path, error);
-  Installation found;
+  Installation found = {.nccl = can_be_loaded(nccl)};
   for (const fs::path& folder : folders_of(error ? fs::path(path) : launcher)) {
+    const fs::path packages = folder.parent_path();
+    found.nccl = found.nccl ||
+                 fs::exists(packages / "nvidia/nccl/lib/libnccl.so.2", error);
     for (const fs::path& entry : entries_of(folder)) {
       const std::string name = entry.filename().string();
       if (!absl::StrContains(name, ".so")) continue;
@@ -68,8 +80,9 @@ std::string to_text(const Installation& installation,
       box(false, "TensorFlow"), box(installation.torch, "PyTorch"),
       box(false, "MXNet"), "\nAvailable Controllers:\n",
       box(installation.mpi, "MPI"), box(false, "Gloo"),
-      "\nAvailable Tensor Operations:\n", box(false, "NCCL"), box(false, "DDL"),
-      box(false, "CCL"), box(installation.mpi, "MPI"), box(false, "Gloo"));
+      "\nAvailable Tensor Operations:\n", box(installation.nccl, "NCCL"),
+      box(false, "DDL"), box(false, "CCL"), box(installation.mpi, "MPI"),
+      box(false, "Gloo"));
 }
 
 }  // namespace hvd::launcher

@@ -98,6 +98,7 @@ void add_job(nb::module_& module) {
   module.def("is_homogeneous", &is_homogeneous);
   module.def("mpi_built", &mpi_built);
   module.def("cuda_built", &cuda_built);
+  module.def("nccl_built", &nccl_built);
   module.attr("CPU") = kCpu;
   module.def(
       "gpu_of",

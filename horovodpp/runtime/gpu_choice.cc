@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/gpu_choice.h"
 
-#include "horovodpp/core/status.h"
+#include "horovodpp/collective/nccl/library.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/settings/config.h"
 
 namespace hvd {
 
@@ -22,5 +23,16 @@ StatusOr<Device> gpu_of(const void* memory) {
 }
 
 bool cuda_built() { return true; }
+
+// A library that is loaded stays, and so does the answer.
+int nccl_built() {
+  static const int version = [] {
+    const auto config = Config::from_env();
+    return collective::NcclLibrary(config.ok() ? config->nccl_library
+                                               : Config().nccl_library)
+        .version();
+  }();
+  return version;
+}
 
 }  // namespace hvd

@@ -29,4 +29,8 @@ StatusOr<Device> gpu_of(const void* memory);
 // Whether the library can work with GPUs, where there is a driver: always so far.
 bool cuda_built();
 
+// The version of NCCL, by which tensors on GPUs go where they can: 22703 is 2.27.3. 0:
+// its library cannot be loaded here, or is too old.
+int nccl_built();
+
 }  // namespace hvd

@@ -25,7 +25,7 @@ class Installed {
     put(place);
   }
   Installation found() const {
-    return installation_of(folder_.path("bin/horovodrun"));
+    return installation_of(folder_.path("bin/horovodrun"), "libno_such.so");
   }
 
  private:
@@ -60,15 +60,26 @@ TEST(CheckBuild, FindsTheModuleForMpiBesideTheLibraryAndThePackage) {
   }
 }
 
+// libm stands in for one that the dynamic linker knows.
+TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
+  const TemporaryFolder empty;
+  EXPECT_TRUE(installation_of(empty.path("bin/horovodrun"), "libm.so.6").nccl);
+  EXPECT_TRUE(
+      Installed("lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2")
+          .found()
+          .nccl);
+}
+
 TEST(CheckBuild, TakesNothingElseForThem) {
   const Installation found = Installed("lib/libhorovodpp.so").found();
-  EXPECT_FALSE(found.torch || found.mpi);
-  const Installation nowhere = installation_of("/no/such/horovodrun");
-  EXPECT_FALSE(nowhere.torch || nowhere.mpi);
+  EXPECT_FALSE(found.torch || found.mpi || found.nccl);
+  const Installation nowhere =
+      installation_of("/no/such/horovodrun", "libno.so");
+  EXPECT_FALSE(nowhere.torch || nowhere.mpi || nowhere.nccl);
 }
 
 TEST(CheckBuild, IsToldInHorovodsWords) {
-  EXPECT_EQ(to_text({.torch = true, .mpi = false}, "1.2.3"),
+  EXPECT_EQ(to_text({.torch = true, .nccl = true}, "1.2.3"),
             "Horovod v1.2.3:\n"
             "\n"
             "Available Frameworks:\n"
@@ -81,7 +92,7 @@ TEST(CheckBuild, IsToldInHorovodsWords) {
             "    [ ] Gloo\n"
             "\n"
             "Available Tensor Operations:\n"
-            "    [ ] NCCL\n"
+            "    [X] NCCL\n"
             "    [ ] DDL\n"
             "    [ ] CCL\n"
             "    [ ] MPI\n"
