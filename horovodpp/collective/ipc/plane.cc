@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/ipc/reducing.h"
 #include "horovodpp/core/mutex.h"
@@ -28,7 +30,12 @@ IpcPlane::IpcPlane(Means means, const Options& options)
       members_(std::move(means.members)),
       rank_(position_in(members_, board_.rank()).value_or(0)),
       otherwise_(means.otherwise),
-      options_(options) {}
+      tell_(std::move(means.tell)),
+      options_(options) {
+  const bool fits = members_.size() <= device::kernels::kMostMembers &&
+                    sizeof(IpcOffer) <= board_.options().chunk_bytes;
+  if (!fits) connected_ = false;
+}
 
 // After a failure the stream may wait for a rank that is gone, and others may still
 // write into the window: both are left to the process.
@@ -72,51 +79,46 @@ absl::Status IpcPlane::introduce(const Device& mine, Call call) {
 
 // In the first step all show their windows, in the second whether they reach all.
 absl::Status IpcPlane::open_windows(const BoardSeat& seat, const Device& mine) {
-  const bool fits = members_.size() <= device::kernels::kMostMembers &&
-                    sizeof(IpcOffer) <= board_.options().chunk_bytes;
-  if (!fits) {  // Equal on all ranks.
-    connected_ = false;
-    return absl::OkStatus();
-  }
   IpcOffer offer = {};
   auto window = IpcWindow::make(gpus_, mine.index, options_.half_bytes);
   if (window.ok()) offer = (*window)->offer();
-  std::vector<IpcOffer> offers(members_.size());
-  bool reached = false;
-  const auto show = [&](std::uint64_t step, std::byte* slot) {
-    if (step == 0) {
-      std::memcpy(slot, &offer, sizeof(offer));
-    } else {
-      std::memcpy(slot, &reached, sizeof(reached));
-    }
-  };
+  std::memcpy(board_.mine(), &offer, sizeof(offer));
   const std::uint64_t first = board_.steps();
-  show(0, board_.mine());
   board_.arrive();
   HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first, seat.interrupt));
+  std::vector<IpcOffer> offers(members_.size());
   for (int r = 0; r < ranks(); ++r) {
     std::memcpy(&offers[static_cast<std::size_t>(r)], seat.slot(r, first),
                 sizeof(IpcOffer));
   }
-  std::optional<Neighbourhood> all;
-  if (window.ok()) {
-    auto opened = Neighbourhood::open(**window, offers, rank_);
-    reached = opened.ok();
-    if (reached) all = *std::move(opened);
-  }
-  show(1, board_.mine());
+  absl::StatusOr<Neighbourhood> all =
+      window.ok() ? Neighbourhood::open(**window, offers, rank_)
+                  : absl::StatusOr<Neighbourhood>(window.status());
+  *board_.mine() = all.ok() ? std::byte{1} : std::byte{0};
   board_.arrive();
   HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first + 1, seat.interrupt));
-  bool all_reached = true;
+  connected_ = true;
   for (int r = 0; r < ranks(); ++r) {
-    all_reached = all_reached && seat.slot(r, first + 1)[0] != std::byte{0};
+    if (*seat.slot(r, first + 1) == std::byte{0}) connected_ = false;
   }
-  connected_ = all_reached;
-  if (all_reached) {
-    window_ = *std::move(window);
-    all_ = std::move(all);
-  }
+  tell_of(all.status());
+  if (!*connected_) return absl::OkStatus();
+  window_ = *std::move(window);
+  all_.emplace(*std::move(all));
   return absl::OkStatus();
+}
+
+void IpcPlane::tell_of(const absl::Status& mine) const {
+  const std::string ranks_of_node = absl::StrJoin(members_, ", ");
+  if (*connected_) {
+    tell_(absl::StrCat("tensors on GPUs are reduced in memory that the ranks [",
+                       ranks_of_node, "] of this node share"));
+  } else {
+    tell_(absl::StrCat(
+        "tensors on GPUs go by way of the host between the ranks [",
+        ranks_of_node, "] of this node: ",
+        mine.ok() ? "another one cannot reach all windows" : mine.message()));
+  }
 }
 
 absl::Status IpcPlane::reduce(char kind, std::span<const Piece> pieces,

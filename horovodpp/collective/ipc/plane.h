@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +49,9 @@ class IpcPlane : public DataPlane {
     ShmBoard& board;           // Of a node,
     std::vector<int> members;  // of whose ranks these are connected, ascending.
     DataPlane& otherwise;      // Connects the same ranks.
+    // Of what was chosen, for a log.
+    std::function<void(const std::string& text)> tell = [](const std::string&) {
+    };
   };
   // All that `means` refers to outlives this.
   explicit IpcPlane(Means means) : IpcPlane(std::move(means), Options()) {}
@@ -94,6 +98,7 @@ class IpcPlane : public DataPlane {
                     const Reduction& reduction) const;
   BoardSeat seat_in(const Call& call);
   absl::Status open_windows(const BoardSeat& seat, const Device& mine);
+  void tell_of(const absl::Status& mine) const;
   absl::Status noted(const absl::Status& outcome);
   // A call by the windows of which each rank gets the elements that are `wanted`.
   absl::Status reduce(char kind, std::span<const Piece> pieces,
@@ -105,6 +110,7 @@ class IpcPlane : public DataPlane {
   const std::vector<int> members_;
   const int rank_;
   DataPlane& otherwise_;
+  const std::function<void(const std::string& text)> tell_;
   const Options options_;
   SlotWriter writer_;
   std::optional<bool> connected_;  // Not known before the introduction.

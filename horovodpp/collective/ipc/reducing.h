@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call through the windows of all ranks: chunk by chunk packed, reduced, unpacked.
 //
-// The steps of the board number what has been recorded: before a rank arrives at step
-// 0 it has packed chunk 0; before step k + 1 it has reduced chunk k and packed chunk
-// k + 1. So an event of a half is recorded again only after all ranks wait for its
-// last recording: the half of chunk k is packed for chunk k + 2 after step k + 1, at
-// which everybody arrives waiting for chunk k to be packed; and it is reduced after
-// step k + 2, likewise. Nor is memory overwritten that others use: before a rank
-// unpacks chunk k its stream waits until all have reduced it, and they touch that half
-// of its window at no other time. At a last step all wait for all they wait for, so that
-// whoever returns may destroy its events.
+// The steps of the board number what has been recorded. A rank arrives at step 0 when
+// chunk 0 is packed in its stream, at step k + 1 when chunk k is reduced and chunk k + 1
+// packed there, and at a last step when nothing is left to enqueue. So
+//   - an event is recorded again only when all ranks have enqueued their waits for its
+//     last recording: they do so for "chunk k is packed" before step k + 1, after which
+//     that half is packed for chunk k + 2; and for "chunk k is reduced" before step
+//     k + 2, after which it is reduced for chunk k + 2;
+//   - memory is not overwritten while others use it: before a rank unpacks chunk k its
+//     stream waits until all have reduced it, and they touch that half of its window
+//     at no other time;
+//   - whoever returns may destroy its events: nobody is going to wait for them.
 #pragma once
 
 #include <cstddef>

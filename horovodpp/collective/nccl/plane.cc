@@ -111,7 +111,7 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   const absl::Status possible = check_introductions(all, means_.members);
   if (!possible.ok()) {
     means_.session.options().tell(
-        absl::StrCat("tensors on GPUs go by way of the host between ranks ",
+        absl::StrCat("tensors on GPUs do not go by NCCL between ranks ",
                      describe_members(), ": ", possible.message()));
     return absl::OkStatus();
   }

@@ -52,7 +52,8 @@ Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
         collective::IpcPlane::Means{.gpus = means.gpus,
                                     .board = means.board,
                                     .members = std::move(positions),
-                                    .otherwise = *staged});
+                                    .otherwise = *staged,
+                                    .tell = means.nccl.options().tell});
   }
   collective::DataPlane& own = ipc == nullptr ? *staged : *ipc;
   if (means.nccl.options().use.any()) {
