@@ -74,13 +74,12 @@ int main(int argc, char** argv) {
   const Images train(folder + "/train"), test(folder + "/t10k");
   torch::nn::Sequential model = make_model();
   hvd::libtorch::broadcast_parameters(*model, 0);
-  hvd::libtorch::DistributedOptimizer optimizer(
-      torch::optim::SGD(model->parameters(), 0.05), model->named_parameters());
+  const std::vector<torch::Tensor> parameters = model->parameters();
+  hvd::libtorch::DistributedOptimizer optimizer(SGD(parameters, 0.05));
 
   double seconds = 0;
   for (int step = 0; step < steps; ++step) {
-    const int first =
-        (step * hvd::libtorch::size() + hvd::libtorch::rank()) * batch;
+    const int part = step * hvd::libtorch::size() + hvd::libtorch::rank();
     const auto start = std::chrono::steady_clock::now();
     optimizer.zero_grad();
     const torch::Tensor scores =

@@ -70,15 +70,40 @@ inline void broadcast_parameters(const torch::nn::Module& module, int root_rank,
 
 namespace internal {
 
+inline std::string name_of_options(std::size_t group) {
+  return "options " + std::to_string(group);
+}
+
+// Its state and, since old versions forget them when they load it, its options.
 inline std::string written(const torch::optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive, state;
+  state << optimizer;
+  archive.write("state", state);
+  const auto& groups = optimizer.param_groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    torch::serialize::OutputArchive options;
+    groups[i].options().serialize(options);
+    archive.write(name_of_options(i), options);
+  }
   std::string bytes;
-  torch::serialize::OutputArchive archive;
-  archive << optimizer;
   archive.save_to([&bytes](const void* data, std::size_t count) {
     bytes.append(static_cast<const char*>(data), count);
     return count;
   });
   return bytes;
+}
+
+inline void read(const std::string& bytes, torch::optim::Optimizer& optimizer) {
+  torch::serialize::InputArchive archive, state;
+  archive.load_from(bytes.data(), bytes.size());
+  archive.read("state", state);
+  state >> optimizer;
+  auto& groups = optimizer.param_groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    torch::serialize::InputArchive options;
+    archive.read(name_of_options(i), options);
+    groups[i].options().serialize(options);
+  }
 }
 
 }  // namespace internal
@@ -97,10 +122,7 @@ inline void broadcast_optimizer_state(torch::optim::Optimizer& optimizer,
   const torch::Tensor text = torch::from_blob(
       bytes.data(), {count.item<std::int64_t>()}, torch::kByte);
   broadcast_async_(text, root_rank, {"optimizer state", set}).wait();
-  if (is_root) return;
-  torch::serialize::InputArchive archive;
-  archive.load_from(bytes.data(), bytes.size());
-  archive >> optimizer;
+  if (!is_root) internal::read(bytes, optimizer);
 }
 
 }  // namespace libtorch

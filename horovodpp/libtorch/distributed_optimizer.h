@@ -275,12 +275,15 @@ class DistributedOptimizer {
     watch();
   }
 
+  // Those that have no name yet, by the group and the place in it.
   void name_parameters() {
     const auto& groups = wrapped_->param_groups();
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      for (std::size_t j = 0; j < groups[i].params().size(); ++j) {
-        names_.emplace(groups[i].params()[j].unsafeGetTensorImpl(),
-                       "noname." + std::to_string(i) + "." + std::to_string(j));
+      const std::vector<torch::Tensor>& members = groups[i].params();
+      for (std::size_t j = 0; j < members.size(); ++j) {
+        std::string& name = names_[members[j].unsafeGetTensorImpl()];
+        if (!name.empty()) continue;
+        name = "noname." + std::to_string(i) + "." + std::to_string(j);
       }
     }
   }
