@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/described_version.h"
 
 namespace hvd::launcher {
 namespace {
@@ -111,7 +112,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
          "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
-                 "Where mpirun also writes the output of each rank")
+                 "A folder to which the output of each rank is written as well "
+                 "as shown; by mpirun, where this starts the ranks")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,
@@ -264,7 +266,7 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
         absl::StrCat(error.what(), "; see horovodrun --help"));
   }
   if (raw.version) {
-    arguments.answer = HVD_VERSION "\n";
+    arguments.answer = absl::StrCat(described_version(), "\n");
     return arguments;
   }
   return checked(raw, std::move(command), environment);

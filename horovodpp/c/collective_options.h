@@ -11,7 +11,7 @@
 #include "horovodpp/c/process_sets.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/settings/options.h"
 
 namespace hvd::c {
 

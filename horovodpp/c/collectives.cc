@@ -81,12 +81,13 @@ using hvd::c::views_of;
 std::int32_t hvd_allreduce(void* data, std::int64_t elements,
                            std::int32_t dtype,
                            const hvd_allreduce_options* options) {
-  return run_by([&](Runtime& job) -> absl::StatusOr<Future<void>> {
+  return call([&]() -> Status {
     HVD_ASSIGN_OR_RETURN(TensorView view,
                          hvd::c::flat_view(data, elements, dtype));
     HVD_ASSIGN_OR_RETURN(auto read,
                          reduction_options<AllreduceOptions>(options));
-    return job.allreduce_async_(std::move(view), std::move(read));
+    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    return runtime->allreduce_(std::move(view), std::move(read));
   });
 }
 
@@ -100,7 +101,11 @@ std::int32_t hvd_broadcast(void* data, std::int64_t elements,
 }
 
 std::int32_t hvd_barrier(hvd_process_set set) {
-  return run_by([&](Runtime& job) { return hvd::c::barrier(job, set); });
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
+    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    return runtime->barrier(found);
+  });
 }
 
 std::int32_t hvd_allreduce_async(const hvd_tensor* tensors, std::size_t count,

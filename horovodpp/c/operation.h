@@ -14,7 +14,7 @@
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/settings/options.h"
 
 namespace hvd::c {
 
