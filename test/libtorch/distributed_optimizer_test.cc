@@ -2,65 +2,21 @@
 // A rank's part of a batch, and a DistributedOptimizer, come to what one process comes to
 // with the whole batch, whatever the model and the options are.
 #include "test/libtorch/checks.h"
+#include "test/libtorch/model.h"
 
 namespace {
 
 namespace lt = hvd::libtorch;
+using test::batch;
+using test::loss_of;
+using test::Model;
+using test::ModelImpl;
+using test::of_this_rank;
+using test::sgd_for;
 using torch::Tensor;
 
-constexpr int kRows = 4;  // Of each rank.
-constexpr int kSteps = 3;
-
-// `middle` is used twice, `weight` is tied, `unused` is not.
-struct ModelImpl : torch::nn::Module {
-  ModelImpl() {
-    torch::manual_seed(3);
-    first = register_module("first", torch::nn::Linear(6, 8));
-    middle = register_module("middle", torch::nn::Linear(8, 8));
-    unused = register_module("unused", torch::nn::Linear(2, 2));
-    weight = register_parameter("weight", torch::randn({8, 6}) / 3);
-  }
-
-  Tensor head(Tensor x) { return torch::linear(x, weight.t()); }
-  Tensor body(Tensor x) {
-    return torch::tanh(middle(torch::linear(x, weight)));
-  }
-
-  Tensor plain(Tensor x) {
-    x = torch::tanh(first(x));
-    return head(body(head(torch::tanh(middle(x)))));
-  }
-  Tensor checkpointed(Tensor x) {
-    x = lt::checkpoint([this](Tensor in) { return torch::tanh(first(in)); }, x);
-    x = lt::checkpoint(
-        [this](Tensor in) { return head(torch::tanh(middle(in))); }, x);
-    return lt::checkpoint([this](Tensor in) { return head(body(in)); }, x);
-  }
-  Tensor nested(Tensor x) {
-    return lt::checkpoint([this](Tensor in) { return checkpointed(in); }, x);
-  }
-
-  torch::nn::Linear first{nullptr}, middle{nullptr}, unused{nullptr};
-  Tensor weight;
-};
-TORCH_MODULE(Model);
-
 using Forward = Tensor (ModelImpl::*)(Tensor);
-
-// Of all ranks, in order.
-Tensor batch(int step) {
-  torch::manual_seed(100 + step);
-  return torch::randn({lt::size() * kRows, 6});
-}
-Tensor of_this_rank(const Tensor& all) {
-  return all.narrow(0, lt::rank() * kRows, kRows);
-}
-Tensor loss_of(const Tensor& output) { return (output - 0.5).pow(2).mean(); }
-
-torch::optim::SGD sgd_for(Model& model) {
-  return torch::optim::SGD(model->parameters(),
-                           torch::optim::SGDOptions(0.2).momentum(0.9));
-}
+constexpr int kSteps = 3;
 
 std::vector<Tensor> alone() {
   Model model;
@@ -221,124 +177,6 @@ TEST(FrozenParametersStayAndThawedOnesFollow) {
     EXPECT(torch::equal(mine, lt::broadcast_(mine.clone(), 0)));
     EXPECT(!torch::equal(before, mine));
   }
-}
-
-// Counts warnings, of either way that libtorch tells of them.
-class Warnings : public c10::WarningHandler {
- public:
-#if HVD_TORCH_AT_LEAST(2, 0)
-  Warnings() : before_(c10::WarningUtils::get_warning_handler()) {
-    c10::WarningUtils::set_warning_handler(this);
-  }
-  ~Warnings() override { c10::WarningUtils::set_warning_handler(before_); }
-  void process(const c10::Warning& warning) override {
-    texts.push_back(warning.msg());
-  }
-#else
-  Warnings() : before_(c10::Warning::get_warning_handler()) {
-    c10::Warning::set_warning_handler(this);
-  }
-  ~Warnings() override { c10::Warning::set_warning_handler(before_); }
-  void process(const c10::SourceLocation&, const std::string& text,
-               bool) override {
-    texts.push_back(text);
-  }
-#endif
-  int count(const char* part) const {
-    int found = 0;
-    for (const std::string& text : texts)
-      found += text.find(part) != std::string::npos;
-    return found;
-  }
-  std::vector<std::string> texts;
-
- private:
-  c10::WarningHandler* const before_;
-};
-
-TEST(StepsAfterSynchronizeAreWarnedOf) {
-  Model model;
-  torch::optim::SGD sgd(model->parameters(), 0.1);
-  lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
-  const Warnings warnings;
-  loss_of(model->plain(of_this_rank(batch(0)))).backward();
-  optimizer.synchronize();
-  {
-    const auto skip = optimizer.skip_synchronize();
-    optimizer.step();
-  }
-  EXPECT(warnings.count("skip_synchronize") == 0);
-  optimizer.zero_grad();
-  loss_of(model->plain(of_this_rank(batch(1)))).backward();
-  optimizer.synchronize();
-  const Tensor before = model->weight.grad().clone();
-  optimizer.step();
-  EXPECT(warnings.count("skip_synchronize") == 1);
-  EXPECT_CLOSE(before, model->weight.grad(), 1e-6);
-  optimizer.zero_grad();
-  loss_of(model->plain(of_this_rank(batch(2)))).backward();
-  optimizer.step();
-  EXPECT(warnings.count("skip_synchronize") == 1);
-}
-
-TEST(GradientsOnTheirWayAreLeftAlone) {
-  if (lt::size() == 1) return;
-  Model model;
-  torch::optim::SGD sgd(model->parameters(), 0.1);
-  lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
-  const Warnings warnings;
-  loss_of(model->plain(of_this_rank(batch(0)))).backward();
-  EXPECT_THROWN(lt::Error, "zero_grad() was called after",
-                optimizer.zero_grad());
-  EXPECT_THROWN(lt::Error, "more than backward_passes_per_step",
-                loss_of(model->plain(of_this_rank(batch(0)))).backward());
-  optimizer.synchronize();
-  EXPECT(warnings.count("was changed") == 0);
-  optimizer.zero_grad();
-  optimizer.set_backward_passes_per_step(2);
-  for (int pass = 0; pass < 2; ++pass) {
-    loss_of(model->plain(of_this_rank(batch(0)))).backward();
-  }
-  {
-    const torch::NoGradGuard no_grad;
-    model->weight.mutable_grad() = torch::zeros_like(model->weight);
-  }
-  optimizer.synchronize();
-  EXPECT(warnings.count("'weight' was changed") == 1);
-  EXPECT_THROWN(lt::Error, "must be > 0",
-                optimizer.set_backward_passes_per_step(0));
-}
-
-TEST(AStepThatIsGivenUpIsForgotten) {
-  Model model;
-  torch::optim::SGD sgd(model->parameters(), 0.1);
-  lt::DistributedOptions options;
-  options.backward_passes_per_step = 2;
-  lt::DistributedOptimizer optimizer(sgd, model->named_parameters(), options);
-  loss_of(model->plain(of_this_rank(batch(0)))).backward();
-  for (int step = 0; step < 2; ++step) {
-    optimizer.zero_grad();
-    for (int pass = 0; pass < 2; ++pass) {
-      loss_of(model->plain(of_this_rank(batch(0)))).backward();
-    }
-    optimizer.step();
-  }
-}
-
-TEST(AnOptimizerMayEndBeforeItsStep) {
-  Model model;
-  torch::optim::SGD sgd(model->parameters(), 0.1);
-  {
-    lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
-    loss_of(model->plain(of_this_rank(batch(0)))).backward();
-  }
-  sgd.zero_grad();
-  loss_of(model->plain(of_this_rank(batch(0))))
-      .backward();  // Nobody hears of it.
-  const Tensor mine = model->weight.grad().clone();
-  lt::DistributedOptimizer next(sgd, model->named_parameters());
-  next.step();
-  EXPECT_CLOSE(model->weight.grad(), lt::allreduce(mine), 1e-6);
 }
 
 TEST(GradientsAreScaledDownTogether) {
