@@ -97,10 +97,11 @@ TEST(GroupsOfParametersAreSentTogether) {
   loss_of(model->plain(of_this_rank(batch(0)))).backward();
   optimizer.step();
   options.groups = {{model->weight}, {model->weight}};
-  EXPECT_THROWN(lt::Error, lt::size() == 1 ? "" : "only appear once", {
-    lt::DistributedOptimizer again(sgd, model->named_parameters(), options);
-    if (lt::size() == 1) throw lt::Error(0, "nobody looks");
-  });
+  if (lt::size() > 1) {
+    EXPECT_THROWN(
+        lt::Error, "only appear once",
+        lt::DistributedOptimizer(sgd, model->named_parameters(), options));
+  }
   options.groups = {{torch::ones(1)}};
   EXPECT_THROWN(
       lt::Error, "no parameter",
