@@ -4,6 +4,7 @@
 set(HVD_PUBLIC_HEADERS
   horovodpp/horovodpp.h
   horovodpp/collectives.h
+  horovodpp/libtorch.h
   horovodpp/version.h
   horovodpp/c/horovodpp.h
   # More than most programs need:

@@ -100,9 +100,9 @@ if [ "$1" = test ]; then
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
     install clang-format-14
   fi
-  # An old PyTorch, beside the newest: where there is none, its test is skipped.
-  if apt-cache show python3-torch >/dev/null 2>&1; then
-    install python3-torch python3-numpy python3-pytest
+  # An old PyTorch, beside the newest: where there is none, its tests are skipped.
+  if apt-cache show python3-torch libtorch-dev >/dev/null 2>&1; then
+    install python3-torch libtorch-dev python3-numpy python3-pytest
   fi
   # Where Clang's sanitizers are not among what it depends on.
   if ! ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.asan* >/dev/null 2>&1; then
