@@ -16,18 +16,18 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
-#include "horovodpp/collective/shm/arena.h"        // IWYU pragma: export
-#include "horovodpp/core/buffer.h"                 // IWYU pragma: export
-#include "horovodpp/core/error.h"                  // IWYU pragma: export
-#include "horovodpp/core/future.h"                 // IWYU pragma: export
-#include "horovodpp/core/invalid_argument.h"       // IWYU pragma: export
-#include "horovodpp/core/outcome.h"                // IWYU pragma: export
-#include "horovodpp/core/tensor_view.h"            // IWYU pragma: export
-#include "horovodpp/replica/broadcast.h"           // IWYU pragma: export
-#include "horovodpp/replica/gradient_reducer.h"    // IWYU pragma: export
-#include "horovodpp/runtime/arena_alloc.h"         // IWYU pragma: export
-#include "horovodpp/runtime/global.h"              // IWYU pragma: export
-#include "horovodpp/runtime/global_collectives.h"  // IWYU pragma: export
-#include "horovodpp/runtime/process_set.h"         // IWYU pragma: export
-#include "horovodpp/runtime/runtime.h"             // IWYU pragma: export
-#include "horovodpp/version.h"                     // IWYU pragma: export
+#include "horovodpp/collective/shm/arena.h"          // IWYU pragma: export
+#include "horovodpp/core/buffer.h"                   // IWYU pragma: export
+#include "horovodpp/core/error.h"                    // IWYU pragma: export
+#include "horovodpp/core/future.h"                   // IWYU pragma: export
+#include "horovodpp/core/invalid_argument.h"         // IWYU pragma: export
+#include "horovodpp/core/outcome.h"                  // IWYU pragma: export
+#include "horovodpp/core/tensor_view.h"              // IWYU pragma: export
+#include "horovodpp/replica/broadcast.h"             // IWYU pragma: export
+#include "horovodpp/replica/gradient_reducer.h"      // IWYU pragma: export
+#include "horovodpp/runtime/arena_alloc.h"           // IWYU pragma: export
+#include "horovodpp/runtime/global.h"                // IWYU pragma: export
+#include "horovodpp/runtime/global_collectives.h"    // IWYU pragma: export
+#include "horovodpp/runtime/runtime.h"               // IWYU pragma: export
+#include "horovodpp/runtime/settings/process_set.h"  // IWYU pragma: export
+#include "horovodpp/version.h"                       // IWYU pragma: export

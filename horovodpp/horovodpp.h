@@ -23,5 +23,5 @@
 #include "horovodpp/optim/sparse_adam.h"               // IWYU pragma: export
 #include "horovodpp/optim/sync_state.h"                // IWYU pragma: export
 #include "horovodpp/replica/objects.h"                 // IWYU pragma: export
-#include "horovodpp/runtime/config.h"                  // IWYU pragma: export
 #include "horovodpp/runtime/run_ranks.h"               // IWYU pragma: export
+#include "horovodpp/runtime/settings/config.h"         // IWYU pragma: export

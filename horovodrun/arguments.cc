@@ -112,7 +112,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
          "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
-                 "Where mpirun also writes the output of each rank")
+                 "A folder to which the output of each rank is written as well "
+                 "as shown; by mpirun, where this starts the ranks")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,

@@ -10,10 +10,10 @@
 
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "src/errors.h"
 
 namespace hvd::python {

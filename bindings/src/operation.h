@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "horovodpp/core/future.h"
-#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/settings/options.h"
 #include "src/errors.h"
 #include "src/timeline.h"
 

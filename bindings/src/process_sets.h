@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::python {
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/c/horovodpp.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::c {
 

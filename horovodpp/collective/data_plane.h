@@ -40,11 +40,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpu_work.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -58,6 +60,12 @@ struct Call {
   bool certain = false;
   // Tensors of GPUs are ready when these have happened; kept by the caller.
   std::span<const device::CudaEvent* const> after = {};
+  // Every member has tensors of its own. If not, what a plane for GPUs is given may be
+  // memory of the host, where a rank that has joined has none. Equal on all members.
+  bool all_take_part = true;
+  // Where to put what is still under way on a GPU when the call returns, if the caller
+  // wants to wait for its end itself. Planes that do not work so put nothing there.
+  std::shared_ptr<device::GpuWork>* work = nullptr;
 };
 
 class DataPlane {
@@ -71,6 +79,15 @@ class DataPlane {
   // together) in the memory of `device`. Depends on nothing else, so that all
   // ranks choose alike.
   virtual bool supports(const Device& device, std::size_t bytes) const = 0;
+
+  // Whether its members have yet to tell each other what they have, before any call of
+  // theirs in which all take part. Then they call introduce() first, as a call of its
+  // own, with the device on which this rank's tensors are. It keeps what an allgather
+  // promises of calls that are given up.
+  virtual bool needs_introduction() const { return false; }
+  virtual absl::Status introduce(const Device&, Call) {
+    return absl::OkStatus();
+  }
 
   // Memory for a result that its receiver owns, if this plane moves calls of
   // `size.all` bytes faster into such memory; nullptr: any will do. May be held
@@ -128,6 +145,14 @@ class DataPlane {
 
   // Returns OK on no rank before every rank has called it.
   virtual absl::Status barrier(Call call) = 0;
+
+  // Allreduces of `bytes`, all pieces together, or barriers, for callers that expect
+  // to find all members there; nullptr: this plane has none for these.
+  virtual std::unique_ptr<QuickCall> quick_allreduce(const Reduction&,
+                                                     std::size_t) {
+    return nullptr;
+  }
+  virtual std::unique_ptr<QuickCall> quick_barrier() { return nullptr; }
 };
 
 }  // namespace hvd::collective

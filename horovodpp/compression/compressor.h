@@ -31,7 +31,7 @@
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 class Runtime;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/request.h"
 #include "horovodpp/core/buffer.h"
+#include "horovodpp/core/enqueued.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/device/cuda_stream.h"
 
@@ -52,6 +53,12 @@ struct Submission {
   std::shared_ptr<const device::CudaEvent> after = nullptr;
   // Called with the outcome, of which it takes what it needs.
   std::function<void(absl::StatusOr<Results>&&)> done = {};
+  // On GPUs, where the work goes on after it has been executed here: called before
+  // that, with what goes on and what will have come of it. And that it was, for the
+  // thread that executes.
+  std::function<void(const std::shared_ptr<const Enqueued>&, const Results&)>
+      enqueued = {};
+  bool is_enqueued = false;
 
   // Of the TensorQueue: where its name stands, whether that is kept from one time
   // to the next, and what keeps it alive and follows it while it is in flight.

@@ -46,6 +46,7 @@ struct FutureCallback {
 void add_future(FutureState& state);
 void drop_future(FutureState& state);
 const void* wait(FutureState& state);
+const void* order(FutureState& state, void* stream, Status& ordered);
 bool wait_for(FutureState& state, double seconds);
 bool wait_unless(FutureState& state, bool (*ask)(void*), void* context);
 bool poll(FutureState& state);
@@ -76,6 +77,19 @@ class [[nodiscard]] Future {
   Outcome<T> wait() const {
     if (!state_) return internal::unconnected();
     return outcome();
+  }
+
+  // For results on a GPU: what is put into `stream` (a cudaStream_t) from now on
+  // comes after them. Blocks until the operation is in a stream of the GPU, and not
+  // until it has ended; how that went, wait() tells. From then on whatever uses the
+  // operation's memory belongs into that stream, and the end of the last future waits
+  // for nothing.
+  Outcome<T> wait(void* stream) const {
+    if (!state_) return internal::unconnected();
+    Status ordered;
+    const void* const outcome = internal::order(*state_, stream, ordered);
+    if (!ordered.ok()) return ordered;
+    return *static_cast<const Outcome<T>*>(outcome);
   }
 
   // As wait(), but moves the value out: for one caller, once.

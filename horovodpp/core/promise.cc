@@ -9,17 +9,19 @@ namespace hvd::internal {
 
 void FutureState::renew(Waiter& waiter, IfDropped if_dropped) {
   MutexLock lock(mutex_);
-  if_dropped_ = if_dropped;
+  if_dropped_.store(if_dropped, std::memory_order_relaxed);
   outcome_ = nullptr;
   waiter_ = &waiter;
   announced_ = false;
   polls_ = 0;
+  enqueued_ = nullptr;
+  is_enqueued_.store(false, std::memory_order_relaxed);
   is_set_.store(false, std::memory_order_release);
 }
 
 void FutureState::drop_future() {
   if (futures_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set() ||
-      if_dropped_ == IfDropped::kNothing) {
+      if_dropped_.load(std::memory_order_relaxed) == IfDropped::kNothing) {
     return;
   }
   {
@@ -32,6 +34,26 @@ void FutureState::drop_future() {
     // It was help, no more; a destructor that threw would end the process.
   }
   await();
+}
+
+const void* FutureState::order(void* stream, Status& ordered) {
+  const auto is_known = [this] { return is_set() || is_enqueued_.load(); };
+  if (!is_known()) announce_wait(is_known);
+  std::shared_ptr<const Enqueued> work;
+  const void* expected = nullptr;
+  {
+    MutexLock lock(mutex_);
+    while (!is_known()) ready_.wait(mutex_);
+    if (is_set()) return outcome_;
+    work = enqueued_;
+    expected = expected_;
+  }
+  ordered = work->order(stream);
+  // What its memory is used for next comes behind it in that stream.
+  if (ordered.ok()) {
+    if_dropped_.store(IfDropped::kNothing, std::memory_order_relaxed);
+  }
+  return expected;
 }
 
 bool FutureState::poll() {
@@ -120,6 +142,9 @@ void FutureState::announce_wait(const Ready& ready) {
 void add_future(FutureState& state) { state.add_future(); }
 void drop_future(FutureState& state) { state.drop_future(); }
 const void* wait(FutureState& state) { return state.wait(); }
+const void* order(FutureState& state, void* stream, Status& ordered) {
+  return state.order(stream, ordered);
+}
 bool wait_for(FutureState& state, double seconds) {
   return state.wait_for(seconds);
 }

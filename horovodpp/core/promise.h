@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "horovodpp/core/enqueued.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/outcome.h"
@@ -76,6 +77,10 @@ class FutureState {
   void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
   void drop_future();
 
+  // Blocks until there is an outcome, or the operation goes on on a GPU; then `stream`
+  // is put behind it. What it returns is what the outcome lies in, or will.
+  const void* order(void* stream, Status& ordered);
+
   bool poll();
   // Blocks. What the outcome lies in stays valid and unchanged: it is set once.
   const void* wait();
@@ -107,6 +112,20 @@ class FutureState {
     for (Callback& callback : callbacks) callback->call(outcome_);
   }
 
+  // As set_by(), of an operation that goes on on a GPU and what will come of it.
+  template <typename Store>
+  void set_enqueued_by(std::shared_ptr<const Enqueued> work,
+                       const Store& store) {
+    {
+      MutexLock lock(mutex_);
+      if (is_set()) return;
+      expected_ = store();
+      enqueued_ = std::move(work);
+      is_enqueued_.store(true, std::memory_order_release);
+    }
+    ready_.notify_all();
+  }
+
  private:
   // Not under the lock: it may set this very outcome.
   void announce_wait(const Ready& ready);
@@ -116,13 +135,16 @@ class FutureState {
   static constexpr int kPollsOfAWaiter = 3;
 
   std::atomic<bool> is_set_{false};
+  std::atomic<bool> is_enqueued_{false};
   std::atomic<int> futures_{0};
-  IfDropped if_dropped_;
+  std::atomic<IfDropped> if_dropped_;
   Mutex mutex_;
   CondVar ready_;
   const void* outcome_ = nullptr;  // Written once, before is_set_.
   OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
   Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;  // In its place.
+  std::shared_ptr<const Enqueued> enqueued_ ABSL_GUARDED_BY(mutex_);
+  const void* expected_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
@@ -135,6 +157,11 @@ class FutureStateOf : public FutureState {
 
   void set(Outcome<T> outcome) {
     set_by([&] { return &outcome_.emplace(std::move(outcome)); });
+  }
+
+  void set_enqueued(std::shared_ptr<const Enqueued> work, Outcome<T> expected) {
+    set_enqueued_by(std::move(work),
+                    [&] { return &expected_.emplace(std::move(expected)); });
   }
 
   // The promises that can still set it, but for those that are gone: the end of
@@ -151,6 +178,7 @@ class FutureStateOf : public FutureState {
  private:
   std::atomic<int> promises_{0};
   std::optional<Outcome<T>> outcome_;
+  std::optional<Outcome<T>> expected_;
 };
 
 }  // namespace internal
@@ -186,6 +214,12 @@ class Promise {
   static Future<T> future_of(
       std::shared_ptr<internal::FutureStateOf<T>> state) {
     return Future<T>(std::move(state));
+  }
+  // Once, before set(): what goes on on a GPU, which streams can be put behind, and the
+  // outcome if that ends well.
+  void set_enqueued(std::shared_ptr<const Enqueued> work,
+                    Outcome<T> expected) const {
+    state_->set_enqueued(std::move(work), std::move(expected));
   }
   // Whoever waits may destroy this promise as soon as the outcome is there.
   void set(Outcome<T> outcome) const {

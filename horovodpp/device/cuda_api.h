@@ -22,6 +22,10 @@ using CuContext = struct CuContextOfDriver*;
 using CuStream = struct CuStreamOfDriver*;
 using CuEvent = struct CuEventOfDriver*;
 
+struct CuUuid {
+  char bytes[16];
+};
+
 inline constexpr CuResult kCuSuccess = 0;
 inline constexpr CuResult kCuNoDevice = 100;
 inline constexpr CuResult kCuNotReady = 600;
@@ -39,6 +43,7 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
   F(cuDeviceGetCount, int* count)                                      \
   F(cuDeviceGet, CuDevice* device, int ordinal)                        \
   F(cuDeviceGetName, char* name, int length, CuDevice device)          \
+  F(cuDeviceGetUuid, CuUuid* uuid, CuDevice device)                    \
   F(cuDevicePrimaryCtxRetain, CuContext* context, CuDevice device)     \
   F(cuDevicePrimaryCtxRelease_v2, CuDevice device)                     \
   F(cuCtxPushCurrent_v2, CuContext context)                            \

@@ -85,6 +85,16 @@ absl::StatusOr<std::string> CudaDriver::name_of(int index) const {
   return std::string(name.data());
 }
 
+absl::StatusOr<CuUuid> CudaDriver::uuid_of(int index) const {
+  CuDevice device = 0;
+  HVD_RETURN_IF_ERROR(
+      status_of(api_, api_.cuDeviceGet(&device, index), "cuDeviceGet"));
+  CuUuid uuid = {};
+  HVD_RETURN_IF_ERROR(
+      status_of(api_, api_.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid"));
+  return uuid;
+}
+
 absl::StatusOr<CudaContext> CudaDriver::context(int index) {
   if (index < 0 || index >= devices_) {
     return absl::InvalidArgumentError(

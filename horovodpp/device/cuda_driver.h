@@ -51,6 +51,9 @@ class CudaDriver {
   // "NVIDIA H200".
   absl::StatusOr<std::string> name_of(int index) const;
 
+  // Which GPU of all that there are that one is, in every process alike.
+  absl::StatusOr<CuUuid> uuid_of(int index) const;
+
   // Of GPU `index`; made when it is first asked for.
   //   InvalidArgument  there is no such GPU; says how many there are
   //   Internal         the driver refuses

@@ -43,6 +43,14 @@ absl::StatusOr<bool> CudaEvent::has_happened() const {
   return true;
 }
 
+absl::Status CudaEvent::hold_up(CuStream stream) const {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
+  return status_of(*context_.api,
+                   context_.api->cuStreamWaitEvent(stream, event_, 0),
+                   "cuStreamWaitEvent");
+}
+
 absl::StatusOr<CudaStream> CudaStream::create(const CudaContext& context) {
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());

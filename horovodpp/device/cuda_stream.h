@@ -37,6 +37,10 @@ class CudaEvent {
   absl::Status wait() const;
   absl::StatusOr<bool> has_happened() const;
 
+  // What is put into `stream` (nullptr: the legacy default stream of this GPU) from now
+  // on waits for it.
+  absl::Status hold_up(CuStream stream) const;
+
   CuEvent handle() const { return event_; }
 
  private:

@@ -8,8 +8,8 @@
 
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/process_set.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::distributed {
 

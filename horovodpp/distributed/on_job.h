@@ -8,7 +8,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/distributed/job.h"
 #include "horovodpp/distributed/memory.h"
-#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/settings/options.h"
 
 namespace hvd::distributed {
 

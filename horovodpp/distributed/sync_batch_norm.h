@@ -19,7 +19,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/batch_norm.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -53,7 +53,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/future.h"
-#include "horovodpp/runtime/options.h"
+#include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

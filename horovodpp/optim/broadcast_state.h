@@ -13,7 +13,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/optim/optimizer.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 class Runtime;

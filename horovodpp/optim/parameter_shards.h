@@ -23,7 +23,7 @@
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/tensor/gradient_home.h"
 
 namespace hvd::optim {

@@ -25,7 +25,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/state_dict.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 class Runtime;

@@ -9,8 +9,8 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/options.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/options.h"
 
 namespace HVD_EXPORT hvd {
 namespace replica {

@@ -12,7 +12,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 namespace compression {

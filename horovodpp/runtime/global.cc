@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/mpi_module.h"
 
 namespace hvd {

@@ -23,8 +23,8 @@
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global.h"
-#include "horovodpp/runtime/options.h"
-#include "horovodpp/runtime/process_set.h"
+#include "horovodpp/runtime/settings/options.h"
+#include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
 

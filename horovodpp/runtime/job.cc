@@ -21,8 +21,8 @@
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/device/gpus.h"
-#include "horovodpp/runtime/crossover_cache.h"
-#include "horovodpp/runtime/gpu_tensors.h"
+#include "horovodpp/runtime/execution/crossover_cache.h"
+#include "horovodpp/runtime/execution/gpu_tensors.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/waits_at_once.h"
@@ -185,6 +185,7 @@ Job::Job(const Config& config, Places places,
           config.arena_read_only),
       plane_board_(*segment_, segment_->payload().last(layout_.plane),
                    transport::WaitPolicy::for_node(topology_.local_size())),
+      nccl_(device::Gpus::of_process(), nccl_options(config), nccl_job(config)),
       planes_(
           topology_.rank(),
           plane_factory(
@@ -195,6 +196,7 @@ Job::Job(const Config& config, Places places,
                .waiting =
                    transport::WaitPolicy::for_wires(topology_.local_size()),
                .gpus = device::Gpus::of_process(),
+               .nccl = nccl_,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
       sets_(topology_.rank(), topology_.size()),
@@ -211,6 +213,30 @@ Job::Job(const Config& config, Places places,
                 config.heartbeat_deadline) {
   monitor_.set_attend([this] { return progress_.attend(); },
                       [this] { return progress_.attend_due(); });
+}
+
+collective::NcclSession::Options Job::nccl_options(const Config& config) {
+  const Config::ByNccl& wanted = config.by_nccl;
+  return {.library = config.nccl_library,
+          .use = {.allreduce = wanted.allreduce,
+                  .allgather = wanted.allgather,
+                  .broadcast = wanted.broadcast,
+                  .alltoall = wanted.alltoall,
+                  .reducescatter = wanted.reducescatter},
+          .may_share_gpus = config.nccl_shares_gpus,
+          .tell = [this](const std::string& text) { log_.debug(text); }};
+}
+
+// Of its own thread, which looks while something is under way on the GPU.
+collective::NcclWatch::Job Job::nccl_job(const Config& config) {
+  return {.verdict = [this] { return monitor_.judge(); },
+          .is_broken = [this] { return !monitor_.verdict().ok(); },
+          .give_up = [this](const std::string& why) { abort(why); },
+          .warn = [this](const std::string& text) { log_.warning(text); },
+          .ring = [this] { segment_->doorbell(segment_->local_rank()).ring(); },
+          .stall_warning = config.stall_warning_time,
+          .stall_shutdown = config.stall_shutdown_time,
+          .others_loss = config.heartbeat_deadline};
 }
 
 absl::Status Job::add_first_sets(const Config& config) {
@@ -376,7 +402,7 @@ absl::Status Job::status() const {
 
 absl::Status Job::stop() {
   if (is_of_a_parent()) return no_part_in_it();
-  if (progress_.is_driven_here()) {
+  if (progress_.is_driven_here() || nccl_.watch().is_here()) {
     return absl::FailedPreconditionError(
         "a callback of a future cannot stop the job, whose thread it is "
         "running on; do so from a thread of the program");
@@ -385,6 +411,8 @@ absl::Status Job::stop() {
   MutexLock lock(stop_mutex_);
   if (!thread_.joinable()) return end_;
   thread_.join();
+  // What is in a stream ends as the job does; until then others may be lost.
+  nccl_.watch().stop();
   wires_->on_peer_lost(nullptr);
   end_ = loop_result_;
   queue_.close(absl::FailedPreconditionError(
@@ -401,6 +429,7 @@ void Job::abort(const std::string& why) {
 void Job::submit(const coordinator::SubmissionPtr& submission) {
   if (is_of_a_parent()) return submission->done(no_part_in_it());
   if (!submission->request.device.is_cpu()) {
+    submission->is_enqueued = false;
     const absl::Status noted = note_order(*submission);
     if (!noted.ok()) return submission->done(noted);
   }
@@ -414,11 +443,22 @@ void Job::submit(const coordinator::SubmissionPtr& submission) {
 void Job::wait_for(const coordinator::SubmissionPtr& submission,
                    const Ready& ready) {
   if (is_of_a_parent()) return submission->done(no_part_in_it());
-  if (ready && progress_.is_driven_here()) return refuse_to_wait(submission);
+  if (ready && progress_.is_driven_here()) {
+    // It ends on the GPU without this thread.
+    if (submission->is_enqueued) return;
+    return refuse_to_wait(submission);
+  }
+  if (ready && nccl_.watch().is_here()) return refuse_to_wait(submission);
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
   segment_->doorbell(segment_->local_rank()).ring();
+}
+
+Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
+                       const std::function<void()>& begun) {
+  return is_of_a_parent() ? Quick::kNot
+                          : progress_.try_at_once(submission, begun);
 }
 
 // What has been taken is executed when callbacks run: its memory is not used any
@@ -432,10 +472,13 @@ void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
       " (or dropped its last future there), and the thread of callbacks is the "
       "one that executes it; wait on a thread of the program, or hand its "
       "memory over with keep_alive");
-  if (queue_.holds(*submission)) {
+  const bool is_of_watch = nccl_.watch().is_here();
+  if (is_of_watch || queue_.holds(*submission)) {
     abort(what);
     const absl::Status reason = status();
-    queue_.close(reason.ok() ? absl::AbortedError(what) : reason);
+    const absl::Status why = reason.ok() ? absl::AbortedError(what) : reason;
+    queue_.close(why);
+    if (is_of_watch) nccl_.watch().end_all(why);
   }
   submission->done(absl::FailedPreconditionError(
       absl::StrCat(topology_.describe(topology_.rank()), " ", what)));

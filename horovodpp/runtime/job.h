@@ -16,6 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/nccl/session.h"
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/board.h"
@@ -26,17 +27,17 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/call_watch.h"
-#include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/executor.h"
-#include "horovodpp/runtime/failure_monitor.h"
-#include "horovodpp/runtime/launcher_channel.h"
-#include "horovodpp/runtime/message_router.h"
-#include "horovodpp/runtime/planes.h"
+#include "horovodpp/runtime/execution/executor.h"
+#include "horovodpp/runtime/execution/planes.h"
+#include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/process_state.h"
-#include "horovodpp/runtime/progress.h"
-#include "horovodpp/runtime/set_table.h"
-#include "horovodpp/runtime/submission_sink.h"
+#include "horovodpp/runtime/progress/call_watch.h"
+#include "horovodpp/runtime/progress/failure_monitor.h"
+#include "horovodpp/runtime/progress/launcher_channel.h"
+#include "horovodpp/runtime/progress/message_router.h"
+#include "horovodpp/runtime/progress/progress.h"
+#include "horovodpp/runtime/settings/config.h"
+#include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_mail.h"
@@ -78,6 +79,8 @@ class Job : public SubmissionSink {
   // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun) override;
   void expect_more(coordinator::Submission& submission) override {
     if (!is_of_a_parent()) queue_.keep_name(submission);
   }
@@ -128,6 +131,8 @@ class Job : public SubmissionSink {
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
   void run_here();  // The loop.
+  collective::NcclSession::Options nccl_options(const Config& config);
+  collective::NcclWatch::Job nccl_job(const Config& config);
   absl::Status watch_calls(std::chrono::nanoseconds patience);
   // The thread of the loop is caught in `call`, from which nothing can free it.
   [[noreturn]] void end_caught(const std::string& call);
@@ -153,6 +158,7 @@ class Job : public SubmissionSink {
   // What the node was found to be like: remembered on local rank 0, or measured.
   std::optional<collective::ShmCrossovers> crossovers_;
   collective::ShmBoard plane_board_;
+  collective::NcclSession nccl_;
   Planes planes_;
   SetTable sets_;
   Executor executor_;

@@ -11,7 +11,7 @@
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"
-#include "horovodpp/runtime/launcher_channel.h"
+#include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/transport/subset_communicator.h"
 
 namespace hvd::runtime {

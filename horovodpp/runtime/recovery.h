@@ -23,7 +23,7 @@
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/coordinator/survivor_vote.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::runtime {

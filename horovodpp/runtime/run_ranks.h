@@ -24,7 +24,7 @@
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/settings/config.h"
 
 namespace HVD_EXPORT hvd {
 

@@ -40,6 +40,8 @@ std::string process_sets_of(const Config& config) {
   return absl::StrCat("[", absl::StrJoin(sets, ", "), "]");
 }
 
+const char* by_nccl(bool is_so) { return is_so ? "NCCL" : "MPI"; }
+
 // "<variable>=<value>", of all that is equal on all ranks.
 std::vector<std::string> common_settings(const Config& config) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
@@ -62,6 +64,12 @@ std::vector<std::string> common_settings(const Config& config) {
                    config.hierarchical_allreduce ? 1 : 0),
       absl::StrCat("HOROVOD_HIERARCHICAL_ALLGATHER=",
                    config.hierarchical_allgather ? 1 : 0),
+      absl::StrCat("HOROVOD_GPU_ALLREDUCE=", by_nccl(config.by_nccl.allreduce)),
+      absl::StrCat("HOROVOD_GPU_ALLGATHER=", by_nccl(config.by_nccl.allgather)),
+      absl::StrCat("HOROVOD_GPU_BROADCAST=", by_nccl(config.by_nccl.broadcast)),
+      absl::StrCat("HOROVOD_GPU_ALLTOALL=", by_nccl(config.by_nccl.alltoall)),
+      absl::StrCat("HOROVOD_GPU_REDUCESCATTER=",
+                   by_nccl(config.by_nccl.reducescatter)),
       absl::StrCat("HOROVODPP_RANKS_PER_NODE=", config.ranks_per_node),
       absl::StrCat("HOROVODPP_MEASURE_CROSSOVERS=",
                    config.measure_crossovers ? 1 : 0),

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node_segment.h"
 

@@ -109,13 +109,19 @@ absl::Status allocate(int descriptor, std::size_t bytes) {
 }
 
 // Makes the pages that are not there yet, and maps all of them. False if this kernel
-// cannot do it, or there is no memory: some are yet to be made, then.
-bool populate(std::byte* data, std::size_t bytes) {
-  return ::madvise(data, bytes, MADV_POPULATE_WRITE) == 0;
+// cannot do it, or there is no memory: some are yet to be made, then. Where all are
+// there, kRead is enough, and takes a third of the time: it maps many at once, and lets
+// them be written to if the mapping does.
+enum Populate : int {
+  kRead = MADV_POPULATE_READ,
+  kWrite = MADV_POPULATE_WRITE
+};
+bool populate(std::byte* data, std::size_t bytes, Populate how) {
+  return ::madvise(data, bytes, how) == 0;
 }
 
 // The same by several threads, as making a page takes longer than filling it.
-bool populate_together(std::byte* data, std::size_t bytes) {
+bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
   constexpr std::size_t kPart = std::size_t{32} << 20;
   constexpr std::size_t kMostThreads = 4;
   const auto cores = static_cast<std::size_t>(cores_for_ranks());
@@ -125,11 +131,11 @@ bool populate_together(std::byte* data, std::size_t bytes) {
   try {
     for (; others.size() + 1 < threads; begin += kPart) {
       others.push_back(
-          std::async(std::launch::async, populate, data + begin, kPart));
+          std::async(std::launch::async, populate, data + begin, kPart, how));
     }
   } catch (const std::system_error&) {  // There are no more threads.
   }
-  bool all = populate(data + begin, bytes - begin);
+  bool all = populate(data + begin, bytes - begin, how);
   for (std::future<bool>& other : others) all = other.get() && all;
   return all;
 }
@@ -139,15 +145,15 @@ struct Mapped {
   bool is_populated;
 };
 
-absl::StatusOr<Mapped> map(int descriptor, std::size_t bytes, int protection) {
+absl::StatusOr<Mapped> map(int descriptor, std::size_t bytes, int protection,
+                           Populate how) {
   void* const memory =
       ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   if (memory == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
   // Both are favours: a kernel may know neither.
   ::madvise(memory, bytes, MADV_HUGEPAGE);
   auto* const data = static_cast<std::byte*>(memory);
-  const bool writes = (protection & PROT_WRITE) != 0;
-  return Mapped{data, writes && populate_together(data, bytes)};
+  return Mapped{data, populate_together(data, bytes, how)};
 }
 
 }  // namespace
@@ -184,8 +190,9 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
   }
   struct stat about = {};
   if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
-  HVD_ASSIGN_OR_RETURN(const Mapped mapped,
-                       map(descriptor.get(), bytes, PROT_READ | PROT_WRITE));
+  HVD_ASSIGN_OR_RETURN(
+      const Mapped mapped,
+      map(descriptor.get(), bytes, PROT_READ | PROT_WRITE, kWrite));
   const Ticket ticket = {.pid = ::getpid(),
                          .descriptor = descriptor.release(),
                          .device = about.st_dev,
@@ -220,9 +227,10 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
         path, " is not the shared memory that process ", ticket.pid,
         " offered; are the ranks of this node in one PID namespace?"));
   }
-  HVD_ASSIGN_OR_RETURN(const Mapped mapped,
-                       map(descriptor.get(), ticket.bytes,
-                           read_only ? PROT_READ : PROT_READ | PROT_WRITE));
+  HVD_ASSIGN_OR_RETURN(
+      const Mapped mapped,
+      map(descriptor.get(), ticket.bytes,
+          read_only ? PROT_READ : PROT_READ | PROT_WRITE, kRead));
   Ticket mine = ticket;
   mine.descriptor = -1;
   return std::unique_ptr<SharedMemory>(new SharedMemory(mine, mapped.data));

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "horovodpp/core/outcome.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "test/benchmark/quartiles.h"
 
 namespace hvd::benchmark {

@@ -104,7 +104,8 @@ inline bool allreduce_conforms(Member& member, const AllreduceCase& test) {
         period[static_cast<std::size_t>(whole % kSmallPeriod)];
     const auto& results = test.in_place ? tensors.inputs : tensors.outputs;
     const double result = get(dtype, results[p].data(), i);
-    if (!(std::abs(result - expected) <= tolerance * std::abs(expected)) &&
+    const double magnitude = std::max(std::abs(expected), member.rounds_like);
+    if (!(std::abs(result - expected) <= tolerance * magnitude) &&
         wrong.empty()) {
       wrong = absl::StrCat("element ", i, " of piece ", p, " is ", result,
                            " and not ", expected);

@@ -78,6 +78,9 @@ struct Member {
   std::uint32_t epoch = 1;
   std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
   bool certain = false;                 // As of calls.
+  // What averages are rounded to as if they were at least so large: where numbers
+  // are divided before they are summed.
+  double rounds_like = 0;
 
   Call next() {
     return {{.epoch = epoch, .sequence = sequence++}, interrupt, certain};

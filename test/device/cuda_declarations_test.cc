@@ -2,9 +2,8 @@
 // Compares our declarations of CUDA's driver with those of its header.
 #include <gtest/gtest.h>
 
-#include <type_traits>
-
 #include "horovodpp/device/cuda_api.h"
+#include "test/support/declared_alike.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -12,35 +11,14 @@
 namespace hvd::device {
 namespace {
 
-// Whether a call passes A and B alike: both an address, or both numbers of one size.
-template <typename A, typename B>
-constexpr bool passed_alike() {
-  constexpr auto is_number = [](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    return std::is_integral_v<T> || std::is_enum_v<T>;
-  };
-  if (std::is_pointer_v<A> || std::is_pointer_v<B>) {
-    return std::is_pointer_v<A> && std::is_pointer_v<B>;
-  }
-  return is_number(static_cast<A*>(nullptr)) &&
-         is_number(static_cast<B*>(nullptr)) && sizeof(A) == sizeof(B);
-}
-
-template <typename Ours, typename Theirs>
-struct Comparison : std::false_type {};
-
-template <typename R, typename... A, typename S, typename... B>
-requires(sizeof...(A) == sizeof...(B)) struct Comparison<R(A...), S(B...)>
-    : std::bool_constant<passed_alike<R, S>() &&
-                         (passed_alike<A, B>() && ...)> {
-};
-
 TEST(CudaDeclarations, AreThoseOfTheDriversHeader) {
-#define HVD_COMPARE(name, ...)                                              \
-  static_assert(Comparison<CuResult(__VA_ARGS__), decltype(::name)>::value, \
-                "declare " #name " as cuda.h does");
+#define HVD_COMPARE(name, ...)                                                \
+  static_assert(                                                              \
+      testing::DeclaredAlike<CuResult(__VA_ARGS__), decltype(::name)>::value, \
+      "declare " #name " as cuda.h does");
   HVD_CUDA_FUNCTIONS(HVD_COMPARE)
 #undef HVD_COMPARE
+  static_assert(sizeof(CuUuid) == sizeof(CUuuid));
   EXPECT_EQ(kCuSuccess, CUDA_SUCCESS);
   EXPECT_EQ(kCuNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(kCuNotReady, CUDA_ERROR_NOT_READY);

@@ -31,7 +31,7 @@ class Setting {
 TEST(CudaDriver, KnowsTheGpusAndTheirNames) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok()) << cuda.status();
-  EXPECT_EQ((*cuda)->devices(), 2);
+  EXPECT_EQ((*cuda)->devices(), 4);
   EXPECT_EQ((*cuda)->version(), 13000);
   EXPECT_EQ((*cuda)->name_of(1).value(), "Stand-in 1");
 }
@@ -69,11 +69,11 @@ TEST(CudaDriver, SaysSoIfThereIsNoGpu) {
 TEST(CudaDriver, RefusesAGpuThatIsNotThere) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
-  for (const int index : {-1, 2}) {
+  for (const int index : {-1, 4}) {
     const auto context = (*cuda)->context(index);
     EXPECT_EQ(context.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(context.status().message()),
-                HasSubstr("this process sees 2"));
+                HasSubstr("this process sees 4"));
   }
 }
 

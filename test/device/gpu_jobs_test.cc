@@ -16,6 +16,7 @@
 #include "horovodpp/device/gpus.h"
 #include "test/runtime/world.h"
 #include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/fake_nccl/fake_nccl.h"
 
 namespace hvd {
 namespace {
@@ -24,15 +25,22 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A rank's program: its GPU (two ranks share one), a stream of its own, and memory.
+// By NCCL, each rank with a GPU of its own, or by way of the host, two sharing one.
+enum class Way { kNccl, kStaged };
+
+// A rank's program: its GPU, a stream of its own, and memory.
 class Program {
  public:
-  explicit Program(Runtime& job)
+  Program(Runtime& job, Way way)
       : job_(job),
-        gpu_(job.topology().rank() / 2),
+        gpu_(way == Way::kNccl ? job.topology().rank()
+                               : job.topology().rank() / 2),
         context_(
             device::Gpus::of_process().driver().value()->context(gpu_).value()),
         stream_(device::CudaStream::create(context_).value()) {}
+
+  device::CudaStream& own_stream() { return stream_; }
+  const device::CudaContext& context() const { return context_; }
 
   // What was put into the stream is copied by then.
   ~Program() { EXPECT_TRUE(stream_.synchronize().ok()); }
@@ -77,29 +85,48 @@ class Program {
 
 using GpuBody = std::function<void(Runtime&, Program&)>;
 
-// In jobs of 1 to 4 ranks on one node, and of 4 on two.
-void run_on_gpus(const GpuBody& body) {
-  device::Gpus::of_process().look_for(testing::FakeCuda::file());
-  testing::FakeCuda::set_delay(300);
-  Config config;
-  config.cuda_library = testing::FakeCuda::file();
-  const auto run = [&](int size, int ranks_per_node) {
-    run_world(
-        {.size = size, .ranks_per_node = ranks_per_node, .config = config},
-        [&](Runtime& job, transport::LoopbackWorld&) {
-          Program program(job);
-          body(job, program);
-        });
-  };
-  for (const int size : {1, 2, 3, 4}) run(size, 0);
-  run(4, 2);
-}
+class GpuJobs : public ::testing::TestWithParam<Way> {
+ protected:
+  static Config config() {
+    testing::FakeCuda::set_delay(300);
+    testing::FakeNccl::set_delay(100);
+    Config config;
+    config.cuda_library = testing::FakeCuda::file();
+    config.nccl_library = testing::FakeNccl::file();
+    const bool by_nccl = GetParam() == Way::kNccl;
+    config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
+    device::Gpus::of_process().look_for(config.cuda_library);
+    return config;
+  }
+
+  static void run(const WorldOptions& options, const GpuBody& body) {
+    run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+      Program program(job, GetParam());
+      body(job, program);
+    });
+    EXPECT_EQ(testing::FakeNccl::objects(), 0);
+  }
+
+  // In jobs of 1 to 4 ranks on one node, and of 4 on two.
+  static void run_on_gpus(const GpuBody& body) {
+    for (const int size : {1, 2, 3, 4}) {
+      run({.size = size, .config = config()}, body);
+    }
+    run({.size = 4, .ranks_per_node = 2, .config = config()}, body);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, GpuJobs,
+                         ::testing::Values(Way::kNccl, Way::kStaged),
+                         [](const auto& way) {
+                           return way.param == Way::kNccl ? "Nccl" : "Staged";
+                         });
 
 std::vector<float> filled(float value) {
   return std::vector<float>(1000, value);
 }
 
-TEST(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
+TEST_P(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
   run_on_gpus([](Runtime& job, Program& mine) {
     const auto n = static_cast<float>(mine.size());
     for (int step = 0; step < 10; ++step) {
@@ -116,7 +143,7 @@ TEST(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
   });
 }
 
-TEST(GpuJobs, GiveResultsWhereTheInputsAre) {
+TEST_P(GpuJobs, GiveResultsWhereTheInputsAre) {
   run_on_gpus([](Runtime& job, Program& mine) {
     const TensorView x = mine.put(filled(static_cast<float>(mine.rank())));
     const auto sum = job.allreduce_async(x, {.name = "sum",
@@ -130,7 +157,7 @@ TEST(GpuJobs, GiveResultsWhereTheInputsAre) {
   });
 }
 
-TEST(GpuJobs, GatherBroadcastExchangeAndScatter) {
+TEST_P(GpuJobs, GatherBroadcastExchangeAndScatter) {
   run_on_gpus([](Runtime& job, Program& mine) {
     const auto rank = static_cast<float>(mine.rank());
     const auto n = static_cast<std::size_t>(mine.size());
@@ -169,7 +196,7 @@ TEST(GpuJobs, GatherBroadcastExchangeAndScatter) {
   });
 }
 
-TEST(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
+TEST_P(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
   run_on_gpus([](Runtime& job, Program& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView a = mine.put(filled(1));
@@ -193,7 +220,7 @@ TEST(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
   });
 }
 
-TEST(GpuJobs, GoOnWithoutARankThatHasJoined) {
+TEST_P(GpuJobs, GoOnWithoutARankThatHasJoined) {
   run_on_gpus([](Runtime& job, Program& mine) {
     if (mine.rank() > 0) {
       const TensorView x = mine.put(filled(2));
@@ -209,13 +236,13 @@ TEST(GpuJobs, GoOnWithoutARankThatHasJoined) {
   });
 }
 
-TEST(GpuJobs, RefuseMemoryOfAnotherDevice) {
+TEST_P(GpuJobs, RefuseMemoryOfAnotherDevice) {
   run_on_gpus([](Runtime& job, Program& mine) {
     float on_host = 0;
     const TensorView lie(&on_host, DType::kF32, Shape({1}), Device::cuda(0));
     const TensorView x = mine.put({1});
     const TensorView elsewhere(x.data(), DType::kF32, Shape({1}),
-                               Device::cuda(1 - mine.gpu()));
+                               Device::cuda(mine.gpu() == 0 ? 1 : 0));
     const TensorView nowhere(x.data(), DType::kF32, Shape({1}),
                              Device::cuda(7));
     for (const TensorView& wrong : {lie, elsewhere, nowhere}) {
@@ -226,6 +253,41 @@ TEST(GpuJobs, RefuseMemoryOfAnotherDevice) {
         std::string(
             job.allreduce_async_(elsewhere, {.name = "w"}).wait().message()),
         HasSubstr("its memory belongs to cuda:"));
+  });
+}
+
+TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
+  run({.size = 2, .config = config()}, [](Runtime& job, Program& mine) {
+    const TensorView x = mine.put({1});
+    ASSERT_TRUE(job.allreduce_async_(x, {.name = "x", .stream = mine.stream()})
+                    .wait()
+                    .ok());
+    EXPECT_EQ(testing::FakeNccl::objects() > 0, GetParam() == Way::kNccl);
+  });
+}
+
+// Nothing is waited for on the host but the last copy.
+TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
+  run_on_gpus([](Runtime& job, Program& mine) {
+    const auto n = static_cast<float>(mine.size());
+    const TensorView x = mine.put(filled(1));
+    float expected = 1;
+    for (int step = 0; step < 20; ++step, expected *= n) {
+      auto sum = job.allreduce_async_(
+          x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()});
+      ASSERT_EQ(sum.wait(mine.stream()), absl::OkStatus());
+    }
+    auto all = job.allgather_async(x, {.name = "g", .stream = mine.stream()});
+    const auto rows = all.wait(mine.stream());
+    ASSERT_EQ(rows.status(), absl::OkStatus());
+    std::vector<float> values(static_cast<std::size_t>(rows->num_elements()));
+    ASSERT_TRUE(mine.own_stream()
+                    .copy(values.data(), rows->view().data(), rows->bytes())
+                    .ok());
+    ASSERT_TRUE(mine.own_stream().synchronize().ok());
+    EXPECT_THAT(values, Each(expected));
+    EXPECT_EQ(values.size(), 1000 * static_cast<std::size_t>(mine.size()));
+    EXPECT_EQ(all.wait().status(), absl::OkStatus());
   });
 }
 

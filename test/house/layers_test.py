@@ -21,6 +21,7 @@ hvd_layer(collective/shm
 hvd_layer(autograd MAY_INCLUDE core kernel)
 hvd_layer(kernel MAY_INCLUDE core
           USES BLAS::BLAS)
+hvd_layer(runtime/settings MAY_INCLUDE core)
 hvd_layer(runtime MAY_INCLUDE core transport collective)
 """
 
@@ -61,12 +62,12 @@ class Layers(unittest.TestCase):
             ("collective/a.cc", '#include "horovodpp/transport/b.h"'),
             ("core/a.cc", '#include "absl/status/status.h"'),
             ("transport/mpi/a.cc", "#include <mpi.h>"),
-            ("collective/nccl_a.cc", "#include <nccl.h>"),
+            ("collective/nccl/a.cc", '#include "horovodpp/core/a.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/b.h"'),
             ("kernel/gemm.cc", "#include <cblas.h>"),
-            ("runtime/config.cc", 'auto* x = std::getenv("X");'),
+            ("runtime/settings/config.cc", 'auto* x = std::getenv("X");'),
             ("core/a.h", "// Not what getenv says."),
             ("horovodpp.h", '#include "horovodpp/runtime/api.h"'),
         ]:
@@ -84,7 +85,8 @@ class Layers(unittest.TestCase):
             ("transport/mpi_a.cc", "#include <mpi.h>"),
             ("runtime/mpi_a.cc", "#include <mpi.h>"),
             ("collective/shm/mpi_a.cc", "#include <mpi.h>"),
-            ("transport/nccl_a.cc", "#include <nccl.h>"),
+            ("transport/a.cc", "#include <nccl.h>"),
+            ("collective/nccl/a.cc", "#include <nccl.h>"),
             ("collective/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/reduce/a.cc", '#include "horovodpp/collective/b.h"'),
             ("collective/reduce/a.cc", '#include "horovodpp/collective/shm/b.h"'),

@@ -21,10 +21,10 @@
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/world.h"
 
 namespace hvd::optim {

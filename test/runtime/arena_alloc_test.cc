@@ -9,11 +9,11 @@
 #include <new>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 
 namespace hvd {
 namespace {

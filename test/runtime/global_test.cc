@@ -14,7 +14,7 @@
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/promise.h"
-#include "horovodpp/runtime/config.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/world.h"
 #include "test/support/no_threads.h"
 

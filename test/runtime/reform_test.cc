@@ -14,8 +14,8 @@
 
 #include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/message.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/epoch_router.h"
 #include "test/runtime/mortal.h"
 #include "test/runtime/world.h"

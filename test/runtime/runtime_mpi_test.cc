@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/mpi/group.h"
 #include "test/runtime/runtime_suite.h"
 

@@ -19,9 +19,9 @@
 
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/core/promise.h"
-#include "horovodpp/runtime/config.h"
-#include "horovodpp/runtime/crossover_cache.h"
+#include "horovodpp/runtime/execution/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/runtime_suite.h"
 #include "test/runtime/world.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "horovodpp/core/promise.h"
-#include "horovodpp/runtime/reductions.h"
+#include "horovodpp/runtime/execution/reductions.h"
 #include "test/runtime/suite_support.h"
 
 namespace hvd::suite {

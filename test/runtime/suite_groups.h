@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/runtime/reductions.h"
+#include "horovodpp/runtime/execution/reductions.h"
 #include "test/runtime/suite_support.h"
 
 namespace hvd::suite {

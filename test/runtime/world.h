@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/loopback.h"
 
 namespace hvd {

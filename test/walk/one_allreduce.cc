@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/config.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/loopback.h"
 
 namespace {

@@ -24,7 +24,7 @@ struct ShmOptions {
   std::size_t cached_bytes = std::size_t{32} << 20;
   // What a broadcast's root shows in a step, at most: the others copy one step while
   // it shows the next, so that short ones overlap sooner.
-  std::size_t broadcast_step_bytes = std::size_t{128} << 10;
+  std::size_t broadcast_step_bytes = std::size_t{64} << 10;
 };
 
 // From which size on calls use another algorithm: see crossovers.h.

@@ -3,7 +3,7 @@
 // its library.
 //
 // The environment of its process says how many GPUs it has (FAKE_CUDA_DEVICES, or
-// two) and for which CUDA it is (FAKE_CUDA_VERSION, or 13000).
+// four) and for which CUDA it is (FAKE_CUDA_VERSION, or 13000).
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,13 @@ void fake_cuda_fail_next(const char* function, int result);
 
 // Objects that exist: streams, events, allocations on devices and of pinned memory.
 std::size_t fake_cuda_objects();
+
+// For other stand-ins, of libraries that use CUDA's streams and memory: puts work into
+// a stream, which takes its result for an error unless it is 0; where `bytes` of a
+// device can be touched, and of which (nullptr: they are not one allocation's); the
+// device of the current context (-1: there is none).
+int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
+void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
+int fake_cuda_current_device();
 
 }  // extern "C"

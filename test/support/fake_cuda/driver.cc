@@ -58,7 +58,7 @@ int number_from_environment(const char* name, int otherwise) {
 // All there is of one process. Streams that are destroyed go on with what they have
 // until the process ends.
 struct World {
-  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 2);
+  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 4);
   DeviceMemory memory;
   std::mutex mutex;
   std::map<std::string, CuResult> failures;
@@ -150,6 +150,25 @@ std::size_t fake_cuda_objects() {
          all.memory.allocations();
 }
 
+int fake_cuda_put(void* stream, int (*work)(void*), void* argument) {
+  const auto queue = queue_of(static_cast<CuStream>(stream));
+  if (queue == nullptr) return kInvalidHandle;
+  queue->put([=] { return work(argument); });
+  return kSuccess;
+}
+
+void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device) {
+  const auto place =
+      world().memory.find(reinterpret_cast<std::uintptr_t>(memory), bytes);
+  if (!place) return nullptr;
+  *device = place->device;
+  return place->visible;
+}
+
+int fake_cuda_current_device() {
+  return current.empty() ? -1 : current.back()->device;
+}
+
 CuResult cuInit(unsigned) {
   return world().devices > 0 ? failure_of("cuInit") : kNoDevice;
 }
@@ -187,6 +206,14 @@ CuResult cuDeviceGet(CuDevice* device, int ordinal) {
 CuResult cuDeviceGetName(char* name, int length, CuDevice device) {
   const std::string text = "Stand-in " + std::to_string(device);
   std::strncpy(name, text.c_str(), static_cast<std::size_t>(length));
+  return kSuccess;
+}
+
+// Processes of a machine see the same GPUs.
+CuResult cuDeviceGetUuid(hvd::device::CuUuid* uuid, CuDevice device) {
+  if (device < 0 || device >= world().devices) return kInvalidDevice;
+  *uuid = {"stand-in GPU"};
+  uuid->bytes[15] = static_cast<char>(device);
   return kSuccess;
 }
 

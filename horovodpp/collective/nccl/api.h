@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of NCCL that are used here, declared by ourselves and found in its
+// library when that is loaded: one binary runs with and without NCCL, and is built
+// without its header. A test compares the declarations with the real ones.
+//
+// Names, arguments and numbers are NCCL's; what each function does is told there.
+#pragma once
+
+#include <climits>
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/device/cuda_api.h"
+
+namespace hvd::collective {
+
+using NcclResult = int;  // Of NCCL's enumerations, only the numbers.
+using NcclDType = int;
+using NcclOp = int;
+using NcclComm = struct NcclCommOfNccl*;
+
+struct NcclUniqueId {
+  char bytes[128];
+};
+
+// The first of the fields, which NCCL reads as far as `size` says; the others have
+// their defaults.
+struct NcclConfig {
+  std::size_t size;
+  unsigned magic;
+  unsigned version;
+  int blocking;
+  int cga_cluster_size;
+};
+// As of NCCL 2.14, the first that had it. (The last field came with 2.17, and is
+// ignored in one of this version.)
+inline constexpr unsigned kNcclConfigVersion = 21400;
+inline constexpr unsigned kNcclMagic = 0xcafebeef;
+inline constexpr NcclConfig kNcclWithoutBlocking = {
+    sizeof(NcclConfig), kNcclMagic, kNcclConfigVersion, 0, INT_MIN};
+
+inline constexpr NcclResult kNcclSuccess = 0;
+inline constexpr NcclResult kNcclSystemError = 2;
+inline constexpr NcclResult kNcclInvalidArgument = 4;
+inline constexpr NcclResult kNcclInvalidUsage = 5;
+inline constexpr NcclResult kNcclRemoteError = 6;
+inline constexpr NcclResult kNcclInProgress = 7;
+
+inline constexpr NcclOp kNcclSum = 0;
+inline constexpr NcclOp kNcclProd = 1;
+inline constexpr NcclOp kNcclMax = 2;
+inline constexpr NcclOp kNcclMin = 3;
+
+inline constexpr NcclDType kNcclInt8 = 0;
+inline constexpr NcclDType kNcclUint8 = 1;
+inline constexpr NcclDType kNcclInt32 = 2;
+inline constexpr NcclDType kNcclInt64 = 4;
+inline constexpr NcclDType kNcclFloat16 = 6;
+inline constexpr NcclDType kNcclFloat32 = 7;
+inline constexpr NcclDType kNcclFloat64 = 8;
+inline constexpr NcclDType kNcclBfloat16 = 9;
+
+inline constexpr int kNcclScalarHostImmediate = 1;
+
+#define HVD_NCCL_FUNCTIONS(F)                                                  \
+  F(ncclGetVersion, NcclResult, int* version)                                  \
+  F(ncclGetErrorString, const char*, NcclResult result)                        \
+  F(ncclGetLastError, const char*, NcclComm comm)                              \
+  F(ncclGetUniqueId, NcclResult, NcclUniqueId* id)                             \
+  F(ncclCommInitRankConfig, NcclResult, NcclComm* comm, int ranks,             \
+    NcclUniqueId id, int rank, NcclConfig* config)                             \
+  F(ncclCommGetAsyncError, NcclResult, NcclComm comm, NcclResult* error)       \
+  F(ncclCommFinalize, NcclResult, NcclComm comm)                               \
+  F(ncclCommDestroy, NcclResult, NcclComm comm)                                \
+  F(ncclCommAbort, NcclResult, NcclComm comm)                                  \
+  F(ncclRedOpCreatePreMulSum, NcclResult, NcclOp* op, void* scalar,            \
+    NcclDType type, int residence, NcclComm comm)                              \
+  F(ncclRedOpDestroy, NcclResult, NcclOp op, NcclComm comm)                    \
+  F(ncclGroupStart, NcclResult)                                                \
+  F(ncclGroupEnd, NcclResult)                                                  \
+  F(ncclAllReduce, NcclResult, const void* from, void* to, std::size_t count,  \
+    NcclDType type, NcclOp op, NcclComm comm, device::CuStream stream)         \
+  F(ncclReduce, NcclResult, const void* from, void* to, std::size_t count,     \
+    NcclDType type, NcclOp op, int root, NcclComm comm,                        \
+    device::CuStream stream)                                                   \
+  F(ncclReduceScatter, NcclResult, const void* from, void* to,                 \
+    std::size_t count_of_each, NcclDType type, NcclOp op, NcclComm comm,       \
+    device::CuStream stream)                                                   \
+  F(ncclBroadcast, NcclResult, const void* from, void* to, std::size_t count,  \
+    NcclDType type, int root, NcclComm comm, device::CuStream stream)          \
+  F(ncclAllGather, NcclResult, const void* from, void* to,                     \
+    std::size_t count_of_each, NcclDType type, NcclComm comm,                  \
+    device::CuStream stream)                                                   \
+  F(ncclSend, NcclResult, const void* from, std::size_t count, NcclDType type, \
+    int peer, NcclComm comm, device::CuStream stream)                          \
+  F(ncclRecv, NcclResult, void* to, std::size_t count, NcclDType type,         \
+    int peer, NcclComm comm, device::CuStream stream)
+
+struct NcclApi {
+#define HVD_FUNCTION_POINTER(name, result, ...) \
+  result (*name)(__VA_ARGS__) = nullptr;
+  HVD_NCCL_FUNCTIONS(HVD_FUNCTION_POINTER)
+#undef HVD_FUNCTION_POINTER
+
+  // Loads them from `file`, a path or a name that the dynamic linker knows.
+  //   NotFound  there is no such file, or a function is missing there; names it
+  static absl::StatusOr<NcclApi> load(const std::string& file);
+};
+
+}  // namespace hvd::collective

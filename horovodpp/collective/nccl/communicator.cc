@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/nccl/communicator.h"
+
+#include <utility>
+
+namespace hvd::collective {
+
+absl::Status NcclCommunicator::usable() const {
+  if (comm_ != nullptr) return absl::OkStatus();
+  return absl::AbortedError("this communicator of NCCL has been given up");
+}
+
+absl::Status NcclCommunicator::accepted(NcclResult result,
+                                        const char* call) const {
+  if (result == kNcclInProgress) return absl::OkStatus();
+  return status_of(nccl_, result, call, comm_);
+}
+
+absl::StatusOr<std::shared_ptr<NcclCommunicator>> NcclCommunicator::begin(
+    const NcclApi& nccl, const NcclUniqueId& id, const Seat& seat) {
+  std::shared_ptr<NcclCommunicator> made(new NcclCommunicator(nccl, seat.gpu));
+  const MutexLock lock(made->mutex_);
+  const device::CurrentContext current(seat.gpu);
+  HVD_RETURN_IF_ERROR(current.status());
+  NcclConfig config = kNcclWithoutBlocking;
+  HVD_RETURN_IF_ERROR(
+      made->accepted(nccl.ncclCommInitRankConfig(&made->comm_, seat.ranks, id,
+                                                 seat.rank, &config),
+                     "ncclCommInitRankConfig"));
+  return made;
+}
+
+NcclCommunicator::~NcclCommunicator() { abort(); }
+
+absl::StatusOr<bool> NcclCommunicator::is_ready() {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  NcclResult state = kNcclSuccess;
+  HVD_RETURN_IF_ERROR(status_of(nccl_,
+                                nccl_.ncclCommGetAsyncError(comm_, &state),
+                                "ncclCommGetAsyncError", comm_));
+  if (state == kNcclInProgress) return false;
+  HVD_RETURN_IF_ERROR(status_of(nccl_, state, "NCCL", comm_));
+  return true;
+}
+
+NcclResult NcclCommunicator::error() {
+  const MutexLock lock(mutex_);
+  if (comm_ == nullptr) return kNcclInvalidUsage;
+  NcclResult state = kNcclSuccess;
+  const NcclResult asked = nccl_.ncclCommGetAsyncError(comm_, &state);
+  if (asked != kNcclSuccess) return asked;
+  return state == kNcclInProgress ? kNcclSuccess : state;
+}
+
+absl::StatusOr<NcclOp> NcclCommunicator::multiplied_sum(void* scalar,
+                                                        NcclDType type) {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  NcclOp op = kNcclSum;
+  HVD_RETURN_IF_ERROR(
+      accepted(nccl_.ncclRedOpCreatePreMulSum(&op, scalar, type,
+                                              kNcclScalarHostImmediate, comm_),
+               "ncclRedOpCreatePreMulSum"));
+  return op;
+}
+
+void NcclCommunicator::drop(NcclOp op) {
+  const MutexLock lock(mutex_);
+  if (comm_ != nullptr) nccl_.ncclRedOpDestroy(op, comm_);
+}
+
+// Its result says nothing that anybody could act on. Not under the lock: it may wait
+// for the GPU.
+void NcclCommunicator::abort() {
+  NcclComm comm = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    comm = std::exchange(comm_, nullptr);
+  }
+  if (comm == nullptr) return;
+  const device::CurrentContext current(gpu_);
+  nccl_.ncclCommAbort(comm);
+}
+
+absl::Status NcclCommunicator::finalize() {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  return accepted(nccl_.ncclCommFinalize(comm_), "ncclCommFinalize");
+}
+
+absl::Status NcclCommunicator::destroy() {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  return accepted(nccl_.ncclCommDestroy(std::exchange(comm_, nullptr)),
+                  "ncclCommDestroy");
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// An NcclCommunicator is NCCL's connection between some ranks, each with a GPU. No call
+// blocks: whether what was asked for has been done is asked again and again.
+//
+//   HVD_ASSIGN_OR_RETURN(auto between, NcclCommunicator::begin(nccl, id, seat));
+//   ... until between->is_ready() ...
+//   between->put([&](const NcclApi& nccl, NcclComm comm) {
+//     return nccl.ncclAllReduce(from, to, count, type, op, comm, stream);
+//   });
+//   ... until between->is_ready(): now it is in the stream ...
+//
+// One thread puts, another one may ask for errors and abort: then what is in the stream
+// ends without a result, and nothing more can be put there. Otherwise finalize() comes
+// before the end.
+#pragma once
+
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/device/cuda_driver.h"
+
+namespace hvd::collective {
+
+class NcclCommunicator {
+ public:
+  struct Seat {
+    int rank = 0;
+    int ranks = 1;
+    device::CudaContext gpu = {};
+  };
+
+  // Begins to connect the ranks, of which one has made `id`. `nccl` outlives this.
+  static absl::StatusOr<std::shared_ptr<NcclCommunicator>> begin(
+      const NcclApi& nccl, const NcclUniqueId& id, const Seat& seat);
+  // Aborts, unless it has been finalized.
+  ~NcclCommunicator();
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  // Whether all that was asked for has been done by the host. It may be asked for
+  // one thing at a time.
+  //   Aborted   it was aborted
+  //   Internal  NCCL's errors, which may have come from another rank
+  absl::StatusOr<bool> is_ready();
+
+  // The last error, as NCCL's number; that of a wrong use where it was aborted.
+  NcclResult error();
+
+  // Calls `f(api, communicator)` as a group.
+  //   (errors)  as is_ready()
+  template <typename F>
+  absl::Status put(F f) {
+    const MutexLock lock(mutex_);
+    HVD_RETURN_IF_ERROR(usable());
+    const device::CurrentContext current(gpu_);
+    HVD_RETURN_IF_ERROR(current.status());
+    HVD_RETURN_IF_ERROR(accepted(nccl_.ncclGroupStart(), "ncclGroupStart"));
+    const absl::Status put = accepted(f(nccl_, comm_), "a collective of NCCL");
+    const absl::Status ended = accepted(nccl_.ncclGroupEnd(), "ncclGroupEnd");
+    return put.ok() ? ended : put;
+  }
+
+  // An op that multiplies by `scalar`, of `type`, and sums; until dropped.
+  absl::StatusOr<NcclOp> multiplied_sum(void* scalar, NcclDType type);
+  void drop(NcclOp op);
+
+  void abort();
+
+  // Begins to end it, together with the other ranks; destroy() ends it where that is
+  // done (is_ready()).
+  absl::Status finalize();
+  absl::Status destroy();
+
+ private:
+  NcclCommunicator(const NcclApi& nccl, const device::CudaContext& gpu)
+      : nccl_(nccl), gpu_(gpu) {}
+
+  absl::Status usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status accepted(NcclResult result, const char* call) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const NcclApi& nccl_;
+  const device::CudaContext gpu_;
+  Mutex mutex_;
+  NcclComm comm_ ABSL_GUARDED_BY(mutex_) = nullptr;  // nullptr: it has ended.
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// An NcclSession is what the NCCL planes of one rank's job have in common: the library,
+// a stream on each GPU, and the watch over what is under way. One stream, so that
+// communicators of several process sets run in the order of the schedule, which is the
+// same on all ranks; out of order they could wait for each other.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/watch.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+
+namespace hvd::collective {
+
+// Which collectives go by NCCL where it can be used. Equal on all ranks.
+struct NcclUse {
+  bool allreduce = true;
+  bool allgather = true;
+  bool broadcast = true;
+  bool alltoall = true;
+  bool reducescatter = true;
+
+  bool any() const {
+    return allreduce || allgather || broadcast || alltoall || reducescatter;
+  }
+};
+
+class NcclSession {
+ public:
+  struct Options {
+    std::string library = NcclLibrary::kFile;
+    NcclUse use = {};
+    // NCCL_MULTI_RANK_GPU_ENABLE.
+    bool may_share_gpus = false;
+    // Of what was chosen, for a log.
+    std::function<void(const std::string& text)> tell = [](const std::string&) {
+    };
+  };
+  // `gpus` outlives this.
+  NcclSession(device::Gpus& gpus, Options options, NcclWatch::Job job)
+      : gpus_(gpus),
+        options_(std::move(options)),
+        library_(options_.library),
+        watch_(std::move(job)) {}
+
+  device::Gpus& gpus() { return gpus_; }
+  const Options& options() const { return options_; }
+  NcclLibrary& library() { return library_; }
+  NcclWatch& watch() { return watch_; }
+
+  // Of the highest priority, the same each time; never nullptr, and valid as long as
+  // this. For one thread.
+  absl::StatusOr<device::CudaStream*> stream_on(int gpu);
+
+ private:
+  device::Gpus& gpus_;
+  const Options options_;
+  NcclLibrary library_;
+  std::map<int, std::unique_ptr<device::CudaStream>> streams_;
+  NcclWatch watch_;  // Goes first: its work is in the streams.
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/nccl/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
+
+namespace hvd::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Between two looks at work on the GPU: first as long as a short call takes.
+constexpr std::chrono::microseconds kShortestPause(20);
+constexpr std::chrono::microseconds kLongestPause(500);
+
+// How long ranks may take to end a communicator together, and how long what was
+// aborted may take to leave the GPU.
+constexpr std::chrono::seconds kFarewell(2);
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+absl::Status NcclWatch::adopt(std::shared_ptr<NcclCommunicator> communicator) {
+  const MutexLock lock(mutex_);
+  if (!thread_.joinable()) {
+    HVD_ASSIGN_OR_RETURN(thread_,
+                         start_thread("watches NCCL", [this] { run(); }));
+  }
+  adopted_.push_back(std::move(communicator));
+  return absl::OkStatus();
+}
+
+void NcclWatch::retire(const std::shared_ptr<NcclCommunicator>& communicator) {
+  const MutexLock lock(mutex_);
+  const auto found = std::find(adopted_.begin(), adopted_.end(), communicator);
+  if (found == adopted_.end()) return;
+  adopted_.erase(found);
+  closing_.push_back({communicator});
+  changed_.notify_all();
+}
+
+void NcclWatch::watch(std::shared_ptr<device::GpuWork> work,
+                      std::shared_ptr<NcclCommunicator> by) {
+  const MutexLock lock(mutex_);
+  works_.push_back({std::move(work), std::move(by)});
+  changed_.notify_all();
+}
+
+void NcclWatch::stop() {
+  std::thread thread;
+  {
+    const MutexLock lock(mutex_);
+    for (auto& communicator : std::exchange(adopted_, {})) {
+      closing_.push_back({std::move(communicator)});
+    }
+    stopping_ = true;
+    thread.swap(thread_);
+    changed_.notify_all();
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void NcclWatch::run() {
+  id_.store(std::this_thread::get_id());
+  auto pause = kShortestPause;
+  while (true) {
+    const bool moved = look();
+    pause = moved ? kShortestPause : std::min(2 * pause, kLongestPause);
+    const MutexLock lock(mutex_);
+    const bool idle = works_.empty() && closing_.empty();
+    if (idle && stopping_) return;
+    if (!idle) {
+      changed_.wait_until(mutex_, steady_clock::now() + pause);
+      continue;
+    }
+    while (works_.empty() && closing_.empty() && !stopping_) {
+      changed_.wait(mutex_);
+    }
+    pause = kShortestPause;
+  }
+}
+
+bool NcclWatch::look() {
+  bool moved = end_what_is_done();
+  if (const auto work = first()) {
+    const absl::Status verdict = job_.verdict();
+    if (verdict.ok()) {
+      look_for_errors(*work);
+      look_for_stall(*work);
+    } else {
+      end_all(verdict);
+      moved = true;
+    }
+  }
+  if (moved) job_.ring();
+  return close_retired() || moved;
+}
+
+std::optional<NcclWatch::Watched> NcclWatch::first() {
+  const MutexLock lock(mutex_);
+  if (works_.empty()) return std::nullopt;
+  return works_.front();
+}
+
+// In order, as they are in the stream.
+bool NcclWatch::end_what_is_done() {
+  bool any = false;
+  while (const auto work = first()) {
+    const absl::StatusOr<bool> done = work->work->is_done();
+    if (done.ok() && !*done) return any;
+    // What an error has stopped has no result, though its end has come.
+    const bool failed = !done.ok() || work->by->error() != kNcclSuccess;
+    if (failed) {
+      if (!done.ok() && !std::exchange(given_up_, true)) {
+        job_.give_up(absl::StrCat("cannot go on with its GPU: ",
+                                  done.status().message()));
+      }
+      return any;
+    }
+    {
+      const MutexLock lock(mutex_);
+      works_.pop_front();
+    }
+    work->work->end(absl::OkStatus());
+    any = true;
+  }
+  return any;
+}
+
+void NcclWatch::look_for_errors(const Watched& work) {
+  const NcclResult error = work.by->error();
+  if (error == kNcclSuccess || given_up_) return;
+  const auto now = steady_clock::now();
+  if (!remote_error_since_) remote_error_since_ = now;
+  if (error == kNcclRemoteError &&
+      now - *remote_error_since_ < job_.others_loss) {
+    return;
+  }
+  given_up_ = true;
+  const absl::StatusOr<bool> ready = work.by->is_ready();
+  job_.give_up(absl::StrCat("had an error in ", work.work->what(), ": ",
+                            ready.status().message()));
+}
+
+void NcclWatch::look_for_stall(const Watched& work) {
+  const auto now = steady_clock::now();
+  if (stalled_ != work.work.get()) {
+    stalled_ = work.work.get();
+    stalled_since_ = now;
+    warned_ = false;
+    return;
+  }
+  const auto stalled = now - stalled_since_;
+  const bool warns = job_.stall_warning.count() > 0 && !warned_ &&
+                     stalled >= job_.stall_warning;
+  // Whoever keeps the others waiting is the first to say so.
+  const bool begun = work.work->has_begun().value_or(true);
+  const auto patience =
+      job_.stall_shutdown +
+      (begun ? job_.stall_shutdown / 4 : std::chrono::nanoseconds(0));
+  const bool ends =
+      job_.stall_shutdown.count() > 0 && !given_up_ && stalled >= patience;
+  if (!warns && !ends) return;
+  const std::string what =
+      begun ? absl::StrCat("has waited for ", seconds(stalled),
+                           " s on its GPU for the end of ", work.work->what(),
+                           ", which hangs, here or on another rank of it")
+            : absl::StrCat("has not come to ", work.work->what(),
+                           " on its GPU for ", seconds(stalled),
+                           " s: what its own stream does before has not ended");
+  warned_ = true;
+  if (!ends) return job_.warn(absl::StrCat("this rank ", what));
+  given_up_ = true;
+  job_.give_up(what);
+}
+
+// Nobody may use the memory any more when its owner hears of it.
+void NcclWatch::end_all(const absl::Status& why) {
+  std::deque<Watched> works;
+  {
+    const MutexLock lock(mutex_);
+    works.swap(works_);
+  }
+  for (const Watched& work : works) work.by->abort();
+  const auto deadline = steady_clock::now() + kFarewell;
+  for (const Watched& work : works) {
+    while (steady_clock::now() < deadline) {
+      if (work.work->is_done().value_or(true)) break;
+      std::this_thread::sleep_for(kShortestPause);
+    }
+    work.work->end(why);
+  }
+}
+
+bool NcclWatch::close_retired() {
+  std::vector<Closing> closing;
+  {
+    const MutexLock lock(mutex_);
+    closing.swap(closing_);
+  }
+  bool any = false;
+  for (Closing& one : closing) {
+    if (!has_work(*one.communicator) && close(one)) {
+      any = true;
+      continue;
+    }
+    const MutexLock lock(mutex_);
+    closing_.push_back(std::move(one));
+  }
+  return any;
+}
+
+bool NcclWatch::has_work(const NcclCommunicator& by) {
+  const MutexLock lock(mutex_);
+  return std::any_of(works_.begin(), works_.end(), [&](const Watched& watched) {
+    return watched.by.get() == &by;
+  });
+}
+
+// Whether it has ended. Its ranks end it together; where one of them does not, the
+// others do it without.
+bool NcclWatch::close(Closing& closing) const {
+  NcclCommunicator& communicator = *closing.communicator;
+  const auto now = steady_clock::now();
+  if (!closing.since) closing.since = now;
+  const absl::StatusOr<bool> ready = communicator.is_ready();
+  if (ready.ok() && *ready) {
+    if (closing.is_finalized) {
+      communicator.destroy().IgnoreError();
+      return true;
+    }
+    closing.is_finalized = true;
+    if (communicator.finalize().ok()) return false;
+  } else if (ready.ok() && now - *closing.since < kFarewell &&
+             !job_.is_broken()) {
+    return false;
+  }
+  communicator.abort();
+  return true;
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// An NcclWatch looks after what NCCL does on the GPU while nobody waits for it: it tells
+// whoever wants to know that work is done; it notices errors, and work that does not
+// end, and breaks the job with the reason; and where the job is broken it ends what is
+// under way, so that no memory is used any more when its owner hears of it.
+//
+// Its thread is there from the first work on, and sleeps while there is none.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "horovodpp/collective/nccl/communicator.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/device/gpu_work.h"
+
+namespace hvd::collective {
+
+class NcclWatch {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // The job, as seen from here. All functions are called on the watch's thread.
+  struct Job {
+    // OK, or why it is broken; looks for what has happened meanwhile.
+    std::function<absl::Status()> verdict;
+    // Whether it is known to be broken.
+    std::function<bool()> is_broken;
+    // Breaks it; `why` says what this rank does or has.
+    std::function<void(const std::string& why)> give_up;
+    std::function<void(const std::string& text)> warn;
+    // Outcomes have been told.
+    std::function<void()> ring;
+    // How long work may take before a warning and before the job is given up; 0: any
+    // time.
+    std::chrono::nanoseconds stall_warning{0};
+    std::chrono::nanoseconds stall_shutdown{0};
+    // How long it takes at most until the loss of another rank is noticed by other
+    // means than NCCL's, which know its name.
+    std::chrono::nanoseconds others_loss{0};
+  };
+
+  explicit NcclWatch(Job job) : job_(std::move(job)) {}
+  ~NcclWatch() { stop(); }
+  NcclWatch(const NcclWatch&) = delete;
+  NcclWatch& operator=(const NcclWatch&) = delete;
+
+  // Keeps a communicator until it is retired, or the watch stops.
+  //   (errors)  a thread cannot be started
+  absl::Status adopt(std::shared_ptr<NcclCommunicator> communicator);
+  // Ends it when its work is over; all its ranks do so.
+  void retire(const std::shared_ptr<NcclCommunicator>& communicator);
+
+  // Looks after `work` of the communicator `by`, which was adopted, until it is over.
+  void watch(std::shared_ptr<device::GpuWork> work,
+             std::shared_ptr<NcclCommunicator> by);
+
+  // Whether this thread is the watch's, as in a callback of a future.
+  bool is_here() const { return std::this_thread::get_id() == id_.load(); }
+
+  // Ends all work, which gets `why` for its outcome. For the watch's thread.
+  void end_all(const absl::Status& why);
+
+  // Retires all. Returns when all work is over, done or not, and they have ended.
+  void stop();
+
+ private:
+  struct Watched {
+    std::shared_ptr<device::GpuWork> work;
+    std::shared_ptr<NcclCommunicator> by;
+  };
+  struct Closing {
+    std::shared_ptr<NcclCommunicator> communicator;
+    std::optional<TimePoint> since = {};  // When its work was over.
+    bool is_finalized = false;
+  };
+
+  void run();
+  // Whether anything has moved.
+  bool look();
+  // The first work that is not over.
+  std::optional<Watched> first();
+  bool end_what_is_done();
+  void look_for_errors(const Watched& work);
+  void look_for_stall(const Watched& work);
+  bool close_retired();
+  bool has_work(const NcclCommunicator& by);
+  bool close(Closing& closing) const;
+
+  const Job job_;
+  std::atomic<std::thread::id> id_{};
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Watched> works_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<NcclCommunicator>> adopted_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<Closing> closing_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
+
+  // The thread's own. Since when the first work has been the first one, and since
+  // when NCCL has said that another rank is gone.
+  const device::GpuWork* stalled_ = nullptr;
+  TimePoint stalled_since_{};
+  bool warned_ = false;
+  bool given_up_ = false;
+  std::optional<TimePoint> remote_error_since_;
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An AllreducePlan is what one batch of a cycle comes to where it is an allreduce,
+// worked out once: a call for each dtype, and the tensor of each of its pieces.
+// From step to step nothing changes but where the tensors lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/reduce/piece.h"
+#include "horovodpp/collective/reduce/reduction.h"
+#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/runtime/execution/plane_calls.h"
+
+namespace hvd::runtime {
+
+class AllreducePlan {
+ public:
+  // Whether `batch` can be planned. Every rank takes part in a cycle with each of
+  // its tensors.
+  static bool is_for(const coordinator::Batch& batch) {
+    return batch.cycle != 0 &&
+           batch.request().kind == coordinator::RequestKind::kAllreduce;
+  }
+
+  explicit AllreducePlan(const coordinator::Batch& batch);
+
+  // Makes the calls; `submissions` are those of the batch's entries.
+  //   (errors)  the planes'
+  absl::Status execute(
+      PlaneCalls& calls,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
+
+ private:
+  struct Tensor {
+    std::size_t entry = 0;
+    std::size_t index = 0;  // Of its group.
+  };
+  struct OneCall {
+    collective::Reduction reduction = {};
+    std::size_t bytes = 0;
+    std::vector<Tensor> tensors = {};
+    std::vector<collective::Piece> pieces = {};  // One of each.
+  };
+  OneCall& call_of(const coordinator::Batch& batch, DType dtype);
+
+  Device device_;
+  std::vector<OneCall> calls_;
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/execution/non_reducing.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/execution/gpu_tensors.h"
+
+namespace hvd::runtime {
+
+using coordinator::TensorSpec;
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+using Sizes = std::vector<std::size_t>;
+
+// What every rank has to say, one line of equal length after the other.
+struct Table {
+  Numbers numbers;
+  std::size_t width;
+
+  std::int64_t at(std::size_t rank, std::size_t column) const {
+    return numbers[rank * width + column];
+  }
+  Numbers column(std::size_t index) const {
+    Numbers column;
+    for (std::size_t i = index; i < numbers.size(); i += width) {
+      column.push_back(numbers[i]);
+    }
+    return column;
+  }
+};
+
+// Every rank's `mine`. The numbers are counts of rows.
+absl::StatusOr<Table> tell(PlaneCalls& calls, const Numbers& mine) {
+  Table all{.numbers = Numbers(mine.size() * calls.ranks()),
+            .width = mine.size()};
+  const std::span<const std::byte> line = std::as_bytes(std::span(mine));
+  const Sizes each(calls.ranks(), line.size());
+  HVD_RETURN_IF_ERROR(calls.make(
+      Device(), line.size() * calls.ranks(),
+      [&](auto& plane, const auto& call) {
+        return plane.allgather(
+            line, each, reinterpret_cast<std::byte*>(all.numbers.data()), call);
+      }));
+  for (std::size_t i = 0; i < all.numbers.size(); ++i) {
+    if (all.numbers[i] >= 0) continue;
+    return absl::InternalError(
+        absl::StrCat("rank ", calls.set().members[i / all.width], " announces ",
+                     all.numbers[i], " rows of a tensor"));
+  }
+  return all;
+}
+
+std::size_t row_bytes(const TensorSpec& tensor) {
+  return static_cast<std::size_t>(tensor.shape.tail().num_elements()) *
+         size_of(tensor.dtype);
+}
+
+Sizes bytes_of(const Numbers& rows, const TensorSpec& tensor) {
+  Sizes bytes;
+  for (const std::int64_t r : rows) {
+    bytes.push_back(static_cast<std::size_t>(r) * row_bytes(tensor));
+  }
+  return bytes;
+}
+
+std::size_t sum(const Sizes& sizes) {
+  std::size_t total = 0;
+  for (const std::size_t size : sizes) total += size;
+  return total;
+}
+
+// The shape of these rows together.
+absl::StatusOr<Shape> stacked(const BatchPart& part, const TensorSpec& tensor,
+                              const Numbers& rows) {
+  const std::string what = absl::StrCat(name_of(part.agreed.kind), " of ",
+                                        part.agreed.key.to_string());
+  std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
+                                 tensor.shape.dims().end());
+  dims[0] = 0;
+  for (const std::int64_t r : rows) {
+    if (r > std::numeric_limits<std::int64_t>::max() - dims[0]) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what,
+          ": the rows of all ranks together are more than 2^63; send fewer"));
+    }
+    dims[0] += r;
+  }
+  const Shape shape(dims);
+  HVD_RETURN_IF_ERROR(annotate(shape.checked(size_of(tensor.dtype)), what));
+  return shape;
+}
+
+// Whether all ranks' rows go into one tensor; if not the part gets the error,
+// on every rank alike.
+bool fits(BatchPart& part, const TensorSpec& tensor, const Numbers& rows) {
+  const absl::StatusOr<Shape> shape = stacked(part, tensor, rows);
+  if (!shape.ok()) part.outcome = shape.status();
+  return shape.ok();
+}
+
+std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
+  return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
+}
+
+// Where the rows of a result go.
+struct Place {
+  std::byte* memory = nullptr;
+  std::optional<Buffer> own = std::nullopt;  // None of the caller's.
+  absl::Status error = absl::OkStatus();     // The caller's does not fit them.
+};
+
+// Where this rank's results belong. If it has joined, the host.
+Device device_of(const BatchPart& part) {
+  return part.mine == nullptr ? Device::cpu() : part.mine->request.device;
+}
+
+absl::StatusOr<Buffer> new_result(PlaneCalls& calls, const BatchPart& part,
+                                  const ConstTensorView& like,
+                                  std::size_t bytes_of_all) {
+  auto memory = calls.result_memory(
+      part.agreed.device, {.mine = like.bytes(), .all = bytes_of_all});
+  if (memory == nullptr) {
+    return allocate_result(like.dtype(), like.shape(), device_of(part));
+  }
+  return Buffer::over(std::move(memory), like.dtype(), like.shape());
+}
+
+// In the caller's memory, if there is some. If that does not fit, this rank alone
+// gets an error, but takes part. `bytes_of_all`: all ranks' results together.
+absl::StatusOr<Place> place_of(PlaneCalls& calls, const BatchPart& part,
+                               std::size_t index, const Numbers& rows,
+                               std::size_t bytes_of_all) {
+  const TensorSpec& tensor = part.agreed.tensors[index];
+  HVD_ASSIGN_OR_RETURN(Shape shape, stacked(part, tensor, rows));
+  Place place;
+  if (part.mine != nullptr && !part.mine->outputs.empty()) {
+    const TensorView& output = part.mine->outputs[index];
+    place.memory = static_cast<std::byte*>(output.data());
+    if (output.shape() == shape) return place;
+    place.error = absl::InvalidArgumentError(absl::StrCat(
+        name_of(part.agreed.kind), " of ", part.agreed.key.to_string(),
+        ": the result is ", name_of(tensor.dtype), shape.to_string(),
+        ", and its memory is for ", output.to_string(),
+        "; give it that shape"));
+  }
+  HVD_ASSIGN_OR_RETURN(
+      place.own,
+      new_result(calls, part, {nullptr, tensor.dtype, std::move(shape)},
+                 bytes_of_all));
+  place.memory = static_cast<std::byte*>(place.own->view().data());
+  return place;
+}
+
+void fill_in(BatchPart& part, Place place) {
+  if (!place.error.ok()) {
+    part.outcome = place.error;
+  } else if (place.own && part.outcome.ok()) {
+    part.outcome->tensors.push_back(*std::move(place.own));
+  }
+}
+
+absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
+                           std::size_t index, const Numbers& rows) {
+  const TensorSpec& tensor = part.agreed.tensors[index];
+  const Sizes bytes = bytes_of(rows, tensor);
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, index, rows,
+                                             sum(bytes) * calls.ranks()));
+  std::span<const std::byte> input;
+  if (part.mine != nullptr) input = bytes_of(part.mine->inputs[index]);
+  HVD_RETURN_IF_ERROR(calls.make(
+      part.agreed.device, sum(bytes), [&](auto& plane, const auto& call) {
+        return plane.allgather(input, bytes, place.memory, call);
+      }));
+  fill_in(part, std::move(place));
+  return absl::OkStatus();
+}
+
+absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
+  if (part.mine == nullptr) {
+    return absl::InternalError(
+        absl::StrCat(part.agreed.key.to_string(),
+                     " is an alltoall, and this rank has joined"));
+  }
+  const TensorSpec& tensor = part.agreed.tensors.front();
+  HVD_ASSIGN_OR_RETURN(const Table rows, tell(calls, part.mine->splits));
+  for (std::size_t r = 0; r < calls.ranks(); ++r) {
+    if (!fits(part, tensor, rows.column(r))) return absl::OkStatus();
+  }
+  Numbers received = rows.column(calls.position());
+  const std::size_t all = sum(bytes_of(rows.numbers, tensor));
+  HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, 0, received, all));
+  const Sizes send = bytes_of(part.mine->splits, tensor);
+  const Sizes receive = bytes_of(received, tensor);
+  // Rows that are left over stay here.
+  const auto input = bytes_of(part.mine->inputs.front()).first(sum(send));
+  HVD_RETURN_IF_ERROR(
+      calls.make(part.agreed.device, all, [&](auto& plane, const auto& call) {
+        return plane.alltoall(input, send, place.memory, receive, call);
+      }));
+  fill_in(part, std::move(place));
+  if (part.outcome.ok()) part.outcome->received_splits = std::move(received);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status execute_allgather(PlaneCalls& calls,
+                               std::vector<BatchPart>& parts) {
+  Numbers mine;
+  for (const BatchPart& part : parts) {
+    for (std::size_t i = 0; i < part.agreed.tensors.size(); ++i) {
+      mine.push_back(part.mine == nullptr ? 0
+                                          : part.mine->inputs[i].shape()[0]);
+    }
+  }
+  HVD_ASSIGN_OR_RETURN(const Table rows, tell(calls, mine));
+  std::size_t first = 0;
+  for (BatchPart& part : parts) {
+    const coordinator::TensorSpecs& tensors = part.agreed.tensors;
+    bool all_fit = true;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      all_fit = all_fit && fits(part, tensors[i], rows.column(first + i));
+    }
+    for (std::size_t i = 0; all_fit && i < tensors.size(); ++i) {
+      HVD_RETURN_IF_ERROR(
+          gather_tensor(calls, part, i, rows.column(first + i)));
+    }
+    first += tensors.size();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status execute_broadcast(PlaneCalls& calls,
+                               std::vector<BatchPart>& parts) {
+  HVD_RETURN_IF_ERROR(calls.meet());
+  for (BatchPart& part : parts) {
+    const TensorSpec& tensor = part.agreed.tensors.front();
+    const int root = calls.set().position_of(part.agreed.root);
+    const bool is_root = root == calls.set().position;
+    if (root < 0 || (is_root && part.mine == nullptr)) {
+      return absl::InternalError(
+          absl::StrCat("rank ", part.agreed.root, " has nothing to broadcast ",
+                       part.agreed.key.to_string(), " from"));
+    }
+    Buffer scratch;
+    if (part.mine == nullptr) {
+      HVD_ASSIGN_OR_RETURN(scratch,
+                           Buffer::allocate(tensor.dtype, tensor.shape));
+    }
+    const void* input = is_root ? part.mine->inputs.front().data() : nullptr;
+    void* output = part.mine != nullptr ? part.mine->outputs.front().data()
+                                        : scratch.view().data();
+    HVD_RETURN_IF_ERROR(calls.make(
+        part.agreed.device, tensor.bytes(), [&](auto& plane, const auto& call) {
+          return plane.broadcast(static_cast<const std::byte*>(input),
+                                 static_cast<std::byte*>(output),
+                                 tensor.bytes(), root, call);
+        }));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status execute_alltoall(PlaneCalls& calls,
+                              std::vector<BatchPart>& parts) {
+  for (BatchPart& part : parts) {
+    HVD_RETURN_IF_ERROR(alltoall(calls, part));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hvd::runtime

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PlaneCalls of one batch: picks the plane of each call and numbers it, the
+// same on all ranks.
+//
+//   calls.make(device, bytes, [&](DataPlane& plane, Call call) {
+//     return plane.barrier(call);
+//   });
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/device.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/execution/planes.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::runtime {
+
+// Calls of one batch have numbers next to each other, and those of two batches
+// differ.
+inline constexpr int kCallBits = 12;
+inline constexpr std::size_t kMaxCalls = std::size_t{1} << kCallBits;
+
+inline transport::DataTag tag_of(const coordinator::Batch& batch,
+                                 std::uint64_t call) {
+  return {batch.epoch,
+          static_cast<std::uint32_t>(batch.sequence << kCallBits | call)};
+}
+
+class PlaneCalls {
+ public:
+  // All three outlive this.
+  PlaneCalls(Planes::Set& set, const coordinator::Batch& batch,
+             transport::Interrupt& interrupt)
+      : set_(set), batch_(batch), interrupt_(interrupt) {}
+
+  const Planes::Set& set() const { return set_; }
+  std::size_t ranks() const { return set_.members.size(); }
+  std::size_t position() const {
+    return static_cast<std::size_t>(set_.position);
+  }
+
+  // All calls come after what the submission follows, if it is on a GPU. It outlives
+  // this.
+  void follow(const coordinator::Submission& submission) {
+    if (submission.after == nullptr) return;
+    after_.push_back(submission.after.get());
+    here_ = submission.request.device;
+  }
+
+  // What goes on on a GPU when the calls have returned; nullptr: nothing does.
+  std::shared_ptr<device::GpuWork> take_work() { return std::move(work_); }
+
+  // Makes the next call, of `bytes` in the memory of `device`, which are equal
+  // on all ranks; of an allreduce, by `op`.
+  //   (errors)  the selector's and the plane's. Cancelled: the batch is
+  //             abandoned, and nothing has happened.
+  template <typename F>
+  absl::Status make(const Device& device, std::size_t bytes, F&& f,
+                    ReduceOp op = ReduceOp::kSum) {
+    HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
+                         set_.selector.select(device, bytes, op));
+    if (!device.is_cpu() && all_take_part() && plane->needs_introduction()) {
+      HVD_RETURN_IF_ERROR(number([&](const collective::Call& call) {
+        return plane->introduce(here_, call);
+      }));
+    }
+    return number(
+        [&](const collective::Call& call) { return f(*plane, call); });
+  }
+
+  // Memory of the plane's choice for a result of this rank's; nullptr: any will do.
+  std::shared_ptr<std::byte> result_memory(
+      const Device& device, const collective::DataPlane::ResultSize& size) {
+    const auto plane = set_.selector.select(device, size.all);
+    return plane.ok() ? (*plane)->result_memory(size) : nullptr;
+  }
+
+  // Returns once every member is known to take part. Needed before a call that
+  // a member may leave before another one has entered it.
+  absl::Status meet() {
+    if (batch_.certain || made_ > 0) return absl::OkStatus();
+    return make(Device(), 0, [](collective::DataPlane& plane, auto call) {
+      return plane.barrier(call);
+    });
+  }
+
+ private:
+  bool all_take_part() const { return batch_.participants == set_.size(); }
+
+  template <typename F>
+  absl::Status number(F f) {
+    if (made_ == kMaxCalls) {
+      return absl::InternalError("a batch needs too many calls");
+    }
+    const absl::Status status =
+        f(collective::Call{.tag = tag_of(batch_, made_),
+                           .interrupt = interrupt_,
+                           .certain = batch_.certain || made_ > 0,
+                           .after = after_,
+                           .all_take_part = all_take_part(),
+                           .work = &work_});
+    // Whoever came back from the first call has seen every member enter it.
+    if (absl::IsCancelled(status) && made_ > 0) {
+      return absl::InternalError(absl::StrCat(
+          "a batch was abandoned after every member had entered it: ",
+          status.message()));
+    }
+    ++made_;
+    return status;
+  }
+
+  Planes::Set& set_;
+  const coordinator::Batch& batch_;
+  transport::Interrupt& interrupt_;
+  std::uint64_t made_ = 0;
+  std::vector<const device::CudaEvent*> after_;
+  Device here_;  // Where this rank's tensors are, if they are on a GPU.
+  std::shared_ptr<device::GpuWork> work_;
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Planes of one rank: for each process set it is in, those that connect the
+// set's members.
+//
+// Belongs to the thread that drives the runtime.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/hierarchical/plane.h"
+#include "horovodpp/collective/nccl/session.h"
+#include "horovodpp/collective/plane_selector.h"
+#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/coordinator/request.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::runtime {
+
+class Planes {
+ public:
+  using List = std::vector<std::unique_ptr<collective::DataPlane>>;
+  // Makes the planes between `members` (ranks of the job, ascending, this one
+  // among them), in order of preference.
+  using Factory =
+      std::function<absl::StatusOr<List>(const std::vector<int>& members)>;
+
+  struct Set {
+    std::vector<int> members;
+    int position;  // Of this rank among them.
+    collective::PlaneSelector selector;
+
+    int size() const { return static_cast<int>(members.size()); }
+    // Of a rank of the job among the members; -1 if it is not one.
+    int position_of(int rank) const;
+  };
+
+  Planes(int rank, Factory factory)
+      : rank_(rank), factory_(std::move(factory)) {}
+
+  // Makes the planes of a set; none where this rank is not in it.
+  //   (errors)  the factory's
+  absl::Status add(coordinator::ProcessSetId id,
+                   const std::vector<int>& members);
+  void remove(coordinator::ProcessSetId id) { sets_.erase(id); }
+
+  // Valid until the set is removed; never nullptr.
+  //   Internal  there is no such set with this rank in it
+  absl::StatusOr<Set*> find(coordinator::ProcessSetId id) {
+    const auto found = sets_.find(id);
+    if (found == sets_.end()) return not_found(id);
+    return found->second.get();
+  }
+
+ private:
+  absl::Status not_found(coordinator::ProcessSetId id) const;
+
+  const int rank_;
+  const Factory factory_;
+  std::map<coordinator::ProcessSetId, std::unique_ptr<Set>> sets_;
+};
+
+// What planes of this job move tensors by. All of it outlives them.
+struct PlaneMeans {
+  const Topology& sharing;  // Ranks of a node share memory.
+  collective::ShmBoard& board;
+  collective::ArenaMap& arenas;
+  transport::Communicator& wires;
+  transport::WaitPolicy waiting;
+  device::Gpus& gpus;
+  collective::NcclSession& nccl;
+  // Which calls go by the nodes where a node has several members.
+  collective::HierarchicalOptions hierarchical = {};
+};
+
+// Makes shared memory's planes between ranks of one node; between those of
+// several nodes the hierarchical one, or, where each has one member, the ring
+// over the wires, and another ring for Adasum. Tensors on GPUs go by NCCL where
+// that is possible, and else by way of these.
+Planes::Factory plane_factory(const PlaneMeans& means);
+
+}  // namespace hvd::runtime

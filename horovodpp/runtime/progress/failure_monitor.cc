@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/failure_monitor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/suspects.h"
+
+namespace hvd::runtime {
+namespace {
+
+// A peer that has left properly is followed by the news that all have, and one that
+// ended because of another by the news of that, within a message's time; this is
+// generous.
+constexpr std::chrono::milliseconds kGrace(500);
+
+}  // namespace
+
+void FailureMonitor::report(const std::string& why,
+                            const std::vector<int>& suspects) {
+  segment_.break_word().raise(epoch_, why, suspects);
+  segment_.ring_others();
+  segment_.doorbell(segment_.local_rank()).ring();
+}
+
+void FailureMonitor::hindered(const std::string& why) {
+  hindrance_.raise(epoch_, why);
+  MutexLock lock(mutex_);
+  hindered_by_ = why;
+}
+
+void FailureMonitor::give_up(const std::string& why) {
+  std::string hindered_by;
+  {
+    MutexLock lock(mutex_);
+    hindered_by = hindered_by_;
+  }
+  report(hindered_by.empty() ? why : hindered_by);
+}
+
+void FailureMonitor::peer_lost(int rank, const std::string& how) {
+  const bool is_elsewhere =
+      topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
+  lost(rank, how, {}, is_elsewhere || leaving_.load());
+}
+
+void FailureMonitor::left_behind(int rank, const std::string& how,
+                                 const std::vector<int>& suspects) {
+  lost(rank, how, suspects, true);
+}
+
+void FailureMonitor::node_lost(int rank) {
+  std::vector<int> suspects;
+  for (int other = 0; other < topology_.size(); ++other) {
+    if (topology_.peer(other).node == topology_.peer(rank).node) {
+      suspects.push_back(other);
+    }
+  }
+  lost(rank, kNodeIsSilent, suspects, leaving_.load());
+}
+
+void FailureMonitor::lost(int rank, const std::string& how,
+                          const std::vector<int>& suspects,
+                          bool may_be_explained) {
+  const Loss loss =
+      hindrance_.raised()
+          ? Loss{hindrance_.why()}
+          : Loss{absl::StrCat(topology_.describe(rank), " ", how), suspects};
+  if (!may_be_explained) return report(loss.why, loss.suspects);
+  {
+    MutexLock lock(mutex_);
+    if (loss_) return;
+    loss_ = loss;
+    loss_due_ = std::chrono::steady_clock::now() + kGrace;
+  }
+  loss_pending_.store(true);
+  segment_.doorbell(segment_.local_rank()).ring();
+}
+
+absl::Status FailureMonitor::check() {
+  const absl::Status judged = judge();
+  if (!judged.ok() || !attend_) return judged;
+  return attend_();
+}
+
+absl::Status FailureMonitor::judge_losses() {
+  if (segment_.break_word().raised()) return verdict();
+  if (loss_pending_.load()) {
+    std::optional<Loss> loss;
+    {
+      MutexLock lock(mutex_);
+      if (std::chrono::steady_clock::now() >= loss_due_) loss = loss_;
+    }
+    if (loss) {
+      report(loss->why, loss->suspects);
+      return verdict();
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<std::chrono::steady_clock::time_point>
+FailureMonitor::verdict_due() const {
+  const auto loss = loss_due();
+  const auto attend = attend_due_ ? attend_due_() : std::nullopt;
+  if (!loss || !attend) return loss ? loss : attend;
+  return std::min(*loss, *attend);
+}
+
+std::optional<std::chrono::steady_clock::time_point>
+FailureMonitor::pending_due() const {
+  MutexLock lock(mutex_);
+  return loss_due_;
+}
+
+absl::Status FailureMonitor::verdict() const {
+  if (!segment_.break_word().raised()) return absl::OkStatus();
+  return with_suspects(absl::AbortedError(segment_.break_word().why()),
+                       segment_.break_word().suspects());
+}
+
+}  // namespace hvd::runtime

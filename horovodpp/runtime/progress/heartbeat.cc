@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/heartbeat.h"
+
+#include <algorithm>
+
+namespace hvd::runtime {
+
+// The first beat is due at once.
+Heartbeats::Heartbeats(const Options& options, Clock::TimePoint now)
+    : interval_(options.interval),
+      deadline_(options.deadline),
+      looked_at_(now),
+      beat_at_(now - options.interval) {
+  for (int rank : options.neighbours) watched_.push_back({rank, now});
+}
+
+void Heartbeats::look(Clock::TimePoint now) {
+  if (now - looked_at_ > interval_) {
+    for (Neighbour& neighbour : watched_) {
+      neighbour.heard_at = std::max(neighbour.heard_at, now);
+    }
+  }
+  looked_at_ = std::max(looked_at_, now);
+}
+
+std::vector<int> Heartbeats::due(Clock::TimePoint now) {
+  look(now);
+  std::vector<int> ranks;
+  if (now - beat_at_ < interval_) return ranks;
+  beat_at_ = now;
+  for (const Neighbour& neighbour : watched_) ranks.push_back(neighbour.rank);
+  return ranks;
+}
+
+void Heartbeats::heard(int rank, Clock::TimePoint now) {
+  for (Neighbour& neighbour : watched_) {
+    if (neighbour.rank != rank) continue;
+    neighbour.heard_at = std::max(neighbour.heard_at, now);
+  }
+}
+
+std::vector<int> Heartbeats::lost(Clock::TimePoint now) {
+  look(now);
+  std::vector<int> ranks;
+  for (const Neighbour& neighbour : watched_) {
+    if (now - neighbour.heard_at > deadline_) ranks.push_back(neighbour.rank);
+  }
+  std::erase_if(watched_, [&](const Neighbour& neighbour) {
+    return now - neighbour.heard_at > deadline_;
+  });
+  return ranks;
+}
+
+Clock::TimePoint Heartbeats::next(Clock::TimePoint now) const {
+  if (watched_.empty()) return Clock::TimePoint::max();
+  // Half an interval, so that being called a little late is no suspension.
+  Clock::TimePoint then =
+      std::min(looked_at_ + interval_ / 2, beat_at_ + interval_);
+  for (const Neighbour& neighbour : watched_) {
+    then = std::min(then, neighbour.heard_at + deadline_ + Clock::Duration(1));
+  }
+  return std::max(then, now);
+}
+
+}  // namespace hvd::runtime

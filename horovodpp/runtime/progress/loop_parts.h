@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the progress loop of one rank drives, in one place. All of it outlives the
+// loop.
+#pragma once
+
+#include "horovodpp/coordinator/coordinator.h"
+#include "horovodpp/coordinator/tensor_queue.h"
+#include "horovodpp/core/topology.h"
+#include "horovodpp/runtime/execution/executor.h"
+#include "horovodpp/runtime/progress/failure_monitor.h"
+#include "horovodpp/runtime/progress/launcher_channel.h"
+#include "horovodpp/runtime/progress/message_router.h"
+#include "horovodpp/telemetry/log.h"
+#include "horovodpp/transport/node_segment.h"
+
+namespace hvd::runtime {
+
+struct LoopParts {
+  const Topology& topology;
+  const transport::NodeSegment& segment;
+  MessageRouter& router;
+  coordinator::Coordinator& coordinator;
+  coordinator::TensorQueue& queue;
+  Executor& executor;
+  FailureMonitor& monitor;
+  telemetry::Log& log;
+  const LauncherChannel& launcher;
+};
+
+}  // namespace hvd::runtime

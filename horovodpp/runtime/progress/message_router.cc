@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/message_router.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::runtime {
+namespace {
+
+// MPI may call a message sent that still waits in the sender for room on its
+// way. A rank that hardly gets a core looks a few times all the same.
+constexpr std::chrono::milliseconds kLinger(20);
+constexpr int kLooks = 20;
+
+}  // namespace
+
+void MessageRouter::Traffic::was_used() {
+  used_at_ = std::chrono::steady_clock::now();
+  looks_ = 0;
+  used_ = true;
+}
+
+bool MessageRouter::Traffic::is_recent() const {
+  return looks_ < kLooks ||
+         std::chrono::steady_clock::now() - used_at_ < kLinger;
+}
+
+absl::Status MessageRouter::send(int to, std::string bytes) {
+  const auto local_rank = position_in(topology_.local_ranks(), to);
+  if (local_rank && node_mail_.reaches(*local_rank)) {
+    node_mail_.send(*local_rank, std::move(bytes));
+    return absl::OkStatus();
+  }
+  mail_.was_used();
+  has_unflushed_ = true;
+  return wires_.send_mail(to, std::move(bytes));
+}
+
+transport::Mail MessageRouter::from_node(transport::NodeLetter& letter) const {
+  const auto from = static_cast<std::size_t>(letter.from);
+  return {topology_.local_ranks()[from], std::move(letter.bytes)};
+}
+
+absl::StatusOr<std::optional<transport::Mail>>
+MessageRouter::receive_from_wires() {
+  mail_.looked();
+  data_.looked();
+  return wires_.receive_mail();
+}
+
+absl::StatusOr<bool> MessageRouter::flush() {
+  const bool written = node_mail_.flush();
+  if (!uses_wires()) return written;
+  mail_.looked();
+  data_.looked();
+  HVD_ASSIGN_OR_RETURN(const bool flushed, wires_.mail_is_flushed());
+  has_unflushed_ = !flushed;
+  return written && flushed;
+}
+
+}  // namespace hvd::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The progress loop of one rank: it takes turns at what there is to do, and sleeps
+// on the rank's doorbell when there is nothing. A rank with nothing in flight uses
+// no CPU: whoever has something for it rings.
+//
+// It has a thread of its own, and besides that any thread that waits for an
+// outcome may drive it meanwhile: a call that is waited for at once then needs
+// no other thread to be woken. One thread drives at a time.
+//
+// On a job of several nodes a message from another node rings nothing. There a
+// rank with work in flight sleeps only shortly, and an idle leader looks a few
+// times a second.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "horovodpp/core/clock.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/progress/job_end.h"
+#include "horovodpp/runtime/progress/loop_parts.h"
+#include "horovodpp/runtime/progress/turn.h"
+#include "horovodpp/transport/waiting.h"
+
+namespace hvd::runtime {
+
+class Progress {
+ public:
+  // `heartbeat_deadline`: how long a leader next to this one in the tree may be
+  // silent.
+  Progress(const LoopParts& parts, std::chrono::nanoseconds heartbeat_deadline);
+
+  // Runs until every rank has left (OK) or the job is broken (why; every rank
+  // has been told, and the queue is closed with it). For one thread.
+  absl::Status run();
+
+  // Drives the job until `ready`, or its end, on a thread that waits for the
+  // submission `key`. False, at once, if another thread drives it.
+  bool help(const coordinator::Key& key, const Ready& ready);
+
+  // Executes `submission` on this thread if it is all there is to do: nobody drives,
+  // nobody has rung, and its peers are there. See SubmissionSink.
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun);
+
+  // Whether this thread drives the job now, as a callback of a future may.
+  bool is_driven_here() const {
+    return driver_.load() == std::this_thread::get_id();
+  }
+
+  // Asks run() to leave the job. Any thread.
+  void leave();
+
+  // See Turn; on the thread that drives.
+  absl::Status attend() { return turn_.attend(); }
+  std::optional<Clock::TimePoint> attend_due() const {
+    return turn_.attend_due();
+  }
+
+ private:
+  using Listener = transport::Doorbell::Listener;
+
+  // A sleep on this rank's doorbell, which has been listened to.
+  struct Sleep {
+    std::uint32_t ticket = 0;
+    Clock::TimePoint began;
+    std::optional<Clock::Duration> limit;  // nullopt: until somebody rings.
+  };
+  // Moves things on, or says that there is nothing to do for a while, or sets
+  // end_. What is thrown meanwhile breaks the job; move_on() throws it.
+  std::optional<Sleep> go_on(Listener as)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  std::optional<Sleep> move_on(Listener as)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // If there is nothing to spin for, makes a last turn before the sleep.
+  absl::StatusOr<bool> try_to_sleep(Listener as, std::optional<Sleep>& sleep)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  void sleep(Listener as, const Sleep& sleep);
+  void drive_until(const coordinator::Key& key, const Ready& ready)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // The driver stops: whether the resting thread has to go on at once.
+  bool is_to_hand_over() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  // Whether somebody has to go on, or to wake earlier than the resting thread
+  // would.
+  bool needs_driver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
+  bool try_to_drive() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, driving_);
+
+  coordinator::TensorQueue& queue_;
+  transport::Doorbell& bell_;  // This rank's.
+  const transport::WaitPolicy waiting_;
+  JobEnd job_end_;
+  Turn turn_;
+  Mutex driving_;  // Held by the thread that drives; it guards all but
+  std::atomic<std::thread::id> driver_{};  // this one.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(driving_);
+  // How the thread of run() sleeps, if it does. Whoever drives meanwhile hears
+  // the rings, and leaves the bell for it.
+  std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
+  const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
+  // How many submissions the queue was told to wake for.
+  std::int64_t wakes_at_ ABSL_GUARDED_BY(driving_) = 1;
+  bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
+  Clock::TimePoint active_at_;
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/turn.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/lost_ranks.h"
+#include "horovodpp/coordinator/stall_inspector.h"
+#include "horovodpp/core/interruption.h"
+#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/progress/sleep_limit.h"
+#include "horovodpp/transport/epoch_router.h"
+
+namespace hvd::runtime {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kBeatsPerDeadline = 4;
+
+}  // namespace
+
+Turn::Turn(const LoopParts& parts, JobEnd& end,
+           std::chrono::nanoseconds heartbeat_deadline)
+    : parts_(parts),
+      end_(end),
+      several_nodes_(parts.topology.node_count() > 1) {
+  if (several_nodes_ && parts.segment.local_rank() == 0) {
+    beats_.emplace(
+        Heartbeats::Options{.neighbours = parts.coordinator.neighbours(),
+                            .interval = heartbeat_deadline / kBeatsPerDeadline,
+                            .deadline = heartbeat_deadline},
+        steady_clock::now());
+  }
+}
+
+absl::StatusOr<bool> Turn::move_on(const Ready* awaited) {
+  HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
+  HVD_ASSIGN_OR_RETURN(const bool done, execute(awaited));
+  return agreed || done;
+}
+
+// In flight on this rank is nothing before, and nothing after, but where peers are
+// late: so there is nobody to tell anything, and nothing to hand over.
+Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
+                        const std::function<void()>& begun) {
+  if (next_ != nullptr || parts_.queue.has_news()) return Quick::kNot;
+  coordinator::Submission& mine = *submission;
+  const coordinator::Batch* const batch = parts_.coordinator.lone_head(mine);
+  if (batch == nullptr) return Quick::kNot;
+  QuickPlan* const plan = parts_.executor.quick_plan_of(*batch);
+  if (plan == nullptr || !parts_.queue.take_at_once(mine)) return Quick::kNot;
+  parts_.coordinator.enter_lone_head(mine);
+  if (plan->run(*batch, mine)) {
+    parts_.queue.release(mine);
+    parts_.coordinator.finished();
+    return Quick::kDone;
+  }
+  parts_.coordinator.begin_to_wait();
+  begun();
+  parts_.queue.leave_in_flight(submission);
+  next_ = batch;
+  return Quick::kBegun;
+}
+
+absl::StatusOr<bool> Turn::look() {
+  HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
+  HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
+  return agreed || failed || parts_.coordinator.wants_step();
+}
+
+absl::StatusOr<bool> Turn::agree() {
+  // Before the verdict on a death: the mail may say that it was none.
+  HVD_ASSIGN_OR_RETURN(const bool in, take_in());
+  if (!parts_.coordinator.closed()) {
+    HVD_RETURN_IF_ERROR(parts_.monitor.judge());
+  }
+  if (beats_) HVD_RETURN_IF_ERROR(beat());
+  HVD_ASSIGN_OR_RETURN(const bool out, give_out());
+  return in || out;
+}
+
+absl::Status Turn::attend() {
+  // Nobody else can go on with what this thread executes.
+  if (Interruption* const mine = Interruption::here();
+      mine != nullptr && mine->is_due_to_stop()) {
+    parts_.monitor.give_up(
+        absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
+                     " was interrupted in a collective"));
+    return parts_.monitor.verdict();
+  }
+  HVD_RETURN_IF_ERROR(take_in().status());
+  if (beats_) HVD_RETURN_IF_ERROR(beat());
+  HVD_RETURN_IF_ERROR(give_out().status());
+  if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
+  return absl::CancelledError("the cycle ended before all ranks came here");
+}
+
+absl::StatusOr<bool> Turn::take_in() {
+  // Asked first: what was submitted before leave() is then among the requests.
+  const bool leave = leave_requested_.load() && !leaving_;
+  HVD_ASSIGN_OR_RETURN(bool moved, receive());
+  if (parts_.queue.has_news()) {
+    moved = true;
+    parts_.queue.take_news(news_);
+    taken_at_ = parts_.coordinator.submit(news_.unsent);
+    for (const coordinator::Key& key : news_.waited_for) {
+      parts_.coordinator.wait_for(key);
+    }
+  }
+  if (leave) {
+    moved = leaving_ = true;
+    parts_.monitor.leaving();
+    parts_.coordinator.leave();
+  }
+  return moved;
+}
+
+absl::StatusOr<bool> Turn::receive() {
+  bool moved = false;
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
+                         parts_.router.receive());
+    if (!mail) return moved;
+    moved = true;
+    if (beats_) beats_->heard(mail->from, steady_clock::now());
+    if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
+      HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
+      continue;
+    }
+    HVD_RETURN_IF_ERROR(parts_.coordinator.receive(mail->from, mail->bytes));
+  }
+}
+
+absl::StatusOr<bool> Turn::give_out() {
+  // The clock is asked once.
+  const auto taken_at = std::exchange(taken_at_, std::nullopt);
+  HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)
+                               : parts_.coordinator.step());
+  bool moved = false;
+  if (parts_.coordinator.has_output()) {
+    for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
+      moved = true;
+      HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
+    }
+    const coordinator::Bells bells = parts_.coordinator.take_bells();
+    ring(bells);
+    moved = moved || bells.leader || bells.node;
+    for (const std::string& warning : parts_.coordinator.take_warnings()) {
+      parts_.log.warning(warning);
+    }
+  }
+  if (parts_.router.may_have_unsent()) {
+    HVD_RETURN_IF_ERROR(parts_.router.flush().status());
+  }
+  return moved;
+}
+
+// Rank `from` knows of losses already, and has begun to re-form the job.
+absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
+  const absl::StatusOr<coordinator::LostRanksMessage> letter =
+      coordinator::decode_lost_ranks(notice, parts_.topology.size());
+  if (!letter.ok()) {
+    return annotate(letter.status(), absl::StrCat("mail from rank ", from));
+  }
+  const coordinator::LostRanks& lost_ranks = letter->lost_ranks;
+  if (!lost_ranks.dead.empty()) {
+    parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
+  } else if (!lost_ranks.suspected.empty()) {
+    parts_.monitor.left_behind(lost_ranks.suspected.front(),
+                               coordinator::kDoesNotAnswer,
+                               lost_ranks.suspected);
+  } else {
+    parts_.monitor.left_behind(from, "has begun to re-form the job");
+  }
+  return absl::OkStatus();
+}
+
+// Leaders of neighbouring nodes see nothing of each other but mail.
+absl::Status Turn::beat() {
+  const auto now = steady_clock::now();
+  for (const int rank : beats_->due(now)) {
+    coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
+    HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
+  }
+  for (const int rank : beats_->lost(now)) {
+    parts_.monitor.node_lost(rank);
+  }
+  return absl::OkStatus();
+}
+
+void Turn::ring(coordinator::Bells bells) {
+  if (bells.node) {
+    parts_.segment.ring_others();
+  } else if (bells.leader) {
+    parts_.segment.doorbell(0).ring();
+  }
+}
+
+absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
+  bool moved = false;
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
+    moved = moved || failed;
+    if (next_ == nullptr) return moved || parts_.coordinator.wants_step();
+    moved = true;
+    // A thread that has what it waited for is not held up by others' batches:
+    // what it does next may be what another rank needs before it comes there.
+    if (awaited != nullptr && (*awaited)()) return moved;
+    HVD_RETURN_IF_ERROR(carry_out(*std::exchange(next_, nullptr)));
+    if (awaited != nullptr && (*awaited)()) return moved;
+  }
+}
+
+absl::StatusOr<bool> Turn::read_schedule() {
+  if (next_ != nullptr) return false;
+  HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
+  if (!parts_.coordinator.has_failures()) return false;
+  const std::vector<coordinator::Failure> failures =
+      parts_.coordinator.take_failures();
+  note_hindrance(failures);
+  for (const coordinator::Failure& failure : failures) {
+    parts_.queue.fail(failure.mine, failure.why);
+  }
+  return true;
+}
+
+// Before anybody sees the error, and ends because of it.
+void Turn::note_hindrance(const std::vector<coordinator::Failure>& failures) {
+  const std::optional<int> culprit = parts_.coordinator.ended_by();
+  if (hindered_ || !culprit || *culprit == parts_.topology.rank()) return;
+  for (const coordinator::Failure& failure : failures) {
+    if (!absl::IsCancelled(failure.why)) continue;
+    hindered_ = true;
+    parts_.monitor.hindered(std::string(failure.why.message()));
+    parts_.launcher.hindered(failure.why);
+    return;
+  }
+}
+
+absl::Status Turn::carry_out(const coordinator::Batch& batch) {
+  HVD_RETURN_IF_ERROR(parts_.queue.take(batch, submissions_));
+  absl::Status status;
+  try {
+    status = parts_.executor.execute(batch, submissions_);
+    if (status.ok()) {
+      // Their names are free before anybody hears of it.
+      parts_.queue.release(submissions_);
+      parts_.executor.complete(batch, submissions_);
+    }
+  } catch (...) {
+    status = end_.what_was_thrown();
+  }
+  parts_.router.data_was_sent();
+  if (status.ok()) {
+    parts_.coordinator.finished();
+    submissions_.clear();
+    return status;
+  }
+  if (absl::IsCancelled(status) && parts_.coordinator.should_abandon()) {
+    parts_.queue.put_back(std::exchange(submissions_, {}));
+    parts_.coordinator.abandoned();
+    return absl::OkStatus();
+  }
+  const absl::Status reason = end_.settle(status);
+  parts_.queue.release(submissions_);
+  for (const auto& submission : submissions_) submission->done(reason);
+  submissions_.clear();
+  return reason;
+}
+
+bool Turn::has_ended() const {
+  // A rank that has told others so stays until its messages have found room:
+  // they are waited for.
+  return parts_.coordinator.closed() && !parts_.router.has_unwritten();
+}
+
+// What a step begins with is always looked at: an idle rank would not notice that
+// nothing follows.
+std::size_t Turn::wakes_at() const {
+  return is_busy() ? parts_.coordinator.submissions_to_next() : 1;
+}
+
+bool Turn::is_rung_for_all() const {
+  return !is_busy() && !beats_ && rings_for_all(outlook(false));
+}
+
+std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
+                                                 Clock::TimePoint now) const {
+  Outlook ahead = outlook(is_busy);
+  if (beats_) {
+    const auto beat = beats_->next(now);
+    ahead.due = ahead.due ? std::min(*ahead.due, beat) : beat;
+  }
+  if (rings_for_all(ahead)) return std::nullopt;
+  return runtime::sleep_limit(ahead, now);
+}
+
+Outlook Turn::outlook(bool is_busy) const {
+  std::optional<Clock::TimePoint> due = parts_.coordinator.due();
+  const auto loss = parts_.monitor.loss_due();
+  if (loss && (!due || *loss < *due)) due = loss;
+  return {.several_nodes = several_nodes_,
+          .looks_after_wires = parts_.segment.local_rank() == 0 ||
+                               parts_.router.has_used_wires(),
+          .is_busy = is_busy,
+          .sends_mail = parts_.router.is_sending(),
+          .sends_data = parts_.router.is_sending_data(),
+          .wakes_at = wakes_at(),
+          .due = due};
+}
+
+std::optional<Clock::TimePoint> Turn::attend_due() const {
+  auto due = parts_.coordinator.due();
+  // A leader passes on what others wait for, and mail of other nodes wakes
+  // nobody.
+  if (beats_) {
+    const auto look = steady_clock::now() + kBusySleep;
+    due = due ? std::min(*due, look) : look;
+  }
+  if (const Interruption* const mine = Interruption::here()) {
+    due = due ? std::min(*due, mine->due()) : mine->due();
+  }
+  return due;
+}
+
+}  // namespace hvd::runtime

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/settings/config.h"
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd {
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return std::string(text);
+}
+
+absl::Status unreadable(const char* name, const std::string& text,
+                        const std::string& wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, "='", text, "' is not ", wanted));
+}
+
+// Sets `value` from a whole number in [0, max].
+template <typename T>
+absl::Status read_count(const char* name, T& value,
+                        T max = std::numeric_limits<T>::max()) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  std::uint64_t number = 0;
+  if (!absl::SimpleAtoi(*text, &number) ||
+      number > static_cast<std::uint64_t>(max)) {
+    return unreadable(name, *text,
+                      absl::StrCat("a whole number between 0 and ", max));
+  }
+  value = static_cast<T>(number);
+  return absl::OkStatus();
+}
+
+struct Unit {
+  std::chrono::nanoseconds of = std::chrono::seconds(1);
+  const char* name = "seconds";
+  // The largest number of them that makes sense.
+  std::int64_t most = 1'000'000'000;
+};
+
+absl::Status read_duration(const char* name, const Unit& unit,
+                           std::chrono::nanoseconds& value) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  double number = 0;
+  if (!absl::SimpleAtod(*text, &number) || !(number >= 0) ||
+      number > static_cast<double>(unit.most)) {
+    return unreadable(
+        name, *text,
+        absl::StrCat("a number of ", unit.name, " between 0 and ", unit.most));
+  }
+  value = std::chrono::nanoseconds(
+      static_cast<std::int64_t>(number * static_cast<double>(unit.of.count())));
+  return absl::OkStatus();
+}
+
+absl::Status read_flag(const char* name, bool& value) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  int number = 0;
+  if (!absl::SimpleAtoi(*text, &number))
+    return unreadable(name, *text, "0 or 1");
+  value = number > 0;
+  return absl::OkStatus();
+}
+
+absl::Status read_cores(const char* name, std::vector<int>& cores) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  for (const absl::string_view item : absl::StrSplit(*text, ',')) {
+    int core = 0;
+    if (!absl::SimpleAtoi(item, &core) || core < 0) {
+      return unreadable(name, *text, "a comma list of core numbers");
+    }
+    cores.push_back(core);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_log_level(const char* name, telemetry::LogLevel& level) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  const auto known = telemetry::log_level_from(*text);
+  if (!known) {
+    return unreadable(name, *text,
+                      "one of trace, debug, info, warning, error, fatal");
+  }
+  level = *known;
+  return absl::OkStatus();
+}
+
+absl::Status read_stall_check(Config& config) {
+  bool disabled = false;
+  constexpr char kShutdown[] = "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS";
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS", {},
+                                    config.stall_warning_time));
+  if (config.stall_warning_time.count() == 0) {
+    // Without warnings the job is not given up either, unless that is asked for.
+    config.stall_shutdown_time = std::chrono::nanoseconds(0);
+  }
+  HVD_RETURN_IF_ERROR(read_duration(kShutdown, {}, config.stall_shutdown_time));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_STALL_CHECK_DISABLE", disabled));
+  if (disabled) {
+    config.stall_warning_time = config.stall_shutdown_time =
+        std::chrono::nanoseconds(0);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_num_threads(int& threads) {
+  // It may be a list, or beyond anything: that is for OpenMP to judge.
+  const auto text = variable("OMP_NUM_THREADS");
+  int number = 0;
+  if (text && absl::SimpleAtoi(*text, &number) && number > 0) threads = number;
+  return read_count("HOROVODPP_NUM_THREADS", threads, 4096);
+}
+
+absl::Status read_gpu_operation(const char* name, bool& by_nccl) {
+  const auto text = variable(name);
+  if (!text) return absl::OkStatus();
+  if (*text != "NCCL" && *text != "MPI") {
+    return unreadable(name, *text, "NCCL or MPI");
+  }
+  by_nccl = *text == "NCCL";
+  return absl::OkStatus();
+}
+
+absl::Status read_gpu_operations(Config::ByNccl& by_nccl) {
+  bool all = true;
+  HVD_RETURN_IF_ERROR(read_gpu_operation("HOROVOD_GPU_OPERATIONS", all));
+  by_nccl = {all, all, all, all, all};
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLREDUCE", by_nccl.allreduce));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLGATHER", by_nccl.allgather));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_BROADCAST", by_nccl.broadcast));
+  HVD_RETURN_IF_ERROR(
+      read_gpu_operation("HOROVOD_GPU_ALLTOALL", by_nccl.alltoall));
+  return read_gpu_operation("HOROVOD_GPU_REDUCESCATTER", by_nccl.reducescatter);
+}
+
+absl::Status read_heartbeat(const char* name, std::chrono::nanoseconds& value) {
+  HVD_RETURN_IF_ERROR(read_duration(name, {}, value));
+  if (value.count() > 0) return absl::OkStatus();
+  return unreadable(name, variable(name).value_or(""), "a number above 0");
+}
+
+std::string cache_directory() {
+  if (const auto named = variable("HOROVODPP_CACHE_DIR")) return *named;
+  if (const auto caches = variable("XDG_CACHE_HOME")) {
+    return *caches + "/horovodpp";
+  }
+  if (const auto home = variable("HOME")) return *home + "/.cache/horovodpp";
+  return "";
+}
+
+bool is_launched(int expected_size) {
+  return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
+         variable("PMIX_RANK") || variable("PMI_SIZE");
+}
+
+// What the daemons of each tell the ranks that they start.
+std::string launcher_of_mpi() {
+  if (variable("OMPI_COMM_WORLD_SIZE")) {
+    return variable("OMPI_MCA_orte_ess_num_procs") ? "openmpi4" : "openmpi5";
+  }
+  return variable("HYDI_CONTROL_FD") ? "mpich" : "";
+}
+
+// A flag that is set to 0 asks for nothing.
+std::vector<std::string> unsupported_settings() {
+  std::vector<std::string> names;
+  for (const char* name :
+       {"HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"}) {
+    const auto text = variable(name);
+    if (text && *text != "0") names.push_back(name);
+  }
+  // One is what there is.
+  const auto streams = variable("HOROVOD_NUM_NCCL_STREAMS");
+  if (streams && *streams != "1") names.push_back("HOROVOD_NUM_NCCL_STREAMS");
+  return names;
+}
+
+}  // namespace
+
+StatusOr<Config> Config::from_env() {
+  Config config;
+  config.unsupported = unsupported_settings();
+  HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
+  config.launched = is_launched(config.expected_size);
+  config.mpi_module = variable("HOROVODPP_MPI_MODULE").value_or("");
+  config.mpi_launcher = launcher_of_mpi();
+  config.rendezvous = variable("HOROVODPP_RENDEZVOUS").value_or("");
+  if (!config.rendezvous.empty()) {
+    HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
+  }
+  HVD_RETURN_IF_ERROR(
+      read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));
+  HVD_RETURN_IF_ERROR(
+      read_count("HOROVOD_FUSION_THRESHOLD", config.fusion_threshold));
+  // Held back for longer, work looks as if it hung.
+  HVD_RETURN_IF_ERROR(read_duration("HOROVOD_CYCLE_TIME",
+                                    {.of = std::chrono::milliseconds(1),
+                                     .name = "milliseconds",
+                                     .most = 60'000},
+                                    config.cycle_time));
+  // Each name has up to 24 bytes in the memory of its node.
+  HVD_RETURN_IF_ERROR(read_count(
+      "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
+  bool groups_alone = false;
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));
+  config.fuse_groups = !groups_alone;
+  HVD_RETURN_IF_ERROR(read_count("HOROVODPP_STEPS_BEFORE_SCHEDULE",
+                                 config.steps_before_schedule));
+  HVD_RETURN_IF_ERROR(read_stall_check(config));
+  HVD_RETURN_IF_ERROR(
+      read_heartbeat("HOROVODPP_HEARTBEAT_SECONDS", config.heartbeat_deadline));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_HIERARCHICAL_ALLREDUCE",
+                                config.hierarchical_allreduce));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_HIERARCHICAL_ALLGATHER",
+                                config.hierarchical_allgather));
+  HVD_RETURN_IF_ERROR(
+      read_cores("HOROVOD_THREAD_AFFINITY", config.thread_affinity));
+  HVD_RETURN_IF_ERROR(read_num_threads(config.num_threads));
+  HVD_RETURN_IF_ERROR(read_log_level("HOROVOD_LOG_LEVEL", config.log.level));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_LOG_HIDE_TIME", config.log.hide_time));
+  HVD_RETURN_IF_ERROR(
+      read_count("HOROVODPP_RANKS_PER_NODE", config.ranks_per_node));
+  config.measure_crossovers = true;
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_MEASURE_CROSSOVERS", config.measure_crossovers));
+  config.cache_dir = cache_directory();
+  HVD_RETURN_IF_ERROR(read_count("HOROVODPP_ARENA_LIMIT", config.arena_limit));
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
+  config.cuda_library =
+      variable("HOROVODPP_CUDA_LIBRARY").value_or(config.cuda_library);
+  config.nccl_library =
+      variable("HOROVODPP_NCCL_LIBRARY").value_or(config.nccl_library);
+  HVD_RETURN_IF_ERROR(read_gpu_operations(config.by_nccl));
+  HVD_RETURN_IF_ERROR(
+      read_flag("NCCL_MULTI_RANK_GPU_ENABLE", config.nccl_shares_gpus));
+  config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
+  return config;
+}
+
+}  // namespace hvd

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/named_calls.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "horovodpp/core/status.h"
+
+namespace hvd::runtime {
+
+using coordinator::Key;
+using coordinator::Request;
+using coordinator::Submission;
+using coordinator::SubmissionPtr;
+
+class NamedCalls::Call final : public Waiter,
+                               public std::enable_shared_from_this<Call> {
+ public:
+  Call(Submission built, ProcessSet set, std::weak_ptr<SubmissionSink> sink)
+      : submission_(std::move(built)),
+        set_(std::move(set)),
+        sink_(std::move(sink)) {
+    submission_.done = [this](absl::StatusOr<coordinator::Results>&& outcome) {
+      end(outcome.status());
+    };
+    if (const auto here = sink_.lock()) here->expect_more(submission_);
+  }
+  ~Call() {
+    if (const auto here = sink_.lock()) here->expect_no_more(submission_);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  const Key& key() const { return submission_.request.key; }
+  const ProcessSet& set() const { return set_; }
+  Submission& submission() { return submission_; }
+
+  bool is_like(const TensorView& tensor,
+               const AllreduceOptions& options) const {
+    const Request& request = submission_.request;
+    return request.kind == coordinator::RequestKind::kAllreduce &&
+           request.op == options.op &&
+           request.prescale == options.prescale_factor &&
+           request.postscale == options.postscale_factor &&
+           request.average_of_participants == options.average_of_participants &&
+           request.device == tensor.device() &&
+           request.tensors.front().dtype == tensor.dtype() &&
+           request.tensors.front().shape == tensor.shape() &&
+           set_ == options.process_set;
+  }
+
+  // Whether it is the caller's now, until it has ended, or leave().
+  bool claim() {
+    if (stage_.load(std::memory_order_acquire) != Stage::kFree) return false;
+    stage_.store(Stage::kUnderWay, std::memory_order_relaxed);
+    return true;
+  }
+  void leave() { stage_.store(Stage::kFree, std::memory_order_release); }
+  bool is_under_way() const { return stage_.load() == Stage::kUnderWay; }
+
+  // Of whoever has claimed it: the sets as they were when it was admitted.
+  std::uint64_t admitted = 0;
+  // Used since the last look at those that are not. Under the lock.
+  bool is_recent = true;
+
+  // The one that was called after this one, the last time, while nothing has been
+  // dropped since. Under the lock.
+  Call* next = nullptr;
+  std::uint64_t next_is_as_of = 0;
+
+  void take(const TensorView& tensor) {
+    if (submission_.outputs.empty() ||
+        submission_.outputs.front().data() != tensor.data()) {
+      submission_.inputs.assign(1, tensor);
+      submission_.outputs.assign(1, tensor);
+    }
+  }
+
+  // Told what becomes of it, once it is submitted.
+  Future<void> begin(std::shared_ptr<const void> keep_alive) {
+    const IfDropped if_dropped =
+        keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
+    keep_alive_ = std::move(keep_alive);
+    // The last time's, if nobody looks at that any more: whoever holds a future of
+    // it, or sets it, holds this call.
+    std::shared_ptr<Call> mine = shared_from_this();
+    if (mine.use_count() <= kOwnersOfOneAtRest && !state_.has_futures()) {
+      state_.renew(*this, if_dropped);
+      sets_own_ = true;
+      return Promise<void>::future_of(StatePtr(std::move(mine), &state_));
+    }
+    promise_.emplace(
+        waiter_for(sink_, SubmissionPtr(std::move(mine), &submission_)),
+        if_dropped);
+    return promise_->future();
+  }
+
+  void wait(const Ready& ready) override {
+    const auto here = sink_.lock();
+    if (here == nullptr) return;
+    here->wait_for(SubmissionPtr(shared_from_this(), &submission_), ready);
+  }
+
+ private:
+  enum class Stage : std::uint8_t { kFree, kUnderWay, kFailed };
+  using StatePtr = std::shared_ptr<hvd::internal::FutureStateOf<void>>;
+
+  // The table, whoever calls it, and begin().
+  static constexpr long kOwnersOfOneAtRest = 3;
+
+  void end(const absl::Status& outcome) {
+    if (!promise_ && !sets_own_) return;  // It was refused before.
+    const auto promise = std::exchange(promise_, std::nullopt);
+    const std::shared_ptr<Call> own =
+        std::exchange(sets_own_, false) ? shared_from_this() : nullptr;
+    // Goes when the callbacks have run.
+    const std::shared_ptr<const void> kept = std::move(keep_alive_);
+    // A callback may make the next call of this name.
+    stage_.store(outcome.ok() ? Stage::kFree : Stage::kFailed,
+                 std::memory_order_release);
+    try {
+      own != nullptr ? state_.set(outcome) : promise->set(outcome);
+    } catch (const std::exception& e) {
+      report(e.what());
+    } catch (...) {
+      report("not a std::exception");
+    }
+  }
+
+  void report(const char* what) const {
+    if (const auto inside = sink_.lock()) inside->callback_threw(what);
+  }
+
+  Submission submission_;
+  const ProcessSet set_;
+  const std::weak_ptr<SubmissionSink> sink_;
+  std::atomic<Stage> stage_{Stage::kUnderWay};  // Begun where it is made.
+  // What is to be told the outcome: this, or where that was in use a promise.
+  hvd::internal::FutureStateOf<void> state_{nullptr, IfDropped::kNothing};
+  bool sets_own_ = false;
+  std::optional<Promise<void>> promise_;
+  std::shared_ptr<const void> keep_alive_;
+};
+
+std::optional<Future<void>> NamedCalls::repeat(const TensorView& tensor,
+                                               AllreduceOptions& options) {
+  const std::shared_ptr<Call> call = claim(tensor, options);
+  if (call == nullptr) return std::nullopt;
+  const absl::Status admitted = admit(*call);
+  if (!admitted.ok()) return Future<void>::ready(admitted);
+  return start(call, tensor, std::move(options.keep_alive));
+}
+
+std::optional<Status> NamedCalls::run(const TensorView& tensor,
+                                      AllreduceOptions& options) {
+  const std::shared_ptr<Call> call = claim(tensor, options);
+  if (call == nullptr) return std::nullopt;
+  HVD_RETURN_IF_ERROR(admit(*call));
+  call->take(tensor);
+  Future<void> begun;
+  const Quick quick = sink_.try_at_once(
+      SubmissionPtr(call, &call->submission()),
+      [&] { begun = call->begin(std::move(options.keep_alive)); });
+  if (quick == Quick::kBegun) return begun.wait();
+  if (quick == Quick::kNot) {
+    return start(call, tensor, std::move(options.keep_alive)).wait();
+  }
+  call->leave();
+  return Status();
+}
+
+// One that is refused is anybody's again.
+absl::Status NamedCalls::admit(Call& call) {
+  const std::uint64_t changes = sets_.changes();
+  if (call.admitted == changes) return absl::OkStatus();
+  const absl::Status admitted =
+      sets_.admit(call.set(), call.submission().request);
+  if (admitted.ok()) {
+    call.admitted = changes;
+  } else {
+    call.leave();
+  }
+  return admitted;
+}
+
+std::shared_ptr<NamedCalls::Call> NamedCalls::claim(const TensorView& tensor,
+                                                    AllreduceOptions& options) {
+  if (options.name.empty() || tensor.data() == nullptr) return nullptr;
+  MutexLock lock(mutex_);
+  Call* const call = find(options);
+  if (call == nullptr || !call->is_like(tensor, options) || !call->claim()) {
+    return nullptr;
+  }
+  call->is_recent = true;
+  return call->shared_from_this();
+}
+
+// Programs make their calls in the same order, mostly.
+NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
+  Call* const before = std::exchange(last_, nullptr);
+  if (before != nullptr && before->next_is_as_of == drops_) {
+    const Key& key = before->next->key();
+    if (key.process_set == options.process_set.id() &&
+        key.name == options.name) {
+      return last_ = before->next;
+    }
+  }
+  Key key = {.process_set = options.process_set.id(),
+             .name = std::move(options.name)};
+  const auto found = calls_.find(key);
+  options.name = std::move(key.name);
+  if (found == calls_.end()) return nullptr;
+  last_ = found->second.get();
+  if (before != nullptr) {
+    before->next = last_;
+    before->next_is_as_of = drops_;
+  }
+  return last_;
+}
+
+Future<void> NamedCalls::make(Submission built, const ProcessSet& set,
+                              const TensorView& tensor) {
+  const std::uint64_t changes = sets_.changes();
+  std::shared_ptr<const void> keep_alive = std::move(built.keep_alive);
+  const auto call = std::make_shared<Call>(std::move(built), set, key_);
+  call->admitted = changes;
+  keep(call);
+  return start(call, tensor, std::move(keep_alive));
+}
+
+// One that is under way stays: the new one will be told of it.
+void NamedCalls::keep(const std::shared_ptr<Call>& call) {
+  std::shared_ptr<Call> before;  // Goes when the lock is gone.
+  MutexLock lock(mutex_);
+  if (calls_.size() >= most_) drop_unused();
+  std::shared_ptr<Call>& place = calls_[call->key()];
+  if (place != nullptr && place->is_under_way()) return;
+  if (place != nullptr) forget_order();
+  before = std::exchange(place, call);
+}
+
+// Some of what `next` and `last_` point to goes.
+void NamedCalls::forget_order() {
+  ++drops_;
+  last_ = nullptr;
+}
+
+void NamedCalls::drop_unused() {
+  forget_order();
+  absl::erase_if(calls_, [](const auto& entry) {
+    return !std::exchange(entry.second->is_recent, false) &&
+           !entry.second->is_under_way();
+  });
+  most_ = std::max(most_, 2 * calls_.size());
+}
+
+Future<void> NamedCalls::start(const std::shared_ptr<Call>& call,
+                               const TensorView& tensor,
+                               std::shared_ptr<const void> keep_alive) {
+  call->take(tensor);
+  Future<void> future = call->begin(std::move(keep_alive));
+  sink_.submit(SubmissionPtr(call, &call->submission()));
+  return future;
+}
+
+}  // namespace hvd::runtime

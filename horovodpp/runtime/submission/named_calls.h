@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NamedCalls are the allreduces by name that this rank has made, one for each
+// name, kept for the next time: a call that differs from the last one of its name
+// in where its tensor lies alone is neither checked nor named anew.
+//
+// A call that failed is not repeated. Names that are not used again are dropped
+// as others come. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/promise.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/settings/options.h"
+#include "horovodpp/runtime/submission/submission_sink.h"
+
+namespace hvd::runtime {
+
+class NamedCalls {
+ public:
+  // Both outlive this; `key` opens `sink` while it takes submissions.
+  NamedCalls(SetTable& sets, SubmissionSink& sink,
+             std::weak_ptr<SubmissionSink> key)
+      : sets_(sets), sink_(sink), key_(std::move(key)) {}
+  NamedCalls(const NamedCalls&) = delete;
+  NamedCalls& operator=(const NamedCalls&) = delete;
+
+  // So many are kept whether they are used again or not: about 50 MiB.
+  static constexpr std::size_t kLeast = std::size_t{1} << 15;
+
+  // The call once more, in place of `tensor`. nullopt, and `options` are as they
+  // were, where none like it is kept, or that one is under way.
+  std::optional<Future<void>> repeat(const TensorView& tensor,
+                                     AllreduceOptions& options);
+
+  // As repeat(), and waits for the outcome.
+  std::optional<Status> run(const TensorView& tensor,
+                            AllreduceOptions& options);
+
+  // For the first time, and kept: `built` was checked, in place of `tensor`, and
+  // is of `set`.
+  Future<void> make(coordinator::Submission built, const ProcessSet& set,
+                    const TensorView& tensor);
+
+  // How many are kept.
+  std::size_t size() const {
+    MutexLock lock(mutex_);
+    return calls_.size();
+  }
+
+ private:
+  class Call;
+
+  std::shared_ptr<Call> claim(const TensorView& tensor,
+                              AllreduceOptions& options);
+  absl::Status admit(Call& call);
+  Call* find(AllreduceOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void keep(const std::shared_ptr<Call>& call);
+  void forget_order() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void drop_unused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Future<void> start(const std::shared_ptr<Call>& call,
+                     const TensorView& tensor,
+                     std::shared_ptr<const void> keep_alive);
+
+  SetTable& sets_;
+  SubmissionSink& sink_;
+  const std::weak_ptr<SubmissionSink> key_;
+  mutable Mutex mutex_;
+  absl::flat_hash_map<coordinator::Key, std::shared_ptr<Call>> calls_
+      ABSL_GUARDED_BY(mutex_);
+  std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;  // Before a look.
+  Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;       // That was found.
+  std::uint64_t drops_ ABSL_GUARDED_BY(mutex_) = 1;  // Times some were dropped.
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/prepared_call.h"
+
+#include <utility>
+
+#include "horovodpp/core/status.h"
+
+namespace hvd::runtime {
+namespace {
+
+// Who asks so often in vain is waiting.
+constexpr int kPollsOfAWaiter = 3;
+
+}  // namespace
+
+PreparedCall::PreparedCall(coordinator::SubmissionPtr submission,
+                           ProcessSet set, SetTable& sets,
+                           std::weak_ptr<SubmissionSink> sink)
+    : submission_(std::move(submission)),
+      set_(std::move(set)),
+      sets_(sets),
+      sink_(std::move(sink)),
+      outcome_(std::make_shared<Outcome>()),
+      admitted_(sets.changes()),
+      ready_([this] { return !is_under_way(); }) {
+  submission_->done = [outcome = outcome_](const auto& results) {
+    outcome->set(results);
+  };
+  if (const auto sink_here = sink_.lock()) sink_here->expect_more(*submission_);
+}
+
+PreparedCall::~PreparedCall() {
+  if (is_under_way()) wait().ignore_error();
+  if (const auto sink = sink_.lock()) sink->expect_no_more(*submission_);
+}
+
+void PreparedCall::Outcome::set(
+    const absl::StatusOr<coordinator::Results>& results) {
+  if (is_under_way.load() == 0) return;
+  status = results.ok() ? Status() : Status(results.status());
+  is_under_way.store(0);
+  is_under_way.notify_all();
+}
+
+absl::Status PreparedCall::admit() {
+  const std::uint64_t changes = sets_.changes();
+  if (changes == admitted_) return absl::OkStatus();
+  HVD_RETURN_IF_ERROR(sets_.admit(set_, submission_->request));
+  admitted_ = changes;
+  return absl::OkStatus();
+}
+
+void PreparedCall::start() {
+  if (is_under_way()) wait().ignore_error();
+  polls_ = 0;
+  outcome_->is_under_way.store(1);
+  const std::shared_ptr<SubmissionSink> sink = sink_.lock();
+  if (sink == nullptr) {
+    return submission_->done(absl::FailedPreconditionError(
+        "this rank has left the job that the collective was prepared in; "
+        "prepare it anew in the job there is now"));
+  }
+  if (const absl::Status admitted = admit(); !admitted.ok()) {
+    return submission_->done(admitted);
+  }
+  sink->submit(submission_);
+}
+
+bool PreparedCall::start_at_once() {
+  const std::shared_ptr<SubmissionSink> sink = sink_.lock();
+  if (sink == nullptr || is_under_way() || sets_.changes() != admitted_) {
+    return false;
+  }
+  const Quick quick = sink->try_at_once(submission_, [this] {
+    polls_ = 0;
+    outcome_->is_under_way.store(1);
+  });
+  if (quick == Quick::kDone) outcome_->status = Status();
+  return quick != Quick::kNot;
+}
+
+bool PreparedCall::poll() {
+  if (!is_under_way()) return true;
+  if (++polls_ != kPollsOfAWaiter) return false;
+  if (const auto sink = sink_.lock()) sink->wait_for(submission_, nullptr);
+  return !is_under_way();
+}
+
+Status PreparedCall::wait() {
+  if (!is_under_way()) return outcome_->status;
+  if (const auto sink = sink_.lock()) sink->wait_for(submission_, ready_);
+  while (is_under_way()) outcome_->is_under_way.wait(1);
+  return outcome_->status;
+}
+
+}  // namespace hvd::runtime

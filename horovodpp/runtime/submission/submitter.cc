@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/submitter.h"
+
+#include <string>
+
+#include "horovodpp/core/status.h"
+#include "horovodpp/runtime/execution/gpu_tensors.h"
+
+namespace hvd::runtime {
+namespace {
+
+// Gives what was built memory for its results, like its inputs.
+std::vector<Buffer> add_outputs(Submitter::Built& built) {
+  std::vector<Buffer> outputs;
+  if (!built.ok()) return outputs;
+  for (const ConstTensorView& input : (*built)->inputs) {
+    absl::StatusOr<Buffer> output =
+        allocate_result(input.dtype(), input.shape(), input.device());
+    if (!output.ok()) {
+      built = output.status();
+      return {};
+    }
+    (*built)->outputs.push_back(output->view());
+    outputs.push_back(*std::move(output));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Submitter::Joiner Submitter::joiner_of(
+    const coordinator::Request& request) const {
+  const bool joins = request.kind == coordinator::RequestKind::kJoin;
+  return {joins ? &sets_ : nullptr, request.key.process_set};
+}
+
+void Submitter::Joiner::operator()(bool all_have_joined) const {
+  if (sets != nullptr) sets->join_ended(set, all_have_joined);
+}
+
+void Submitter::hand_on(const coordinator::SubmissionPtr& submission) {
+  const coordinator::Request& request = submission->request;
+  switch (request.kind) {
+    case coordinator::RequestKind::kJoin:
+      return barriers_.submit_behind(request.key.process_set, submission);
+    case coordinator::RequestKind::kRemoveProcessSet:
+      return barriers_.submit_behind(request.subject, submission);
+    default:
+      sink_.submit(submission);
+  }
+}
+
+void Submitter::report(const std::weak_ptr<SubmissionSink>& sink,
+                       const char* what) {
+  if (const auto inside = sink.lock()) inside->callback_threw(what);
+}
+
+Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
+  if (built.ok()) (*built)->outputs = std::move(outputs);
+  return submit<void>(std::move(built), [](const coordinator::Results&) {
+    return absl::OkStatus();
+  });
+}
+
+// A number is given once, and streams differ from call to call.
+Future<void> Submitter::by_name(Built built, const ProcessSet& set,
+                                const TensorView& tensor) {
+  if (!built.ok() || (*built)->request.once ||
+      !(*built)->request.device.is_cpu()) {
+    return in_place(std::move(built), {tensor});
+  }
+  return calls_.make(std::move(**built), set, tensor);
+}
+
+StatusOr<std::unique_ptr<PreparedCall>> Submitter::prepare(
+    Built built, const ProcessSet& set, coordinator::Outputs outputs) {
+  HVD_ASSIGN_OR_RETURN(coordinator::SubmissionPtr submission, std::move(built));
+  submission->outputs = std::move(outputs);
+  return std::make_unique<PreparedCall>(std::move(submission), set, sets_,
+                                        key_);
+}
+
+Future<std::vector<Buffer>> Submitter::into_buffers(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<std::vector<Buffer>>(
+      std::move(built), [outputs = std::move(outputs)](
+                            const coordinator::Results&) { return outputs; });
+}
+
+Future<Buffer> Submitter::into_buffer(Built built) {
+  std::vector<Buffer> outputs = add_outputs(built);
+  return submit<Buffer>(std::move(built), [outputs = std::move(outputs)](
+                                              const coordinator::Results&) {
+    return outputs.front();
+  });
+}
+
+}  // namespace hvd::runtime

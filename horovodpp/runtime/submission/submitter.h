@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Submitter gives each submission its future and hands it on to the job; the
+// futures tell the job when somebody blocks on them.
+//
+// Thread-safe.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/future.h"
+#include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/submission/barrier_calls.h"
+#include "horovodpp/runtime/submission/door.h"
+#include "horovodpp/runtime/submission/named_calls.h"
+#include "horovodpp/runtime/submission/prepared_call.h"
+#include "horovodpp/runtime/submission/submission_sink.h"
+
+namespace hvd::runtime {
+
+class Submitter {
+ public:
+  // Both outlive this, and what was submitted.
+  Submitter(SetTable& sets, SubmissionSink& sink)
+      : sets_(sets), sink_(sink), door_(&sink) {}
+  // Futures may live on, and may be waited for. Returns once nobody waits inside
+  // the sink, which has stopped by now.
+  ~Submitter() { door_.shut(); }
+  Submitter(const Submitter&) = delete;
+  Submitter& operator=(const Submitter&) = delete;
+
+  // What was built is submitted, or its error is the outcome.
+  using Built = absl::StatusOr<coordinator::SubmissionPtr>;
+
+  // With results in the callers' memory, one view for each input.
+  Future<void> in_place(Built built, coordinator::Outputs outputs);
+  // The same of an allreduce of one tensor, which is kept to be repeated; see
+  // NamedCalls.
+  std::optional<Future<void>> repeat(const TensorView& tensor,
+                                     AllreduceOptions& options) {
+    return calls_.repeat(tensor, options);
+  }
+  // As repeat(), and waits for the outcome.
+  std::optional<Status> run(const TensorView& tensor,
+                            AllreduceOptions& options) {
+    return calls_.run(tensor, options);
+  }
+  Future<void> by_name(Built built, const ProcessSet& set,
+                       const TensorView& tensor);
+  // See BarrierCalls.
+  Future<void> barrier(const ProcessSet& set) { return barriers_.begin(set); }
+  std::optional<Status> barrier_at_once(const ProcessSet& set) {
+    return barriers_.run_at_once(set);
+  }
+  // With results like the inputs, in memory of their own; of one input the
+  // first.
+  Future<std::vector<Buffer>> into_buffers(Built built);
+  Future<Buffer> into_buffer(Built built);
+
+  // What was built, of `set`, for more than one time, with results in the callers'
+  // memory.
+  StatusOr<std::unique_ptr<PreparedCall>> prepare(Built built,
+                                                  const ProcessSet& set,
+                                                  coordinator::Outputs outputs);
+
+  // `take` makes the outcome of the results.
+  template <typename T, typename Take>
+  Future<T> submit(Built built, Take take) {
+    if (!built.ok()) return Future<T>::ready(built.status());
+    const coordinator::SubmissionPtr submission = *std::move(built);
+    const bool borrows =
+        !submission->inputs.empty() && submission->keep_alive == nullptr;
+    Promise<T> promise(waiter_for(key_, submission),
+                       borrows ? IfDropped::kWait : IfDropped::kNothing);
+    Future<T> future = promise.future();
+    if (!submission->request.device.is_cpu()) {
+      submission->enqueued = [promise, take](const auto& work, auto results) {
+        promise.set_enqueued(work, take(std::move(results)));
+      };
+    }
+    submission->done =
+        [promise = std::move(promise), take = std::move(take),
+         ended = joiner_of(submission->request), sink = key_,
+         owner = std::exchange(submission->keep_alive, nullptr)](
+            absl::StatusOr<coordinator::Results> outcome) mutable {
+          // Goes when the callbacks have run.
+          const std::shared_ptr<const void> kept = std::move(owner);
+          ended(outcome.ok());
+          try {
+            promise.set(outcome.ok() ? Outcome<T>(take(*std::move(outcome)))
+                                     : Outcome<T>(outcome.status()));
+          } catch (const std::exception& e) {
+            report(sink, e.what());
+          } catch (...) {
+            report(sink, "not a std::exception");
+          }
+        };
+    hand_on(submission);
+    return future;
+  }
+
+ private:
+  // Is called when a request is over, and tells the table if that was a join.
+  struct Joiner {
+    SetTable* sets;  // nullptr: it was none.
+    coordinator::ProcessSetId set;
+    void operator()(bool all_have_joined) const;
+  };
+
+  // Barriers that were called before come before.
+  void hand_on(const coordinator::SubmissionPtr& submission);
+  Joiner joiner_of(const coordinator::Request& request) const;
+  // That a callback has thrown. Lost where the sink is gone.
+  static void report(const std::weak_ptr<SubmissionSink>& sink,
+                     const char* what);
+
+  SetTable& sets_;
+  SubmissionSink& sink_;
+  Door<SubmissionSink> door_;
+  const std::weak_ptr<SubmissionSink> key_ = door_.key();
+  NamedCalls calls_{sets_, sink_, key_};
+  BarrierCalls barriers_{sets_, key_};
+};
+
+}  // namespace hvd::runtime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fleets of NCCL planes on the stand-ins.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/collective/nccl/plane.h"
+#include "horovodpp/collective/nccl/session.h"
+#include "test/collective/gpu_fleet.h"
+#include "test/support/fake_nccl/fake_nccl.h"
+
+namespace hvd::collective {
+
+// Of a job that nothing breaks.
+inline NcclWatch::Job sound_job() {
+  return {.verdict = [] { return absl::OkStatus(); },
+          .is_broken = [] { return false; },
+          .give_up = [](const std::string& why) { ADD_FAILURE() << why; },
+          .warn = [](const std::string& text) { ADD_FAILURE() << text; },
+          .ring = [] {}};
+}
+
+// One rank's planes.
+class NcclSeat {
+ public:
+  NcclSeat(Member& host, device::Gpus& gpus, int gpu,
+           NcclSession::Options options, NcclWatch::Job job)
+      : host_(host),
+        gpu_(gpu),
+        staged_({.gpus = gpus,
+                 .planes = {&host.plane},
+                 .rank = host.rank,
+                 .ranks = host.ranks}),
+        session_(gpus, std::move(options), std::move(job)) {
+    std::vector<int> members(static_cast<std::size_t>(host.ranks));
+    std::iota(members.begin(), members.end(), 0);
+    plane_ = std::make_unique<NcclPlane>(
+        NcclPlane::Means{.session = session_,
+                         .host = host.plane,
+                         .otherwise = staged_,
+                         .members = std::move(members),
+                         .rank = host.rank});
+  }
+
+  absl::Status introduce() {
+    return plane_->introduce(Device::cuda(gpu_), host_.next());
+  }
+  NcclPlane& plane() { return *plane_; }
+  NcclSession& session() { return session_; }
+  // Goes before the session does.
+  void leave() { plane_.reset(); }
+
+ private:
+  Member& host_;
+  const int gpu_;
+  StagedPlane staged_;
+  NcclSession session_;
+  std::unique_ptr<NcclPlane> plane_;
+};
+
+inline NcclSession::Options on_stand_in() {
+  return {.library = testing::FakeNccl::file()};
+}
+
+// Each rank with a GPU.
+inline void run_on_nccl(transport::Communicator& communicator, int ranks_here,
+                        device::Gpus& gpus, const Body& body) {
+  run_on_shm(communicator, ranks_here, [&](Member& member) {
+    NcclSeat seat(member, gpus, member.rank, on_stand_in(), sound_job());
+    ASSERT_EQ(seat.introduce(), absl::OkStatus());
+    OnGpu plane(seat.plane(),
+                gpus.driver().value()->context(member.rank).value(),
+                {.rank = member.rank, .ranks = member.ranks});
+    Member there = {plane, member.rank, member.ranks, member.ranks_here,
+                    member.interrupt};
+    there.sequence = member.sequence;
+    there.rounds_like = 16;
+    body(there);
+  });
+}
+
+class NcclOfThreads {
+ public:
+  void run(const Body& body) {
+    testing::FakeCuda::set_delay(20);
+    device::Gpus gpus(testing::FakeCuda::file());
+    for (const int ranks : {1, 3}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_nccl(communicator, ranks, gpus, body);
+      });
+    }
+    EXPECT_EQ(testing::FakeNccl::objects(), 0);
+  }
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/failure_monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+
+#include "horovodpp/core/suspects.h"
+#include "horovodpp/transport/loopback.h"
+
+namespace hvd::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+
+// The monitor of rank 0; rank 1 runs on another node, and has no part in this.
+struct OfRank0 {
+  OfRank0()
+      : world(1),
+        wires(world.communicator(0)),
+        topology(*Topology::from_peers(
+            0, {wires->peers().front(),
+                {.host = "other", .pid = 2, .node = "other"}})),
+        segment(*transport::NodeSegment::open(
+            *wires, *Topology::from_peers(0, wires->peers()), 0,
+            std::chrono::steady_clock::time_point::max())) {}
+
+  transport::LoopbackWorld world;
+  std::unique_ptr<transport::Communicator> wires;
+  Topology topology;
+  std::unique_ptr<transport::NodeSegment> segment;
+  transport::BreakWord hindrance = {};
+  FailureMonitor monitor{topology, *segment, hindrance, 1};
+};
+
+// A peer that dies while this rank leaves may have left properly. If the end of
+// the job does not follow, it is a fault, also for a rank that sleeps in a
+// plane, where nothing else would wake it.
+TEST(FailureMonitor, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
+  OfRank0 of;
+  FailureMonitor& monitor = of.monitor;
+  monitor.leaving();
+  monitor.peer_lost(0, "was killed");
+  EXPECT_EQ(monitor.check(), absl::OkStatus());
+  const absl::Status status = transport::wait_until(
+      [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
+      of.segment->doorbell(0));
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+}
+
+// Both have ended by the time this rank looks; of the other node's rank its node tells
+// why.
+TEST(FailureMonitor, ADeathElsewhereIsNoFaultIfOneIsExplained) {
+  OfRank0 of;
+  FailureMonitor& monitor = of.monitor;
+  monitor.peer_lost(1, "ended");
+  EXPECT_EQ(monitor.judge(), absl::OkStatus());
+  EXPECT_TRUE(monitor.loss_due().has_value());
+  monitor.report("rank 7 was the cause");
+  EXPECT_EQ(monitor.judge(), absl::AbortedError("rank 7 was the cause"));
+}
+
+TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
+  OfRank0 of;
+  FailureMonitor& monitor = of.monitor;
+  monitor.node_lost(1);
+  EXPECT_TRUE(absl::IsAborted(monitor.judge()));
+  EXPECT_THAT(suspects_of(monitor.verdict()), ElementsAre(1));
+}
+
+TEST(FailureMonitor, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
+  OfRank0 of;
+  FailureMonitor& monitor = of.monitor;
+  monitor.left_behind(1, "does not answer", {1});
+  const absl::Status status = transport::wait_until(
+      [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
+      of.segment->doorbell(0));
+  EXPECT_THAT(suspects_of(status), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace hvd::runtime

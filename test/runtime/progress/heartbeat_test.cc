@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/heartbeat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hvd::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Clock::TimePoint kStart{seconds(1000)};
+
+TEST(Heartbeats, AreDueAtOnceAndThenOncePerInterval) {
+  Heartbeats beats({.neighbours = {3, 7}}, kStart);
+  EXPECT_THAT(beats.due(kStart), ElementsAre(3, 7));
+  EXPECT_THAT(beats.due(kStart + milliseconds(999)), IsEmpty());
+  EXPECT_THAT(beats.due(kStart + milliseconds(1000)), ElementsAre(3, 7));
+  EXPECT_THAT(beats.due(kStart + milliseconds(1500)), IsEmpty());
+}
+
+TEST(Heartbeats, ASilentNeighbourIsNamedOnceAndNotToldAnyMore) {
+  Heartbeats beats({.neighbours = {3, 7}}, kStart);
+  auto now = kStart;
+  for (; now <= kStart + seconds(4); now += milliseconds(500)) {
+    beats.heard(7, now);
+    EXPECT_THAT(beats.lost(now), IsEmpty());
+  }
+  EXPECT_THAT(beats.lost(now), ElementsAre(3));
+  EXPECT_THAT(beats.lost(now + milliseconds(500)), IsEmpty());
+  EXPECT_THAT(beats.due(now + milliseconds(500)), ElementsAre(7));
+}
+
+TEST(Heartbeats, WhatIsHeardInTimeKeepsANeighbour) {
+  Heartbeats beats({.neighbours = {1}}, kStart);
+  auto now = kStart;
+  for (int i = 0; i < 100; ++i) {
+    if (i % 8 == 7) beats.heard(1, now);
+    EXPECT_THAT(beats.lost(now), IsEmpty());
+    now += milliseconds(500);
+  }
+}
+
+TEST(Heartbeats, OthersThanNeighboursAreIgnored) {
+  Heartbeats beats({.neighbours = {1}}, kStart);
+  beats.heard(2, kStart);
+  EXPECT_THAT(beats.due(kStart), ElementsAre(1));
+}
+
+TEST(Heartbeats, ARankThatDidNotRunAccusesNobody) {
+  Heartbeats beats({.neighbours = {1, 2}}, kStart);
+  EXPECT_THAT(beats.lost(kStart), IsEmpty());
+  // Suspended for an hour; what had come before is read after the first look.
+  auto now = kStart + seconds(3600);
+  EXPECT_THAT(beats.lost(now), IsEmpty());
+  beats.heard(2, now);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_THAT(beats.lost(now), IsEmpty());
+    now += milliseconds(500);
+    beats.heard(2, now);
+  }
+  now += milliseconds(500);
+  EXPECT_THAT(beats.lost(now), ElementsAre(1));
+}
+
+TEST(Heartbeats, OfTwoRanksThatFollowNextAndDeliverNobodyIsLost) {
+  Heartbeats a({.neighbours = {1}}, kStart);
+  Heartbeats b({.neighbours = {0}}, kStart + milliseconds(300));
+  auto now = kStart + milliseconds(300);
+  for (int i = 0; i < 1000; ++i) {
+    if (!a.due(now).empty()) b.heard(0, now);
+    if (!b.due(now).empty()) a.heard(1, now);
+    EXPECT_THAT(a.lost(now), IsEmpty());
+    EXPECT_THAT(b.lost(now), IsEmpty());
+    // Both are suspended now and then.
+    const auto next = std::min(a.next(now), b.next(now));
+    EXPECT_GT(next, now);
+    now = i % 100 == 99 ? now + seconds(60) : next;
+  }
+}
+
+TEST(Heartbeats, NextIsEarlyEnoughToNoticeALossAndNeverInThePast) {
+  Heartbeats beats({.neighbours = {1}}, kStart);
+  auto now = kStart;
+  while (beats.lost(now).empty()) {
+    beats.due(now);
+    const auto next = beats.next(now);
+    ASSERT_GT(next, now);
+    now = next;
+  }
+  EXPECT_LE(now, kStart + milliseconds(4001));
+  EXPECT_EQ(beats.next(now), Clock::TimePoint::max());
+}
+
+TEST(Heartbeats, WithoutNeighboursThereIsNothingToDo) {
+  Heartbeats beats({}, kStart);
+  EXPECT_THAT(beats.due(kStart), IsEmpty());
+  EXPECT_THAT(beats.lost(kStart + seconds(100)), IsEmpty());
+  EXPECT_EQ(beats.next(kStart), Clock::TimePoint::max());
+}
+
+}  // namespace
+}  // namespace hvd::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/launcher_channel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace hvd::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using Kind = RankNews::Kind;
+
+// Stands for the launcher.
+class Listener {
+ public:
+  Listener() : name_(absl::StrCat("launcher_channel_test.", ::getpid())) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::copy(name_.begin(), name_.end(), address.sun_path + 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                             1 + name_.size());
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), size),
+              0);
+  }
+  ~Listener() { ::close(fd_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  // All that has come.
+  std::vector<RankNews> heard() {
+    std::vector<RankNews> all;
+    std::string bytes(kMaxRankNewsBytes, '\0');
+    ssize_t size;
+    while ((size = ::recv(fd_, bytes.data(), bytes.size(), 0)) >= 0) {
+      const auto news =
+          parse_rank_news({bytes.data(), static_cast<std::size_t>(size)});
+      EXPECT_TRUE(news.has_value()) << bytes;
+      if (news) all.push_back(*news);
+    }
+    return all;
+  }
+
+ private:
+  const int fd_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  const std::string name_;
+};
+
+TEST(LauncherChannel, TellsWhatHappensAndWhoTellsIt) {
+  Listener listener;
+  const LauncherChannel channel(listener.name());
+  channel.joining();
+  channel.connected();
+  channel.broken(absl::AbortedError("rank 2 (host 'b', pid 9) ended"));
+  channel.reforming(1500us);
+  channel.reformed({0, 2});
+  channel.hindered(absl::CancelledError("rank 1 (host 'a', pid 8) shut down"));
+  const std::vector<RankNews> heard = listener.heard();
+  ASSERT_THAT(heard, SizeIs(6));
+  const Kind kinds[] = {Kind::kJoining,   Kind::kConnected, Kind::kBroken,
+                        Kind::kReforming, Kind::kReformed,  Kind::kHindered};
+  for (std::size_t i = 0; i < heard.size(); ++i) {
+    EXPECT_EQ(heard[i].kind, kinds[i]);
+    EXPECT_EQ(heard[i].pid, ::getpid());
+    EXPECT_NE(heard[i].host, "");
+  }
+  EXPECT_EQ(heard[2].reason, "rank 2 (host 'b', pid 9) ended");
+  EXPECT_THAT(heard[2].culprits, ElementsAre(RankNews::Named{2, "b", 9}));
+  EXPECT_EQ(heard[3].patience, 2ms);
+  EXPECT_THAT(heard[4].lost, ElementsAre(0, 2));
+  EXPECT_THAT(heard[5].culprits, ElementsAre(RankNews::Named{1, "a", 8}));
+}
+
+TEST(LauncherChannel, IsContentThatNobodyListens) {
+  LauncherChannel("").joining();
+  LauncherChannel("launcher_channel_test.nobody").joining();
+  LauncherChannel(std::string(1000, 'x')).joining();
+}
+
+TEST(LauncherChannel, DoesNotWaitForALauncherThatDoesNotRead) {
+  Listener listener;
+  const LauncherChannel channel(listener.name());
+  for (int i = 0; i < 100'000; ++i) channel.joining();
+  EXPECT_THAT(listener.heard(), testing::Not(testing::IsEmpty()));
+}
+
+}  // namespace
+}  // namespace hvd::runtime

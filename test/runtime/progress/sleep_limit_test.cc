@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/progress/sleep_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace hvd::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Clock::TimePoint kNow{std::chrono::seconds(1000)};
+
+TEST(SleepLimit, OnOneNodeARankSleepsUntilSomebodyRings) {
+  EXPECT_TRUE(rings_for_all({.looks_after_wires = true, .is_busy = true}));
+  EXPECT_FALSE(sleep_limit({}, kNow).has_value());
+  EXPECT_FALSE(sleep_limit({.looks_after_wires = true}, kNow).has_value());
+  EXPECT_FALSE(sleep_limit({.is_busy = true}, kNow).has_value());
+}
+
+TEST(SleepLimit, BetweenNodesWhoIsBusyLooksOftenAndAnIdleLeaderNowAndThen) {
+  EXPECT_EQ(sleep_limit({.several_nodes = true, .is_busy = true}, kNow),
+            kBusySleep);
+  EXPECT_EQ(
+      sleep_limit({.several_nodes = true, .looks_after_wires = true}, kNow),
+      milliseconds(50));
+  EXPECT_EQ(
+      sleep_limit(
+          {.several_nodes = true, .looks_after_wires = true, .is_busy = true},
+          kNow),
+      kBusySleep);
+  EXPECT_FALSE(sleep_limit({.several_nodes = true}, kNow).has_value());
+}
+
+TEST(SleepLimit, WhatWasSentAndWhatLiesUnseenIsLookedAfter) {
+  EXPECT_FALSE(rings_for_all({.sends_mail = true}));
+  EXPECT_FALSE(rings_for_all({.sends_data = true}));
+  EXPECT_FALSE(rings_for_all({.wakes_at = 2}));
+  EXPECT_FALSE(rings_for_all({.several_nodes = true}));
+  EXPECT_FALSE(rings_for_all({.due = kNow}));
+  EXPECT_EQ(sleep_limit({.sends_mail = true}, kNow), milliseconds(1));
+  EXPECT_EQ(sleep_limit({.sends_data = true}, kNow), milliseconds(1));
+  EXPECT_EQ(sleep_limit({.wakes_at = 2}, kNow), milliseconds(10));
+  EXPECT_EQ(sleep_limit({.sends_data = true, .wakes_at = 2}, kNow),
+            milliseconds(1));
+}
+
+TEST(SleepLimit, EndsWhenSomethingIsDueAndIsNeverNegative) {
+  EXPECT_EQ(sleep_limit({.due = kNow + milliseconds(3)}, kNow),
+            milliseconds(3));
+  EXPECT_EQ(sleep_limit({.wakes_at = 2, .due = kNow + milliseconds(3)}, kNow),
+            milliseconds(3));
+  EXPECT_EQ(sleep_limit({.due = kNow - milliseconds(3)}, kNow),
+            milliseconds(0));
+}
+
+}  // namespace
+}  // namespace hvd::runtime

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/settings/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace hvd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The config read with these variables set, and none else of ours.
+absl::StatusOr<Config> read(
+    const std::map<std::string, std::string>& variables) {
+  for (const char* name : {"HOROVOD_SIZE",
+                           "HOROVOD_START_TIMEOUT",
+                           "HOROVOD_FUSION_THRESHOLD",
+                           "HOROVOD_CYCLE_TIME",
+                           "HOROVOD_CACHE_CAPACITY",
+                           "HOROVOD_THREAD_AFFINITY",
+                           "HOROVOD_LOG_LEVEL",
+                           "HOROVOD_LOG_HIDE_TIME",
+                           "HOROVOD_DISABLE_GROUP_FUSION",
+                           "HOROVOD_DYNAMIC_PROCESS_SETS",
+                           "HOROVOD_STALL_CHECK_DISABLE",
+                           "HOROVOD_STALL_CHECK_TIME_SECONDS",
+                           "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+                           "HOROVODPP_HEARTBEAT_SECONDS",
+                           "HOROVODPP_STEPS_BEFORE_SCHEDULE",
+                           "HOROVODPP_RANKS_PER_NODE",
+                           "HOROVODPP_ARENA_LIMIT",
+                           "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVOD_TIMELINE",
+                           "HOROVOD_AUTOTUNE",
+                           "HOROVOD_ELASTIC",
+                           "HOROVODPP_MEASURE_CROSSOVERS",
+                           "HOROVODPP_CACHE_DIR",
+                           "HOROVODPP_LAUNCHER",
+                           "HOROVODPP_RENDEZVOUS",
+                           "HOROVOD_RANK",
+                           "XDG_CACHE_HOME",
+                           "HOROVOD_HIERARCHICAL_ALLREDUCE",
+                           "HOROVOD_HIERARCHICAL_ALLGATHER",
+                           "HOROVODPP_NUM_THREADS",
+                           "OMP_NUM_THREADS",
+                           "OMPI_COMM_WORLD_SIZE",
+                           "PMIX_RANK",
+                           "PMI_SIZE"}) {
+    unsetenv(name);
+  }
+  for (const auto& [name, value] : variables)
+    setenv(name.c_str(), value.c_str(), 1);
+  const absl::StatusOr<Config> config = Config::from_env();
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  return config;
+}
+
+TEST(Config, HasHorovodsDefaults) {
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->fusion_threshold, 134217728u);
+  EXPECT_EQ(config->cache_capacity, 1u << 17);
+  EXPECT_EQ(config->cycle_time.count(), 0);
+  EXPECT_EQ(config->start_timeout, std::chrono::seconds(30));
+  EXPECT_EQ(config->log.level, telemetry::LogLevel::kWarning);
+  EXPECT_FALSE(config->launched);
+  EXPECT_TRUE(config->fuse_groups);
+  EXPECT_EQ(config->stall_warning_time, std::chrono::seconds(60));
+  EXPECT_EQ(config->stall_shutdown_time, std::chrono::seconds(600));
+  EXPECT_EQ(config->steps_before_schedule, 3);
+  EXPECT_EQ(config->heartbeat_deadline, std::chrono::seconds(4));
+  EXPECT_TRUE(config->process_sets.empty());
+}
+
+TEST(Config, TakesTheNumberOfThreadsFromEither) {
+  EXPECT_EQ(read({})->num_threads, 0);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "3"}})->num_threads, 3);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "4,2"}})->num_threads, 0);
+  EXPECT_EQ(read({{"OMP_NUM_THREADS", "3"}, {"HOROVODPP_NUM_THREADS", "2"}})
+                ->num_threads,
+            2);
+  EXPECT_EQ(read({{"HOROVODPP_NUM_THREADS", "all"}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_TRUE(config->hierarchical_allreduce);
+  EXPECT_TRUE(config->hierarchical_allgather);
+  const auto by_rings = read({{"HOROVOD_HIERARCHICAL_ALLREDUCE", "0"},
+                              {"HOROVOD_HIERARCHICAL_ALLGATHER", "1"}});
+  ASSERT_EQ(by_rings.status(), absl::OkStatus());
+  EXPECT_FALSE(by_rings->hierarchical_allreduce);
+  EXPECT_TRUE(by_rings->hierarchical_allgather);
+}
+
+TEST(Config, MeasuresUnlessToldOtherwiseAndRemembersBesideOtherCaches) {
+  ASSERT_EQ(setenv("HOME", "/home/ada", 1), 0);
+  const auto config = read({});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_TRUE(config->measure_crossovers);
+  EXPECT_EQ(config->cache_dir, "/home/ada/.cache/horovodpp");
+  EXPECT_EQ(read({{"XDG_CACHE_HOME", "/caches"}})->cache_dir,
+            "/caches/horovodpp");
+  const auto named = read({{"HOROVODPP_CACHE_DIR", "/here"},
+                           {"HOROVODPP_MEASURE_CROSSOVERS", "0"}});
+  ASSERT_EQ(named.status(), absl::OkStatus());
+  EXPECT_EQ(named->cache_dir, "/here");
+  EXPECT_FALSE(named->measure_crossovers);
+  unsetenv("HOME");
+  EXPECT_EQ(read({})->cache_dir, "");
+}
+
+TEST(Config, ReadsEveryVariable) {
+  const auto config = read({{"HOROVOD_SIZE", "4"},
+                            {"HOROVOD_START_TIMEOUT", "1.5"},
+                            {"HOROVOD_FUSION_THRESHOLD", "0"},
+                            {"HOROVOD_CYCLE_TIME", "2.5"},
+                            {"HOROVOD_CACHE_CAPACITY", "7"},
+                            {"HOROVOD_THREAD_AFFINITY", "0,3"},
+                            {"HOROVOD_LOG_LEVEL", "Debug"},
+                            {"HOROVOD_LOG_HIDE_TIME", "1"},
+                            {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
+                            {"HOROVODPP_ARENA_LIMIT", "1000000"},
+                            {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
+                            {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
+                            {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
+                            {"HOROVODPP_HEARTBEAT_SECONDS", "1.5"},
+                            {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "0"},
+                            {"HOROVODPP_RANKS_PER_NODE", "2"}});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->arena_limit, 1'000'000u);
+  EXPECT_EQ(config->expected_size, 4);
+  EXPECT_TRUE(config->launched);
+  EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config->fusion_threshold, 0u);
+  EXPECT_EQ(config->cycle_time, std::chrono::microseconds(2500));
+  EXPECT_EQ(config->cache_capacity, 7u);
+  EXPECT_THAT(config->thread_affinity, ElementsAre(0, 3));
+  EXPECT_EQ(config->log.level, telemetry::LogLevel::kDebug);
+  EXPECT_TRUE(config->log.hide_time);
+  EXPECT_EQ(config->ranks_per_node, 2);
+  EXPECT_FALSE(config->fuse_groups);
+  EXPECT_EQ(config->stall_warning_time, std::chrono::milliseconds(500));
+  EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+  EXPECT_EQ(config->heartbeat_deadline, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config->steps_before_schedule, 0);
+}
+
+TEST(Config, StallsAreNotLookedForWhereThatIsDisabled) {
+  const auto config = read({{"HOROVOD_STALL_CHECK_DISABLE", "1"},
+                            {"HOROVOD_STALL_CHECK_TIME_SECONDS", "5"}});
+  ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->stall_warning_time.count(), 0);
+  EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+}
+
+TEST(Config, WhoAsksForNoStallChecksIsNotShutDownByOneUnlessHeSaysSo) {
+  const std::string check = "HOROVOD_STALL_CHECK_TIME_SECONDS";
+  EXPECT_EQ(read({{check, "0"}})->stall_shutdown_time.count(), 0);
+  EXPECT_EQ(read({{check, "0"}, {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"}})
+                ->stall_shutdown_time,
+            std::chrono::seconds(3));
+}
+
+TEST(Config, NamesWhatIsAskedForAndNotThere) {
+  EXPECT_THAT(read({})->unsupported, ElementsAre());
+  EXPECT_THAT(read({{"HOROVOD_TIMELINE", "/tmp/timeline.json"},
+                    {"HOROVOD_AUTOTUNE", "0"},
+                    {"HOROVOD_ELASTIC", "1"}})
+                  ->unsupported,
+              ElementsAre("HOROVOD_TIMELINE", "HOROVOD_ELASTIC"));
+}
+
+TEST(Config, SaysHowMuchATimeMayBe) {
+  const auto text_of = [](const char* name, const char* value) {
+    return std::string(read({{name, value}}).status().message());
+  };
+  EXPECT_THAT(text_of("HOROVOD_START_TIMEOUT", "1e10"),
+              HasSubstr("a number of seconds between 0 and 1000000000"));
+  EXPECT_THAT(text_of("HOROVOD_CYCLE_TIME", "2147483647"),
+              HasSubstr("a number of milliseconds between 0 and 60000"));
+  EXPECT_EQ(read({{"HOROVOD_CYCLE_TIME", "60000"}})->cycle_time,
+            std::chrono::minutes(1));
+}
+
+// As in Horovod: what is above zero is true.
+TEST(Config, FlagsAreNumbers) {
+  for (const auto& [text, fuses] :
+       std::map<std::string, bool>{{"0", true}, {"-1", true}, {"2", false}}) {
+    EXPECT_EQ(read({{"HOROVOD_DISABLE_GROUP_FUSION", text}})->fuse_groups,
+              fuses)
+        << text;
+  }
+}
+
+TEST(Config, KnowsHowRanksMeetWithoutMpi) {
+  const auto config =
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "3"}});
+  EXPECT_EQ(config->rendezvous, "x");
+  EXPECT_EQ(config->rank, 3);
+  // Others set that, too.
+  EXPECT_EQ(read({{"HOROVOD_RANK", "first"}})->rank, 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "first"}})
+          .status()));
+}
+
+TEST(Config, KnowsTheSignsOfALauncher) {
+  EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
+  EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
+  EXPECT_TRUE(read({{"PMI_SIZE", "1"}})->launched);
+  EXPECT_FALSE(read({{"HOROVOD_SIZE", "1"}})->launched);
+}
+
+TEST(Config, NamesTheVariableItCannotRead) {
+  const std::map<std::string, std::string> wrong = {
+      {"HOROVOD_SIZE", "two"},
+      {"HOROVOD_FUSION_THRESHOLD", "-1"},
+      {"HOROVOD_CYCLE_TIME", "nan"},
+      {"HOROVOD_CACHE_CAPACITY", "99999999999"},
+      {"HOROVOD_LOG_LEVEL", "loud"},
+      {"HOROVOD_THREAD_AFFINITY", "0,x"},
+      {"HOROVOD_LOG_HIDE_TIME", "yes"},
+      {"HOROVOD_DISABLE_GROUP_FUSION", "on"},
+      {"HOROVOD_STALL_CHECK_TIME_SECONDS", "-1"},
+      {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "later"},
+      {"HOROVODPP_HEARTBEAT_SECONDS", "0"},
+      {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "-3"},
+      {"HOROVOD_START_TIMEOUT", "soon"}};
+  for (const auto& [name, value] : wrong) {
+    const absl::Status status = read({{name, value}}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(name + "='" + value + "'"));
+  }
+}
+
+}  // namespace
+}  // namespace hvd

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/barrier_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace hvd::runtime {
+namespace {
+
+using coordinator::RequestKind;
+using coordinator::Results;
+using coordinator::SubmissionPtr;
+using ::testing::ElementsAre;
+
+class BarrierCallsTest : public ::testing::Test, public SubmissionSink {
+ protected:
+  void submit(const SubmissionPtr& submission) override {
+    submitted_.push_back(submission);
+    if (!refusal_.ok()) submission->done(refusal_);
+  }
+  void wait_for(const SubmissionPtr& awaited, const Ready& ready) override {
+    waited_for_.push_back(ready ? "blocks" : "knows");
+    if (ready) end();
+    static_cast<void>(awaited);
+  }
+  void callback_threw(const std::string& what) override { thrown_ = what; }
+  void expect_more(coordinator::Submission&) override { ++expected_; }
+  void expect_no_more(coordinator::Submission&) override { --expected_; }
+
+  // The one under way.
+  void end(absl::StatusOr<Results> outcome = Results()) {
+    const SubmissionPtr last = submitted_.back();
+    last->done(std::move(outcome));
+  }
+  Future<void> barrier(const ProcessSet& set = ProcessSet::global()) {
+    return calls_->begin(set);
+  }
+  SubmissionPtr other(RequestKind kind) {
+    auto submission = std::make_shared<coordinator::Submission>();
+    submission->request.kind = kind;
+    return submission;
+  }
+
+  SetTable sets_{0, 2};
+  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
+  std::vector<SubmissionPtr> submitted_;
+  absl::Status refusal_;
+  std::vector<std::string> waited_for_;
+  std::string thrown_;
+  int expected_ = 0;
+  std::optional<BarrierCalls> calls_{std::in_place, sets_, sink_};
+};
+
+TEST_F(BarrierCallsTest, AllOfASetAreOneSubmission) {
+  for (int i = 0; i < 3; ++i) {
+    const Future<void> passed = barrier();
+    EXPECT_FALSE(passed.poll());
+    end();
+    EXPECT_EQ(passed.wait(), absl::OkStatus());
+  }
+  ASSERT_EQ(submitted_.size(), 3u);
+  EXPECT_EQ(submitted_[0], submitted_[2]);
+  EXPECT_EQ(submitted_[0]->request.kind, RequestKind::kBarrier);
+  EXPECT_FALSE(submitted_[0]->request.once);
+  EXPECT_EQ(expected_, 1);
+  submitted_.clear();
+  calls_.reset();
+  EXPECT_EQ(expected_, 0);
+}
+
+TEST_F(BarrierCallsTest, TheSecondIsSubmittedWhenTheFirstIsPassed) {
+  const Future<void> first = barrier();
+  const Future<void> second = barrier();
+  EXPECT_EQ(submitted_.size(), 1u);
+  end();
+  EXPECT_TRUE(first.poll());
+  EXPECT_FALSE(second.poll());
+  EXPECT_EQ(submitted_.size(), 2u);
+  end();
+  EXPECT_TRUE(second.poll());
+}
+
+TEST_F(BarrierCallsTest, WhoeverWaitsForOneBehindIsToldOfWhenItsTurnComes) {
+  const Future<void> first = barrier();
+  const Future<void> second = barrier();
+  EXPECT_EQ(second.wait_for(0), false);
+  EXPECT_THAT(waited_for_, ElementsAre("knows"));
+  end();
+  EXPECT_THAT(waited_for_, ElementsAre("knows", "knows"));
+  end();
+  // That is over.
+  const Future<void> third = barrier();
+  EXPECT_THAT(waited_for_, ElementsAre("knows", "knows"));
+  EXPECT_EQ(third.wait(), absl::OkStatus());
+  EXPECT_THAT(waited_for_, ElementsAre("knows", "knows", "blocks"));
+}
+
+TEST_F(BarrierCallsTest, SetsDoNotWaitForEachOther) {
+  sets_.add(1, {0, 1});
+  const ProcessSet set = sets_.all().back();
+  const Future<void> first = barrier();
+  const Future<void> second = barrier(set);
+  ASSERT_EQ(submitted_.size(), 2u);
+  EXPECT_EQ(submitted_[1]->request.key.process_set, 1u);
+  end();
+  EXPECT_TRUE(second.poll());
+  EXPECT_FALSE(first.poll());
+}
+
+TEST_F(BarrierCallsTest, AJoinWaitsBehindThoseThatWait) {
+  const SubmissionPtr at_once = other(RequestKind::kJoin);
+  calls_->submit_behind(0, at_once);
+  EXPECT_EQ(submitted_.back(), at_once);
+  const Future<void> first = barrier();
+  calls_->submit_behind(0, at_once);
+  EXPECT_EQ(submitted_.back(), at_once);  // It is behind what is in flight.
+  submitted_.pop_back();
+  const Future<void> second = barrier();
+  const SubmissionPtr join = other(RequestKind::kJoin);
+  calls_->submit_behind(0, join);
+  EXPECT_NE(submitted_.back(), join);
+  const Future<void> third = barrier();
+  end();
+  EXPECT_NE(submitted_.back(), join);
+  end();
+  EXPECT_TRUE(second.poll());
+  // And who comes behind it goes on.
+  ASSERT_GE(submitted_.size(), 2u);
+  EXPECT_EQ(submitted_[submitted_.size() - 2], join);
+  end();
+  EXPECT_TRUE(third.poll());
+}
+
+TEST_F(BarrierCallsTest, WhatEndsTheJobEndsThemAll) {
+  std::vector<Future<void>> all;
+  for (int i = 0; i < 100'000; ++i) all.push_back(barrier());
+  refusal_ = absl::AbortedError("no");
+  end(refusal_);
+  for (const Future<void>& one : all) EXPECT_EQ(one.wait(), refusal_);
+  EXPECT_EQ(barrier().wait(), refusal_);
+  EXPECT_EQ(submitted_.size(), 2u);
+}
+
+TEST_F(BarrierCallsTest, AnOutcomeThatComesTwiceIsOfNoOther) {
+  const Future<void> first = barrier();
+  end(absl::AbortedError("no"));
+  end(absl::AbortedError("no"));
+  EXPECT_TRUE(absl::IsAborted(first.wait()));
+}
+
+TEST_F(BarrierCallsTest, WhoIsNoMemberOrHasJoinedIsRefused) {
+  sets_.add(1, {1});
+  const ProcessSet set = sets_.all().back();
+  EXPECT_TRUE(absl::IsInvalidArgument(barrier(set).wait()));
+  const Future<void> passed = barrier();
+  end();
+  coordinator::Request join;
+  join.kind = RequestKind::kJoin;
+  ASSERT_EQ(sets_.admit(ProcessSet::global(), join), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(barrier().wait()));
+  EXPECT_EQ(submitted_.size(), 1u);
+}
+
+TEST_F(BarrierCallsTest, ACallbackMayCallTheNext) {
+  Future<void> next;
+  barrier().then([&](const absl::Status&) { next = barrier(); });
+  end();
+  EXPECT_FALSE(next.poll());
+  end();
+  EXPECT_TRUE(next.poll());
+}
+
+TEST_F(BarrierCallsTest, WhatACallbackThrowsIsReported) {
+  barrier().then([](const absl::Status&) { throw std::runtime_error("full"); });
+  end();
+  EXPECT_EQ(thrown_, "full");
+}
+
+TEST_F(BarrierCallsTest, AfterTheJobEachFails) {
+  sink_.reset();
+  EXPECT_TRUE(absl::IsFailedPrecondition(barrier().wait()));
+}
+
+}  // namespace
+}  // namespace hvd::runtime

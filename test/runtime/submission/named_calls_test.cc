@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/named_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/runtime/submission/submissions.h"
+#include "test/runtime/world.h"
+
+namespace hvd::runtime {
+namespace {
+
+using coordinator::Results;
+using coordinator::SubmissionPtr;
+
+class NamedCallsTest : public ::testing::Test, public SubmissionSink {
+ protected:
+  void submit(const SubmissionPtr& submission) override {
+    submitted_.push_back(submission);
+  }
+  void wait_for(const SubmissionPtr&, const Ready&) override {
+    end(absl::CancelledError("waited for"));
+  }
+  void callback_threw(const std::string& what) override { thrown_ = what; }
+  void expect_more(coordinator::Submission&) override { ++expected_; }
+  void expect_no_more(coordinator::Submission&) override { --expected_; }
+
+  // As Runtime::allreduce_async_.
+  Future<void> call(float* memory, AllreduceOptions options) {
+    const TensorView tensor = TensorView::of(memory, {1});
+    if (auto again = calls_->repeat(tensor, options)) return *again;
+    ++built_;
+    const ProcessSet set = options.process_set;
+    return calls_->make(
+        **allreduce_submission(sets_, {tensor}, std::move(options)), set,
+        tensor);
+  }
+  void end(absl::StatusOr<Results> outcome = Results()) {
+    const SubmissionPtr last = submitted_.back();
+    last->done(std::move(outcome));
+  }
+
+  float x_ = 1;
+  float y_ = 2;
+  SetTable sets_{0, 2};
+  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
+  std::vector<SubmissionPtr> submitted_;
+  std::string thrown_;
+  int built_ = 0;
+  int expected_ = 0;
+  std::optional<NamedCalls> calls_{std::in_place, sets_, *this, sink_};
+};
+
+TEST_F(NamedCallsTest, ARepetitionIsTheSameSubmissionInOtherMemory) {
+  for (float* const memory : {&x_, &y_, &x_}) {
+    const Future<void> done = call(memory, {.name = "a"});
+    EXPECT_EQ(submitted_.back()->inputs.front().data(), memory);
+    EXPECT_EQ(submitted_.back()->outputs.front().data(), memory);
+    EXPECT_FALSE(done.poll());
+    end();
+    EXPECT_EQ(done.wait(), absl::OkStatus());
+  }
+  EXPECT_EQ(built_, 1);
+  EXPECT_EQ(submitted_[0], submitted_[2]);
+  EXPECT_EQ(expected_, 1);
+  submitted_.clear();
+  calls_.reset();
+  EXPECT_EQ(expected_, 0);
+}
+
+TEST_F(NamedCallsTest, WhatDiffersIsBuiltAnewAndThenRepeated) {
+  const AllreduceOptions different[] = {
+      {.name = "a"},
+      {.name = "a", .op = ReduceOp::kMax},
+      {.name = "a", .prescale_factor = 2},
+      {.name = "a", .postscale_factor = 2},
+      {.name = "a", .average_of_participants = true},
+      {.name = "b"}};
+  for (const AllreduceOptions& options : different) {
+    for (int i = 0; i < 2; ++i) {
+      const Future<void> done = call(&x_, options);
+      end();
+      EXPECT_EQ(done.wait(), absl::OkStatus());
+    }
+  }
+  EXPECT_EQ(built_, 6);
+  EXPECT_EQ(calls_->size(), 2u);
+  EXPECT_EQ(submitted_.back()->request.key.name, "b");
+}
+
+TEST_F(NamedCallsTest, ATensorOfAnotherShapeOrWithoutMemoryIsNotRepeated) {
+  const Future<void> done = call(&x_, {.name = "a"});
+  end();
+  const TensorView others[] = {TensorView::of(&x_, {1, 1}),
+                               TensorView(&x_, DType::kI32, {1}),
+                               TensorView(nullptr, DType::kF32, {1})};
+  for (const TensorView& other : others) {
+    AllreduceOptions options = {.name = "a"};
+    EXPECT_FALSE(calls_->repeat(other, options).has_value());
+    EXPECT_EQ(options.name, "a");
+  }
+}
+
+TEST_F(NamedCallsTest, OneThatIsUnderWayIsNotRepeatedAndIsKept) {
+  const Future<void> first = call(&x_, {.name = "a"});
+  const Future<void> second = call(&y_, {.name = "a"});
+  EXPECT_EQ(built_, 2);
+  EXPECT_NE(submitted_[0], submitted_[1]);
+  submitted_[1]->done(absl::AlreadyExistsError("in flight"));
+  submitted_[0]->done(Results());
+  EXPECT_TRUE(absl::IsAlreadyExists(second.wait()));
+  EXPECT_EQ(first.wait(), absl::OkStatus());
+  const Future<void> third = call(&x_, {.name = "a"});
+  EXPECT_EQ(built_, 2);
+  EXPECT_EQ(submitted_[2], submitted_[0]);
+  end();
+}
+
+TEST_F(NamedCallsTest, OneThatFailedIsBuiltAnew) {
+  const Future<void> failed = call(&x_, {.name = "a"});
+  end(absl::InvalidArgumentError("ranks disagree"));
+  end();  // The first outcome stands.
+  EXPECT_TRUE(absl::IsInvalidArgument(failed.wait()));
+  const Future<void> done = call(&x_, {.name = "a"});
+  EXPECT_EQ(built_, 2);
+  end();
+  EXPECT_EQ(done.wait(), absl::OkStatus());
+}
+
+TEST_F(NamedCallsTest, ACallbackMayMakeTheNextCall) {
+  Future<void> next;
+  call(&x_, {.name = "a"}).then([&](const Status&) {
+    next = call(&y_, {.name = "a"});
+  });
+  end();
+  EXPECT_EQ(built_, 1);
+  EXPECT_FALSE(next.poll());
+  end();
+  EXPECT_EQ(next.wait(), absl::OkStatus());
+}
+
+TEST_F(NamedCallsTest, ACallbackThatThrowsIsReported) {
+  call(&x_, {.name = "a"}).then([](const Status&) {
+    throw std::runtime_error("oops");
+  });
+  end();
+  EXPECT_EQ(thrown_, "oops");
+}
+
+TEST_F(NamedCallsTest, MemoryThatWasHandedOverIsKeptUntilTheOutcomeIsTold) {
+  for (int i = 0; i < 2; ++i) {
+    auto owner = std::make_shared<int>();
+    const std::weak_ptr<int> kept = owner;
+    const Future<void> done =
+        call(&x_, {.name = "a", .keep_alive = std::move(owner)});
+    EXPECT_FALSE(kept.expired());
+    end();
+    EXPECT_TRUE(kept.expired());
+  }
+}
+
+TEST_F(NamedCallsTest, IsAdmittedAnewWhereSetsHaveChanged) {
+  sets_.add(1, {0, 1});
+  const ProcessSet set = sets_.all().back();
+  const AllreduceOptions options = {.name = "a", .process_set = set};
+  const Future<void> done = call(&x_, options);
+  end();
+  sets_.remove(1);
+  AllreduceOptions again = options;
+  const auto refused = calls_->repeat(TensorView::of(&x_, {1}), again);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_TRUE(absl::IsInvalidArgument(refused->wait()));
+  EXPECT_EQ(submitted_.size(), 1u);
+}
+
+TEST_F(NamedCallsTest, NamesThatAreNotUsedAgainAreDropped) {
+  constexpr int kNames = 8 * static_cast<int>(NamedCalls::kLeast);
+  for (int i = 0; i < kNames; ++i) {
+    const Future<void> always = call(&x_, {.name = "always"});
+    end();
+    const Future<void> once = call(&x_, {.name = std::to_string(i)});
+    end();
+    submitted_.clear();
+  }
+  EXPECT_LE(calls_->size(), 3 * NamedCalls::kLeast);
+  EXPECT_EQ(built_, kNames + 1);
+}
+
+// By several threads of a rank, while others complete it.
+TEST(NamedCalls, RepeatWhateverTheThread) {
+  run_world({.size = 2}, [](Runtime& job, auto&) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&job, t] {
+        const std::string name = "t" + std::to_string(t);
+        for (int i = 0; i < 200; ++i) {
+          float value = static_cast<float>(i);
+          ASSERT_EQ(job.allreduce_async_(TensorView::of(&value, {1}),
+                                         {.name = name, .op = ReduceOp::kSum})
+                        .wait(),
+                    absl::OkStatus());
+          ASSERT_EQ(value, static_cast<float>(2 * i));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+}  // namespace
+}  // namespace hvd::runtime

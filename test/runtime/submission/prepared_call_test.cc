@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/submission/prepared_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "horovodpp/runtime/prepared.h"
+#include "horovodpp/runtime/submission/submissions.h"
+#include "test/runtime/world.h"
+
+namespace hvd::runtime {
+namespace {
+
+using coordinator::Results;
+using coordinator::SubmissionPtr;
+
+class PreparedCallTest : public ::testing::Test, public SubmissionSink {
+ protected:
+  void submit(const SubmissionPtr& submission) override {
+    submitted_.push_back(submission);
+  }
+  void wait_for(const SubmissionPtr&, const Ready& ready) override {
+    ++(ready ? waits_ : announced_);
+    if (ready) submitted_.back()->done(absl::CancelledError("waited for"));
+  }
+  void callback_threw(const std::string&) override {}
+  void expect_more(coordinator::Submission&) override { ++expected_; }
+  void expect_no_more(coordinator::Submission&) override { --expected_; }
+
+  void SetUp() override {
+    sets_.add(1, {0, 1});
+    const ProcessSet set = sets_.all().back();
+    call_.emplace(*allreduce_submission(sets_, {ConstTensorView::of(&x_, {1})},
+                                        {.name = "x", .process_set = set}),
+                  set, sets_, sink_);
+  }
+
+  float x_ = 1;
+  SetTable sets_{0, 2};
+  // Owns nothing.
+  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
+  std::vector<SubmissionPtr> submitted_;
+  int waits_ = 0;
+  int announced_ = 0;
+  int expected_ = 0;
+  std::optional<PreparedCall> call_;
+};
+
+TEST_F(PreparedCallTest, IsOneSubmissionEachTime) {
+  for (int i = 0; i < 3; ++i) {
+    call_->start();
+    EXPECT_FALSE(call_->poll());
+    submitted_.back()->done(Results());
+    EXPECT_TRUE(call_->poll());
+    EXPECT_EQ(call_->wait(), absl::OkStatus());
+    EXPECT_EQ(call_->wait(), absl::OkStatus());
+  }
+  EXPECT_EQ(submitted_.size(), 3u);
+  EXPECT_EQ(submitted_[0], submitted_[2]);
+  EXPECT_EQ(waits_, 0);
+}
+
+TEST_F(PreparedCallTest, IsExpectedUntilItGoes) {
+  EXPECT_EQ(expected_, 1);
+  call_.reset();
+  EXPECT_EQ(expected_, 0);
+}
+
+TEST_F(PreparedCallTest, TheFirstOutcomeStandsUntilTheNextStart) {
+  call_->start();
+  submitted_.back()->done(absl::AbortedError("broken"));
+  submitted_.back()->done(Results());
+  EXPECT_EQ(call_->wait().message(), "broken");
+  call_->start();
+  submitted_.back()->done(Results());
+  EXPECT_EQ(call_->wait(), absl::OkStatus());
+}
+
+TEST_F(PreparedCallTest, IsWaitedForBeforeItStartsAgainAndBeforeItGoes) {
+  call_->start();
+  call_->start();
+  EXPECT_EQ(waits_, 1);
+  call_.reset();
+  EXPECT_EQ(waits_, 2);
+}
+
+TEST_F(PreparedCallTest, WhoAsksOftenIsWaiting) {
+  call_->start();
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(call_->poll());
+  EXPECT_EQ(announced_, 1);
+}
+
+TEST_F(PreparedCallTest, EndsWithItsSet) {
+  sets_.remove(1);
+  call_->start();
+  EXPECT_TRUE(absl::IsInvalidArgument(call_->wait()));
+  // A number may be given again.
+  sets_.add(1, {0});
+  call_->start();
+  EXPECT_TRUE(absl::IsInvalidArgument(call_->wait()));
+  EXPECT_TRUE(submitted_.empty());
+}
+
+TEST_F(PreparedCallTest, IsRefusedWhileThisRankHasJoinedItsSet) {
+  const ProcessSet set = sets_.all().back();
+  coordinator::Request join = {.kind = coordinator::RequestKind::kJoin,
+                               .key = {.process_set = set.id(), .name = ""}};
+  ASSERT_EQ(sets_.admit(set, join), absl::OkStatus());
+  call_->start();
+  EXPECT_TRUE(absl::IsFailedPrecondition(call_->wait()));
+  EXPECT_TRUE(submitted_.empty());
+  sets_.join_ended(set.id(), true);
+  call_->start();
+  ASSERT_EQ(submitted_.size(), 1u);
+  submitted_.back()->done(Results());
+  EXPECT_EQ(call_->wait(), absl::OkStatus());
+}
+
+TEST(Prepared, EndsWithItsJob) {
+  float value = 1;
+  std::optional<Prepared> prepared;
+  run_world({.size = 1}, [&](Runtime& job, auto&) {
+    prepared =
+        *job.prepare_allreduce_(TensorView::of(&value, {1}), {.name = "x"});
+    EXPECT_EQ(prepared->run(), absl::OkStatus());
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+    EXPECT_TRUE(absl::IsFailedPrecondition(prepared->run()));
+  });
+  EXPECT_TRUE(absl::IsFailedPrecondition(prepared->run()));
+}
+
+// And is prepared anew in the job that follows.
+TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
+  run_world({.size = 2}, [](Runtime& job, auto&) {
+    float value = 1;
+    const TensorView view = TensorView::of(&value, {1});
+    Prepared prepared = *job.prepare_allreduce_(view, {.name = "x"});
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(prepared.run(), absl::OkStatus());
+    if (job.topology().rank() == 0) job.abort("is tired");
+    while (prepared.run().ok()) {
+    }
+    EXPECT_TRUE(absl::IsAborted(prepared.wait()));
+    EXPECT_TRUE(absl::IsAborted(prepared.run()));
+    auto next = job.reform();
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_FALSE(prepared.run().ok());
+    prepared = *(*next)->prepare_allreduce_(view, {.name = "x"});
+    EXPECT_EQ(prepared.run(), absl::OkStatus());
+    EXPECT_EQ((*next)->stop(), absl::OkStatus());
+  });
+}
+
+// The memory of what is under way is not left behind.
+TEST(Prepared, IsWaitedForWhereverItGoes) {
+  run_world({.size = 2}, [](Runtime& job, auto&) {
+    for (int i = 0; i < 100; ++i) {
+      float value = 1;
+      Prepared one = *job.prepare_allreduce_(
+          TensorView::of(&value, {1}), {.name = "x", .op = ReduceOp::kSum});
+      one.start();
+      if (i % 2 == 0) continue;
+      std::thread([&] { EXPECT_EQ(one.wait(), absl::OkStatus()); }).join();
+      EXPECT_EQ(value, 2);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hvd::runtime

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stand-in for NCCL as tests use it: loaded once per process.
+#pragma once
+
+#include "horovodpp/device/shared_library.h"
+#include "test/support/fake_nccl/control.h"
+
+namespace hvd::testing {
+
+class FakeNccl {
+ public:
+  static const char* file() { return HVD_FAKE_NCCL; }
+
+  static void set_delay(unsigned microseconds) {
+    function<decltype(fake_nccl_set_delay)>("fake_nccl_set_delay")(
+        microseconds);
+  }
+  static void fault(const char* kind, int rank = 0, int n = 0) {
+    function<decltype(fake_nccl_fault)>("fake_nccl_fault")(kind, rank, n);
+  }
+  static std::size_t objects() {
+    return function<decltype(fake_nccl_objects)>("fake_nccl_objects")();
+  }
+
+ private:
+  template <typename Function>
+  static Function* function(const char* name) {
+    const auto library = device::SharedLibrary::load(file());
+    return reinterpret_cast<Function*>(library.value().find(name).value());
+  }
+};
+
+}  // namespace hvd::testing

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of NCCL that horovodpp uses (horovodpp/collective/nccl/api.h), between GPUs
+// that do not exist. Their use is checked more strictly than NCCL does.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/core/half.h"
+#include "test/support/fake_cuda/control.h"
+#include "test/support/fake_nccl/control.h"
+#include "test/support/fake_nccl/operation.h"
+#include "test/support/fake_nccl/shared.h"
+
+using hvd::collective::NcclComm;
+using hvd::collective::NcclConfig;
+using hvd::collective::NcclDType;
+using hvd::collective::NcclOp;
+using hvd::collective::NcclResult;
+using hvd::collective::NcclUniqueId;
+using hvd::device::CuStream;
+
+namespace fake_nccl {
+namespace {
+
+using namespace hvd::collective;  // NOLINT: NCCL's numbers.
+
+constexpr NcclOp kFirstOpOfUsers = 5;
+
+int number_from_environment(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+// The stand-in for CUDA, which has been loaded by then.
+template <typename Function>
+Function* of_cuda(const char* name) {
+  static void* const library = [] {
+    const char* const file = std::getenv("FAKE_NCCL_CUDA");
+    return dlopen(file != nullptr ? file : FAKE_CUDA_FILE,
+                  RTLD_NOW | RTLD_LOCAL);
+  }();
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+struct Fault {
+  std::string kind = {};
+  int rank = -1;
+  int n = 0;
+};
+
+struct World {
+  std::mutex mutex;
+  Fault fault;
+  std::atomic<unsigned> delay{
+      static_cast<unsigned>(number_from_environment("FAKE_NCCL_DELAY", 0))};
+  std::set<NcclComm> comms;
+  std::atomic<unsigned> made{0};
+
+  World() {
+    const char* const text = std::getenv("FAKE_NCCL_FAULT");
+    if (text == nullptr) return;
+    std::istringstream in(text);
+    std::string number;
+    std::getline(in, fault.kind, ':');
+    std::getline(in, number, ':');
+    fault.rank = std::atoi(number.c_str());
+    std::getline(in, number, ':');
+    fault.n = std::atoi(number.c_str());
+  }
+};
+
+// Never destroyed: streams may be at work while the process ends.
+World& world() {
+  static World* const one = new World;
+  return *one;
+}
+
+bool has_fault(const char* kind, int rank, int n) {
+  World& all = world();
+  const std::lock_guard lock(all.mutex);
+  return all.fault.kind == kind && all.fault.rank == rank && all.fault.n == n;
+}
+
+// What the communicator and its work in streams share.
+struct Connection {
+  Connection(std::unique_ptr<Mapping> shared, int my_rank, int all_ranks,
+             int on_device)
+      : memory(std::move(shared)),
+        rank(my_rank),
+        ranks(all_ranks),
+        device(on_device),
+        exchange(*memory, my_rank, all_ranks, aborted) {}
+
+  const std::unique_ptr<Mapping> memory;
+  const int rank;
+  const int ranks;
+  const int device;
+  std::atomic<bool> aborted{false};
+  std::atomic<NcclResult> error{kNcclSuccess};
+  Exchange exchange;  // Of the thread of the stream.
+  int done = 0;       // Likewise.
+};
+
+// A group on its way through a stream.
+struct Launch {
+  std::shared_ptr<Connection> by;
+  std::vector<Operation> group;
+
+  static int run(void* argument) {
+    const std::unique_ptr<Launch> launch(static_cast<Launch*>(argument));
+    Connection& by = *launch->by;
+    const unsigned longest = world().delay.load();
+    if (longest > 0) {
+      thread_local std::minstd_rand random(static_cast<unsigned>(by.rank + 1));
+      usleep(static_cast<useconds_t>(random()) % (longest + 1));
+    }
+    const int n = by.done++;
+    const bool errs = has_fault("async error", by.rank, n);
+    if (errs) by.error.store(kNcclSystemError);
+    if (errs || has_fault("hang", by.rank, n)) {
+      while (!by.aborted.load()) usleep(50);
+    }
+    if (!by.aborted.load() && !by.exchange.run(launch->group) &&
+        !by.aborted.load()) {
+      by.error.store(kNcclInvalidUsage);
+    }
+    return 0;
+  }
+};
+
+}  // namespace
+}  // namespace fake_nccl
+
+namespace hvd::collective {
+struct NcclCommOfNccl {
+  std::shared_ptr<fake_nccl::Connection> connection;
+  bool is_made = false;
+  bool is_finalizing = false;
+  bool is_finalized = false;
+  CuStream stream = nullptr;  // The only one that it may be used with.
+  int polls = 0;              // "In progress" so many times still.
+  std::vector<std::pair<CuStream, std::vector<fake_nccl::Operation>>> waiting;
+  std::map<NcclOp, double> factors;
+  NcclOp next_op = fake_nccl::kFirstOpOfUsers;
+  std::minstd_rand random;
+};
+}  // namespace hvd::collective
+
+namespace fake_nccl {
+namespace {
+
+struct Grouped {
+  NcclComm comm;
+  CuStream stream;
+  Operation operation;
+};
+thread_local int group_depth = 0;
+thread_local std::vector<Grouped> grouped;
+thread_local NcclResult group_error = kNcclSuccess;
+
+bool exists(NcclComm comm) {
+  const std::lock_guard lock(world().mutex);
+  return world().comms.count(comm) > 0;
+}
+
+bool is_usable(NcclComm comm) {
+  return exists(comm) && comm->is_made && comm->polls == 0 &&
+         !comm->is_finalizing;
+}
+
+void launch_waiting(NcclComm comm) {
+  for (auto& [stream, group] : std::exchange(comm->waiting, {})) {
+    auto* const launch = new Launch{comm->connection, std::move(group)};
+    of_cuda<decltype(fake_cuda_put)>("fake_cuda_put")(stream, &Launch::run,
+                                                      launch);
+  }
+}
+
+// NCCL, too, may still be at it when a call returns.
+NcclResult under_way(NcclComm comm) {
+  comm->polls = static_cast<int>(comm->random() % 3);
+  if (comm->polls > 0) return kNcclInProgress;
+  launch_waiting(comm);
+  return kNcclSuccess;
+}
+
+NcclResult end_group() {
+  if (std::exchange(group_error, kNcclSuccess) != kNcclSuccess) {
+    grouped.clear();
+    return kNcclInvalidUsage;
+  }
+  std::set<NcclComm> comms;
+  for (Grouped& one : std::exchange(grouped, {})) {
+    if (one.comm->stream != nullptr && one.comm->stream != one.stream) {
+      return kNcclInvalidUsage;  // Not wrong for NCCL, but nothing we do.
+    }
+    one.comm->stream = one.stream;
+    auto& waiting = one.comm->waiting;
+    if (comms.insert(one.comm).second) waiting.push_back({one.stream, {}});
+    waiting.back().second.push_back(one.operation);
+  }
+  NcclResult result = kNcclSuccess;
+  for (NcclComm comm : comms) result = std::max(result, under_way(comm));
+  return result;
+}
+
+NcclResult refuse() {
+  if (group_depth > 0) group_error = kNcclInvalidUsage;
+  return kNcclInvalidArgument;
+}
+
+// All memory of an operation, of the communicator's GPU.
+template <typename Pointer>
+bool touch(Pointer& memory, std::size_t bytes, int device) {
+  if (bytes == 0) return true;
+  int found = -1;
+  void* const place = of_cuda<decltype(fake_cuda_touch)>("fake_cuda_touch")(
+      memory, bytes, &found);
+  memory = static_cast<Pointer>(place);
+  return place != nullptr && found == device;
+}
+
+NcclResult put(Operation operation, NcclComm comm, CuStream stream) {
+  if (!is_usable(comm)) return refuse();
+  const Connection& connection = *comm->connection;
+  const std::size_t bytes = operation.count * size_of(operation.type);
+  const auto ranks = static_cast<std::size_t>(connection.ranks);
+  const bool is_root = operation.peer == connection.rank;
+  std::size_t from = bytes;
+  std::size_t to = bytes;
+  switch (operation.kind) {
+    case Kind::kReduceScatter:
+      from *= ranks;
+      break;
+    case Kind::kAllGather:
+      to *= ranks;
+      break;
+    case Kind::kBroadcast:
+      if (!is_root) from = 0;
+      break;
+    case Kind::kReduce:
+      if (!is_root) to = 0;
+      break;
+    case Kind::kSend:
+      to = 0;
+      break;
+    case Kind::kRecv:
+      from = 0;
+      break;
+    default:
+      break;
+  }
+  if (operation.peer < 0 || operation.peer >= connection.ranks ||
+      !touch(operation.from, from, connection.device) ||
+      !touch(operation.to, to, connection.device)) {
+    return refuse();
+  }
+  if (operation.op >= kFirstOpOfUsers) {
+    const auto found = comm->factors.find(operation.op);
+    if (found == comm->factors.end()) return refuse();
+    operation.factor = found->second;
+    operation.op = kNcclSum;
+  }
+  grouped.push_back({comm, stream, operation});
+  return group_depth > 0 ? kNcclSuccess : end_group();
+}
+
+// Whether all ranks have come, each with a GPU of its own; an error if not.
+NcclResult look_at_others(Connection& connection) {
+  if (has_fault("init hang", connection.rank, 0)) return kNcclInProgress;
+  if (has_fault("init error", connection.rank, 0)) return kNcclSystemError;
+  const bool may_share =
+      number_from_environment("NCCL_MULTI_RANK_GPU_ENABLE", 0) != 0 &&
+      number_from_environment("FAKE_NCCL_VERSION", 22803) >= 23000;
+  std::set<int> gpus;
+  for (int rank = 0; rank < connection.ranks; ++rank) {
+    const int gpu = (*connection.memory)->slots[rank].joined.load();
+    if (gpu == 0) return kNcclInProgress;
+    if (!gpus.insert(gpu).second && !may_share) return kNcclInvalidUsage;
+  }
+  return kNcclSuccess;
+}
+
+bool all_have_left(Connection& connection) {
+  for (int rank = 0; rank < connection.ranks; ++rank) {
+    if ((*connection.memory)->slots[rank].left.load() == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace fake_nccl
+
+using namespace fake_nccl;  // NOLINT: what follows is C.
+
+extern "C" {
+
+void fake_nccl_fault(const char* kind, int rank, int n) {
+  const std::lock_guard lock(world().mutex);
+  world().fault = {kind, rank, n};
+}
+
+void fake_nccl_set_delay(unsigned microseconds) {
+  world().delay = microseconds;
+}
+
+std::size_t fake_nccl_objects() {
+  const std::lock_guard lock(world().mutex);
+  std::size_t count = world().comms.size();
+  for (const NcclComm comm : world().comms) count += comm->factors.size();
+  return count;
+}
+
+NcclResult ncclGetVersion(int* version) {
+  *version = number_from_environment("FAKE_NCCL_VERSION", 22803);
+  return kNcclSuccess;
+}
+
+const char* ncclGetErrorString(NcclResult result) {
+  switch (result) {
+    case kNcclSystemError:
+      return "unhandled system error";
+    case kNcclInvalidUsage:
+      return "invalid usage";
+    case kNcclInvalidArgument:
+      return "invalid argument";
+    case kNcclRemoteError:
+      return "remote process exited or there was a network error";
+    default:
+      return "another error";
+  }
+}
+
+const char* ncclGetLastError(NcclComm) { return "as the stand-in sees it"; }
+
+NcclResult ncclGetUniqueId(NcclUniqueId* id) {
+  return Mapping::make(id) ? kNcclSuccess : kNcclSystemError;
+}
+
+NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id,
+                                  int rank, NcclConfig* config) {
+  const int device =
+      of_cuda<decltype(fake_cuda_current_device)>("fake_cuda_current_device")();
+  if (device < 0 || rank < 0 || rank >= ranks || ranks > kMostRanks ||
+      config->magic != kNcclMagic || config->blocking != 0) {
+    return kNcclInvalidArgument;
+  }
+  std::unique_ptr<Mapping> memory = Mapping::open(id);
+  if (memory == nullptr) return kNcclSystemError;
+  auto* const made = new hvd::collective::NcclCommOfNccl;
+  made->connection =
+      std::make_shared<Connection>(std::move(memory), rank, ranks, device);
+  made->random.seed(++world().made);
+  (*made->connection->memory)->slots[rank].joined.store(device + 1);
+  {
+    const std::lock_guard lock(world().mutex);
+    world().comms.insert(made);
+  }
+  *comm = made;
+  return kNcclInProgress;
+}
+
+NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
+  if (!exists(comm)) return kNcclInvalidArgument;
+  Connection& connection = *comm->connection;
+  *error = kNcclSuccess;
+  if (!comm->is_made) {
+    *error = look_at_others(connection);
+    comm->is_made = *error == kNcclSuccess;
+  } else if (comm->polls > 0) {
+    *error = kNcclInProgress;
+    if (--comm->polls == 0) launch_waiting(comm);
+  } else if (const NcclResult now = connection.error.load()) {
+    *error = now;
+  } else if (comm->is_finalizing && !comm->is_finalized) {
+    comm->is_finalized = all_have_left(connection);
+    if (!comm->is_finalized) *error = kNcclInProgress;
+  }
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommFinalize(NcclComm comm) {
+  if (!is_usable(comm)) return kNcclInvalidUsage;
+  comm->is_finalizing = true;
+  (*comm->connection->memory)->slots[comm->connection->rank].left.store(1);
+  return kNcclInProgress;
+}
+
+NcclResult ncclCommAbort(NcclComm comm) {
+  {
+    const std::lock_guard lock(world().mutex);
+    if (world().comms.erase(comm) == 0) return kNcclInvalidArgument;
+  }
+  comm->connection->aborted.store(true);
+  delete comm;
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommDestroy(NcclComm comm) {
+  if (!exists(comm) || !comm->is_finalized) return kNcclInvalidUsage;
+  return ncclCommAbort(comm);
+}
+
+NcclResult ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclDType type,
+                                    int, NcclComm comm) {
+  if (!is_usable(comm)) return kNcclInvalidUsage;
+  double factor = 0;
+  if (type == kNcclFloat64) {
+    std::memcpy(&factor, scalar, sizeof(factor));
+  } else if (type == kNcclFloat32) {
+    float value = 0;
+    std::memcpy(&value, scalar, sizeof(value));
+    factor = value;
+  } else if (type == kNcclFloat16) {
+    hvd::f16 value;
+    std::memcpy(&value, scalar, sizeof(value));
+    factor = static_cast<float>(value);
+  } else if (type == kNcclBfloat16) {
+    hvd::bf16 value;
+    std::memcpy(&value, scalar, sizeof(value));
+    factor = static_cast<float>(value);
+  } else {
+    return kNcclInvalidArgument;
+  }
+  *op = comm->next_op++;
+  comm->factors[*op] = factor;
+  return kNcclSuccess;
+}
+
+NcclResult ncclRedOpDestroy(NcclOp op, NcclComm comm) {
+  if (!exists(comm) || comm->factors.erase(op) == 0)
+    return kNcclInvalidArgument;
+  return kNcclSuccess;
+}
+
+NcclResult ncclGroupStart() {
+  ++group_depth;
+  return kNcclSuccess;
+}
+
+NcclResult ncclGroupEnd() {
+  if (group_depth == 0) return kNcclInvalidUsage;
+  return --group_depth > 0 ? kNcclSuccess : end_group();
+}
+
+NcclResult ncclAllReduce(const void* from, void* to, std::size_t count,
+                         NcclDType type, NcclOp op, NcclComm comm,
+                         CuStream stream) {
+  return put({.kind = Kind::kAllReduce,
+              .from = static_cast<const std::byte*>(from),
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type,
+              .op = op},
+             comm, stream);
+}
+
+NcclResult ncclReduce(const void* from, void* to, std::size_t count,
+                      NcclDType type, NcclOp op, int root, NcclComm comm,
+                      CuStream stream) {
+  return put({.kind = Kind::kReduce,
+              .from = static_cast<const std::byte*>(from),
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type,
+              .op = op,
+              .peer = root},
+             comm, stream);
+}
+
+NcclResult ncclReduceScatter(const void* from, void* to, std::size_t count,
+                             NcclDType type, NcclOp op, NcclComm comm,
+                             CuStream stream) {
+  return put({.kind = Kind::kReduceScatter,
+              .from = static_cast<const std::byte*>(from),
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type,
+              .op = op},
+             comm, stream);
+}
+
+NcclResult ncclBroadcast(const void* from, void* to, std::size_t count,
+                         NcclDType type, int root, NcclComm comm,
+                         CuStream stream) {
+  return put({.kind = Kind::kBroadcast,
+              .from = static_cast<const std::byte*>(from),
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type,
+              .peer = root},
+             comm, stream);
+}
+
+NcclResult ncclAllGather(const void* from, void* to, std::size_t count,
+                         NcclDType type, NcclComm comm, CuStream stream) {
+  return put({.kind = Kind::kAllGather,
+              .from = static_cast<const std::byte*>(from),
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type},
+             comm, stream);
+}
+
+NcclResult ncclSend(const void* from, std::size_t count, NcclDType type,
+                    int peer, NcclComm comm, CuStream stream) {
+  return put({.kind = Kind::kSend,
+              .from = static_cast<const std::byte*>(from),
+              .count = count,
+              .type = type,
+              .peer = peer},
+             comm, stream);
+}
+
+NcclResult ncclRecv(void* to, std::size_t count, NcclDType type, int peer,
+                    NcclComm comm, CuStream stream) {
+  return put({.kind = Kind::kRecv,
+              .to = static_cast<std::byte*>(to),
+              .count = count,
+              .type = type,
+              .peer = peer},
+             comm, stream);
+}
+
+}  // extern "C"
