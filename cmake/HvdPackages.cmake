@@ -59,9 +59,13 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
   ${PROJECT_BINARY_DIR}/packages/shlibs ${PROJECT_BINARY_DIR}/packages/triggers)
 
 # Each package says by whom it is and under which licence.
+file(READ ${PROJECT_SOURCE_DIR}/NOTICE notice)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/copyright
+  CONTENT "@notice@\n@license@" @ONLY)
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
-  install(FILES ${PROJECT_SOURCE_DIR}/NOTICE RENAME copyright COMPONENT ${component}
+  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright COMPONENT ${component}
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
     EXCLUDE_FROM_ALL)
 endforeach()

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/device/cuda_api.h"
+
 struct snippet {
   const char* place;  // Page, line and name.
   int (*run)();
@@ -184,11 +186,13 @@ struct tensor_on_gpu : Common {
     if (function(arguments...) != 0) throw std::runtime_error(name);
   }
   tensor_on_gpu() {
-    void* context = nullptr;
+    hvd::device::CuContext context = nullptr;
+    hvd::device::CuAddress memory = 0;
     call("cuInit", 0u);
-    call("cuDevicePrimaryCtxRetain", &context, 0);
+    call("cuDevicePrimaryCtxRetain", &context, hvd::device::CuDevice{0});
     call("cuCtxPushCurrent_v2", context);
-    call("cuMemAlloc_v2", &memory_of_gpu, sizeof(float) * 1024 * 1024);
+    call("cuMemAlloc_v2", &memory, sizeof(float) * 1024 * 1024);
+    memory_of_gpu = reinterpret_cast<float*>(memory);
   }
   float* memory_of_gpu = nullptr;
   void* stream = nullptr;

@@ -16,10 +16,12 @@ import pathlib
 import re
 import sys
 
-BLOCK = re.compile(r"^(?:<!-- (snippet|not run): ([^\n]*) -->\n)?```(\w*)[^\n]*\n(.*?)^```$",
+BLOCK = re.compile(r"^(?:<!-- (snippet|not run): ([^\n]*) -->\n)?```([\w+]*)[^\n]*\n(.*?)^```$",
                    re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-MUST_BE_NAMED = {"bash", "c", "cmake", "cpp", "console", "python", "py", "sh", "shell"}
+OTHER_NAMES = {"c++": "cpp", "cc": "cpp", "cxx": "cpp", "py": "python", "bash": "sh", "console": "sh",
+               "shell": "sh"}
+MUST_BE_NAMED = {"c", "cmake", "cpp", "python", "sh"}
 
 
 @dataclasses.dataclass
@@ -46,6 +48,7 @@ def blocks(root):
         text = page.read_text()
         for found in BLOCK.finditer(text):
             kind, said, language, code = found.groups()
+            language = OTHER_NAMES.get(language, language)
             yield Block(page.relative_to(root), text.count("\n", 0, found.start(4)) + 1, language,
                         code, said if kind == "snippet" else "",
                         said if kind == "not run" else "")

@@ -56,6 +56,11 @@ class Pages(unittest.TestCase):
             found, = self.mistakes(PAGE.replace(line, ""))
             self.assertRegex(found, r"README.md:(11|12|20|21): a block of (cpp|sh)")
 
+    def test_a_language_has_several_names(self):
+        text = PAGE.replace("```cpp", "```c++").replace("<!-- snippet: part -->\n", "")
+        found, = self.mistakes(text)
+        self.assertIn("a block of cpp", found)
+
     def test_no_reason_is_no_reason(self):
         self.assertEqual(len(self.mistakes(PAGE.replace("takes a week", " "))), 1)
 
