@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "horovodpp/core/mutex.h"
@@ -114,11 +115,16 @@ TEST(LifeLines, TellAllOfADeathWheneverItWas) {
 TEST(LifeLines, OfThreadsEndWhileOthersGoOn) {
   const SharedLines shared;
   const auto fails = [](int rank) { ADD_FAILURE() << rank; };
-  LifeLines stays(shared.lines(), 0, kRanks, fails);
-  for (int round = 0; round < 100; ++round) {
-    const LifeLines comes(shared.lines(), 1, kRanks, fails);
-    const LifeLines goes(shared.lines(), 2, kRanks, fails);
+  const LifeLines stays(shared.lines(), 0, kRanks, fails);
+  std::vector<std::thread> ranks;
+  for (const int rank : {1, 2}) {
+    ranks.emplace_back([&shared, &fails, rank] {
+      for (int round = 0; round < 50; ++round) {
+        const LifeLines comes_and_goes(shared.lines(), rank, kRanks, fails);
+      }
+    });
   }
+  for (std::thread& rank : ranks) rank.join();
 }
 
 TEST(LifeLines, OfOneRankHaveNoThread) {
