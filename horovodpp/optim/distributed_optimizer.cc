@@ -155,7 +155,8 @@ void DistributedOptimizer::reduce() {
     const Stopwatch waiting(exposed_);
     reducer_.finish();
   } catch (...) {
-    handover_->forget();
+    // Unless nothing was waited for.
+    if (!reducer_.is_pending()) handover_->forget();
     throw;
   }
   if (in_arena_ != nullptr) tell_of_strayed_gradients();

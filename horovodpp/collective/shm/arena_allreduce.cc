@@ -104,7 +104,7 @@ void ArenaAllreduce::reduce_slice(const ArenaTable::Runs& runs) {
       const std::size_t m = arenas_.read_only() ? self : i;
       outputs[i] = runs.outputs[run * members + m] + skip;
     }
-    kernel_.reduce(inputs, outputs, count, {});
+    kernel_.reduce(inputs, outputs, count);
   };
   for_each_run(runs,
                seat_.slice_of(seat_.rank, runs.total, kernel_.element_bytes()),
