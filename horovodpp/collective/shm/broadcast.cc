@@ -81,9 +81,12 @@ absl::Status ShmBroadcast::through_slots(const Shown& shown) {
                             });
 }
 
+// The first chunk is all that the others do not copy while the root shows the next.
 std::size_t ShmBroadcast::chunk_bytes() const {
+  constexpr std::size_t kFewSteps = 32;
   return std::min(seat_.chunk_bytes(),
-                  seat_.board.options().broadcast_step_bytes);
+                  std::max(seat_.board.options().broadcast_step_bytes,
+                           broadcast_.bytes / kFewSteps));
 }
 
 void ShmBroadcast::show(std::size_t begin, std::size_t bytes,

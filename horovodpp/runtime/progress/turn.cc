@@ -306,8 +306,7 @@ Outlook Turn::outlook(bool is_busy) const {
           .looks_after_wires = parts_.segment.local_rank() == 0 ||
                                parts_.router.has_used_wires(),
           .is_busy = is_busy,
-          .sends_mail = parts_.router.is_sending(),
-          .sends_data = parts_.router.is_sending_data(),
+          .helps_after = parts_.router.helps_after(),
           .wakes_at = wakes_at(),
           .due = due};
 }
