@@ -170,7 +170,8 @@ std::string cache_directory() {
 
 bool is_launched(int expected_size) {
   return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
-         variable("PMIX_RANK") || variable("PMI_SIZE");
+         variable("PMIX_RANK") || variable("PMI_SIZE") ||
+         variable("HOROVODPP_RENDEZVOUS");
 }
 
 // What the daemons of each tell the ranks that they start.

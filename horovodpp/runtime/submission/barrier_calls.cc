@@ -73,6 +73,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     {
       MutexLock lock(mutex_);
       if (std::exchange(is_busy_, true)) return std::nullopt;
+      is_tried_ = true;
     }
     Future<void> begun;
     const SubmissionPtr submission(shared_from_this(), &submission_);
@@ -81,6 +82,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
       begun = promise.future();
       MutexLock lock(mutex_);
       line_.emplace_front(std::move(promise));
+      is_tried_ = false;
     });
     if (quick == Quick::kBegun) return begun.wait();
     go_on();
@@ -91,7 +93,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   // False where nothing waits that it would have to wait behind.
   bool take_behind(const SubmissionPtr& submission) {
     MutexLock lock(mutex_);
-    if (line_.size() < 2) return false;
+    const std::size_t items = line_.size() + (is_tried_ ? 1 : 0);
+    if (items < 2) return false;
     line_.emplace_back(submission);
     return true;
   }
@@ -110,6 +113,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   void go_on() {
     {
       MutexLock lock(mutex_);
+      is_tried_ = false;
       is_busy_ = !line_.empty();
       if (!is_busy_) return;
     }
@@ -189,6 +193,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   Mutex mutex_;
   std::deque<Item> line_ ABSL_GUARDED_BY(mutex_);  // The first is under way.
   bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;
+  // One is under way that is not in the line.
+  bool is_tried_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 std::shared_ptr<BarrierCalls::Line> BarrierCalls::line_of(

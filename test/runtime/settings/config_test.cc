@@ -219,6 +219,8 @@ TEST(Config, KnowsTheSignsOfALauncher) {
   EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
   EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
   EXPECT_TRUE(read({{"PMI_SIZE", "1"}})->launched);
+  EXPECT_TRUE(
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "0"}})->launched);
   EXPECT_FALSE(read({{"HOROVOD_SIZE", "1"}})->launched);
 }
 
