@@ -16,7 +16,7 @@
 namespace hvd::collective {
 namespace {
 
-constexpr ShmOptions kOptions = {.chunk_bytes = 4096, .small_bytes = 1024};
+constexpr ShmOptions kQuickOptions = {.chunk_bytes = 4096, .small_bytes = 1024};
 constexpr Reduction kSum = {.dtype = DType::kF32, .op = ReduceOp::kSum};
 
 // Calls body(plane, rank) on each of `ranks` threads.
@@ -26,11 +26,11 @@ void on_planes(int ranks,
     const auto topology =
         Topology::from_peers(communicator.rank(), communicator.peers());
     auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, kOptions),
+        communicator, *topology, ShmBoard::bytes_needed(ranks, kQuickOptions),
         soon());
     ASSERT_TRUE(segment.ok()) << segment.status();
     ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
-                   kOptions);
+                   kQuickOptions);
     ShmPlane plane(board);
     body(plane, communicator.rank());
   });
