@@ -56,7 +56,9 @@ LifeLines::LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
   is_over_[static_cast<std::size_t>(local_rank)] = true;
   if (ranks < 2) return;
   auto thread = start_thread("sees other ranks die", [this] { run(); });
-  if (thread.ok()) thread_ = *std::move(thread);
+  if (!thread.ok()) return;
+  thread_ = *std::move(thread);
+  holds_.wait(0);
 }
 
 LifeLines::~LifeLines() {
@@ -123,6 +125,8 @@ bool LifeLines::wait(const std::vector<std::uint32_t>& seen) {
 
 void LifeLines::run() {
   take_hold();
+  holds_.store(1);
+  holds_.notify_one();
   while (stops_.load() == 0 && wait(look())) {
   }
   // Where it cannot wait the others are to see it all the same.

@@ -29,7 +29,8 @@ class LifeLines {
   static std::size_t bytes_needed(int ranks);
 
   // `memory` is zeros before the first rank comes, and outlives this. `dies` is called
-  // once for each other rank whose process dies; not for one that has ended this.
+  // once for each other rank whose process dies; not for one that has ended this. The
+  // others are told of this one's death from now on.
   LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
             Callback dies);
   ~LifeLines();
@@ -53,6 +54,7 @@ class LifeLines {
   const int ranks_;
   const Callback dies_;
   std::vector<bool> is_over_;  // By rank: it has died, or let go.
+  Word holds_{0};
   Word stops_{0};
   std::thread thread_;
 };

@@ -10,7 +10,8 @@ import torch
 import horovodpp.torch as hvd
 
 EXCHANGERS = {"int8": hvd.Compression.int8, "top_k": functools.partial(hvd.Compression.top_k, 0.3),
-              "signs": hvd.Compression.signs, "power_sgd": hvd.Compression.power_sgd}
+              "signs": hvd.Compression.signs,
+              "power_sgd": functools.partial(hvd.Compression.power_sgd, 1)}
 
 
 def train(steps, rank, **options):
