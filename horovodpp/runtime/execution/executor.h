@@ -42,6 +42,10 @@ class Executor {
   void complete(const coordinator::Batch& batch,
                 const std::vector<coordinator::SubmissionPtr>& submissions);
 
+  // Tells them `why` execute() has failed, when nothing uses their memory any more.
+  void fail(const std::vector<coordinator::SubmissionPtr>& submissions,
+            const absl::Status& why);
+
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.
   absl::Status add_set(coordinator::ProcessSetId id,

@@ -69,6 +69,7 @@ void expect_planes(const std::vector<std::string>& names,
                                   {.rank = topology->local_rank(), .ranks = 2},
                                   payload.first(lists));
       device::Gpus gpus;
+      collective::NcclSession nccl(gpus, {}, {});
       Planes planes(rank, plane_factory({.sharing = *topology,
                                          .board = board,
                                          .arenas = arenas,
