@@ -184,17 +184,24 @@ absl::Status NcclPlane::enqueue(const char* what, const Call& call, F put) {
   for (const device::CudaEvent* event : call.after) {
     HVD_RETURN_IF_ERROR(stream_->wait_for(*event));
   }
+  const std::string name =
+      absl::StrCat(what, " by NCCL between ranks ", describe_members());
   HVD_ASSIGN_OR_RETURN(device::CudaEvent began, point_in_stream());
-  absl::Status status = communicator_->put(put);
+  absl::Status status = annotate(communicator_->put(put), name);
   // Until then it need not be in the stream.
   if (status.ok()) {
-    status = until([&] { return communicator_->is_ready(); }, call.interrupt);
+    status = until(
+        [&]() -> absl::StatusOr<bool> {
+          const absl::StatusOr<bool> ready = communicator_->is_ready();
+          if (!ready.ok()) return annotate(ready.status(), name);
+          return ready;
+        },
+        call.interrupt);
   }
   if (!status.ok()) communicator_->abort();
   HVD_ASSIGN_OR_RETURN(device::CudaEvent done, point_in_stream());
   const auto work = std::make_shared<device::GpuWork>(
-      device::GpuWork::Span{std::move(began), std::move(done)},
-      absl::StrCat(what, " by NCCL between ranks ", describe_members()));
+      device::GpuWork::Span{std::move(began), std::move(done)}, name);
   means_.session.watch().watch(work, communicator_);
   // What there is of it may be under way even if it has failed.
   if (call.work != nullptr) {
