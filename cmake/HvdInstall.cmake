@@ -5,21 +5,25 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
-install(TARGETS horovodpp EXPORT horovodppTargets)
+install(TARGETS horovodpp EXPORT horovodppTargets
+  LIBRARY COMPONENT library NAMELINK_COMPONENT development ARCHIVE COMPONENT development)
 if(TARGET horovodpp_mpi)
-  install(TARGETS horovodpp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS horovodpp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
 endif()
 install(CODE "set(ROOT \"${PROJECT_SOURCE_DIR}\")
-  set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
-install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake)
-install(EXPORT horovodppTargets NAMESPACE horovodpp:: DESTINATION ${package_dir})
+  set(PREFIX \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")"
+  COMPONENT development)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake COMPONENT development)
+install(EXPORT horovodppTargets NAMESPACE horovodpp:: DESTINATION ${package_dir}
+  COMPONENT development)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/horovodppConfig.cmake.in
   ${PROJECT_BINARY_DIR}/horovodppConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
-  ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir}
+  COMPONENT development)
 
 # A shared library brings what only it needs; whoever links the static one names
 # it. (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
@@ -50,9 +54,9 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-c.pc.in
   ${PROJECT_BINARY_DIR}/horovodpp-c.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc ${PROJECT_BINARY_DIR}/horovodpp-c.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 
 # What links the static library finds by pkg-config; the shared one needs no more.
 if(BUILD_SHARED_LIBS)
@@ -61,5 +65,5 @@ if(BUILD_SHARED_LIBS)
   string(REGEX REPLACE "/$" "" bin_to_prefix "${bin_to_prefix}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-config.in
     ${PROJECT_BINARY_DIR}/horovodpp-config @ONLY)
-  install(PROGRAMS ${PROJECT_BINARY_DIR}/horovodpp-config TYPE BIN)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/horovodpp-config TYPE BIN COMPONENT development)
 endif()

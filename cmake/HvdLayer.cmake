@@ -8,7 +8,7 @@
 # <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; where it is not,
 # no_<mechanism>.cc stands in for it. A folder that is APART is no part of the library.
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
-set(HVD_MECHANISMS nccl cuda dnnl)
+set(HVD_MECHANISMS nccl cuda nvcc dnnl)
 # Where there are fuzzers (test/fuzz), these are compiled so that they can see which way
 # the code goes.
 set(HVD_FUZZED_LAYERS core coordinator nn)

@@ -23,6 +23,8 @@ if(NOT text MATCHES "flavor ([a-z]+) ?([0-9]*)")
 endif()
 set(HVD_MPI_FLAVOR ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
 
+# MPI's interface for C++, which nothing here uses, is a library of its own.
+target_compile_definitions(hvd_transport_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 add_library(horovodpp_mpi MODULE $<TARGET_OBJECTS:hvd_transport_mpi>)
 set_target_properties(horovodpp_mpi PROPERTIES
   LINKER_LANGUAGE CXX OUTPUT_NAME horovodpp_mpi_${HVD_MPI_FLAVOR})
@@ -31,7 +33,7 @@ add_library(hvd_wires STATIC EXCLUDE_FROM_ALL
   $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>)
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
 set(names ${CMAKE_CURRENT_SOURCE_DIR}/transport/mpi/exported_names.map)
-target_link_options(horovodpp_mpi PRIVATE LINKER:--version-script=${names})
+target_link_options(horovodpp_mpi PRIVATE LINKER:--version-script=${names} LINKER:--as-needed)
 set_property(TARGET horovodpp_mpi APPEND PROPERTY LINK_DEPENDS ${names})
 target_link_libraries(horovodpp_mpi PRIVATE hvd_wires ${used_everywhere} MPI::MPI_CXX
   Threads::Threads ${CMAKE_DL_LIBS})

@@ -4,6 +4,7 @@
 set(HVD_PUBLIC_HEADERS
   horovodpp/horovodpp.h
   horovodpp/collectives.h
+  horovodpp/libtorch.h
   horovodpp/version.h
   horovodpp/c/horovodpp.h
   # More than most programs need:
@@ -16,6 +17,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
+  horovodpp/runtime/gpu_choice.h
   horovodpp/runtime/run_ranks.h
   horovodpp/runtime/waits_at_once.h
   horovodpp/tensor/dlpack.h)

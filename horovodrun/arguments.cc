@@ -18,6 +18,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/check_build.h"
+#include "horovodrun/described_version.h"
+#include "horovodrun/process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -33,6 +36,7 @@ struct RawOptions {
   bool local = false;
   bool verbose = false;
   bool version = false;
+  bool check_build = false;
   std::string start_timeout;
   std::string mpi_arguments;
   std::string output_filename;
@@ -102,6 +106,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
   app.add_flag("--verbose", raw.verbose,
                "Show the command that starts the ranks, and its environment");
   app.add_flag("-v,--version", raw.version, "Print the version");
+  app.add_flag("--check-build", raw.check_build,
+               "Print what this installation has (also -cb)");
   app.add_option("--start-timeout", raw.start_timeout,
                  "Seconds, such as 2.5, within which every rank must have "
                  "started. Default: HOROVOD_START_TIMEOUT, or 30")
@@ -111,7 +117,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
          "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"")
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
-                 "Where mpirun also writes the output of each rank")
+                 "A folder to which the output of each rank is written as well "
+                 "as shown; by mpirun, where this starts the ranks")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,
@@ -131,6 +138,7 @@ absl::StatusOr<size_t> split_off_options(const CLI::App& app,
   while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
     if (words[i] == "--") return i;
     if (words[i] == "-np") words[i] = "--num-proc";
+    if (words[i] == "-cb") words[i] = "--check-build";
     if (words[i] == "-hostfile") words[i] = "--hostfile";
     const std::string name = words[i].substr(0, words[i].find('='));
     const CLI::Option* option = app.get_option_no_throw(name);
@@ -264,7 +272,14 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
         absl::StrCat(error.what(), "; see horovodrun --help"));
   }
   if (raw.version) {
-    arguments.answer = HVD_VERSION "\n";
+    arguments.answer = absl::StrCat(described_version(), "\n");
+    return arguments;
+  }
+  if (raw.check_build) {
+    const auto nccl = environment.find("HOROVODPP_NCCL_LIBRARY");
+    const Installation installation = installation_of(
+        own_path(), nccl == environment.end() ? "libnccl.so.2" : nccl->second);
+    arguments.answer = to_text(installation, described_version());
     return arguments;
   }
   return checked(raw, std::move(command), environment);

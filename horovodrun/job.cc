@@ -19,6 +19,7 @@
 #include "horovodrun/job_output.h"
 #include "horovodrun/mpi_leftovers.h"
 #include "horovodrun/process.h"
+#include "horovodrun/rank_files.h"
 #include "horovodrun/rank_streams.h"
 #include "horovodrun/signal_queue.h"
 
@@ -37,8 +38,9 @@ constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
 // Whether mpirun is to do more with what ranks write than to show it.
-bool is_handled_by_mpirun(const Arguments& arguments,
+bool is_handled_by_mpirun(MpiFlavor flavor, const Arguments& arguments,
                           const Environment& environment) {
+  if (flavor == MpiFlavor::kNone) return false;
   const auto is_setting_of_output = [](const auto& variable) {
     return absl::StrContains(variable.first, "_MCA_") &&
            absl::StrContains(variable.first, "output");
@@ -59,7 +61,9 @@ class RunningJob {
  public:
   explicit RunningJob(const Job& job)
       : job_(job),
-        output_({.token = job.token, .shows_remarks = job.arguments.verbose}),
+        output_({.token = job.token,
+                 .files = &files_,
+                 .shows_remarks = job.arguments.verbose}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
@@ -86,6 +90,7 @@ class RunningJob {
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
+  RankFiles files_;  // Where mpirun does not write them.
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
@@ -101,6 +106,11 @@ absl::Status RunningJob::start() {
   // Errors, which are told in the last line.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  if (job_.flavor == MpiFlavor::kNone &&
+      !job_.arguments.output_filename.empty()) {
+    HVD_RETURN_IF_ERROR(
+        files_.open(job_.arguments.output_filename, job_.arguments.ranks));
+  }
   int output = -1;
   int errors = -1;
   if (signals_.fd() < 0 || !output_.open(&output, &errors)) {
@@ -110,7 +120,7 @@ absl::Status RunningJob::start() {
   environment.insert(job_.environment.begin(), job_.environment.end());
   environment.erase(kOutputVariable);
   if (!output_.desk().empty() &&
-      !is_handled_by_mpirun(job_.arguments, environment)) {
+      !is_handled_by_mpirun(job_.flavor, job_.arguments, environment)) {
     environment[kOutputVariable] = output_.desk();
   }
   // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it

@@ -87,10 +87,13 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
 // Something of each; false if there was nothing.
 bool JobOutput::read_ranks() {
   while (const auto arrived = desk_.receive(options_.token)) {
-    ranks_.push_back(
-        {arrived->output, &shown_output_, shown_output_.add_source()});
-    ranks_.push_back(
-        {arrived->errors, &shown_errors(), shown_errors().add_source()});
+    const int rank = arrived->rank;
+    ranks_.push_back({arrived->output, &shown_output_,
+                      shown_output_.add_source(),
+                      options_.files->output(rank)});
+    ranks_.push_back({arrived->errors, &shown_errors(),
+                      shown_errors().add_source(),
+                      options_.files->errors(rank)});
   }
   bool any = false;
   for (ShownSource& rank : ranks_) {
@@ -139,7 +142,7 @@ bool JobOutput::has_unshown() const {
 std::string JobOutput::error() const {
   const bool lost_output = shown_output_.error() != 0;
   const int error = lost_output ? shown_output_.error() : shown_errors_.error();
-  if (error == 0) return "";
+  if (error == 0) return options_.files->error();
   return absl::StrCat("cannot write to standard ",
                       lost_output ? "output" : "error", ": ",
                       std::strerror(error));

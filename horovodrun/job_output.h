@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/clock.h"
+#include "horovodrun/rank_files.h"
 #include "horovodrun/rank_streams.h"
 #include "horovodrun/report.h"
 #include "horovodrun/shown_output.h"
@@ -23,7 +24,8 @@ namespace hvd::launcher {
 class JobOutput {
  public:
   struct Options {
-    std::string token{};  // Of the reports.
+    std::string token{};               // Of the reports.
+    const RankFiles* files = nullptr;  // Get what ranks write; not null.
     bool shows_remarks =
         false;  // Also what mpirun's daemons say of ended ranks.
   };

@@ -3,6 +3,8 @@
 // not.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,7 +22,12 @@ inline bool is_open_mpi(MpiFlavor flavor) {
 //   FailedPrecondition   none of the known ones
 absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text);
 
-// Runs the PATH's `mpirun --version`.
+// The flavor of a program, if its name tells it.
+std::optional<MpiFlavor> flavor_of_program(
+    const std::filesystem::path& program);
+
+// Of the PATH's mpirun: of the program that its links lead to or, if the name of that
+// does not tell, of what `mpirun --version` prints.
 //   NotFound             there is no mpirun; names packages that have one
 //   FailedPrecondition   it cannot run, or is none of the known ones
 absl::StatusOr<MpiFlavor> installed_flavor();

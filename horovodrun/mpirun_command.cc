@@ -176,7 +176,6 @@ std::string needs_mpirun(const Arguments& arguments,
                          const Surroundings& surroundings) {
   if (!all_local(arguments.hosts, surroundings.host_name)) return "other hosts";
   if (!arguments.mpi_arguments.empty()) return "--mpi-args";
-  if (!arguments.output_filename.empty()) return "--output-filename";
   if (!arguments.network_interfaces.empty()) return "--network-interface";
   return "";
 }

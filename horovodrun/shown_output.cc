@@ -44,6 +44,10 @@ bool ShownSource::read(Clock::TimePoint now) {
   } while ((count > 0 && size < bytes.size()) || (count < 0 && errno == EINTR));
   const bool at_end = count == 0 || (count < 0 && errno != EAGAIN);
   shown->feed(number, {bytes.data(), size}, now);
+  if (copy != nullptr) {
+    copy->add({bytes.data(), size});
+    copy->pump();
+  }
   if (at_end) {
     close(std::exchange(fd, -1));
     shown->finish(number, now);

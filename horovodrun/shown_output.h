@@ -48,6 +48,7 @@ struct ShownSource {
   int fd = -1;  // -1: at its end.
   ShownOutput* shown = nullptr;
   std::size_t number = 0;
+  OutputPump* copy = nullptr;  // Gets all of it, too.
 
   // Reads what has come, some at a time; false if there was nothing, or no room.
   bool read(Clock::TimePoint now);

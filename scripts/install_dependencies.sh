@@ -6,8 +6,9 @@
 #   scripts/install_dependencies.sh test   to build and run the tests as well
 #
 # For tests it also puts PyTorch, and what else the Python package is built and
-# tested with, into build/tools/python with pip; where that fails, they are left
-# out, and ctest says so.
+# tested with, into build/tools/python with pip, and what the documentation site is
+# made with into build/tools/site; where that fails, their tests are skipped, and
+# ctest says so.
 #
 # Where nothing is missing it changes nothing and returns at once. Where the
 # distribution's CMake is too old (Ubuntu 22.04), a newer one goes into
@@ -23,7 +24,7 @@ for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
   libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev python3 dataset-fashion-mnist'
 for_test='libgtest-dev libgmock-dev libbenchmark-dev clang clang-tidy mold valgrind
-  python3-venv python3-dev'
+  python3-venv python3-dev doxygen debootstrap dpkg-dev'
 
 say() { echo "install_dependencies: $*"; }
 fail() {
@@ -99,9 +100,9 @@ if [ "$1" = test ]; then
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
     install clang-format-14
   fi
-  # An old PyTorch, beside the newest: where there is none, its test is skipped.
-  if apt-cache show python3-torch >/dev/null 2>&1; then
-    install python3-torch python3-numpy python3-pytest
+  # An old PyTorch, beside the newest: where there is none, its tests are skipped.
+  if apt-cache show python3-torch libtorch-dev >/dev/null 2>&1; then
+    install python3-torch libtorch-dev python3-numpy python3-pytest
   fi
   # Where Clang's sanitizers are not among what it depends on.
   if ! ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.asan* >/dev/null 2>&1; then
@@ -110,20 +111,26 @@ if [ "$1" = test ]; then
   fi
 fi
 
-# What the Python package is tested with; done again when the list changes.
-python=$tools/python
-wanted_by_python=$root/test/bindings/requirements.txt
-if [ "$1" = test ] && ! cmp -s "$wanted_by_python" "$python/installed.txt"; then
-  say "putting PyTorch into $python with pip"
+# An environment of Python in build/tools/$1 with what the list $2 names; made again when the
+# list changes. Where that fails, $3 is said.
+environment() {
+  python=$tools/$1
+  list=$root/$2
+  if cmp -s "$list" "$python/installed.txt"; then return 0; fi
+  say "putting what $2 lists into $python with pip"
   rm -rf "$python"
   if python3 -m venv "$python" &&
-    "$python/bin/pip" install --quiet --disable-pip-version-check -r "$wanted_by_python"; then
-    cp "$wanted_by_python" "$python/installed.txt"
+    "$python/bin/pip" install --quiet --disable-pip-version-check -r "$list"; then
+    cp "$list" "$python/installed.txt"
   else
-    say "PyTorch could not be installed: the tests of the Python package, and those that" \
-      "compare with PyTorch, will be skipped" >&2
+    say "that failed: $3 will be skipped" >&2
     rm -rf "$python"
   fi
+}
+if [ "$1" = test ]; then
+  environment python test/bindings/requirements.txt \
+    "the tests of the Python package, and those that compare with PyTorch,"
+  environment site scripts/site/requirements.txt "the test of the documentation site"
 fi
 
 if ! at_least "$(g++ -dumpfullversion)" "$oldest_gcc"; then

@@ -134,8 +134,16 @@ class Compressor:
 
     def start(self, gradients: Sequence[tuple[str, tuple[int, int, Sequence[int]]]], name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Exchange: ...
 
+    def state(self) -> list:
+        """What it remembers: (name, bytes of float32), of '<key>.<what>'."""
+
+    def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int]]]]) -> None:
+        """Remembers that instead: (name, tensor of float32)."""
+
 def int8_blocks() -> Compressor: ...
 
 def top_k(share: float) -> Compressor: ...
 
 def signs() -> Compressor: ...
+
+def power_sgd(rank: int) -> Compressor: ...

@@ -7,10 +7,11 @@
     mean = horovodpp.allreduce(array, name="loss")
 
 An array is anything with __array_interface__, the buffer protocol or DLPack, in memory of the CPU;
-results are arrays of numpy. The functions are those of horovodpp.torch, with its errors, and their
-names are matched across ranks with its.
+results are arrays of numpy. Or it has __cuda_array_interface__, and lies on a GPU; results are
+there, too, and have it as well (gpu_arrays.py). The functions are those of horovodpp.torch, with its
+errors, and their names are matched across ranks with its.
 """
-from horovodpp import _core
+from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, splits_of, wire
 from horovodpp.common.basics import Adasum, Average
@@ -47,11 +48,15 @@ def _shown(array):
 
 
 def _of(array, moved=False, written=False):
-    """The array of numpy, and (address, dtype, shape) of it.
+    """The array of numpy, or the GpuArray, and the library's description of it.
 
     moved: its elements are not computed with, so that any dtype will do.
     """
-    array = _shown(array)
+    if gpu_arrays.is_on_gpu(array):
+        array, (address, gpu, stream) = gpu_arrays.shown(array, _numpy(), written)
+    else:
+        array = _shown(array)
+        address, gpu, stream = array.ctypes.data, _core.CPU, 0
     number = _NUMBERS.get(array.dtype.name)
     shape = array.shape
     if number is None:
@@ -59,20 +64,27 @@ def _of(array, moved=False, written=False):
             raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
         number = _UINT8
         shape += (array.dtype.itemsize,)
-    if not array.flags.c_contiguous:
-        raise ValueError("Tensor is required to be contiguous.")
     if not array.dtype.isnative:
         raise ValueError("Tensor is required to be of this machine's byte order.")
+    if gpu == _core.CPU:
+        _check_memory(array, written)
+    return array, (address, number, shape, gpu, stream)
+
+
+def _check_memory(array, written):
+    if not array.flags.c_contiguous:
+        raise ValueError("Tensor is required to be contiguous.")
     if written and not array.flags.writeable:
         raise ValueError("Tensor is required to be writable, as the result takes its place.")
-    return array, (array.ctypes.data, number, shape)
 
 
 def _result(result, like):
-    """(bytes, dtype, shape) as an array of `like`'s dtype."""
+    """(bytes, dtype, shape) as an array of `like`'s dtype, where `like` is."""
     memory, number, shape = result
     if like.dtype.name not in _NUMBERS:
         shape = shape[:-1]
+    if isinstance(like, gpu_arrays.GpuArray):
+        return gpu_arrays.GpuArray(memory, _core.address_of(memory), like.dtype, shape)
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 

@@ -20,7 +20,8 @@ class _Traceback(Exception):
 
 
 def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, output_filename=None,
-        verbose=False, executable=None, env=None):
+        verbose=False, executable=None, env=None, use_gloo=None, use_mpi=None,
+        start_timeout=None):
     """Calls `func(*args, **kwargs)` on so many ranks of this machine; returns the results by rank.
 
         def train(rate): ...                    # It calls hvd.init() itself.
@@ -33,12 +34,18 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
     mpi_args, output_filename, verbose: as options of horovodrun.
     executable: the Python to use.
     env: the environment of the ranks; by default this one's.
+    use_mpi: start the ranks by mpirun; by default only if mpi_args are given.
+    use_gloo: start them without mpirun.
+    start_timeout: as an option of horovodrun, in seconds.
 
     Raises the exception that a rank raised first, with its traceback as the cause; RuntimeError if
     a rank ended otherwise, or if there is no horovodrun.
     """
     if num_proc is not None and np is not None:
         raise ValueError("num_proc and np are two names of one argument: give one of them")
+    if use_gloo and (use_mpi or mpi_args):
+        raise ValueError("use_gloo starts the ranks without mpirun: leave out use_mpi and mpi_args, "
+                         "or use_gloo")
     ranks = num_proc or np or 1
     with tempfile.TemporaryDirectory(prefix="horovodpp.run.") as name:
         folder = pathlib.Path(name)
@@ -48,8 +55,10 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
             command.append("--verbose")
         if output_filename:
             command += ["--output-filename", os.fspath(output_filename)]
-        if not mpi_args and not output_filename:
-            command.append("--no-mpi")  # There are ranks of this machine only.
+        # All ranks are on this machine, which needs no mpirun.
+        command.append("--mpi" if use_mpi or mpi_args else "--no-mpi")
+        if start_timeout:
+            command += ["--start-timeout", str(start_timeout)]
         if mpi_args:
             command.append(f"--mpi-args={mpi_args}")
         command += [executable or sys.executable, "-m", "horovodpp.run_task", name]

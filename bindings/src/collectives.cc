@@ -36,16 +36,35 @@ ConstTensorViews const_views_of(const std::vector<Described>& tensors) {
   return {views.begin(), views.end()};
 }
 
+// What Python says of a reduction.
+struct Reducing {
+  std::string name;
+  int op;
+  double prescale;
+  double postscale;
+  const ProcessSet& set;
+};
+
 // AllreduceOptions or ReducescatterOptions.
 template <typename Options>
-Options reduction(std::string name, int op, double prescale, double postscale,
-                  const ProcessSet& set) {
+Options options_of(Reducing reducing, void* stream) {
+  Options options;
+  options.name = std::move(reducing.name);
+  options.op = static_cast<ReduceOp>(reducing.op);
+  options.prescale_factor = reducing.prescale;
+  options.postscale_factor = reducing.postscale;
+  options.process_set = reducing.set;
+  options.stream = stream;
+  return options;
+}
+
+// AllgatherOptions or BroadcastOptions.
+template <typename Options>
+Options options_of(std::string name, const ProcessSet& set, void* stream) {
   Options options;
   options.name = std::move(name);
-  options.op = static_cast<ReduceOp>(op);
-  options.prescale_factor = prescale;
-  options.postscale_factor = postscale;
   options.process_set = set;
+  options.stream = stream;
   return options;
 }
 
@@ -54,9 +73,10 @@ Started start_allreduce_(const Described& tensor, std::string name, int op,
                          const ProcessSet& set) {
   const auto span = span_of("ALLREDUCE", name);
   return operation(
-      span, allreduce_async_(view_of(tensor), reduction<AllreduceOptions>(
-                                                  std::move(name), op, prescale,
-                                                  postscale, set)));
+      span, allreduce_async_(view_of(tensor), options_of<AllreduceOptions>(
+                                                  {std::move(name), op,
+                                                   prescale, postscale, set},
+                                                  stream_of(tensor))));
 }
 
 Started start_allreduce(const Described& tensor, std::string name, int op,
@@ -64,9 +84,10 @@ Started start_allreduce(const Described& tensor, std::string name, int op,
                         const ProcessSet& set) {
   const auto span = span_of("ALLREDUCE", name);
   return operation(
-      span, allreduce_async(view_of(tensor), reduction<AllreduceOptions>(
-                                                 std::move(name), op, prescale,
-                                                 postscale, set)));
+      span, allreduce_async(view_of(tensor),
+                            options_of<AllreduceOptions>(
+                                {std::move(name), op, prescale, postscale, set},
+                                stream_of(tensor))));
 }
 
 Started start_grouped_allreduce_(const std::vector<Described>& tensors,
@@ -74,78 +95,91 @@ Started start_grouped_allreduce_(const std::vector<Described>& tensors,
                                  double postscale, const ProcessSet& set) {
   const auto span = span_of("ALLREDUCE", name);
   return operation(span, grouped_allreduce_async_(
-                             views_of(tensors), reduction<AllreduceOptions>(
-                                                    std::move(name), op,
-                                                    prescale, postscale, set)));
+                             views_of(tensors), options_of<AllreduceOptions>(
+                                                    {std::move(name), op,
+                                                     prescale, postscale, set},
+                                                    stream_of(tensors))));
 }
 
 Started start_grouped_allreduce(const std::vector<Described>& tensors,
                                 std::string name, int op, double prescale,
                                 double postscale, const ProcessSet& set) {
   const auto span = span_of("ALLREDUCE", name);
-  return operation(
-      span, grouped_allreduce_async(
-                const_views_of(tensors),
-                reduction<AllreduceOptions>(std::move(name), op, prescale,
-                                            postscale, set)));
+  return operation(span, grouped_allreduce_async(const_views_of(tensors),
+                                                 options_of<AllreduceOptions>(
+                                                     {std::move(name), op,
+                                                      prescale, postscale, set},
+                                                     stream_of(tensors))));
 }
 
 Started start_reducescatter(const Described& tensor, std::string name, int op,
                             double prescale, double postscale,
                             const ProcessSet& set) {
   const auto span = span_of("REDUCESCATTER", name);
-  return operation(span, reducescatter_async(view_of(tensor),
-                                             reduction<ReducescatterOptions>(
-                                                 std::move(name), op, prescale,
-                                                 postscale, set)));
+  return operation(
+      span,
+      reducescatter_async(view_of(tensor),
+                          options_of<ReducescatterOptions>(
+                              {std::move(name), op, prescale, postscale, set},
+                              stream_of(tensor))));
 }
 
 Started start_grouped_reducescatter(const std::vector<Described>& tensors,
                                     std::string name, int op, double prescale,
                                     double postscale, const ProcessSet& set) {
   const auto span = span_of("REDUCESCATTER", name);
-  return operation(
-      span, grouped_reducescatter_async(
-                const_views_of(tensors),
-                reduction<ReducescatterOptions>(std::move(name), op, prescale,
-                                                postscale, set)));
+  return operation(span,
+                   grouped_reducescatter_async(
+                       const_views_of(tensors),
+                       options_of<ReducescatterOptions>(
+                           {std::move(name), op, prescale, postscale, set},
+                           stream_of(tensors))));
 }
 
 Started start_allgather(const Described& tensor, std::string name,
                         const ProcessSet& set) {
   const auto span = span_of("ALLGATHER", name);
-  return operation(span,
-                   allgather_async(view_of(tensor), {std::move(name), set}));
+  return operation(
+      span, allgather_async(view_of(tensor),
+                            options_of<AllgatherOptions>(std::move(name), set,
+                                                         stream_of(tensor))));
 }
 
 Started start_grouped_allgather(const std::vector<Described>& tensors,
                                 std::string name, const ProcessSet& set) {
   const auto span = span_of("ALLGATHER", name);
-  return operation(span, grouped_allgather_async(const_views_of(tensors),
-                                                 {std::move(name), set}));
+  return operation(span, grouped_allgather_async(
+                             const_views_of(tensors),
+                             options_of<AllgatherOptions>(std::move(name), set,
+                                                          stream_of(tensors))));
 }
 
 Started start_broadcast_(const Described& tensor, int root_rank,
                          std::string name, const ProcessSet& set) {
   const auto span = span_of("BROADCAST", name);
-  return operation(span, broadcast_async_(view_of(tensor), root_rank,
-                                          {std::move(name), set}));
+  return operation(
+      span, broadcast_async_(view_of(tensor), root_rank,
+                             options_of<BroadcastOptions>(std::move(name), set,
+                                                          stream_of(tensor))));
 }
 
 Started start_broadcast(const Described& tensor, int root_rank,
                         std::string name, const ProcessSet& set) {
   const auto span = span_of("BROADCAST", name);
-  return operation(span, broadcast_async(view_of(tensor), root_rank,
-                                         {std::move(name), set}));
+  return operation(
+      span, broadcast_async(view_of(tensor), root_rank,
+                            options_of<BroadcastOptions>(std::move(name), set,
+                                                         stream_of(tensor))));
 }
 
 Started start_alltoall(const Described& tensor,
                        std::vector<std::int64_t> splits, std::string name,
                        const ProcessSet& set) {
   const auto span = span_of("ALLTOALL", name);
-  return operation(span,
-                   alltoall_async(view_of(tensor),
-                                  {std::move(name), std::move(splits), set}));
+  auto options =
+      options_of<AlltoallOptions>(std::move(name), set, stream_of(tensor));
+  options.splits = std::move(splits);
+  return operation(span, alltoall_async(view_of(tensor), std::move(options)));
 }
 
 Started start_join(const ProcessSet& set) {

@@ -15,6 +15,7 @@
 #include "horovodpp/runtime/runtime.h"
 #include "src/described.h"
 #include "src/errors.h"
+#include "src/operation.h"
 
 namespace hvd::python {
 namespace {
@@ -58,6 +59,30 @@ void finish(Exchange& exchange) {
   raise_if_error(status);
 }
 
+// What is remembered, as pairs of a name and an array of float32.
+nb::list state_of(const Compressor& compressor) {
+  nb::list state;
+  for (auto& [name, values] : compressor.state()) {
+    auto kept = std::make_shared<std::vector<float>>(std::move(values));
+    void* const memory = kept->data();
+    const std::size_t bytes = kept->size() * sizeof(float);
+    state.append(
+        nb::make_tuple(name, bytes_over(memory, bytes, std::move(kept))));
+  }
+  return state;
+}
+
+void load_state(Compressor& compressor,
+                const std::vector<std::pair<std::string, Described>>& state) {
+  std::vector<compression::RememberedValues> values;
+  for (const auto& [name, tensor] : state) {
+    const TensorView view = view_of(tensor);
+    const auto* const first = static_cast<const float*>(view.data());
+    values.push_back({name, {first, first + view.num_elements()}});
+  }
+  compressor.load_state(values);
+}
+
 }  // namespace
 
 void add_compression(nb::module_& module) {
@@ -67,12 +92,17 @@ void add_compression(nb::module_& module) {
                          "Sends gradients of float32 in fewer bytes, and adds "
                          "what was left out to the next ones of their keys.")
       .def("start", &start, arg("gradients"), arg("name"), arg("op"),
-           arg("prescale_factor"), arg("postscale_factor"), arg("process_set"));
+           arg("prescale_factor"), arg("postscale_factor"), arg("process_set"))
+      .def("state", &state_of,
+           "What it remembers: (name, bytes of float32), of '<key>.<what>'.")
+      .def("load_state", &load_state, arg("state"),
+           "Remembers that instead: (name, tensor of float32).");
   module.def("int8_blocks", &compression::int8_blocks);
   module.def(
       "top_k", [](double share) { return compression::top_k(share); },
       arg("share"));
   module.def("signs", [] { return compression::signs(); });
+  module.def("power_sgd", &compression::power_sgd, arg("rank"));
 }
 
 }  // namespace hvd::python

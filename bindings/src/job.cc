@@ -5,15 +5,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/gpu_choice.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
+#include "src/described.h"
 #include "src/errors.h"
 
 namespace hvd::python {
@@ -94,6 +97,16 @@ void add_job(nb::module_& module) {
   module.def("cross_size", &cross_size);
   module.def("is_homogeneous", &is_homogeneous);
   module.def("mpi_built", &mpi_built);
+  module.def("cuda_built", &cuda_built);
+  module.def("nccl_built", &nccl_built);
+  module.attr("CPU") = kCpu;
+  module.def(
+      "gpu_of",
+      [](std::uintptr_t address) {
+        return value_or_raise(gpu_of(reinterpret_cast<const void*>(address)))
+            .index;
+      },
+      arg("address"), "Which GPU memory lies on.");
   module.def(
       "keep_for_ever", [](nb::object thing) { thing.release(); }, arg("thing"));
   module.def("version", [] { return std::string(version()); });

@@ -45,19 +45,21 @@ bool handler_has_raised() {
 }  // namespace
 
 nb::object bytes_over(void* memory, std::size_t bytes,
-                      std::shared_ptr<const void> owner) {
+                      std::shared_ptr<const void> owner, const Device& device) {
   using Owner = std::shared_ptr<const void>;
   const nb::capsule kept(
       new Owner(std::move(owner)),
       [](void* capsule) noexcept { delete static_cast<Owner*>(capsule); });
-  return nb::cast(Bytes(memory, {bytes}, kept));
+  if (device.is_cpu()) return nb::cast(Bytes(memory, {bytes}, kept));
+  return nb::cast(Bytes(memory, {bytes}, kept, {}, nb::dtype<std::uint8_t>(),
+                        nb::device::cuda::value, device.index));
 }
 
 nb::object to_python(const Buffer& buffer) {
-  return nb::make_tuple(bytes_over(buffer.view().data(), buffer.bytes(),
-                                   std::make_shared<Buffer>(buffer)),
-                        static_cast<int>(buffer.dtype()),
-                        shape_of(buffer.shape()));
+  return nb::make_tuple(
+      bytes_over(buffer.view().data(), buffer.bytes(),
+                 std::make_shared<Buffer>(buffer), buffer.view().device()),
+      static_cast<int>(buffer.dtype()), shape_of(buffer.shape()));
 }
 
 nb::object to_python(const std::vector<Buffer>& buffers) {
@@ -83,6 +85,12 @@ nb::object wait(Operation& operation) {
 }
 
 void add_operation(nb::module_& module) {
+  module.def(
+      "address_of",
+      [](const nb::ndarray<const std::uint8_t, nb::ndim<1>>& bytes) {
+        return reinterpret_cast<std::uintptr_t>(bytes.data());
+      },
+      nb::arg("bytes"), "Where the memory of a result lies, on any device.");
   nb::class_<AtOnce>(module, "AtOnce",
                      "Within it, what this thread submits is waited for by it "
                      "right away, so that no other thread is woken.")

@@ -17,10 +17,11 @@
 
 namespace hvd::python {
 
-// A one-dimensional uint8 array over memory that `owner` keeps; it speaks DLPack and
-// the buffer protocol. Needs the GIL.
+// A one-dimensional uint8 array over memory of `device` that `owner` keeps; it speaks
+// DLPack and, on the CPU, the buffer protocol. Needs the GIL.
 nanobind::object bytes_over(void* memory, std::size_t bytes,
-                            std::shared_ptr<const void> owner);
+                            std::shared_ptr<const void> owner,
+                            const Device& device = Device::cpu());
 
 // A Buffer as (bytes, dtype, shape): `bytes` is a one-dimensional uint8 array
 // over the buffer's memory, which it keeps alive, and speaks DLPack and the

@@ -22,6 +22,9 @@ inline constexpr std::int32_t kMostDims = 64;
 // The options that C knew first are so long.
 template <typename Options>
 inline constexpr std::size_t kFirstSize = sizeof(Options);
+template <>
+inline constexpr std::size_t kFirstSize<hvd_reducer_options> =
+    offsetof(hvd_reducer_options, compression);
 
 absl::Status wrong_size(std::size_t given, std::size_t known);
 
@@ -38,6 +41,18 @@ absl::StatusOr<Options> read_options(const Options* given,
   }
   std::memcpy(&options, given, given->size);
   return options;
+}
+
+// Writes as much of `facts` as the caller's struct, which says its size, has room for.
+//   InvalidArgument  it was not begun as its macro says
+template <typename Facts>
+absl::Status write_known(Facts facts, Facts* given) {
+  if (given->size < kFirstSize<Facts> || given->size > sizeof(Facts)) {
+    return wrong_size(given->size, sizeof(Facts));
+  }
+  facts.size = given->size;
+  std::memcpy(given, &facts, facts.size);
+  return absl::OkStatus();
 }
 
 // NULL is "".

@@ -4,6 +4,7 @@
 
 #include "horovodpp/c/arguments.h"
 #include "horovodpp/c/call.h"
+#include "horovodpp/c/collective_options.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/c/operation.h"
 #include "horovodpp/c/process_sets.h"
@@ -15,47 +16,41 @@
 namespace hvd::c {
 namespace {
 
-// AllreduceOptions and ReducescatterOptions, which say the same.
-template <typename Options>
-absl::StatusOr<Options> reduction_options(const hvd_allreduce_options* given) {
-  HVD_ASSIGN_OR_RETURN(const hvd_allreduce_options read,
-                       read_options(given, HVD_ALLREDUCE_OPTIONS));
-  HVD_ASSIGN_OR_RETURN(const ReduceOp op, op_of(read.op));
-  HVD_ASSIGN_OR_RETURN(ProcessSet set, set_of(read.process_set));
-  return Options{.name = text_of(read.name),
-                 .op = op,
-                 .prescale_factor = read.prescale_factor,
-                 .postscale_factor = read.postscale_factor,
-                 .average_of_participants = read.average_of_participants != 0,
-                 .process_set = std::move(set)};
+using AnyFuture = absl::StatusOr<Operation::AnyFuture>;
+
+// Gives what `submit(job)` has begun a handle.
+template <typename Submit>
+std::int32_t begin_by(hvd_operation* operation, Submit&& submit) noexcept {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
+    HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+    HVD_ASSIGN_OR_RETURN(auto future, submit(*runtime));
+    return begin(std::move(future), operation);
+  });
 }
 
-// AllgatherOptions and BroadcastOptions, which do so, too.
-template <typename Options>
-absl::StatusOr<Options> moving_options(const hvd_collective_options* given) {
-  HVD_ASSIGN_OR_RETURN(const hvd_collective_options read,
-                       read_options(given, HVD_COLLECTIVE_OPTIONS));
-  HVD_ASSIGN_OR_RETURN(ProcessSet set, set_of(read.process_set));
-  return Options{.name = text_of(read.name), .process_set = std::move(set)};
+// Waits for what `submit(job)` has begun, which gives nothing.
+template <typename Submit>
+std::int32_t run_by(Submit&& submit) noexcept {
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+    HVD_ASSIGN_OR_RETURN(const Future<void> future, submit(*runtime));
+    return future.wait();
+  });
 }
 
-absl::StatusOr<AlltoallOptions> alltoall_options(
-    const hvd_alltoall_options* given) {
-  HVD_ASSIGN_OR_RETURN(const hvd_alltoall_options read,
-                       read_options(given, HVD_ALLTOALL_OPTIONS));
-  HVD_ASSIGN_OR_RETURN(ProcessSet set, set_of(read.process_set));
-  AlltoallOptions options;
-  options.name = text_of(read.name);
-  options.process_set = std::move(set);
-  if (read.num_splits > 0) {
-    HVD_RETURN_IF_ERROR(check_not_null(read.splits, "splits"));
-    options.splits.assign(read.splits, read.splits + read.num_splits);
-  }
-  return options;
+absl::StatusOr<Future<void>> barrier(Runtime& job, hvd_process_set set) {
+  HVD_ASSIGN_OR_RETURN(const ProcessSet found, set_of(set));
+  return job.barrier_async(found);
 }
 
-std::vector<ConstTensorView> as_const(const std::vector<TensorView>& views) {
-  return {views.begin(), views.end()};
+absl::StatusOr<Future<void>> broadcast(Runtime& job,
+                                       absl::StatusOr<TensorView> view,
+                                       std::int32_t root_rank,
+                                       const hvd_collective_options* options) {
+  HVD_RETURN_IF_ERROR(view.status());
+  HVD_ASSIGN_OR_RETURN(auto read, moving_options<BroadcastOptions>(options));
+  return job.broadcast_async_(*std::move(view), root_rank, std::move(read));
 }
 
 }  // namespace
@@ -66,12 +61,20 @@ namespace {
 using hvd::AllgatherOptions;
 using hvd::AllreduceOptions;
 using hvd::BroadcastOptions;
+using hvd::Future;
 using hvd::ReducescatterOptions;
+using hvd::Runtime;
 using hvd::Status;
 using hvd::TensorView;
-using hvd::c::begin;
+using hvd::c::AnyFuture;
+using hvd::c::as_const;
+using hvd::c::begin_by;
 using hvd::c::call;
 using hvd::c::check_not_null;
+using hvd::c::moving_options;
+using hvd::c::reduction_options;
+using hvd::c::run_by;
+using hvd::c::views_of;
 
 }  // namespace
 
@@ -82,24 +85,18 @@ std::int32_t hvd_allreduce(void* data, std::int64_t elements,
     HVD_ASSIGN_OR_RETURN(TensorView view,
                          hvd::c::flat_view(data, elements, dtype));
     HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::reduction_options<AllreduceOptions>(options));
+                         reduction_options<AllreduceOptions>(options));
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return runtime->allreduce_async_(std::move(view), std::move(read)).wait();
+    return runtime->allreduce_(std::move(view), std::move(read));
   });
 }
 
 std::int32_t hvd_broadcast(void* data, std::int64_t elements,
                            std::int32_t dtype, std::int32_t root_rank,
                            const hvd_collective_options* options) {
-  return call([&]() -> Status {
-    HVD_ASSIGN_OR_RETURN(TensorView view,
-                         hvd::c::flat_view(data, elements, dtype));
-    HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::moving_options<BroadcastOptions>(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return runtime
-        ->broadcast_async_(std::move(view), root_rank, std::move(read))
-        .wait();
+  return run_by([&](Runtime& job) {
+    return hvd::c::broadcast(job, hvd::c::flat_view(data, elements, dtype),
+                             root_rank, options);
   });
 }
 
@@ -107,27 +104,21 @@ std::int32_t hvd_barrier(hvd_process_set set) {
   return call([&]() -> Status {
     HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return runtime->barrier_async(found).wait();
+    return runtime->barrier(found);
   });
 }
 
 std::int32_t hvd_allreduce_async(const hvd_tensor* tensors, std::size_t count,
                                  const hvd_allreduce_options* options,
                                  hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
-    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::views_of(tensors, count));
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto views, views_of(tensors, count));
     HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::reduction_options<AllreduceOptions>(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+                         reduction_options<AllreduceOptions>(options));
     if (count == 1) {
-      return begin(
-          runtime->allreduce_async_(std::move(views[0]), std::move(read)),
-          operation);
+      return job.allreduce_async_(std::move(views[0]), std::move(read));
     }
-    return begin(
-        runtime->grouped_allreduce_async_(std::move(views), std::move(read)),
-        operation);
+    return job.grouped_allreduce_async_(std::move(views), std::move(read));
   });
 }
 
@@ -135,35 +126,32 @@ std::int32_t hvd_broadcast_async(const hvd_tensor* tensor,
                                  std::int32_t root_rank,
                                  const hvd_collective_options* options,
                                  hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
     HVD_RETURN_IF_ERROR(check_not_null(tensor, "tensor"));
-    HVD_ASSIGN_OR_RETURN(TensorView view, hvd::c::view_of(*tensor));
-    HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::moving_options<BroadcastOptions>(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return begin(
-        runtime->broadcast_async_(std::move(view), root_rank, std::move(read)),
-        operation);
+    return hvd::c::broadcast(job, hvd::c::view_of(*tensor), root_rank, options);
   });
 }
 
 std::int32_t hvd_allgather_async(const hvd_tensor* tensors, std::size_t count,
                                  const hvd_collective_options* options,
                                  hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
-    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::views_of(tensors, count));
-    HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::moving_options<AllgatherOptions>(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    if (count == 1) {
-      return begin(runtime->allgather_async(views[0], std::move(read)),
-                   operation);
-    }
-    return begin(runtime->grouped_allgather_async(hvd::c::as_const(views),
-                                                  std::move(read)),
-                 operation);
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(const auto views, views_of(tensors, count));
+    HVD_ASSIGN_OR_RETURN(auto read, moving_options<AllgatherOptions>(options));
+    if (count == 1) return job.allgather_async(views[0], std::move(read));
+    return job.grouped_allgather_async(as_const(views), std::move(read));
+  });
+}
+
+std::int32_t hvd_allgather_into_async(const hvd_tensor* tensor,
+                                      const hvd_tensor* result,
+                                      const hvd_collective_options* options,
+                                      hvd_operation* operation) {
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::transfer_of(tensor, result));
+    HVD_ASSIGN_OR_RETURN(auto read, moving_options<AllgatherOptions>(options));
+    return job.allgather_into_async(views.tensor, std::move(views.result),
+                                    std::move(read));
   });
 }
 
@@ -171,50 +159,60 @@ std::int32_t hvd_reducescatter_async(const hvd_tensor* tensors,
                                      std::size_t count,
                                      const hvd_reducescatter_options* options,
                                      hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
-    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::views_of(tensors, count));
-    HVD_ASSIGN_OR_RETURN(
-        auto read, hvd::c::reduction_options<ReducescatterOptions>(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    if (count == 1) {
-      return begin(runtime->reducescatter_async(views[0], std::move(read)),
-                   operation);
-    }
-    return begin(runtime->grouped_reducescatter_async(hvd::c::as_const(views),
-                                                      std::move(read)),
-                 operation);
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(const auto views, views_of(tensors, count));
+    HVD_ASSIGN_OR_RETURN(auto read,
+                         reduction_options<ReducescatterOptions>(options));
+    if (count == 1) return job.reducescatter_async(views[0], std::move(read));
+    return job.grouped_reducescatter_async(as_const(views), std::move(read));
+  });
+}
+
+std::int32_t hvd_reducescatter_into_async(
+    const hvd_tensor* tensor, const hvd_tensor* result,
+    const hvd_reducescatter_options* options, hvd_operation* operation) {
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::transfer_of(tensor, result));
+    HVD_ASSIGN_OR_RETURN(auto read,
+                         reduction_options<ReducescatterOptions>(options));
+    return job.reducescatter_into_async(views.tensor, std::move(views.result),
+                                        std::move(read));
   });
 }
 
 std::int32_t hvd_alltoall_async(const hvd_tensor* tensor,
                                 const hvd_alltoall_options* options,
                                 hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
     HVD_RETURN_IF_ERROR(check_not_null(tensor, "tensor"));
     HVD_ASSIGN_OR_RETURN(const TensorView view, hvd::c::view_of(*tensor));
     HVD_ASSIGN_OR_RETURN(auto read, hvd::c::alltoall_options(options));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return begin(runtime->alltoall_async(view, std::move(read)), operation);
+    return job.alltoall_async(view, std::move(read));
+  });
+}
+
+std::int32_t hvd_alltoall_into_async(const hvd_tensor* tensor,
+                                     const hvd_tensor* result,
+                                     const hvd_alltoall_options* options,
+                                     hvd_operation* operation) {
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto views, hvd::c::transfer_of(tensor, result));
+    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::alltoall_options(options));
+    return job.alltoall_into_async(views.tensor, std::move(views.result),
+                                   std::move(read));
   });
 }
 
 std::int32_t hvd_barrier_async(hvd_process_set set, hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
-    HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return begin(runtime->barrier_async(found), operation);
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    return hvd::c::barrier(job, set);
   });
 }
 
 std::int32_t hvd_join_async(hvd_process_set set, hvd_operation* operation) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(operation, "operation"));
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
     HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
-    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
-    return begin(runtime->join_async(found), operation);
+    return job.join_async(found);
   });
 }
 
@@ -224,14 +222,13 @@ std::int32_t hvd_broadcast_tensors(const char* const* names,
                                    const hvd_collective_options* options) {
   return call([&]() -> Status {
     HVD_RETURN_IF_ERROR(check_not_null(names, "names"));
-    HVD_ASSIGN_OR_RETURN(const auto views, hvd::c::views_of(tensors, count));
+    HVD_ASSIGN_OR_RETURN(const auto views, views_of(tensors, count));
     std::vector<hvd::replica::NamedView> named;
     for (std::size_t i = 0; i < count; ++i) {
       HVD_RETURN_IF_ERROR(check_not_null(names[i], "a name"));
       named.push_back({names[i], views[i]});
     }
-    HVD_ASSIGN_OR_RETURN(auto read,
-                         hvd::c::moving_options<BroadcastOptions>(options));
+    HVD_ASSIGN_OR_RETURN(auto read, moving_options<BroadcastOptions>(options));
     if (read.name.empty()) read.name = "broadcast";
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
     hvd::replica::broadcast(*runtime, named, root_rank, read);

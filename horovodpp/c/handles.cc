@@ -14,6 +14,8 @@ const char* name_of(std::uint64_t kind) {
       return "a process set";
     case HandleKind::kReducer:
       return "a reducer";
+    case HandleKind::kPrepared:
+      return "a prepared collective";
   }
   return nullptr;
 }

@@ -18,7 +18,8 @@ namespace hvd::c {
 enum class HandleKind : std::uint64_t {
   kOperation = 1,
   kProcessSet = 2,
-  kReducer = 3
+  kReducer = 3,
+  kPrepared = 4
 };
 
 // The first bits of a handle are its kind, the others a count.

@@ -97,6 +97,7 @@ enum {
 typedef uint64_t hvd_operation;
 typedef uint64_t hvd_process_set;
 typedef uint64_t hvd_reducer;
+typedef uint64_t hvd_prepared;
 
 /* All ranks of the job. */
 #define HVD_GLOBAL_PROCESS_SET ((hvd_process_set)0)
@@ -217,6 +218,18 @@ HVD_C_API int32_t hvd_reducescatter_async(
 HVD_C_API int32_t hvd_alltoall_async(const hvd_tensor* tensor,
                                      const hvd_alltoall_options* options,
                                      hvd_operation* operation);
+/* The same of one tensor into `result`, memory of the caller's with the shape of what
+ * this rank gets. The alltoall has received splits still. */
+HVD_C_API int32_t hvd_allgather_into_async(
+    const hvd_tensor* tensor, const hvd_tensor* result,
+    const hvd_collective_options* options, hvd_operation* operation);
+HVD_C_API int32_t hvd_reducescatter_into_async(
+    const hvd_tensor* tensor, const hvd_tensor* result,
+    const hvd_reducescatter_options* options, hvd_operation* operation);
+HVD_C_API int32_t hvd_alltoall_into_async(const hvd_tensor* tensor,
+                                          const hvd_tensor* result,
+                                          const hvd_alltoall_options* options,
+                                          hvd_operation* operation);
 HVD_C_API int32_t hvd_barrier_async(hvd_process_set set,
                                     hvd_operation* operation);
 /* This rank has no more tensors for the set; done when no rank of it has. */
@@ -254,6 +267,39 @@ HVD_C_API int32_t hvd_received_splits(hvd_operation operation,
 /* Of a join: the rank that joined last. */
 HVD_C_API int32_t hvd_joined_last(hvd_operation operation, int32_t* rank);
 
+/* Collectives that are made again and again with the same memory: checked, and looked
+ * up by their name, once. To other ranks each time is a call by that name. The handle is
+ * released by the caller; while one thread uses it, others wait. */
+
+HVD_C_API int32_t hvd_prepare_allreduce(const hvd_tensor* tensors, size_t count,
+                                        const hvd_allreduce_options* options,
+                                        hvd_prepared* prepared);
+HVD_C_API int32_t hvd_prepare_broadcast(const hvd_tensor* tensor,
+                                        int32_t root_rank,
+                                        const hvd_collective_options* options,
+                                        hvd_prepared* prepared);
+HVD_C_API int32_t hvd_prepare_allgather(const hvd_tensor* tensor,
+                                        const hvd_tensor* result,
+                                        const hvd_collective_options* options,
+                                        hvd_prepared* prepared);
+HVD_C_API int32_t hvd_prepare_reducescatter(
+    const hvd_tensor* tensor, const hvd_tensor* result,
+    const hvd_reducescatter_options* options, hvd_prepared* prepared);
+HVD_C_API int32_t hvd_prepare_alltoall(const hvd_tensor* tensor,
+                                       const hvd_tensor* result,
+                                       const hvd_alltoall_options* options,
+                                       hvd_prepared* prepared);
+/* Begins it once more, after waiting for the time before; how it ends hvd_prepared_wait()
+ * tells. */
+HVD_C_API int32_t hvd_prepared_start(hvd_prepared prepared);
+HVD_C_API int32_t hvd_prepared_poll(hvd_prepared prepared, int32_t* done);
+/* The outcome of the last time.
+ *   HVD_FAILED_PRECONDITION  it was never begun */
+HVD_C_API int32_t hvd_prepared_wait(hvd_prepared prepared);
+/* Both, for which no other thread is woken. */
+HVD_C_API int32_t hvd_prepared_run(hvd_prepared prepared);
+HVD_C_API int32_t hvd_prepared_release(hvd_prepared prepared);
+
 /* Process sets. */
 
 /* Every rank of the job calls these two, members or not. */
@@ -270,6 +316,17 @@ HVD_C_API int32_t hvd_process_set_rank(hvd_process_set set, int32_t* rank);
 
 /* Gradients: see horovodpp/replica/gradient_reducer.h. */
 
+/* How gradients of float32 are sent: see horovodpp/compression/compressors.h. */
+enum {
+  HVD_COMPRESSION_NONE = 0,
+  HVD_COMPRESSION_FLOAT16 = 1,
+  HVD_COMPRESSION_BFLOAT16 = 2,
+  HVD_COMPRESSION_INT8 = 3,
+  HVD_COMPRESSION_TOP_K = 4,
+  HVD_COMPRESSION_SIGNS = 5,
+  HVD_COMPRESSION_POWER_SGD = 6
+};
+
 typedef struct hvd_reducer_options {
   size_t size;
   const char* name; /* Before the keys, in the names that peers see. */
@@ -282,11 +339,14 @@ typedef struct hvd_reducer_options {
   const char* const* group_keys;
   const size_t* group_sizes;
   size_t num_groups;
+  int32_t compression;
+  int32_t power_sgd_rank;
+  double top_k_share; /* Of the elements of each gradient. */
 } hvd_reducer_options;
 #define HVD_REDUCER_OPTIONS                                               \
   {                                                                       \
     sizeof(hvd_reducer_options), "gradient", HVD_AVERAGE, 0, 1.0, 1.0, 0, \
-        NULL, NULL, 0                                                     \
+        NULL, NULL, 0, HVD_COMPRESSION_NONE, 4, 0.01                      \
   }
 
 /* A gradient that is part of a flat buffer. */
@@ -322,6 +382,18 @@ HVD_C_API int32_t hvd_reducer_discard(hvd_reducer reducer);
 /* Replaces numbers, as of losses, by their sums over the ranks; waits. */
 HVD_C_API int32_t hvd_reducer_sum(hvd_reducer reducer, const char* key,
                                   double* values, size_t count);
+
+/* What it has handed over so far. */
+typedef struct hvd_reducer_stats {
+  size_t size;
+  uint64_t gradients;  /* One for each key and step. */
+  uint64_t bytes;      /* Of them, */
+  uint64_t sent_bytes; /* and of what was sent for them. */
+} hvd_reducer_stats;
+#define HVD_REDUCER_STATS \
+  { sizeof(hvd_reducer_stats), 0, 0, 0 }
+HVD_C_API int32_t hvd_reducer_get_stats(hvd_reducer reducer,
+                                        hvd_reducer_stats* stats);
 
 /* Memory that the ranks of a node share, which is reduced without a copy: see
  * horovodpp/runtime/arena_alloc.h. NULL: there is none of any kind. */

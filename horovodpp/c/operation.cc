@@ -29,6 +29,10 @@ Operation::Results results_of(const StatusOr<AlltoallResult>& outcome) {
   return {.tensors = {outcome->tensor},
           .received_splits = outcome->received_splits};
 }
+Operation::Results results_of(
+    const StatusOr<std::vector<std::int64_t>>& outcome) {
+  return {.received_splits = *outcome};
+}
 Operation::Results results_of(const StatusOr<int>& outcome) {
   return {.joined_last = *outcome};
 }

@@ -22,8 +22,10 @@ namespace hvd::c {
 class Operation {
  public:
   using Buffers = std::vector<Buffer>;
-  using AnyFuture = std::variant<Future<void>, Future<Buffer>, Future<Buffers>,
-                                 Future<AlltoallResult>, Future<int>>;
+  using AnyFuture =
+      std::variant<Future<void>, Future<Buffer>, Future<Buffers>,
+                   Future<AlltoallResult>, Future<std::vector<std::int64_t>>,
+                   Future<int>>;
 
   struct Results {
     Buffers tensors = {};

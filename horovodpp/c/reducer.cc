@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/c/arguments.h"
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/handles.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/c/process_sets.h"
+#include "horovodpp/compression/compressors.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/global.h"
@@ -42,6 +44,29 @@ absl::StatusOr<std::vector<std::vector<std::string>>> groups_of(
   return groups;
 }
 
+absl::StatusOr<std::shared_ptr<compression::Compressor>> compressor_of(
+    const hvd_reducer_options& read) {
+  switch (read.compression) {
+    case HVD_COMPRESSION_NONE:
+      return nullptr;
+    case HVD_COMPRESSION_FLOAT16:
+      return compression::fp16();
+    case HVD_COMPRESSION_BFLOAT16:
+      return compression::bf16();
+    case HVD_COMPRESSION_INT8:
+      return compression::int8_blocks();
+    case HVD_COMPRESSION_TOP_K:
+      return compression::top_k(read.top_k_share);
+    case HVD_COMPRESSION_SIGNS:
+      return compression::signs();
+    case HVD_COMPRESSION_POWER_SGD:
+      return compression::power_sgd(read.power_sgd_rank);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "there is no compression with number ", read.compression));
+  }
+}
+
 absl::StatusOr<ReducerOptions> reducer_options(
     const hvd_reducer_options* given) {
   HVD_ASSIGN_OR_RETURN(const hvd_reducer_options read,
@@ -55,6 +80,7 @@ absl::StatusOr<ReducerOptions> reducer_options(
   HVD_ASSIGN_OR_RETURN(options.op, op_of(read.op));
   HVD_ASSIGN_OR_RETURN(options.process_set, set_of(read.process_set));
   HVD_ASSIGN_OR_RETURN(options.groups, groups_of(read));
+  HVD_ASSIGN_OR_RETURN(options.compressor, compressor_of(read));
   options.gradient_predivide_factor = read.gradient_predivide_factor;
   options.scale = read.scale;
   if (read.name != nullptr) options.name = read.name;
@@ -170,5 +196,15 @@ std::int32_t hvd_reducer_sum(hvd_reducer reducer, const char* key,
     const std::vector<double> sums = found.sum(key, {values, values + count});
     std::copy(sums.begin(), sums.end(), values);
     return {};
+  });
+}
+
+std::int32_t hvd_reducer_get_stats(hvd_reducer reducer,
+                                   hvd_reducer_stats* stats) {
+  return with(reducer, [&](GradientReducer& found) -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(stats, "stats"));
+    const hvd::replica::ReducerStats counted = found.stats();
+    return hvd::c::write_known<hvd_reducer_stats>(
+        {0, counted.gradients, counted.bytes, counted.sent_bytes}, stats);
   });
 }

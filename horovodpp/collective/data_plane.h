@@ -40,6 +40,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/core/device.h"
@@ -87,6 +88,9 @@ class DataPlane {
   virtual absl::Status introduce(const Device&, Call) {
     return absl::OkStatus();
   }
+
+  // How many tags a call of so many bytes uses: its own, and those after it.
+  virtual std::uint32_t tags_of(std::size_t) const { return 1; }
 
   // Memory for a result that its receiver owns, if this plane moves calls of
   // `size.all` bytes faster into such memory; nullptr: any will do. May be held
@@ -144,6 +148,14 @@ class DataPlane {
 
   // Returns OK on no rank before every rank has called it.
   virtual absl::Status barrier(Call call) = 0;
+
+  // Allreduces of `bytes`, all pieces together, or barriers, for callers that expect
+  // to find all members there; nullptr: this plane has none for these.
+  virtual std::unique_ptr<QuickCall> quick_allreduce(const Reduction&,
+                                                     std::size_t) {
+    return nullptr;
+  }
+  virtual std::unique_ptr<QuickCall> quick_barrier() { return nullptr; }
 };
 
 }  // namespace hvd::collective

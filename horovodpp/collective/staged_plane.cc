@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/staged_plane.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
+#include "horovodpp/collective/staged_allreduce.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -44,35 +46,39 @@ class StagedPlane::Trip {
                                : staging_ + loads_[index].offset;
   }
 
-  // Any memory that is not empty; nullptr if there is none.
-  const void* example() const {
+  // The first lane that `lane_of(memory)` gives for any that is not empty; nullptr if
+  // it gives none.
+  template <typename LaneOf>
+  absl::StatusOr<Lane*> find(LaneOf lane_of) const {
     for (const Load& load : loads_) {
       if (load.bytes == 0) continue;
-      return load.from != nullptr ? load.from : load.to;
+      HVD_ASSIGN_OR_RETURN(Lane* const lane,
+                           lane_of(load.from != nullptr ? load.from : load.to));
+      if (lane != nullptr) return lane;
     }
     return nullptr;
   }
 
   absl::Status fetch(Lane& lane, const Call& call) {
-    HVD_ASSIGN_OR_RETURN(staging_, lane.memory.at_least(bytes_));
+    HVD_ASSIGN_OR_RETURN(staging_, lane.whole.at_least(bytes_));
     for (const device::CudaEvent* event : call.after) {
-      HVD_RETURN_IF_ERROR(lane.stream.wait_for(*event));
+      HVD_RETURN_IF_ERROR(lane.down.wait_for(*event));
     }
     for (const Load& load : loads_) {
       if (load.from == nullptr) continue;
       HVD_RETURN_IF_ERROR(
-          lane.stream.copy(staging_ + load.offset, load.from, load.bytes));
+          lane.down.copy(staging_ + load.offset, load.from, load.bytes));
     }
-    return lane.stream.synchronize();
+    return lane.down.synchronize();
   }
 
   absl::Status bring_back(Lane& lane) const {
     for (const Load& load : loads_) {
       if (load.to == nullptr) continue;
       HVD_RETURN_IF_ERROR(
-          lane.stream.copy(load.to, staging_ + load.offset, load.bytes));
+          lane.up.copy(load.to, staging_ + load.offset, load.bytes));
     }
-    return lane.stream.synchronize();
+    return lane.up.synchronize();
   }
 
  private:
@@ -108,16 +114,16 @@ absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {
   if (lane == nullptr) {
     HVD_ASSIGN_OR_RETURN(const device::CudaContext context,
                          (*cuda)->context(*index));
-    HVD_ASSIGN_OR_RETURN(device::CudaStream stream,
-                         device::CudaStream::create(context));
-    lane = std::make_unique<Lane>(std::move(stream));
+    HVD_ASSIGN_OR_RETURN(lane, Lane::make(context, memory_));
   }
   return lane.get();
 }
 
 template <typename F>
 absl::Status StagedPlane::through(Trip& trip, const Call& call, F f) {
-  HVD_ASSIGN_OR_RETURN(Lane* const lane, lane_of(trip.example()));
+  HVD_ASSIGN_OR_RETURN(Lane* const lane, trip.find([&](const void* memory) {
+    return lane_of(memory);
+  }));
   if (lane == nullptr) return f();
   HVD_RETURN_IF_ERROR(trip.fetch(*lane, call));
   HVD_RETURN_IF_ERROR(f());
@@ -132,9 +138,43 @@ absl::StatusOr<DataPlane*> StagedPlane::plane_or_error(ReduceOp op) const {
                    ", by which tensors of GPUs could be reduced"));
 }
 
+std::size_t StagedPlane::chunk_of(std::size_t bytes) const {
+  return std::max(chunk_bytes_, (bytes + kMostChunks - 1) / kMostChunks);
+}
+
+std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {
+  // A chunk has whole elements, of at most 8 bytes.
+  const std::size_t least = chunk_of(bytes) / 8 * 8;
+  return static_cast<std::uint32_t>(bytes / std::max<std::size_t>(least, 8)) +
+         1;
+}
+
 absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
                                     const Reduction& reduction, Call call) {
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  if (reduction.op == ReduceOp::kAdasum) {
+    return allreduce_whole(*plane, pieces, reduction, call);
+  }
+  // Those of a rank that has joined may all lie on the host, or some of them.
+  Lane* lane = nullptr;
+  std::size_t bytes = 0;
+  for (const Piece& piece : pieces) {
+    bytes += bytes_of(piece, reduction);
+    if (lane != nullptr || piece.count == 0) continue;
+    HVD_ASSIGN_OR_RETURN(lane, lane_of(piece.input));
+  }
+  const auto elements =
+      static_cast<std::int64_t>(chunk_of(bytes) / size_of(reduction.dtype));
+  return StagedAllreduce({lane, *plane}, pieces, reduction,
+                         {.elements = elements})
+      .run(call);
+}
+
+// Of which each piece has to be reduced as a whole.
+absl::Status StagedPlane::allreduce_whole(DataPlane& plane,
+                                          std::span<const Piece> pieces,
+                                          const Reduction& reduction,
+                                          const Call& call) {
   Trip trip;
   for (const Piece& piece : pieces) {
     trip.carry(piece.input, piece.output, bytes_of(piece, reduction));
@@ -145,7 +185,7 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
       staged[i].input = trip.in(i);
       staged[i].output = trip.out(i);
     }
-    return plane->allreduce(staged, reduction, call);
+    return plane.allreduce(staged, reduction, call);
   });
 }
 

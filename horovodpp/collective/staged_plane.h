@@ -2,6 +2,7 @@
 // The StagedPlane moves tensors of GPUs by way of the host: to pinned memory, by a
 // plane for CPU memory to the other ranks, and back. It needs no NCCL, and ranks
 // may share a GPU or have none; results have the bits that the CPU's planes give.
+// Large allreduces go in chunks that overlap (staged_allreduce.h).
 //
 // A call waits for `call.after` on the GPU, and returns when its results are in the
 // GPU's memory. Memory of the host among the arguments, such as what stands in for
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,8 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
-#include "horovodpp/device/cuda_memory.h"
-#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/collective/staging_lane.h"
 #include "horovodpp/device/gpus.h"
 
 namespace hvd::collective {
@@ -34,12 +35,19 @@ class StagedPlane : public DataPlane {
     std::vector<DataPlane*> planes;
     int rank;
     int ranks;
+    // Of the memory in which tensors are staged.
+    StagingSource memory = nullptr;
+    // What a chunk has at least; a call has kMostChunks at most.
+    std::size_t chunk_bytes = std::size_t{4} << 20;
   };
+  static constexpr std::size_t kMostChunks = 64;
   explicit StagedPlane(Means means)
       : gpus_(means.gpus),
         planes_(std::move(means.planes)),
         rank_(means.rank),
-        ranks_(means.ranks) {}
+        ranks_(means.ranks),
+        memory_(std::move(means.memory)),
+        chunk_bytes_(means.chunk_bytes) {}
 
   std::string name() const override { return "staged"; }
   bool supports(const Device& device, std::size_t) const override {
@@ -48,6 +56,7 @@ class StagedPlane : public DataPlane {
   bool reduces_by(ReduceOp op) const override {
     return plane_for(op) != nullptr;
   }
+  std::uint32_t tags_of(std::size_t bytes) const override;
 
   absl::Status allreduce(std::span<const Piece> pieces,
                          const Reduction& reduction, Call call) override;
@@ -67,12 +76,7 @@ class StagedPlane : public DataPlane {
   absl::Status barrier(Call call) override;
 
  private:
-  struct Lane {
-    explicit Lane(device::CudaStream queue)
-        : stream(std::move(queue)), memory(stream.context()) {}
-    device::CudaStream stream;
-    device::PinnedMemory memory;
-  };
+  using Lane = StagingLane;
   class Trip;
 
   // nullptr: there is none.
@@ -81,6 +85,10 @@ class StagedPlane : public DataPlane {
   // Of the GPU that `memory` belongs to, made when it is first used; nullptr if it
   // is the host's.
   absl::StatusOr<Lane*> lane_of(const void* memory);
+  absl::Status allreduce_whole(DataPlane& plane, std::span<const Piece> pieces,
+                               const Reduction& reduction, const Call& call);
+  // What chunks of a call of so many bytes have at most.
+  std::size_t chunk_of(std::size_t bytes) const;
   // Copies, calls and copies back; or only calls, of what lies on the host.
   template <typename F>
   absl::Status through(Trip& trip, const Call& call, F f);
@@ -89,6 +97,8 @@ class StagedPlane : public DataPlane {
   const std::vector<DataPlane*> planes_;
   const int rank_;
   const int ranks_;
+  const StagingSource memory_;
+  const std::size_t chunk_bytes_;
   std::map<int, std::unique_ptr<Lane>> lanes_;
 };
 

@@ -16,11 +16,11 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/compression/error_feedback.h"
+#include "horovodpp/compression/thin_products.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/kernel/blas.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -149,6 +149,7 @@ class PowerExchange : public Exchange {
     std::int64_t rank = 0;           // 0: sent as it is.
     std::vector<float> matrix = {};  // With what was left out before.
 
+    ThinShape shape() const { return {rows, columns, rank}; }
     std::int64_t first_count() const {
       return rank == 0 ? gradient.view.num_elements() : rows * rank;
     }
@@ -158,7 +159,6 @@ class PowerExchange : public Exchange {
   Future<void> reduce(Runtime& job,
                       const std::shared_ptr<std::vector<float>>& numbers,
                       const char* suffix) const;
-  void multiply_out(const Part& part, const float* p, const float* q) const;
 
   const std::shared_ptr<Memory> memory_;
   const ExchangeOptions options_;
@@ -201,10 +201,7 @@ std::size_t PowerExchange::send(Runtime& job) {
     part.matrix = memory_->errors().corrected(part.gradient);
     const std::vector<float> q = memory_->basis(
         part.gradient.key, static_cast<std::size_t>(part.second_count()));
-    autograd::blas::gemm({part.rows, part.rank, part.columns},
-                         {part.matrix.data(), part.columns},
-                         {q.data(), part.rank},
-                         {first_->data() + at, part.rank});
+    multiply(part.shape(), part.matrix.data(), q.data(), first_->data() + at);
   }
   second_->resize(second);
   first_done_ = reduce(job, first_, ".p");
@@ -219,9 +216,7 @@ Status PowerExchange::advance() {
   for (const Part& part : parts_) {
     if (part.rank > 0) {
       orthonormalize(p, part.rows, part.rank);
-      autograd::blas::gemm({part.columns, part.rank, part.rows},
-                           {part.matrix.data(), part.columns, true},
-                           {p, part.rank}, {q, part.rank});
+      multiply_transposed(part.shape(), part.matrix.data(), p, q);
       q += part.second_count();
     }
     p += part.first_count();
@@ -230,21 +225,6 @@ Status PowerExchange::advance() {
   if (!job.ok()) return job.status();
   second_done_ = reduce(**job, second_, ".q");
   return Status();
-}
-
-// gradient = p qᵀ, in one order on all ranks, whatever their BLAS does.
-void PowerExchange::multiply_out(const Part& part, const float* p,
-                                 const float* q) const {
-  auto* const out = static_cast<float*>(part.gradient.view.data());
-  for (std::int64_t i = 0; i < part.rows; ++i) {
-    for (std::int64_t j = 0; j < part.columns; ++j) {
-      float sum = 0.0f;
-      for (std::int64_t r = 0; r < part.rank; ++r) {
-        sum += p[i * part.rank + r] * q[j * part.rank + r];
-      }
-      out[i * part.columns + j] = sum;
-    }
-  }
 }
 
 Status PowerExchange::finish() {
@@ -262,7 +242,7 @@ Status PowerExchange::finish() {
     if (part.rank == 0) {
       std::copy_n(p, part.first_count(), out);
     } else {
-      multiply_out(part, p, q);
+      multiply_out(part.shape(), p, q, out);
       std::vector<float> sent(part.matrix.size());
       for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = out[i] * share;
       memory_->errors().remember(part.gradient.key, std::move(part.matrix),

@@ -89,6 +89,18 @@ class Coordinator {
   // The same of all of these, which batches and failures then name; when.
   Clock::TimePoint submit(const std::vector<Submission*>& submissions);
 
+  // What a submission takes that is all this rank has in flight, where it is the whole
+  // of what the cycle in force comes to next: the batch to execute; nullptr if it is
+  // not so, or there is anything else to do first. Nothing has happened yet.
+  const Batch* lone_head(Submission& mine) { return protocol_.lone_head(mine); }
+  // Submits `mine`, for which there is a lone_head(), and enters that: it is executed
+  // until finished() or abandoned(), as if next_batch() had given it.
+  void enter_lone_head(Submission& mine) {
+    protocol_.enter_lone_head(mine, clock_.recent());
+  }
+  // It takes longer than a moment.
+  void begin_to_wait() { protocol_.begin_to_wait(clock_.now()); }
+
   // Somebody on this rank blocks until `key` has an outcome.
   void wait_for(const Key& key) { protocol_.wait_for(key); }
 

@@ -57,9 +57,11 @@ class CycleFollower {
   // How many submissions of this rank its next batch lacks; 1 where it is not
   // entered whatever is submitted. At least 1.
   std::size_t missing() const {
-    const bool goes_on = is_in_force() && !is_halted() && !has_asked_;
-    return goes_on ? std::max<std::size_t>(cycle_.missing(), 1) : 1;
+    return goes_on() ? std::max<std::size_t>(cycle_.missing(), 1) : 1;
   }
+  // Whether there is one in force, and nothing to keep this rank from entering its
+  // next batch.
+  bool goes_on() const { return is_in_force() && !is_halted() && !has_asked_; }
 
  private:
   Cycle told_;

@@ -2,6 +2,7 @@
 #include "horovodpp/coordinator/rank_protocol.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,7 @@ void RankProtocol::submit(std::span<Submission* const> all,
   if (all.empty()) return;
   const bool is_first = in_flight_ == 0;
   for (Submission* const mine : all) submit_one(*mine, now);
+  last_alone_ = kNoId;
   stalls_.submitted(all.back()->request.key.name, is_first, now);
 }
 
@@ -74,6 +76,7 @@ void RankProtocol::submit(const Request& request, Clock::TimePoint now,
                           Submission* mine) {
   const Key& key = request.key;
   awaited_.erase(key);
+  last_alone_ = kNoId;
   stalls_.submitted(key.name, in_flight_++ == 0, now);
   if (ended_by_) return fail(key, mine, cancelled_by(*ended_by_, key));
   if (joining_.contains(key.process_set)) {
@@ -263,6 +266,13 @@ RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
   state.has_left = ended_by_.has_value();
   state.has_joined = joining_.contains(key.process_set);
   state.has_submitted = proposed_.contains(key);
+  if (const Operation* const last = operations_.find(last_alone_)) {
+    state.last_name = last->key().name;
+    state.last_ms_ago = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(now -
+                                                              last_alone_at_)
+            .count());
+  }
   if (const auto id = id_of(key)) {
     const Operation& known = *operations_.find(*id);
     state.submissions = known.submissions + (state.has_submitted ? 1 : 0);
@@ -303,10 +313,50 @@ void RankProtocol::enter_cycle_head() {
   batch_.make_planned_ready(entered_->batch);
 }
 
+// Of what is in flight nothing has changed when it is over.
+const Batch* RankProtocol::lone_head(Submission& mine) {
+  if (in_flight_ > 0 || !cycle_.goes_on() || batch_.is_ready() ||
+      batch_.is_executing() || !messages_.empty() || !failures_.empty()) {
+    return nullptr;
+  }
+  const Operation* const operation = repeated_by(mine);
+  if (operation == nullptr || operation->place.cycle != plan_number_ ||
+      operation->place.batch != cycle_.cycle().position()) {
+    return nullptr;
+  }
+  const PlannedBatch& head = plan_[operation->place.batch];
+  const bool is_alone = head.operations.size() == 1;
+  return is_alone && !board_.next_record() ? &head.batch : nullptr;
+}
+
+void RankProtocol::enter_lone_head(Submission& mine, Clock::TimePoint now) {
+  Cycle& cycle = cycle_.cycle();
+  PlannedBatch& head = plan_[cycle.position()];
+  Operation& operation = *head.operations.front();
+  operation.mine = head.batch.entries.front().mine = &mine;
+  operation.state = State::kInCycle;
+  ++operation.submissions;
+  ++in_flight_;
+  last_alone_ = operation.definition.id;
+  last_alone_at_ = now;
+  entered_ = &head;
+  cycle.enter_head();
+  batch_.make_planned_ready(head.batch);
+  batch_.give_out();
+}
+
+void RankProtocol::begin_to_wait(Clock::TimePoint now) {
+  Operation& operation = *entered_->operations.front();
+  awaited_.erase(operation.key());
+  operation.since = now;
+  last_alone_ = kNoId;
+  stalls_.submitted(operation.key().name, true, now);
+}
+
 void RankProtocol::finished() {
   has_read_ = true;
   const std::vector<std::uint32_t> ids = batch_.end();
-  if (PlannedBatch* const planned = std::exchange(entered_, nullptr)) {
+  if (const PlannedBatch* const planned = std::exchange(entered_, nullptr)) {
     for (Operation* const operation : planned->operations) {
       operation->state = State::kIdle;
     }

@@ -55,6 +55,10 @@ class RankProtocol {
               Submission* mine = nullptr);
   // This rank has submitted these, whose keys are not in flight here.
   void submit(std::span<Submission* const> all, Clock::TimePoint now);
+  // See Coordinator.
+  const Batch* lone_head(Submission& mine);
+  void enter_lone_head(Submission& mine, Clock::TimePoint now);
+  void begin_to_wait(Clock::TimePoint now);
   // Somebody blocks until `key` has an outcome.
   void wait_for(const Key& key);
   void leave();
@@ -195,6 +199,9 @@ class RankProtocol {
   std::vector<PlannedBatch> plan_;  // Of the cycle in force, or the last one.
   std::uint64_t plan_number_ = 0;
   PlannedBatch* entered_ = nullptr;  // Which of it is executed.
+  // What was submitted last, if that entered the head of the cycle: its id, and when.
+  std::uint32_t last_alone_ = kNoId;
+  Clock::TimePoint last_alone_at_ = {};
   AwaitedKeys awaited_;
   StallReporter stalls_;
 

@@ -186,6 +186,24 @@ void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
   for (const SubmissionPtr& submission : submissions) release_one(*submission);
 }
 
+bool TensorQueue::take_at_once(Submission& submission) {
+  QueuedName* const name = submission.name;
+  Stage free = Stage::kFree;
+  if (name == nullptr || !submission.keeps_name ||
+      !name->stage.compare_exchange_strong(free, Stage::kTaken)) {
+    return false;
+  }
+  name->holder = &submission;
+  return true;
+}
+
+void TensorQueue::leave_in_flight(const SubmissionPtr& submission) {
+  QueuedName& name = *submission->name;
+  name.flight.fetch_add(1, std::memory_order_relaxed);
+  submission->in_flight = submission;
+  name.stage.store(Stage::kQueued);
+}
+
 void TensorQueue::put_back(std::vector<SubmissionPtr> submissions) {
   if (!is_closed()) {
     for (SubmissionPtr& submission : submissions) {

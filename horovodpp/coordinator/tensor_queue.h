@@ -99,6 +99,14 @@ class TensorQueue {
   // What was taken is about to be completed.
   void release(const std::vector<SubmissionPtr>& submissions);
 
+  // For the thread that drives, where nobody has closed the queue: pushes and takes
+  // `submission`, which nobody else has to be told of. False where its name is not
+  // kept, or is in flight.
+  bool take_at_once(Submission& submission);
+  void release(Submission& submission) { release_one(submission); }
+  // It is in flight from now on, as if it had been pushed and told.
+  void leave_in_flight(const SubmissionPtr& submission);
+
   // What was taken is in flight again, or fails if the queue is closed.
   void put_back(std::vector<SubmissionPtr> submissions);
 

@@ -14,6 +14,8 @@ class Clock {
 
   virtual ~Clock() = default;
   virtual TimePoint now() const = 0;
+  // Some milliseconds behind now() at most, and cheaper.
+  virtual TimePoint recent() const { return now(); }
 
   // The machine's steady clock.
   static const Clock& steady();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -30,11 +31,15 @@ absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
       status_of(*context.api, context.api->cuMemAlloc_v2(&memory, bytes),
                 "cuMemAlloc"),
       absl::StrCat("on GPU ", context.index), bytes));
-  return std::shared_ptr<std::byte>(
-      std::bit_cast<std::byte*>(memory), [context](std::byte* gone) {
-        const CurrentContext owner(context);
-        context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
-      });
+  return owned_on(context, std::bit_cast<std::byte*>(memory));
+}
+
+std::shared_ptr<std::byte> owned_on(const CudaContext& context,
+                                    std::byte* memory) {
+  return {memory, [context](std::byte* gone) {
+            const CurrentContext owner(context);
+            context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
+          }};
 }
 
 PinnedMemory::~PinnedMemory() { release(); }
@@ -61,6 +66,75 @@ absl::StatusOr<std::byte*> PinnedMemory::at_least(std::size_t bytes) {
     bytes_ = grown;
   }
   return static_cast<std::byte*>(memory_);
+}
+
+absl::StatusOr<std::unique_ptr<PinnedRange>> PinnedRange::pin(
+    const CudaContext& context, void* memory, std::size_t bytes) {
+  const CurrentContext current(context);
+  HVD_RETURN_IF_ERROR(current.status());
+  HVD_RETURN_IF_ERROR(
+      exhausted(status_of(*context.api,
+                          context.api->cuMemHostRegister_v2(
+                              memory, bytes, kCuMemHostRegisterPortable),
+                          "cuMemHostRegister"),
+                "to be pinned", bytes));
+  return std::unique_ptr<PinnedRange>(new PinnedRange(context, memory));
+}
+
+PinnedRange::~PinnedRange() {
+  const CurrentContext current(context_);
+  context_.api->cuMemHostUnregister(memory_);
+}
+
+absl::StatusOr<std::unique_ptr<CudaPool>> CudaPool::create(
+    const CudaContext& context) {
+  const CurrentContext current(context);
+  HVD_RETURN_IF_ERROR(current.status());
+  const CudaApi& api = *context.api;
+  CuPoolProperties properties;
+  HVD_RETURN_IF_ERROR(
+      status_of(api, api.cuDeviceGet(&properties.location_id, context.index),
+                "cuDeviceGet"));
+  CuPool handle = nullptr;
+  HVD_RETURN_IF_ERROR(status_of(api, api.cuMemPoolCreate(&handle, &properties),
+                                "cuMemPoolCreate"));
+  std::unique_ptr<CudaPool> pool(new CudaPool(context, handle));
+  // By default it gives everything back whenever the GPU is waited for.
+  std::uint64_t all = ~std::uint64_t{0};
+  HVD_RETURN_IF_ERROR(status_of(
+      api, api.cuMemPoolSetAttribute(handle, kCuPoolReleaseThreshold, &all),
+      "cuMemPoolSetAttribute"));
+  return pool;
+}
+
+CudaPool::~CudaPool() {
+  const CurrentContext current(context_);
+  context_.api->cuMemPoolDestroy(pool_);
+}
+
+absl::StatusOr<std::byte*> CudaPool::allocate(const CudaStream& stream,
+                                              std::size_t bytes) const {
+  if (bytes == 0) return nullptr;
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
+  CuAddress memory = 0;
+  HVD_RETURN_IF_ERROR(
+      exhausted(status_of(*context_.api,
+                          context_.api->cuMemAllocFromPoolAsync(
+                              &memory, bytes, pool_, stream.handle()),
+                          "cuMemAllocFromPoolAsync"),
+                absl::StrCat("on GPU ", context_.index), bytes));
+  return std::bit_cast<std::byte*>(memory);
+}
+
+absl::Status CudaPool::free(const CudaStream& stream, std::byte* memory) const {
+  if (memory == nullptr) return absl::OkStatus();
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
+  return status_of(*context_.api,
+                   context_.api->cuMemFreeAsync(
+                       std::bit_cast<CuAddress>(memory), stream.handle()),
+                   "cuMemFreeAsync");
 }
 
 }  // namespace hvd::device

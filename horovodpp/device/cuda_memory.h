@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::device {
 
@@ -21,6 +23,10 @@ namespace hvd::device {
 //   ResourceExhausted  the GPU has not that much left
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
     const CudaContext& context, std::size_t bytes);
+
+// As memory of allocate_on(): gives `memory`, which CUDA has allocated, back likewise.
+std::shared_ptr<std::byte> owned_on(const CudaContext& context,
+                                    std::byte* memory);
 
 // A piece of pinned memory that grows. Not thread-safe.
 class PinnedMemory {
@@ -41,6 +47,50 @@ class PinnedMemory {
   const CudaContext context_;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+// Memory of the host that somebody else has allocated, pinned as long as this lives.
+class PinnedRange {
+ public:
+  //   ResourceExhausted  it cannot be pinned; says why
+  static absl::StatusOr<std::unique_ptr<PinnedRange>> pin(
+      const CudaContext& context, void* memory, std::size_t bytes);
+  ~PinnedRange();
+  PinnedRange(const PinnedRange&) = delete;
+  PinnedRange& operator=(const PinnedRange&) = delete;
+
+ private:
+  PinnedRange(const CudaContext& context, void* memory)
+      : context_(context), memory_(memory) {}
+
+  const CudaContext context_;
+  void* const memory_;
+};
+
+// Memory of a GPU that is allocated and freed in the order of a stream, without a wait
+// for the GPU, and that the pool keeps for the next time. Thread-safe.
+class CudaPool {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaPool>> create(
+      const CudaContext& context);
+  // After all that was allocated from it has gone back.
+  ~CudaPool();
+  CudaPool(const CudaPool&) = delete;
+  CudaPool& operator=(const CudaPool&) = delete;
+
+  // For what is put into `stream` after this.
+  //   ResourceExhausted  the GPU has not that much left
+  absl::StatusOr<std::byte*> allocate(const CudaStream& stream,
+                                      std::size_t bytes) const;
+  // After what is in `stream` by now.
+  absl::Status free(const CudaStream& stream, std::byte* memory) const;
+
+ private:
+  CudaPool(const CudaContext& context, CuPool pool)
+      : context_(context), pool_(pool) {}
+
+  const CudaContext context_;
+  const CuPool pool_;
 };
 
 }  // namespace hvd::device

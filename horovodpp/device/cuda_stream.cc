@@ -32,11 +32,15 @@ CudaEvent::~CudaEvent() {
 }
 
 absl::Status CudaEvent::wait() const {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api, context_.api->cuEventSynchronize(event_),
                    "cuEventSynchronize");
 }
 
 absl::StatusOr<bool> CudaEvent::has_happened() const {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   const CuResult result = context_.api->cuEventQuery(event_);
   if (result == kCuNotReady) return false;
   HVD_RETURN_IF_ERROR(status_of(*context_.api, result, "cuEventQuery"));
@@ -73,6 +77,8 @@ CudaStream::~CudaStream() {
 }
 
 absl::Status CudaStream::wait_for(const CudaEvent& event) {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api,
                    context_.api->cuStreamWaitEvent(stream_, event.handle(), 0),
                    "cuStreamWaitEvent");
@@ -89,6 +95,8 @@ absl::Status CudaStream::copy(void* to, const void* from, std::size_t bytes) {
 }
 
 absl::Status CudaStream::synchronize() {
+  const CurrentContext current(context_);
+  HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api, context_.api->cuStreamSynchronize(stream_),
                    "cuStreamSynchronize");
 }

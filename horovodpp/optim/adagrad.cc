@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/sparse_step.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {
@@ -66,17 +65,10 @@ Adagrad::Adagrad(const std::vector<Tensor>& parameters,
                  const AdagradOptions& options)
     : Adagrad(numbered(parameters), options) {}
 
-void Adagrad::step() {
-  for (std::size_t i = 0; i < parameters().size(); ++i) Adagrad::step_of(i);
-}
-
-void Adagrad::step_of(std::size_t i) {
-  NoGrad no_grad;
-  move(parameters()[i].tensor, options_of(i), slots(i));
-}
-
-void Adagrad::move(const Tensor& parameter, const AdagradOptions& options,
-                   Slots& state) {
+void Adagrad::move(std::size_t index) {
+  const Tensor& parameter = parameters()[index].tensor;
+  const AdagradOptions& options = options_of(index);
+  Slots& state = slots(index);
   const bool is_sparse = autograd::has_sparse_grad(parameter);
   if (!autograd::kept_gradient(parameter).defined()) return;
   if (options.weight_decay != 0) {

@@ -39,6 +39,8 @@ struct AdagradOptions {
   }
 };
 
+// Remembers "step" and "sum" of every parameter that has had a gradient.
+// A step throws InvalidArgument where one is sparse and there is a weight decay.
 class Adagrad : public GroupedOptimizer<AdagradOptions> {
  public:
   //   InvalidArgument  an option is negative; and as of Optimizer
@@ -48,14 +50,8 @@ class Adagrad : public GroupedOptimizer<AdagradOptions> {
                    const AdagradOptions& options = {});
   explicit Adagrad(std::vector<ParameterGroup<AdagradOptions>> groups);
 
-  // Remembers "step" and "sum" of every parameter that has had a gradient.
-  //   InvalidArgument  a gradient is sparse, and there is a weight decay
-  void step() override;
-  void step_of(std::size_t index) override;
-
  private:
-  void move(const Tensor& parameter, const AdagradOptions& options,
-            Slots& state);
+  void move(std::size_t index) override;
 };
 
 }  // namespace optim

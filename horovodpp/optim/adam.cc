@@ -8,7 +8,6 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/sparse_step.h"
 #include "horovodpp/optim/vector_updates.h"
-#include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::optim {
@@ -72,17 +71,11 @@ Adam::Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options)
 Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options)
     : Adam(numbered(parameters), options) {}
 
-void Adam::step() {
-  for (std::size_t i = 0; i < parameters().size(); ++i) Adam::step_of(i);
-}
-
-void Adam::step_of(std::size_t i) {
-  NoGrad no_grad;
-  move(parameters()[i].tensor, part_of(i), options_of(i), slots(i));
-}
-
-void Adam::move(const Tensor& parameter, const ElementRange* part,
-                const AdamOptions& options, Slots& state) {
+void Adam::move(std::size_t index) {
+  const Tensor& parameter = parameters()[index].tensor;
+  const ElementRange* const part = part_of(index);
+  const AdamOptions& options = options_of(index);
+  Slots& state = slots(index);
   refuse_sparse(parameter, "Adam", "use SparseAdam or Adagrad");
   const Tensor grad = parameter.grad();
   if (!grad.defined() || (part != nullptr && part->count() == 0)) return;

@@ -58,6 +58,8 @@ struct AdamWOptions {
   bool maximize = false;
 };
 
+// Remembers "step", "exp_avg", "exp_avg_sq" and, with amsgrad,
+// "max_exp_avg_sq" of every parameter that has moved.
 class Adam : public GroupedOptimizer<AdamOptions> {
  public:
   //   InvalidArgument  an option is negative, or a beta not in [0, 1); and as
@@ -68,20 +70,14 @@ class Adam : public GroupedOptimizer<AdamOptions> {
                 const AdamOptions& options = {});
   explicit Adam(std::vector<ParameterGroup<AdamOptions>> groups);
 
-  // Remembers "step", "exp_avg", "exp_avg_sq" and, with amsgrad,
-  // "max_exp_avg_sq" of every parameter that has moved.
-  void step() override;
   bool moves_parts() const override { return true; }
-  void step_of(std::size_t index) override;
 
  protected:
   // With `always_decoupled`, whatever options say.
   Adam(std::vector<ParameterGroup<AdamOptions>> groups, bool always_decoupled);
 
  private:
-  // Or of a part of it.
-  void move(const Tensor& parameter, const ElementRange* part,
-            const AdamOptions& options, Slots& state);
+  void move(std::size_t index) override;
 
   const bool always_decoupled_;
 };

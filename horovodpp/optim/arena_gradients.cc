@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/autograd/accumulate_grad.h"
+#include "horovodpp/autograd/sparse_gradient.h"
 #include "horovodpp/runtime/arena_alloc.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -64,15 +65,16 @@ std::shared_ptr<autograd::GradientHome> home_in(
 }
 
 ArenaGradients::~ArenaGradients() {
-  for (const Tensor& parameter : parameters_) {
-    autograd::set_gradient_home(parameter, nullptr);
+  for (const Member& member : members_) {
+    autograd::set_gradient_home(member.parameter.tensor, nullptr);
   }
 }
 
-bool ArenaGradients::add(Runtime& job, const std::vector<Tensor>& parameters) {
+bool ArenaGradients::add(Runtime& job,
+                         const std::vector<nn::NamedTensor>& parameters) {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
-  for (const Tensor& parameter : parameters) {
+  for (const auto& [name, parameter] : parameters) {
     offsets.push_back(bytes);
     bytes += aligned(parameter.bytes());
   }
@@ -80,12 +82,23 @@ bool ArenaGradients::add(Runtime& job, const std::vector<Tensor>& parameters) {
   const std::shared_ptr<void> block = arena_block(job, bytes);
   if (block == nullptr) return false;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].num_elements() == 0) continue;
-    autograd::set_gradient_home(parameters[i],
-                                home_in(block, offsets[i], parameters[i]));
-    parameters_.push_back(parameters[i]);
+    const Tensor& parameter = parameters[i].tensor;
+    if (parameter.num_elements() == 0) continue;
+    members_.push_back({parameters[i], home_in(block, offsets[i], parameter)});
+    autograd::set_gradient_home(parameter, members_.back().home);
   }
   return true;
+}
+
+std::vector<std::string> ArenaGradients::strayed() {
+  std::vector<std::string> names;
+  for (auto& [parameter, home, is_at_home] : members_) {
+    const Tensor gradient = autograd::kept_gradient(parameter.tensor);
+    if (!gradient.defined()) continue;
+    const bool was_at_home = std::exchange(is_at_home, home->holds(gradient));
+    if (was_at_home && !is_at_home) names.push_back(parameter.name);
+  }
+  return names;
 }
 
 }  // namespace hvd::optim

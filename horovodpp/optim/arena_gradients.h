@@ -48,10 +48,19 @@ class ArenaGradients {
 
   // Those of `parameters`, in this order, from the next backward on. False: the
   // arena has no room, and they stay as they are.
-  bool add(Runtime& job, const std::vector<Tensor>& parameters);
+  bool add(Runtime& job, const std::vector<nn::NamedTensor>& parameters);
+
+  // The names of those whose gradients lie elsewhere, and did not when this was
+  // called before.
+  std::vector<std::string> strayed();
 
  private:
-  std::vector<Tensor> parameters_;
+  struct Member {
+    nn::NamedTensor parameter;
+    std::shared_ptr<autograd::GradientHome> home;
+    bool is_at_home = true;
+  };
+  std::vector<Member> members_;
 };
 
 }  // namespace hvd::optim

@@ -11,9 +11,9 @@
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {
-
 void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
                      const Topology& topology) {
   if (ranks < 2) return;
@@ -55,24 +55,46 @@ std::optional<std::string> advice(const std::string& compressor,
       " us to compress; it cannot pay, see docs/compression.md");
 }
 
-double measure_link(Runtime& job, const ProcessSet& process_set,
-                    const std::string& name) {
+double measure_link(const replica::GradientReducer& reducer) {
   constexpr int kRounds = 4;  // The first of which agrees on the name.
   constexpr std::int64_t kElements = (1 << 20) / sizeof(float);
+  const replica::ReducerOptions& options = reducer.options();
+  const auto job = value_or_throw(reducer.job());
   std::vector<float> numbers(kElements);
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kRounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
     throw_if_error(
-        job.allreduce_async_(
-               TensorView::of(numbers.data(), {kElements}),
-               {.name = name, .op = ReduceOp::kSum, .process_set = process_set})
+        job->allreduce_async_(TensorView::of(numbers.data(), {kElements}),
+                              {.name = options.name + ".(link)",
+                               .op = ReduceOp::kSum,
+                               .process_set = options.process_set})
             .wait());
     const std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - begin;
     best = std::min(best, took.count());
   }
   return best / static_cast<double>(numbers.size() * sizeof(float));
+}
+
+void warn_if_it_cannot_pay(const replica::GradientReducer& reducer) {
+  const compression::Compressor& compressor = *reducer.options().compressor;
+  const compression::CompressionStats stats = compressor.stats();
+  {
+    const auto job = value_or_throw(reducer.job());
+    const Topology& topology = job->topology();
+    const bool spans_nodes = topology.local_size() < topology.size();
+    if (reducer.num_ranks() < 2 || !spans_nodes) return;
+  }
+  if (stats.gradient_bytes == 0) return;
+  const std::optional<std::string> text =
+      advice(compressor.name(),
+             {.ranks = reducer.num_ranks(),
+              .plain_seconds = measure_link(reducer),
+              .start_seconds = static_cast<double>(stats.start_nanoseconds) *
+                               1e-9 / static_cast<double>(stats.gradient_bytes),
+              .traffic = compressor.traffic(reducer.num_ranks())});
+  if (text) autograd::warn_once("compression.link", *text);
 }
 
 }  // namespace hvd::optim

@@ -7,8 +7,7 @@
 
 #include "horovodpp/compression/compressor.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/runtime/runtime.h"
-#include "horovodpp/runtime/settings/process_set.h"
+#include "horovodpp/replica/gradient_reducer.h"
 
 namespace hvd::optim {
 
@@ -30,10 +29,15 @@ struct LinkFindings {
 std::optional<std::string> advice(const std::string& compressor,
                                   const LinkFindings& found);
 
-// The seconds that an allreduce of float32 takes for each byte on this link: the best
-// of a few of a MiB. All ranks of the set call it.
+// The seconds that an allreduce of float32 takes for each byte among the reducer's
+// ranks: the best of a few of a MiB. All of them call it.
 //   hvd::Error  an allreduce failed
-double measure_link(Runtime& job, const ProcessSet& process_set,
-                    const std::string& name);
+double measure_link(const replica::GradientReducer& reducer);
+
+// Warns, once, where the reducer's ranks are on several hosts and what its compressor
+// has taken so far says, beside the speed of the link, that it cannot pay. Measures
+// the link, by a few allreduces of a MiB. All its ranks call it.
+//   hvd::Error  an allreduce failed
+void warn_if_it_cannot_pay(const replica::GradientReducer& reducer);
 
 }  // namespace hvd::optim

@@ -18,29 +18,21 @@ namespace {
 constexpr char kStrategy[] = "strategy.";
 constexpr char kSteps[] = "strategy.steps";
 
-const std::vector<nn::NamedTensor>& weights_of(
-    const std::unique_ptr<Optimizer>& wrapped,
-    const std::unique_ptr<WeightStrategy>& strategy) {
-  if (wrapped == nullptr || strategy == nullptr) {
-    throw InvalidArgument(absl::StrCat(
-        "DecentralizedOptimizer was given no ",
-        wrapped == nullptr ? "optimizer to wrap" : "strategy to follow"));
-  }
-  return wrapped->parameters();
-}
-
 }  // namespace
 
 DecentralizedOptimizer::DecentralizedOptimizer(
     std::unique_ptr<Optimizer> wrapped,
     std::unique_ptr<WeightStrategy> strategy,
     const DecentralizedOptions& options)
-    : Optimizer(weights_of(wrapped, strategy)),
-      wrapped_(std::move(wrapped)),
+    : OptimizerWrapper(std::move(wrapped), "DecentralizedOptimizer"),
       strategy_(std::move(strategy)),
       name_(options.name),
       process_set_(options.process_set),
       membership_(job_of(options.runtime)->membership()) {
+  if (strategy_ == nullptr) {
+    throw InvalidArgument(
+        "DecentralizedOptimizer was given no strategy to follow");
+  }
   const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
   throw_if_error(
       annotate(job->rank_in(process_set_).status(),
@@ -50,7 +42,7 @@ DecentralizedOptimizer::DecentralizedOptimizer(
 }
 
 void DecentralizedOptimizer::step() {
-  wrapped_->step();
+  wrapped().step();
   ++steps_;
   const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
   NoGrad no_grad;
@@ -81,7 +73,7 @@ void DecentralizedOptimizer::average_weights() {
 }
 
 nn::StateDict DecentralizedOptimizer::state_dict() const {
-  nn::StateDict state = wrapped_->state_dict();
+  nn::StateDict state = wrapped().state_dict();
   state.push_back({kSteps, nn::count_tensor(steps_)});
   nn::append(state, nn::with_prefix(kStrategy, strategy_->state()));
   return state;
@@ -108,12 +100,12 @@ void DecentralizedOptimizer::load_state_dict(const nn::StateDict& state,
   }
   NoGrad no_grad;
   // Of two that may fail, the one that changes nothing then comes first.
-  const nn::StateDict before = wrapped_->state_dict();
-  wrapped_->load_state_dict(rest, options);
+  const nn::StateDict before = wrapped().state_dict();
+  wrapped().load_state_dict(rest, options);
   try {
     strategy_->load_state(strategy);
   } catch (...) {
-    wrapped_->load_state_dict(before);
+    wrapped().load_state_dict(before);
     throw;
   }
   steps_ = *steps;

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/optim/optimizer_wrapper.h"
 #include "horovodpp/optim/weight_strategy.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/settings/process_set.h"
@@ -44,7 +44,7 @@ struct DecentralizedOptions {
   Runtime* runtime = nullptr;
 };
 
-class DecentralizedOptimizer : public Optimizer {
+class DecentralizedOptimizer : public OptimizerWrapper {
  public:
   //   hvd::Error       there is no job; this rank is not in the process set
   //   InvalidArgument  no optimizer to wrap, or no strategy
@@ -61,26 +61,16 @@ class DecentralizedOptimizer : public Optimizer {
   // Gives all ranks the mean of their weights. All call it.
   void average_weights();
 
-  std::vector<nn::NamedTensor> state() const override {
-    return wrapped_->state();
-  }
   // The wrapped optimizer's and, of the strategy, "strategy.<what>".
   nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
-  std::vector<double> learning_rates() const override {
-    return wrapped_->learning_rates();
-  }
-  void set_learning_rates(const std::vector<double>& rates) override {
-    wrapped_->set_learning_rates(rates);
-  }
 
  private:
   Weights weights(Runtime& job) const {
     return {parameters(), job, name_, process_set_};
   }
 
-  const std::unique_ptr<Optimizer> wrapped_;
   const std::unique_ptr<WeightStrategy> strategy_;
   const std::string name_;
   const ProcessSet process_set_;

@@ -8,11 +8,10 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/optim/backward_watch.h"
 #include "horovodpp/optim/broadcast_state.h"
+#include "horovodpp/optim/contributions.h"
 #include "horovodpp/optim/parameter_claim.h"
 #include "horovodpp/optim/sparse_reduction.h"
-#include "horovodpp/optim/surplus.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
@@ -20,14 +19,6 @@
 
 namespace hvd::optim {
 namespace {
-
-const std::vector<nn::NamedTensor>& parameters_to_move(
-    const std::unique_ptr<Optimizer>& wrapped) {
-  if (wrapped == nullptr) {
-    throw InvalidArgument("DeltaOptimizer was given no optimizer to wrap");
-  }
-  return wrapped->parameters();
-}
 
 void check_delta_options(const DeltaOptions& options) {
   if (options.op != ReduceOp::kAdasum && options.op != ReduceOp::kAverage) {
@@ -52,43 +43,39 @@ struct Delta {
 
 class DeltaOptimizer::Deltas {
  public:
-  Deltas(std::unique_ptr<Optimizer> wrapped, const DeltaOptions& options);
-  ~Deltas();
+  // `wrapped` outlives it.
+  Deltas(Optimizer& wrapped, const DeltaOptions& options);
+  ~Deltas() { reducer_.discard(); }
 
-  Optimizer& wrapped() { return *wrapped_; }
-  const Optimizer& wrapped() const { return *wrapped_; }
   bool is_pending() const { return reducer_.is_pending(); }
-  void attach_hooks();
+  void attach() { contributions_.attach(); }
   void step();
 
  private:
   const std::vector<nn::NamedTensor>& parameters() const {
-    return wrapped_->parameters();
+    return wrapped_.parameters();
   }
   void start(std::size_t index);
 
-  const std::unique_ptr<Optimizer> wrapped_;
-  const int passes_;
+  Optimizer& wrapped_;
   replica::GradientReducer reducer_;
   ParameterClaim claim_;
-  std::unique_ptr<BackwardWatch> watch_;
-  std::vector<autograd::HookHandle> hooks_;
-  std::vector<bool> has_hooks_;  // By parameter.
-  std::vector<Tensor> starts_;   // Likewise: where this step began.
+  std::vector<Tensor> starts_;  // By parameter: where this step began.
+  Contributions contributions_;
 };
 
-DeltaOptimizer::Deltas::Deltas(std::unique_ptr<Optimizer> wrapped,
-                               const DeltaOptions& options)
-    : wrapped_(std::move(wrapped)),
-      passes_(options.backward_passes_per_step),
+DeltaOptimizer::Deltas::Deltas(Optimizer& wrapped, const DeltaOptions& options)
+    : wrapped_(wrapped),
       reducer_(*job_of(options.runtime), {.op = options.op,
                                           .name = options.name,
                                           .process_set = options.process_set}),
-      claim_(wrapped_->parameters(), options.name,
+      claim_(wrapped.parameters(), options.name,
              job_of(options.runtime)->membership()),
-      has_hooks_(wrapped_->parameters().size()),
-      starts_(wrapped_->parameters().size()) {
-  std::vector<Tensor> tensors;
+      starts_(wrapped.parameters().size()),
+      contributions_(
+          wrapped.parameters(), reducer_,
+          ContributionEvents{.complete = [this](std::size_t i) { start(i); }},
+          ContributionOptions{.passes = options.backward_passes_per_step}) {
   for (const auto& [name, parameter] : parameters()) {
     if (is_sparse_parameter(parameter)) {
       throw InvalidArgument(
@@ -96,65 +83,30 @@ DeltaOptimizer::Deltas::Deltas(std::unique_ptr<Optimizer> wrapped,
                        "' is sparse; look rows up without .sparse, or use a "
                        "DistributedOptimizer"));
     }
-    reducer_.expect(name, passes_);
-    tensors.push_back(parameter);
   }
-  watch_ = std::make_unique<BackwardWatch>(
-      std::move(tensors),
-      BackwardEvents{.contribute =
-                         [this](std::size_t index) {
-                           if (reducer_.contribute(parameters()[index].name))
-                             start(index);
-                         },
-                     .owed =
-                         [this](std::size_t index) {
-                           return reducer_.owed(parameters()[index].name);
-                         }},
-      /*every_backward_counts=*/false);
-  attach_hooks();
-}
-
-DeltaOptimizer::Deltas::~Deltas() {
-  watch_.reset();
-  for (autograd::HookHandle& hook : hooks_) hook.remove();
-  reducer_.discard();
-}
-
-// Of parameters that require grad now and had none yet.
-void DeltaOptimizer::Deltas::attach_hooks() {
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
-    const Tensor& parameter = parameters()[i].tensor;
-    if (has_hooks_[i] || !parameter.requires_grad()) continue;
-    has_hooks_[i] = true;
-    watch_->watch(i);
-    hooks_.push_back(parameter.register_hook([this, i](const Tensor&) {
-      refuse_surplus(reducer_, parameters()[i].name, passes_);
-    }));
-    hooks_.push_back(parameter.register_post_accumulate_grad_hook(
-        [this, i](const Tensor&) { watch_->reached(i); }));
-  }
+  attach();
 }
 
 void DeltaOptimizer::Deltas::start(std::size_t index) {
   const NoGrad no_grad;
-  const auto& [name, parameter] = parameters()[index];
+  const Tensor& parameter = parameters()[index].tensor;
   if (!parameter.grad().defined()) {
     parameter.set_grad(zeros(parameter.shape(), {.dtype = parameter.dtype()}));
   }
   const Tensor before = parameter.clone();
-  wrapped_->step_of(index);
+  wrapped_.step_of(index);
   starts_[index] = before;
   const Tensor delta = (parameter.detach() - before).contiguous();
-  reducer_.add(name, delta.tensor_view(),
+  reducer_.add(contributions_.slot(index), delta.tensor_view(),
                std::make_shared<const Delta>(Delta{index, delta}));
 }
 
 void DeltaOptimizer::Deltas::step() {
-  throw_if_error(reducer_.status());
-  attach_hooks();
+  throw_if_error(reducer_.job().status());
+  attach();
   for (std::size_t i = 0; i < parameters().size(); ++i) {
-    const auto& [name, parameter] = parameters()[i];
-    if (parameter.requires_grad() && !reducer_.has(name)) start(i);
+    if (!parameters()[i].tensor.requires_grad()) continue;
+    if (!reducer_.has(contributions_.slot(i))) start(i);
   }
   const NoGrad no_grad;
   const std::vector<Tensor> starts =
@@ -179,9 +131,9 @@ void DeltaOptimizer::Deltas::step() {
 
 DeltaOptimizer::DeltaOptimizer(std::unique_ptr<Optimizer> wrapped,
                                const DeltaOptions& options)
-    : Optimizer(parameters_to_move(wrapped)),
+    : OptimizerWrapper(std::move(wrapped), "DeltaOptimizer"),
       deltas_((check_delta_options(options),
-               std::make_unique<Deltas>(std::move(wrapped), options))) {}
+               std::make_unique<Deltas>(this->wrapped(), options))) {}
 
 DeltaOptimizer::~DeltaOptimizer() = default;
 
@@ -200,25 +152,8 @@ void DeltaOptimizer::zero_grad(bool set_to_none) {
         "optimizer.step(). This is prohibited as it can cause a race "
         "condition."));
   }
-  deltas_->attach_hooks();
+  deltas_->attach();
   Optimizer::zero_grad(set_to_none);
-}
-
-std::vector<nn::NamedTensor> DeltaOptimizer::state() const {
-  return deltas_->wrapped().state();
-}
-nn::StateDict DeltaOptimizer::state_dict() const {
-  return deltas_->wrapped().state_dict();
-}
-void DeltaOptimizer::load_state_dict(const nn::StateDict& state,
-                                     const nn::LoadOptions& options) {
-  deltas_->wrapped().load_state_dict(state, options);
-}
-std::vector<double> DeltaOptimizer::learning_rates() const {
-  return deltas_->wrapped().learning_rates();
-}
-void DeltaOptimizer::set_learning_rates(const std::vector<double>& rates) {
-  deltas_->wrapped().set_learning_rates(rates);
 }
 
 }  // namespace hvd::optim

@@ -35,7 +35,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/reduce_op.h"
-#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/optim/optimizer_wrapper.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {
@@ -58,7 +58,7 @@ struct DeltaOptions {
   Runtime* runtime = nullptr;
 };
 
-class DeltaOptimizer : public Optimizer {
+class DeltaOptimizer : public OptimizerWrapper {
  public:
   //   hvd::Error       there is no job; this rank is not in the process set
   //   InvalidArgument  nothing to wrap; fewer passes than one; the op is neither
@@ -80,13 +80,6 @@ class DeltaOptimizer : public Optimizer {
   //   hvd::Error (FailedPrecondition)  deltas are under way, between backward and
   //                                    step()
   void zero_grad(bool set_to_none = true) override;
-
-  std::vector<nn::NamedTensor> state() const override;
-  nn::StateDict state_dict() const override;
-  void load_state_dict(const nn::StateDict& state,
-                       const nn::LoadOptions& options = {}) override;
-  std::vector<double> learning_rates() const override;
-  void set_learning_rates(const std::vector<double>& rates) override;
 
  private:
   class Deltas;

@@ -51,139 +51,29 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <initializer_list>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "horovodpp/compression/compressors.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
-#include "horovodpp/optim/broadcast_state.h"  // IWYU pragma: export
-#include "horovodpp/optim/grad_scaler.h"
-#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/optim/broadcast_state.h"      // IWYU pragma: export
+#include "horovodpp/optim/distributed_options.h"  // IWYU pragma: export
+#include "horovodpp/optim/optimizer_wrapper.h"
 #include "horovodpp/replica/gradient_reducer.h"
-#include "horovodpp/runtime/membership.h"
-#include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/tensor/hook_handle.h"
-
-namespace HVD_EXPORT hvd {
-class Runtime;
-}
 
 namespace HVD_EXPORT hvd {
 namespace optim {
 
 class ArenaGradients;
-class BackwardWatch;
+class Contributions;
+class Handover;
 class ParameterClaim;
 class ParameterShards;
 class StatefulOptimizer;
 struct GradientPart;
 
-// So many groups of about equally many parameters, as they are listed (0: none);
-// or some groups of parameters, the others being sent by themselves.
-class GradientGroups {
- public:
-  GradientGroups(int number) : number_(number) {}          // NOLINT
-  GradientGroups(std::vector<std::vector<Tensor>> groups)  // NOLINT
-      : groups_(std::move(groups)) {}
-  GradientGroups(std::initializer_list<std::vector<Tensor>> groups)
-      : groups_(groups) {}
-
-  // The names of the members of each group.
-  //   InvalidArgument  the number is negative; a tensor is no parameter, or in two
-  //                    groups
-  std::vector<std::vector<std::string>> names_in(
-      const std::vector<nn::NamedTensor>& parameters) const;
-
- private:
-  int number_ = 0;
-  std::vector<std::vector<Tensor>> groups_ = {};
-};
-
-struct DistributedOptions {
-  ReduceOp op = ReduceOp::kAverage;
-  // See replica::ReducerOptions.
-  double gradient_predivide_factor = 1.0;
-  // Gradients of so many backward passes are added up before they are reduced.
-  int backward_passes_per_step = 1;
-  // Whether the sum over them is divided by their number.
-  bool average_passes = false;
-  // Whether each of them counts for all parameters, also for those that it does
-  // not reach. These are then known to be complete when the last backward of a
-  // step begins, and are reduced while it runs; as zeros, where none has reached
-  // them. Otherwise that is left to step(), since another backward may reach
-  // them, as where each loss has one of its own.
-  bool every_backward_counts = false;
-  // Gradients that are sent together: when the last of a group is complete. They
-  // arrive sooner one by one; a group saves messages where many are small. Equal
-  // on all ranks, where parameters are listed in the same order.
-  GradientGroups groups = 0;
-  // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, which each rank
-  // may have others of, and none; and are rows afterwards. With this they are sent
-  // whole, as one of the other gradients, and come back as the rows that are not 0:
-  // for tables of which the ranks together reach most rows.
-  bool sparse_as_dense = false;
-  // How gradients are sent; null: as they are. Of no other optimizer. What it
-  // remembers is part of the state_dict(), and another one on each rank.
-  std::shared_ptr<compression::Compressor> compression = nullptr;
-  // Whether each rank moves a part of every parameter, remembers state of that part
-  // alone, and gets from the others what they have moved: the same bits (where one
-  // plane reduces all), in a fraction of the time and the memory of the optimizer's.
-  // For SGD, Adam and AdamW, with op average or sum, without groups and compression.
-  // The parameters are moved into memory of the job's; what is a view of one before
-  // does not follow. Between backward and step() only this rank's part of a gradient
-  // is the reduced one, unless synchronize() completes them. state_dict() is
-  // collective: every rank calls it, and gets all; every rank loads all.
-  bool shard_updates = false;
-  // After every so many steps the parameters of all ranks are compared, by a
-  // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
-  // step along gradients that were not reduced.
-  int check_parameters_every = 100;
-  std::shared_ptr<replica::GradientObserver> observer = nullptr;  // Or null.
-  // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
-  // gradients are under way at the same time have different ones.
-  std::string name = "gradient";
-  // The ranks that step together; the others have no such optimizer.
-  ProcessSet process_set = ProcessSet::global();
-  // The job; by default the current one (see runtime/global.h).
-  Runtime* runtime = nullptr;
-};
-
-// What one call of step() is to do besides. All but the weight is equal on all
-// ranks; so is whether there is a weight.
-struct DistributedStepOptions {
-  // Called first: clears the gradients, runs forward and backward, and returns the
-  // loss.
-  std::function<Tensor()> closure = {};
-  // Gradients are scaled down so that the 2-norm of all of them is at most this.
-  // Infinity: not at all.
-  double max_norm = std::numeric_limits<double>::infinity();
-  // Whose factor the loss was multiplied by. Gradients are divided by it, the step
-  // is left out if they have overflowed, and the factor becomes that of the next
-  // step.
-  GradScaler* grad_scaler = nullptr;
-  // Whether that is so: otherwise it is for the caller to update() it, after the
-  // steps of several optimizers.
-  bool update_scaler = true;
-  // How many samples, tokens, … the loss on this rank is a sum over: then the step
-  // goes along the mean of all samples of all ranks. (Of a loss that is a mean,
-  // multiply it by their number.) May be 0. Only with op average.
-  std::optional<double> weight = std::nullopt;
-};
-
-struct StepResult {
-  bool stepped = true;  // False: gradients had overflowed.
-  // Of the gradients, before they were clipped; if they were to be, or scaled.
-  std::optional<double> norm = std::nullopt;
-  Tensor loss = {};  // The closure's.
-};
-
-class DistributedOptimizer : public Optimizer {
+class DistributedOptimizer : public OptimizerWrapper {
  public:
   // While in scope, step() takes the gradients as they are.
   class SkipSynchronize {
@@ -275,53 +165,39 @@ class DistributedOptimizer : public Optimizer {
   //                                    backward and step() or synchronize()
   void zero_grad(bool set_to_none = true) override;
 
-  std::vector<nn::NamedTensor> state() const override {
-    return wrapped_->state();
-  }
   // The wrapped optimizer's and, of compression, "compression.<parameter>.<what>".
   nn::StateDict state_dict() const override;
   // A step that has begun is forgotten, on all ranks alike.
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
-  std::vector<double> learning_rates() const override {
-    return wrapped_->learning_rates();
-  }
-  void set_learning_rates(const std::vector<double>& rates) override {
-    wrapped_->set_learning_rates(rates);
-  }
 
  private:
   // The factor that gradients are still to be multiplied by, or nothing: no step.
   std::optional<double> examine(const DistributedStepOptions& options,
                                 StepResult& result);
-  void attach_hooks();
-  void contribute(std::size_t index);
-  void place_gradients(const DistributedOptions& options);
-  void hand_over(std::size_t index);
-  void hand_over_rows(std::size_t index);
-  void take_over(const std::shared_ptr<const void>& reduced);
+  void place_gradients();
   void reduce();
+  void tell_of_strayed_gradients();
   void reduce_unless_done();
   void complete_gradients();
   void make_step();
-  void advise();
   std::vector<GradientPart> parts_to_move() const;
   std::vector<GradientPart> parts_to_look_at() const;
   // Null where nothing is to be sharded.
   static std::unique_ptr<ParameterShards> shards_of(
       const Optimizer& wrapped, const DistributedOptions& options);
-  StatefulOptimizer& sharded() const;
+  StatefulOptimizer& sharded();
+  const StatefulOptimizer& sharded() const;
   nn::StateDict sharded_state_dict() const;
 
-  std::unique_ptr<Optimizer> wrapped_;
-  const ReduceOp op_;
-  const std::shared_ptr<compression::Compressor> compressor_;
+  ReduceOp op() const { return reducer_.options().op; }
+  // Null: gradients are sent as they are.
+  const std::shared_ptr<compression::Compressor>& compressor() const {
+    return reducer_.options().compressor;
+  }
+
   int passes_per_step_;
   const bool averages_passes_;
-  const std::string name_;
-  const ProcessSet process_set_;
-  const Membership membership_;
-  const bool sparse_as_dense_;
   const int check_every_;
   std::int64_t steps_ = 0;
   std::chrono::nanoseconds exposed_ = {};
@@ -334,17 +210,16 @@ class DistributedOptimizer : public Optimizer {
   // Whether they are reduced, and no backward has added to one since.
   std::atomic<bool> is_synchronized_ = false;
   bool synchronized_by_caller_ = false;
-  bool gradients_are_whole_ =
-      false;  // Of reduced ones, where updates are sharded.
+  // Of reduced ones, where updates are sharded.
+  bool gradients_are_whole_ = false;
   bool gathers_during_forward_ = false;
-  std::vector<std::size_t>
-      waits_at_once_;  // Parameters that no module waits for.
+  // Parameters that no module waits for.
+  std::vector<std::size_t> waits_at_once_;
   std::vector<autograd::HookHandle> forward_hooks_;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
-  std::unique_ptr<BackwardWatch> watch_;
-  std::vector<autograd::HookHandle> hooks_;
-  std::vector<bool> has_hooks_;  // By parameter.
+  std::unique_ptr<Contributions> contributions_;
+  std::unique_ptr<Handover> handover_;
 };
 
 }  // namespace optim

@@ -9,7 +9,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
@@ -57,8 +56,11 @@ std::unique_ptr<ParameterShards> DistributedOptimizer::shards_of(
                                            options.name, options.process_set);
 }
 
-StatefulOptimizer& DistributedOptimizer::sharded() const {
-  return static_cast<StatefulOptimizer&>(*wrapped_);
+StatefulOptimizer& DistributedOptimizer::sharded() {
+  return static_cast<StatefulOptimizer&>(wrapped());
+}
+const StatefulOptimizer& DistributedOptimizer::sharded() const {
+  return static_cast<const StatefulOptimizer&>(wrapped());
 }
 
 // Where each rank has its part of the reduced gradients.
@@ -79,15 +81,6 @@ void DistributedOptimizer::finish_step() {
   if (shards_ == nullptr) return;
   const Stopwatch waiting(exposed_);
   shards_->wait_for_all();
-}
-
-nn::StateDict DistributedOptimizer::sharded_state_dict() const {
-  nn::StateDict state =
-      nn::with_prefix(kStatePrefix, shards_->whole_state(sharded(), reducer_));
-  for (const nn::NamedTensor& entry : wrapped_->state_dict()) {
-    if (!absl::StartsWith(entry.name, kStatePrefix)) state.push_back(entry);
-  }
-  return state;
 }
 
 void DistributedOptimizer::gather_during_forward(nn::Module& model) {

@@ -39,6 +39,16 @@ StatefulOptimizer::StatefulOptimizer(std::vector<nn::NamedTensor> parameters,
       slot_kinds_(std::move(slots)),
       state_(this->parameters().size(), Slots(slot_kinds_.size())) {}
 
+void StatefulOptimizer::step() {
+  NoGrad no_grad;
+  for (std::size_t i = 0; i < parameters().size(); ++i) move(i);
+}
+
+void StatefulOptimizer::step_of(std::size_t index) {
+  NoGrad no_grad;
+  move(index);
+}
+
 std::vector<nn::NamedTensor> StatefulOptimizer::state() const {
   std::vector<nn::NamedTensor> result;
   for (std::size_t i = 0; i < state_.size(); ++i) {

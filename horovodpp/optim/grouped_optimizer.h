@@ -51,12 +51,15 @@ inline constexpr char kStatePrefix[] = "state.";
 
 class StatefulOptimizer : public Optimizer {
  public:
+  void step() override;
+  void step_of(std::size_t index) override;
+
   std::vector<nn::NamedTensor> state() const override;
   nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
 
-  // Whether keep_parts() is possible: step() heeds part_of().
+  // Whether keep_parts() is possible: move() heeds part_of().
   virtual bool moves_parts() const { return false; }
   // From now on only these elements of each parameter are moved, and nothing is
   // remembered of the others: state() shows those alone, in one row. A
@@ -77,6 +80,9 @@ class StatefulOptimizer : public Optimizer {
 
   StatefulOptimizer(std::vector<nn::NamedTensor> parameters,
                     std::vector<StateSlot> slots);
+
+  // Moves one parameter along its gradient, if it has one. Nothing is recorded.
+  virtual void move(std::size_t index) = 0;
 
   virtual std::vector<OptionValues> option_values() const = 0;
   // All of them or, if one makes no sense (InvalidArgument), none.

@@ -7,7 +7,6 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/sparse_step.h"
 #include "horovodpp/optim/vector_updates.h"
-#include "horovodpp/tensor/thread_state.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::optim {
@@ -35,15 +34,6 @@ SGD::SGD(std::vector<nn::NamedTensor> parameters, const SGDOptions& options)
 SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options)
     : SGD(numbered(parameters), options) {}
 
-void SGD::step() {
-  for (std::size_t i = 0; i < parameters().size(); ++i) SGD::step_of(i);
-}
-
-void SGD::step_of(std::size_t i) {
-  NoGrad no_grad;
-  move(parameters()[i].tensor, part_of(i), options_of(i), slots(i)[0]);
-}
-
 namespace {
 
 void move_rows(const Tensor& parameter, const SGDOptions& options) {
@@ -68,8 +58,11 @@ void move_rows(const Tensor& parameter, const SGDOptions& options) {
 
 }  // namespace
 
-void SGD::move(const Tensor& parameter, const ElementRange* part,
-               const SGDOptions& options, Tensor& momentum_buffer) {
+void SGD::move(std::size_t index) {
+  const Tensor& parameter = parameters()[index].tensor;
+  const ElementRange* const part = part_of(index);
+  const SGDOptions& options = options_of(index);
+  Tensor& momentum_buffer = slots(index)[0];
   if (autograd::has_sparse_grad(parameter)) {
     return move_rows(parameter, options);
   }

@@ -40,6 +40,8 @@ struct SGDOptions {
   }
 };
 
+// Remembers "momentum_buffer" of every parameter that has moved. A step throws
+// InvalidArgument where a gradient is sparse and there is a momentum or a weight decay.
 class SGD : public GroupedOptimizer<SGDOptions> {
  public:
   //   InvalidArgument  an option is negative, or nesterov lacks its momentum;
@@ -50,17 +52,10 @@ class SGD : public GroupedOptimizer<SGDOptions> {
                const SGDOptions& options = {});
   explicit SGD(std::vector<ParameterGroup<SGDOptions>> groups);
 
-  // Remembers "momentum_buffer" of every parameter that has moved.
-  //   InvalidArgument  a gradient is sparse, and there is a momentum or a weight
-  //                    decay
-  void step() override;
   bool moves_parts() const override { return true; }
-  void step_of(std::size_t index) override;
 
  private:
-  // Or of a part of it.
-  void move(const Tensor& parameter, const ElementRange* part,
-            const SGDOptions& options, Tensor& momentum_buffer);
+  void move(std::size_t index) override;
 };
 
 }  // namespace optim

@@ -9,7 +9,6 @@
 #include "horovodpp/optim/sparse_step.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {
@@ -47,17 +46,10 @@ SparseAdam::SparseAdam(const std::vector<Tensor>& parameters,
                        const SparseAdamOptions& options)
     : SparseAdam(numbered(parameters), options) {}
 
-void SparseAdam::step() {
-  for (std::size_t i = 0; i < parameters().size(); ++i) SparseAdam::step_of(i);
-}
-
-void SparseAdam::step_of(std::size_t i) {
-  NoGrad no_grad;
-  move(parameters()[i].tensor, options_of(i), slots(i));
-}
-
-void SparseAdam::move(const Tensor& parameter, const SparseAdamOptions& options,
-                      Slots& state) {
+void SparseAdam::move(std::size_t index) {
+  const Tensor& parameter = parameters()[index].tensor;
+  const SparseAdamOptions& options = options_of(index);
+  Slots& state = slots(index);
   if (!autograd::has_sparse_grad(parameter)) {
     if (!parameter.grad().defined()) return;
     throw InvalidArgument(absl::StrCat(

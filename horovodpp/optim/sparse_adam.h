@@ -35,6 +35,8 @@ struct SparseAdamOptions {
   }
 };
 
+// Remembers "step", "exp_avg" and "exp_avg_sq" of every parameter that has had a
+// gradient. A step throws InvalidArgument where one is not sparse.
 class SparseAdam : public GroupedOptimizer<SparseAdamOptions> {
  public:
   //   InvalidArgument  an option is negative, or a beta not in [0, 1); and as
@@ -45,15 +47,8 @@ class SparseAdam : public GroupedOptimizer<SparseAdamOptions> {
                       const SparseAdamOptions& options = {});
   explicit SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>> groups);
 
-  // Remembers "step", "exp_avg" and "exp_avg_sq" of every parameter that has had a
-  // gradient.
-  //   InvalidArgument  a gradient is not sparse
-  void step() override;
-  void step_of(std::size_t index) override;
-
  private:
-  void move(const Tensor& parameter, const SparseAdamOptions& options,
-            Slots& state);
+  void move(std::size_t index) override;
 };
 
 }  // namespace optim

@@ -1,375 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/replica/gradient_reducer.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/replica/gradient_ledger.h"
 #include "horovodpp/replica/gradient_pieces.h"
 #include "horovodpp/replica/gradient_sender.h"
 #include "horovodpp/replica/rows_exchange.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
-namespace {
 
-// What there is to know of one gradient in one step.
-struct Record {
-  int expected = 1;  // Contributions.
-  int came = 0;      // Of them.
-  bool is_added = false;
-  TensorView gradient = {};  // Of a group that is not complete.
-  std::shared_ptr<Sent> sent = nullptr;
-  std::shared_ptr<const void> owner = nullptr;
-  std::optional<std::size_t> group = std::nullopt;
-  std::string name = {};  // As peers see it, once it is sent by itself.
-
-  int owed() const { return is_added ? 0 : expected - came; }
-};
-
-[[noreturn]] void refuse_second(const std::string& key) {
-  throw Error(absl::AlreadyExistsError(absl::StrCat(
-      "the gradient of '", key,
-      "' was handed over twice in one step; finish() the step first")));
-}
-
-}  // namespace
-
-class GradientReducer::State {
- public:
+struct GradientReducer::State {
   State(Runtime& runtime, ReducerOptions options)
-      : sender_(runtime, std::move(options)) {
-    make_groups();
-  }
+      : sender(runtime, std::move(options)), ledger(sender.options()) {}
 
-  void expect(const std::string& key, int contributions);
-  bool contribute(const std::string& key);
-  int owed(const std::string& key) const;
-  void add(const std::string& key, TensorView gradient,
-           std::shared_ptr<const void> keep_alive);
-  void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
-           const std::shared_ptr<const void>& keep_alive);
-  void add_rows(const std::string& key, const Rows& rows,
-                std::shared_ptr<GatheredRows> result);
-  absl::StatusOr<std::shared_ptr<Runtime>> job() const { return sender_.job(); }
-  bool has(const std::string& key) const;
-  bool is_pending() const;
-  std::vector<double> sum(const std::string& key,
-                          std::vector<double> values) const;
-  std::vector<std::int64_t> gather(
-      const std::string& key, const std::vector<std::int64_t>& numbers) const;
-  int rank() const { return sender_.rank(); }
-  int num_ranks() const { return sender_.num_ranks(); }
-  ReducerStats stats() const;
-  std::vector<std::shared_ptr<const void>> finish();
-  void discard();
-
- private:
-  // Found again at the same place.
-  using Records = std::unordered_map<std::string, Record>;
-  using Entry = Records::value_type;
-  struct Pending {
-    Entry* entry;
-    std::shared_ptr<Sent> sent;
-  };
-  struct Group {
-    std::vector<Entry*> members;
-    const ScatteredGroup* scattered = nullptr;  // Or null.
-    std::size_t added = 0;
-    bool is_sent = false;
-  };
-
-  void make_groups();
-  void add_group(const std::vector<std::string>& keys,
-                 const ScatteredGroup* scattered = nullptr)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void leave_group(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  void check_not_added(const std::string& key) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void start(Runtime& runtime, Entry& entry, TensorView gradient,
-             std::shared_ptr<const void> keep_alive)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void send_group(Runtime& runtime, Group& group)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void send(Runtime& runtime, Entry& entry)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void send(Runtime& runtime, const std::vector<Entry*>& entries)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void add(Runtime& runtime, GradientRecord& record, const TensorView& gradient,
+           std::shared_ptr<const void> owner)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void send(Runtime& runtime, GradientRecord& record,
+            const TensorView& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void send(Runtime& runtime, GradientGroup& group)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void flush_groups();
-  std::vector<Pending> take_pending(bool sent_only);
-  void reset(const std::vector<Pending>& pending,
-             std::vector<std::shared_ptr<const void>>* owners);
 
-  const ReducerOptions& options() const { return sender_.options(); }
-
-  mutable Mutex mutex_;
-  GradientSender sender_;  // Sends under the lock.
-  Records records_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Group> groups_ ABSL_GUARDED_BY(mutex_);
-  // What was added, in that order.
-  std::vector<Entry*> added_ ABSL_GUARDED_BY(mutex_);
+  mutable Mutex mutex;
+  GradientSender sender;  // Sends under the lock.
+  GradientLedger ledger ABSL_GUARDED_BY(mutex);
 };
 
-void GradientReducer::State::make_groups() {
-  MutexLock lock(mutex_);
-  for (const std::vector<std::string>& keys : options().groups) {
-    if (!keys.empty()) add_group(keys);
-  }
-  for (const ScatteredGroup& scattered : options().scattered) {
-    if (!scattered.keys.empty()) add_group(scattered.keys, &scattered);
-  }
+void GradientReducer::State::add(Runtime& runtime, GradientRecord& record,
+                                 const TensorView& gradient,
+                                 std::shared_ptr<const void> owner) {
+  GradientGroup* const group = ledger.add(record);
+  record.owner = std::move(owner);
+  if (group == nullptr) return send(runtime, record, gradient);
+  record.gradient = gradient;
+  if (group->is_complete()) send(runtime, *group);
 }
 
-void GradientReducer::State::add_group(const std::vector<std::string>& keys,
-                                       const ScatteredGroup* scattered) {
-  Group& group = groups_.emplace_back();
-  group.scattered = scattered;
-  for (const std::string& key : keys) {
-    Entry& entry = *records_.try_emplace(key).first;
-    if (entry.second.group.has_value()) {
-      throw Error(absl::InvalidArgumentError(
-          absl::StrCat("A parameter can only appear once in groups. '", key,
-                       "' appears twice")));
+void GradientReducer::State::send(Runtime& runtime, GradientRecord& record,
+                                  const TensorView& gradient) {
+  record.sent =
+      sender.send(runtime, {record.key, gradient, record.owner}, record.call);
+}
+
+// Those of its members that have been added, in the group's order.
+void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
+  group.is_sent = true;
+  std::vector<GradientRecord*> added;
+  for (GradientRecord* const member : group.members) {
+    if (member->is_added) added.push_back(member);
+  }
+  if (group.scattered == nullptr && added.size() == 1) {
+    return send(runtime, *added.front(), *added.front()->gradient);
+  }
+  Sent sent;
+  if (group.scattered != nullptr) {
+    sent = sender.send(runtime, *group.scattered);
+  } else {
+    std::vector<Outgoing> gradients;
+    for (const GradientRecord* const record : added) {
+      gradients.push_back({record->key, *record->gradient, record->owner});
     }
-    entry.second.group = groups_.size() - 1;
-    group.members.push_back(&entry);
+    sent = sender.send(runtime, std::move(gradients));
+  }
+  for (GradientRecord* const record : added) record->sent = sent;
+}
+
+// A parameter of a group may be frozen, on all ranks alike.
+void GradientReducer::State::flush_groups() {
+  const StatusOr<std::shared_ptr<Runtime>> runtime = sender.job();
+  MutexLock lock(mutex);
+  for (GradientGroup& group : ledger.groups()) {
+    if (group.added == 0 || group.is_sent) continue;
+    throw_if_error(runtime.status());
+    send(**runtime, group);
   }
 }
 
-void GradientReducer::State::expect(const std::string& key, int contributions) {
+GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
+    : state_(std::make_unique<State>(runtime, std::move(options))) {}
+
+// Its futures and handles wait.
+GradientReducer::~GradientReducer() = default;
+
+GradientSlot GradientReducer::expect(const std::string& key,
+                                     int contributions) {
   if (contributions < 1) {
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("the gradient of '", key, "' is to have ", contributions,
                      " contributions; it must have at least 1")));
   }
-  MutexLock lock(mutex_);
-  records_[key].expected = contributions;
+  MutexLock lock(state_->mutex);
+  GradientRecord& record = state_->ledger.record(key);
+  record.expected = contributions;
+  return GradientSlot(record);
 }
 
-bool GradientReducer::State::contribute(const std::string& key) {
-  MutexLock lock(mutex_);
-  Record& record = records_[key];
-  if (record.owed() <= 0) {
-    throw Error(absl::FailedPreconditionError(absl::StrCat(
-        "the gradient of '", key, "' has had ", record.came,
-        " contributions in this step", record.is_added ? ", was added" : "",
-        " and gets one more, where ", record.expected,
-        " were expected; finish() the step first, or expect() more")));
-  }
-  ++record.came;
-  return record.owed() == 0;
+bool GradientReducer::contribute(GradientSlot slot) {
+  MutexLock lock(state_->mutex);
+  return state_->ledger.contribute(*slot.record_);
 }
 
-int GradientReducer::State::owed(const std::string& key) const {
-  MutexLock lock(mutex_);
-  const auto found = records_.find(key);
-  return found == records_.end() ? 1 : found->second.owed();
+bool GradientReducer::contribute(const std::string& key) {
+  MutexLock lock(state_->mutex);
+  return state_->ledger.contribute(state_->ledger.record(key));
 }
 
-void GradientReducer::State::check_not_added(const std::string& key) const {
-  const auto found = records_.find(key);
-  if (found != records_.end() && found->second.is_added) refuse_second(key);
+int GradientReducer::owed(GradientSlot slot) const {
+  MutexLock lock(state_->mutex);
+  return slot.record_->owed();
 }
 
-void GradientReducer::State::start(Runtime& runtime, Entry& entry,
-                                   TensorView gradient,
-                                   std::shared_ptr<const void> keep_alive) {
-  Record& record = entry.second;
-  record.gradient = std::move(gradient);
-  record.owner = std::move(keep_alive);
-  record.is_added = true;
-  added_.push_back(&entry);
-  Group* const group =
-      record.group.has_value() ? &groups_[*record.group] : nullptr;
-  if (group == nullptr || group->is_sent) {
-    send(runtime, entry);
-  } else if (++group->added == group->members.size()) {
-    send_group(runtime, *group);
-  }
+int GradientReducer::owed(const std::string& key) const {
+  MutexLock lock(state_->mutex);
+  const GradientRecord* const found = state_->ledger.find(key);
+  return found == nullptr ? 1 : found->owed();
 }
 
-// Those of its members that have been added, in the group's order.
-void GradientReducer::State::send_group(Runtime& runtime, Group& group) {
-  std::vector<Entry*> entries;
-  for (Entry* member : group.members) {
-    if (member->second.is_added) entries.push_back(member);
-  }
-  group.is_sent = true;
-  if (group.scattered == nullptr) return send(runtime, entries);
-  const auto sent = sender_.send(runtime, *group.scattered);
-  for (Entry* entry : entries) entry->second.sent = sent;
-}
-
-void GradientReducer::State::send(Runtime& runtime, Entry& entry) {
-  Record& record = entry.second;
-  if (record.name.empty()) record.name = sender_.name_of(entry.first);
-  record.sent = sender_.send(
-      runtime, {entry.first, std::move(record.gradient), record.owner},
-      record.name);
-}
-
-void GradientReducer::State::send(Runtime& runtime,
-                                  const std::vector<Entry*>& entries) {
-  if (entries.size() == 1) return send(runtime, *entries.front());
-  std::vector<Outgoing> gradients;
-  for (const Entry* entry : entries) {
-    gradients.push_back(
-        {entry->first, entry->second.gradient, entry->second.owner});
-  }
-  const auto sent = sender_.send(runtime, std::move(gradients));
-  for (Entry* entry : entries) entry->second.sent = sent;
-}
-
-void GradientReducer::State::add(const std::string& key, TensorView gradient,
-                                 std::shared_ptr<const void> keep_alive) {
+void GradientReducer::add(GradientSlot slot, const TensorView& gradient,
+                          std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
-  MutexLock lock(mutex_);
-  Entry& entry = *records_.try_emplace(key).first;
-  if (entry.second.is_added) refuse_second(key);
-  start(*runtime, entry, std::move(gradient), std::move(keep_alive));
+  MutexLock lock(state_->mutex);
+  state_->add(*runtime, *slot.record_, gradient, std::move(keep_alive));
 }
 
-void GradientReducer::State::add(
-    const TensorView& buffer, const std::vector<GradientPiece>& pieces,
-    const std::shared_ptr<const void>& keep_alive) {
+void GradientReducer::add(const std::string& key, const TensorView& gradient,
+                          std::shared_ptr<const void> keep_alive) {
+  const std::shared_ptr<Runtime> runtime = value_or_throw(job());
+  MutexLock lock(state_->mutex);
+  state_->add(*runtime, state_->ledger.record(key), gradient,
+              std::move(keep_alive));
+}
+
+void GradientReducer::add(const TensorView& buffer,
+                          const std::vector<GradientPiece>& pieces,
+                          const std::shared_ptr<const void>& keep_alive) {
   check_pieces(pieces, buffer.num_elements());
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
-  MutexLock lock(mutex_);
-  for (const GradientPiece& piece : pieces) check_not_added(piece.key);
+  MutexLock lock(state_->mutex);
+  GradientLedger& ledger = state_->ledger;
   for (const GradientPiece& piece : pieces) {
-    start(*runtime, *records_.try_emplace(piece.key).first,
-          view_of(buffer, piece), keep_alive);
+    GradientLedger::check_not_added(ledger.record(piece.key));
+  }
+  for (const GradientPiece& piece : pieces) {
+    state_->add(*runtime, ledger.record(piece.key), view_of(buffer, piece),
+                keep_alive);
   }
 }
 
-void GradientReducer::State::add_rows(const std::string& key, const Rows& rows,
-                                      std::shared_ptr<GatheredRows> result) {
-  check_rows(key, rows, options().op);
+void GradientReducer::add_rows(const std::string& key,
+                               const ConstTensorView& rows,
+                               const ConstTensorView& values,
+                               std::shared_ptr<GatheredRows> result,
+                               std::shared_ptr<const void> keep_alive) {
+  const Rows sparse = {rows, values, std::move(keep_alive)};
+  check_rows(key, sparse, options().op);
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
-  MutexLock lock(mutex_);
-  check_not_added(key);
-  Entry& entry = *records_.try_emplace(key).first;
+  MutexLock lock(state_->mutex);
+  GradientRecord& record = state_->ledger.record(key);
+  GradientLedger::check_not_added(record);
   // Its group does not wait for it.
-  leave_group(entry);
-  entry.second.owner = rows.keep_alive;
-  entry.second.is_added = true;
-  added_.push_back(&entry);
-  entry.second.sent = sender_.send(*runtime, key, rows, std::move(result));
+  state_->ledger.leave_group(record);
+  state_->ledger.add(record);
+  record.owner = sparse.keep_alive;
+  record.sent = state_->sender.send(*runtime, key, sparse, std::move(result));
 }
 
-// For good: rows are its gradients' form.
-void GradientReducer::State::leave_group(Entry& entry) {
-  if (!entry.second.group.has_value()) return;
-  std::vector<Entry*>& members = groups_[*entry.second.group].members;
-  members.erase(std::find(members.begin(), members.end(), &entry));
-  entry.second.group = std::nullopt;
+StatusOr<std::shared_ptr<Runtime>> GradientReducer::job() const {
+  return state_->sender.job();
 }
 
-bool GradientReducer::State::has(const std::string& key) const {
-  MutexLock lock(mutex_);
-  const auto found = records_.find(key);
-  return found != records_.end() && found->second.is_added;
+const ReducerOptions& GradientReducer::options() const {
+  return state_->sender.options();
 }
 
-bool GradientReducer::State::is_pending() const {
-  MutexLock lock(mutex_);
-  return !added_.empty();
+bool GradientReducer::has(GradientSlot slot) const {
+  MutexLock lock(state_->mutex);
+  return slot.record_->is_added;
 }
 
-// A parameter of a group may be frozen, on all ranks alike.
-void GradientReducer::State::flush_groups() {
-  const absl::StatusOr<std::shared_ptr<Runtime>> runtime = job();
-  MutexLock lock(mutex_);
-  for (Group& group : groups_) {
-    if (group.added == 0 || group.is_sent) continue;
-    throw_if_error(runtime.status());
-    send_group(**runtime, group);
-  }
+bool GradientReducer::has(const std::string& key) const {
+  MutexLock lock(state_->mutex);
+  const GradientRecord* const found = state_->ledger.find(key);
+  return found != nullptr && found->is_added;
 }
 
-// What was added so far. Contributions that come from now on are the next step's.
-std::vector<GradientReducer::State::Pending>
-GradientReducer::State::take_pending(bool sent_only) {
-  MutexLock lock(mutex_);
-  std::vector<Pending> pending;
-  std::vector<Entry*> later;
-  for (Entry* entry : added_) {
-    if (sent_only && entry->second.sent == nullptr) {
-      later.push_back(entry);
-    } else {
-      pending.push_back({entry, entry->second.sent});
-    }
-  }
-  added_ = std::move(later);
-  for (auto& [key, record] : records_) {
-    if (!record.is_added) record.came = 0;
-  }
-  return pending;
+bool GradientReducer::is_pending() const {
+  MutexLock lock(state_->mutex);
+  return state_->ledger.is_pending();
 }
 
-void GradientReducer::State::reset(
-    const std::vector<Pending>& pending,
-    std::vector<std::shared_ptr<const void>>* owners) {
-  MutexLock lock(mutex_);
-  for (const Pending& each : pending) {
-    Record& record = each.entry->second;
-    if (owners != nullptr) owners->push_back(std::move(record.owner));
-    if (record.group.has_value()) {
-      Group& group = groups_[*record.group];
-      group.added = 0;
-      group.is_sent = false;
-    }
-    record.came = 0;
-    record.is_added = false;
-    record.gradient = TensorView();
-    record.sent = nullptr;
-    record.owner = nullptr;
-  }
-}
-
-std::vector<std::shared_ptr<const void>> GradientReducer::State::finish() {
-  flush_groups();
-  const std::vector<Pending> pending = take_pending(/*sent_only=*/true);
-  // All are waited for, whatever becomes of the first: their memory is
-  // borrowed.
-  absl::Status first;
-  for (const auto& [entry, sent] : pending) sent->advance();
-  for (const auto& [entry, sent] : pending) {
-    const absl::Status status = sent->wait();
-    if (first.ok()) {
-      first =
-          annotate(status, absl::StrCat("gradient of '", entry->first, "'"));
-    }
-  }
-  std::vector<std::shared_ptr<const void>> owners;
-  reset(pending, &owners);
-  throw_if_error(first);
-  return owners;
-}
-
-void GradientReducer::State::discard() {
-  const std::vector<Pending> pending = take_pending(/*sent_only=*/false);
-  for (const Pending& each : pending) {
-    // What has not been sent has no future.
-    if (each.sent != nullptr) each.sent->abandon();
-  }
-  reset(pending, nullptr);
-}
-
-std::vector<double> GradientReducer::State::sum(
-    const std::string& key, std::vector<double> values) const {
+std::vector<double> GradientReducer::sum(const std::string& key,
+                                         std::vector<double> values) const {
   const auto count = static_cast<std::int64_t>(values.size());
   const Future<void> done = value_or_throw(job())->allreduce_async_(
       TensorView::of(values.data(), {count}),
@@ -380,7 +211,7 @@ std::vector<double> GradientReducer::State::sum(
   return values;
 }
 
-std::vector<std::int64_t> GradientReducer::State::gather(
+std::vector<std::int64_t> GradientReducer::gather(
     const std::string& key, const std::vector<std::int64_t>& numbers) const {
   const auto count = static_cast<std::int64_t>(numbers.size());
   Future<Buffer> done = value_or_throw(job())->allgather_async(
@@ -392,66 +223,49 @@ std::vector<std::int64_t> GradientReducer::State::gather(
   return {first, first + all.num_elements()};
 }
 
-ReducerStats GradientReducer::State::stats() const {
-  MutexLock lock(mutex_);
-  return sender_.stats();
+int GradientReducer::rank() const { return state_->sender.rank(); }
+int GradientReducer::num_ranks() const { return state_->sender.num_ranks(); }
+
+ReducerStats GradientReducer::stats() const {
+  MutexLock lock(state_->mutex);
+  return state_->sender.stats();
 }
 
-GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
-    : state_(std::make_unique<State>(runtime, std::move(options))) {}
-
-// The futures wait.
-GradientReducer::~GradientReducer() = default;
-
-void GradientReducer::expect(const std::string& key, int contributions) {
-  state_->expect(key, contributions);
-}
-bool GradientReducer::contribute(const std::string& key) {
-  return state_->contribute(key);
-}
-int GradientReducer::owed(const std::string& key) const {
-  return state_->owed(key);
-}
-
-void GradientReducer::add(const std::string& key, TensorView gradient,
-                          std::shared_ptr<const void> keep_alive) {
-  state_->add(key, std::move(gradient), std::move(keep_alive));
-}
-
-void GradientReducer::add(const TensorView& buffer,
-                          const std::vector<GradientPiece>& pieces,
-                          const std::shared_ptr<const void>& keep_alive) {
-  state_->add(buffer, pieces, keep_alive);
-}
-
-void GradientReducer::add_rows(const std::string& key,
-                               const ConstTensorView& rows,
-                               const ConstTensorView& values,
-                               std::shared_ptr<GatheredRows> result,
-                               std::shared_ptr<const void> keep_alive) {
-  state_->add_rows(key, {rows, values, std::move(keep_alive)},
-                   std::move(result));
-}
-
-Status GradientReducer::status() const { return state_->job().status(); }
-bool GradientReducer::has(const std::string& key) const {
-  return state_->has(key);
-}
-bool GradientReducer::is_pending() const { return state_->is_pending(); }
-std::vector<double> GradientReducer::sum(const std::string& key,
-                                         std::vector<double> values) const {
-  return state_->sum(key, std::move(values));
-}
-std::vector<std::int64_t> GradientReducer::gather(
-    const std::string& key, const std::vector<std::int64_t>& numbers) const {
-  return state_->gather(key, numbers);
-}
-int GradientReducer::rank() const { return state_->rank(); }
-int GradientReducer::num_ranks() const { return state_->num_ranks(); }
-ReducerStats GradientReducer::stats() const { return state_->stats(); }
 std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
-  return state_->finish();
+  state_->flush_groups();
+  std::vector<GradientRecord*> pending;
+  {
+    MutexLock lock(state_->mutex);
+    pending = state_->ledger.take(/*sent_only=*/true);
+  }
+  // All are waited for, whatever becomes of the first: their memory is borrowed.
+  absl::Status first;
+  for (GradientRecord* const record : pending) record->sent.advance();
+  for (GradientRecord* const record : pending) {
+    const Status status = record->sent.wait();
+    if (status.ok() || !first.ok()) continue;
+    first = annotate(status, absl::StrCat("gradient of '", record->key, "'"));
+  }
+  std::vector<std::shared_ptr<const void>> owners;
+  {
+    MutexLock lock(state_->mutex);
+    owners = state_->ledger.renew(pending);
+  }
+  throw_if_error(first);
+  return owners;
 }
-void GradientReducer::discard() { state_->discard(); }
+
+void GradientReducer::discard() {
+  std::vector<GradientRecord*> pending;
+  {
+    MutexLock lock(state_->mutex);
+    pending = state_->ledger.take(/*sent_only=*/false);
+  }
+  // What has not been sent has no outcome.
+  for (GradientRecord* const record : pending) record->sent.abandon();
+  std::vector<std::shared_ptr<const void>> owners;
+  MutexLock lock(state_->mutex);
+  owners = state_->ledger.renew(pending);
+}
 
 }  // namespace hvd::replica

@@ -13,8 +13,10 @@
 // wait). It knows no framework, only names and memory. Where a gradient is made of
 // several contributions, as of several backward passes, it counts them:
 //
-//   reducer.expect("fc1.weight", 4);                     // once
-//   if (reducer.contribute("fc1.weight")) reducer.add("fc1.weight", view);
+//   const hvd::replica::GradientSlot weight = reducer.expect("fc1.weight", 4);  // Once.
+//   if (reducer.contribute(weight)) reducer.add(weight, view);
+//
+// What takes a key takes its slot as well, which need not be looked up.
 //
 // Where all gradients lie in one buffer, an index of its pieces will do:
 //
@@ -55,6 +57,20 @@ class Runtime;
 namespace HVD_EXPORT hvd {
 namespace replica {
 
+struct GradientRecord;
+
+// Where a reducer keeps what it knows of a gradient. Of that reducer alone, and as
+// long as it lives.
+class GradientSlot {
+ public:
+  GradientSlot() = default;  // Of none: not to be used.
+
+ private:
+  friend class GradientReducer;
+  explicit GradientSlot(GradientRecord& record) : record_(&record) {}
+  GradientRecord* record_ = nullptr;
+};
+
 class GradientReducer {
  public:
   //   hvd::Error (InvalidArgument)     the predivide factor is no positive
@@ -71,13 +87,15 @@ class GradientReducer {
   // Says that the gradient of `key` is made of so many contributions in every
   // step; of keys that were not expected, of one.
   //   hvd::Error (InvalidArgument)  there is less than one
-  void expect(const std::string& key, int contributions);
+  GradientSlot expect(const std::string& key, int contributions);
   // Counts a contribution. Whether it was the last one, so that the gradient is
   // to be add()ed now.
   //   hvd::Error (FailedPrecondition)  it is one too many; says of how many
+  bool contribute(GradientSlot slot);
   bool contribute(const std::string& key);
   // How many contributions are still to come in this step: none once it was
   // added.
+  int owed(GradientSlot slot) const;
   int owed(const std::string& key) const;
 
   // Starts to reduce `gradient` in place. Its memory is borrowed until finish()
@@ -85,7 +103,9 @@ class GradientReducer {
   // on any thread.
   //   hvd::Error (AlreadyExists)       `key` was added since the last finish()
   //   hvd::Error (FailedPrecondition)  this rank has left the job
-  void add(const std::string& key, TensorView gradient,
+  void add(GradientSlot slot, const TensorView& gradient,
+           std::shared_ptr<const void> keep_alive = nullptr);
+  void add(const std::string& key, const TensorView& gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
 
   // The same of all gradients in a flat buffer, or none. Each is a gradient of its
@@ -109,10 +129,14 @@ class GradientReducer {
                 std::shared_ptr<GatheredRows> result,
                 std::shared_ptr<const void> keep_alive = nullptr);
 
-  // OK, or FailedPrecondition: this rank has left the job.
-  Status status() const;
+  // The job that it was made in.
+  //   FailedPrecondition  this rank has left it
+  StatusOr<std::shared_ptr<Runtime>> job() const;
+  // What it was made with.
+  const ReducerOptions& options() const;
 
   // Whether `key` was added since the last finish().
+  bool has(GradientSlot slot) const;
   bool has(const std::string& key) const;
   // Whether anything was.
   bool is_pending() const;
@@ -146,7 +170,7 @@ class GradientReducer {
   void discard();
 
  private:
-  class State;
+  struct State;
   const std::unique_ptr<State> state_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::replica {
 namespace {
@@ -30,22 +31,6 @@ std::string group_name(const std::vector<Outgoing>& gradients) {
 }
 
 }  // namespace
-
-void Sent::advance() {
-  if (exchange_ == nullptr || std::exchange(is_advanced_, true)) return;
-  const absl::Status status = exchange_->advance();
-  if (!status.ok()) outcome_ = status;
-}
-
-absl::Status Sent::wait() {
-  if (exchange_ == nullptr) return reduced_.wait();
-  if (!outcome_) outcome_ = exchange_->finish();
-  return *outcome_;
-}
-
-void Sent::abandon() {
-  if (exchange_ == nullptr) reduced_.wait().IgnoreError();
-}
 
 GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
     : membership_(runtime.membership()), options_(std::move(options)) {
@@ -86,28 +71,24 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
       value_or_throw(runtime.ranks_of(options_.process_set)).size());
 }
 
-absl::StatusOr<std::shared_ptr<Runtime>> GradientSender::job() const {
+StatusOr<std::shared_ptr<Runtime>> GradientSender::job() const {
   auto job = membership_.enter();
   if (job.ok()) return job;
   return annotate(job.status(), absl::StrCat("a reducer of gradients, '",
                                              options_.name, "'"));
 }
 
-std::string GradientSender::name_of(const std::string& key) const {
-  return absl::StrCat(options_.name, ".", key);
-}
-
-AllreduceOptions GradientSender::call_options(std::string name) const {
+AllreduceOptions GradientSender::call_options(const std::string& key) const {
   const double factor = options_.gradient_predivide_factor;
-  return {.name = std::move(name),
+  return {.name = absl::StrCat(options_.name, ".", key),
           .op = options_.op,
           .prescale_factor = options_.scale / factor,
           .postscale_factor = factor,
           .process_set = options_.process_set};
 }
 
-std::shared_ptr<Sent> GradientSender::send(Runtime& runtime, Outgoing gradient,
-                                           const std::string& name) {
+Sent GradientSender::send(Runtime& runtime, Outgoing gradient,
+                          std::optional<GradientCall>& call) {
   if (compresses(gradient) || options_.observer != nullptr) {
     std::vector<Outgoing> one;
     one.push_back(std::move(gradient));
@@ -117,14 +98,11 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime, Outgoing gradient,
   ++stats_.gradients;
   stats_.bytes += bytes;
   stats_.sent_bytes += bytes;
-  AllreduceOptions options = call_options(name);
-  options.keep_alive = std::move(gradient.owner);
-  return std::make_shared<Sent>(runtime.allreduce_async_(
-      std::move(gradient.gradient), std::move(options)));
+  if (!call) call.emplace(call_options(gradient.key));
+  return call->start(runtime, gradient.gradient, std::move(gradient.owner));
 }
 
-std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
-                                           std::vector<Outgoing> gradients) {
+Sent GradientSender::send(Runtime& runtime, std::vector<Outgoing> gradients) {
   std::uint64_t bytes = 0;
   bool all_compressed = true;
   for (const Outgoing& outgoing : gradients) {
@@ -133,8 +111,8 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
   }
   stats_.gradients += gradients.size();
   stats_.bytes += bytes;
-  AllreduceOptions options = call_options(name_of(
-      gradients.size() == 1 ? gradients.front().key : group_name(gradients)));
+  AllreduceOptions options = call_options(
+      gradients.size() == 1 ? gradients.front().key : group_name(gradients));
   if (!all_compressed) {
     stats_.sent_bytes += bytes;
     std::vector<std::string> keys;
@@ -146,18 +124,16 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
                    std::move(keys));
   }
   const std::uint64_t before = options_.compressor->stats().sent_bytes;
-  auto sent = std::make_shared<Sent>(
-      compressed(runtime, std::move(gradients), options));
+  Sent sent(compressed(runtime, std::move(gradients), options));
   stats_.sent_bytes += options_.compressor->stats().sent_bytes - before;
   return sent;
 }
 
-std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
-                                           const ScatteredGroup& group) {
+Sent GradientSender::send(Runtime& runtime, const ScatteredGroup& group) {
   stats_.gradients += group.keys.size();
   stats_.bytes += group.buffer.bytes();
   stats_.sent_bytes += group.buffer.bytes();
-  const AllreduceOptions options = call_options(name_of(group.name));
+  const AllreduceOptions options = call_options(group.name);
   tell_sent(group.keys);
   Future<void> reduced = runtime.reducescatter_into_async(
       group.buffer, group.share,
@@ -169,9 +145,9 @@ std::shared_ptr<Sent> GradientSender::send(Runtime& runtime,
   return watched(std::move(reduced), group.keys);
 }
 
-std::shared_ptr<Sent> GradientSender::send(
-    Runtime& runtime, const std::string& key, const Rows& rows,
-    std::shared_ptr<GatheredRows> result) {
+Sent GradientSender::send(Runtime& runtime, const std::string& key,
+                          const Rows& rows,
+                          std::shared_ptr<GatheredRows> result) {
   const std::uint64_t bytes = rows.rows.bytes() + rows.values.bytes();
   ++stats_.gradients;
   stats_.bytes += bytes;
@@ -180,7 +156,7 @@ std::shared_ptr<Sent> GradientSender::send(
                        ? options_.scale / num_ranks_
                        : options_.scale;
   tell_sent({key});
-  return std::make_shared<Sent>(std::make_unique<RowsExchange>(
+  return Sent(std::make_unique<RowsExchange>(
       runtime, rows,
       AllgatherOptions{.name = absl::StrCat(options_.name, ".", key),
                        .process_set = options_.process_set},
@@ -192,15 +168,15 @@ void GradientSender::tell_sent(const std::vector<std::string>& keys) const {
   for (const std::string& key : keys) options_.observer->sent(key);
 }
 
-std::shared_ptr<Sent> GradientSender::watched(
-    Future<void> reduced, std::vector<std::string> keys) const {
+Sent GradientSender::watched(Future<void> reduced,
+                             std::vector<std::string> keys) const {
   if (options_.observer != nullptr) {
     reduced.then(
         [keys = std::move(keys), observer = options_.observer](const Status&) {
           for (const std::string& key : keys) observer->reduced(key);
         });
   }
-  return std::make_shared<Sent>(std::move(reduced));
+  return Sent(std::move(reduced));
 }
 
 Future<void> GradientSender::reduced(Runtime& runtime,
@@ -208,14 +184,14 @@ Future<void> GradientSender::reduced(Runtime& runtime,
                                      AllreduceOptions options) {
   if (gradients.size() == 1) {
     options.keep_alive = std::move(gradients.front().owner);
-    return runtime.allreduce_async_(std::move(gradients.front().gradient),
+    return runtime.allreduce_async_(gradients.front().gradient,
                                     std::move(options));
   }
   std::vector<TensorView> views;
   auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   bool all_owned = true;
   for (Outgoing& outgoing : gradients) {
-    views.push_back(std::move(outgoing.gradient));
+    views.push_back(outgoing.gradient);
     all_owned = all_owned && outgoing.owner != nullptr;
     owners->push_back(std::move(outgoing.owner));
   }
@@ -228,8 +204,8 @@ std::unique_ptr<compression::Exchange> GradientSender::compressed(
     Runtime& runtime, std::vector<Outgoing> gradients,
     const AllreduceOptions& options) {
   std::vector<compression::Gradient> batch;
-  for (Outgoing& outgoing : gradients) {
-    batch.push_back({outgoing.key, std::move(outgoing.gradient)});
+  for (const Outgoing& outgoing : gradients) {
+    batch.push_back({outgoing.key, outgoing.gradient});
   }
   const auto begin = std::chrono::steady_clock::now();
   auto exchange =

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 
+#include "horovodpp/collective/shm/arena_results.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -15,13 +16,9 @@ constexpr std::align_val_t kAlignment{Arena::kAlignment};
 }  // namespace
 
 std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes) {
-  const std::shared_ptr<Arena>& arena = job.arena();
-  const StatusOr<void*> memory = arena->allocate(bytes);
+  auto memory = collective::allocate_held(job.arena(), bytes);
   if (!memory.ok()) return nullptr;
-  return {*memory, [arena](void* gone) {
-            // What this arena has given it takes back.
-            static_cast<void>(arena->deallocate(gone));
-          }};
+  return *std::move(memory);
 }
 
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {

@@ -30,8 +30,8 @@ Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
 }
 
 Status allreduce_(TensorView tensor, AllreduceOptions options) {
-  const WaitsAtOnce at_once;
-  return allreduce_async_(std::move(tensor), std::move(options)).wait();
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->allreduce_(std::move(tensor), std::move(options));
 }
 
 Future<Buffer> allreduce_async(ConstTensorView tensor,
@@ -217,10 +217,8 @@ StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
 }
 
 Status barrier(const ProcessSet& set) {
-  const WaitsAtOnce at_once;
-  return with_runtime<void>(
-             [&](Runtime& runtime) { return runtime.barrier_async(set); })
-      .wait();
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->barrier(set);
 }
 
 Future<int> join_async(const ProcessSet& set) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm/crossovers.h"
 #include "horovodpp/core/deadline.h"
+#include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
@@ -104,13 +105,16 @@ class StartInterrupt : public transport::Interrupt {
 }  // namespace
 
 Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
-  return {.board = whole_pages(
-              coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
-          .mail = whole_pages(
-              transport::NodeMail::bytes_needed(sharing.local_size())),
-          .hindrance = whole_pages(sizeof(transport::BreakWord)),
-          .arenas = collective::ArenaMap::bytes_needed(sharing.local_size()),
-          .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
+  return {
+      .board = whole_pages(
+          coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
+      .mail =
+          whole_pages(transport::NodeMail::bytes_needed(sharing.local_size())),
+      .hindrance = whole_pages(sizeof(transport::BreakWord)),
+      .lives =
+          whole_pages(transport::LifeLines::bytes_needed(sharing.local_size())),
+      .arenas = collective::ArenaMap::bytes_needed(sharing.local_size()),
+      .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
@@ -180,12 +184,12 @@ Job::Job(const Config& config, Places places,
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
       arena_(std::move(arena)),
-      arenas_(
-          arena_,
-          {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
-          segment_->payload().subspan(
-              layout_.board + layout_.mail + layout_.hindrance, layout_.arenas),
-          config.arena_read_only),
+      arenas_(arena_,
+              {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
+              segment_->payload().subspan(layout_.board + layout_.mail +
+                                              layout_.hindrance + layout_.lives,
+                                          layout_.arenas),
+              config.arena_read_only),
       plane_board_(*segment_, segment_->payload().last(layout_.plane),
                    transport::WaitPolicy::for_node(topology_.local_size())),
       nccl_(device::Gpus::of_process(), nccl_options(config), nccl_job(config)),
@@ -199,6 +203,7 @@ Job::Job(const Config& config, Places places,
                .waiting =
                    transport::WaitPolicy::for_wires(topology_.local_size()),
                .gpus = device::Gpus::of_process(),
+               .cuda_ipc = config.cuda_ipc,
                .nccl = nccl_,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}})),
@@ -292,9 +297,7 @@ void Job::end_caught(const std::string& call) {
 
 absl::Status Job::launch(const Config& config) {
   HVD_RETURN_IF_ERROR(add_first_sets(config));
-  wires_->on_peer_lost([this](int rank, const std::string& how) {
-    monitor_.peer_lost(rank, how);
-  });
+  watch_peers();
   warn(config);
   MutexLock lock(stop_mutex_);
   std::promise<absl::Status> prepared;
@@ -307,7 +310,7 @@ absl::Status Job::launch(const Config& config) {
     // The others are to know: its end needs no thread.
     abort(absl::StrCat("cannot run: ", thread.status().message()));
     run_here();
-    wires_->on_peer_lost(nullptr);
+    ignore_peers();
     return thread.status();
   }
   thread_ = *std::move(thread);
@@ -321,6 +324,24 @@ absl::Status Job::launch(const Config& config) {
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));
   return absl::OkStatus();
+}
+
+void Job::watch_peers() {
+  wires_->on_peer_lost([this](int rank, const std::string& how) {
+    monitor_.peer_lost(rank, how);
+  });
+  life_lines_.emplace(
+      segment_->payload().subspan(
+          layout_.board + layout_.mail + layout_.hindrance, layout_.lives),
+      segment_->local_rank(), segment_->local_size(), [this](int local_rank) {
+        const auto at = static_cast<std::size_t>(local_rank);
+        monitor_.peer_lost(sharing_.local_ranks()[at], kEndedEarly);
+      });
+}
+
+void Job::ignore_peers() {
+  wires_->on_peer_lost(nullptr);
+  life_lines_.reset();
 }
 
 void Job::warn(const Config& config) {
@@ -418,7 +439,7 @@ absl::Status Job::stop() {
   thread_.join();
   // What is in a stream ends as the job does; until then others may be lost.
   nccl_.watch().stop();
-  wires_->on_peer_lost(nullptr);
+  ignore_peers();
   end_ = loop_result_;
   queue_.close(absl::FailedPreconditionError(
       "horovodpp has been shut down on this rank; start it again first"));
@@ -458,6 +479,12 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
   segment_->doorbell(segment_->local_rank()).ring();
+}
+
+Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
+                       const std::function<void()>& begun) {
+  return is_of_a_parent() ? Quick::kNot
+                          : progress_.try_at_once(submission, begun);
 }
 
 // What has been taken is executed when callbacks run: its memory is not used any

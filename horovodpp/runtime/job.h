@@ -40,6 +40,7 @@
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/life_lines.h"
 #include "horovodpp/transport/node_mail.h"
 #include "horovodpp/transport/node_segment.h"
 
@@ -79,6 +80,8 @@ class Job : public SubmissionSink {
   // fails: nobody would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun) override;
   void expect_more(coordinator::Submission& submission) override {
     if (!is_of_a_parent()) queue_.keep_name(submission);
   }
@@ -108,10 +111,11 @@ class Job : public SubmissionSink {
     std::size_t board = 0;
     std::size_t mail = 0;
     std::size_t hindrance = 0;
+    std::size_t lives = 0;
     std::size_t arenas = 0;
     std::size_t plane = 0;
     std::size_t total() const {
-      return board + mail + hindrance + arenas + plane;
+      return board + mail + hindrance + lives + arenas + plane;
     }
   };
   static Layout lay_out(const Config& config, const Topology& sharing);
@@ -122,6 +126,9 @@ class Job : public SubmissionSink {
       std::shared_ptr<Arena> arena);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
+  // The other ranks' ends, until the job has one.
+  void watch_peers();
+  void ignore_peers();
   void warn(const Config& config);  // Of what users should know.
   absl::Status no_part_in_it() const;
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
@@ -169,6 +176,7 @@ class Job : public SubmissionSink {
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // The thread's, until it is joined.
   std::optional<CallWatch> call_watch_;
+  std::optional<transport::LifeLines> life_lines_;
 };
 
 }  // namespace hvd::runtime

@@ -33,6 +33,7 @@ Status Prepared::wait() { return call_ ? call_->wait() : of_nothing(); }
 bool Prepared::poll() { return call_ == nullptr || call_->poll(); }
 
 Status Prepared::run() {
+  if (call_ != nullptr && call_->start_at_once()) return call_->wait();
   const WaitsAtOnce at_once;
   start();
   return wait();

@@ -16,6 +16,7 @@
 #include "horovodpp/runtime/submission/prepared_call.h"
 #include "horovodpp/runtime/submission/submissions.h"
 #include "horovodpp/runtime/submission/submitter.h"
+#include "horovodpp/runtime/waits_at_once.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd {
@@ -104,6 +105,8 @@ Runtime::~Runtime() {
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
 
+telemetry::Log& Runtime::log() const { return job_->log(); }
+
 Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback, or a forked child, nothing was done.
@@ -125,6 +128,14 @@ Future<void> Runtime::allreduce_async_(TensorView tensor,
   return submitter_->by_name(
       runtime::allreduce_submission(sets_, {tensor}, std::move(options)), set,
       tensor);
+}
+
+Status Runtime::allreduce_(TensorView tensor, AllreduceOptions options) {
+  const WaitsAtOnce at_once;
+  if (auto outcome = submitter_->run(tensor, options)) {
+    return *std::move(outcome);
+  }
+  return allreduce_async_(std::move(tensor), std::move(options)).wait();
 }
 
 Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
@@ -307,6 +318,14 @@ Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
 
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
   return submitter_->barrier(set);
+}
+
+Status Runtime::barrier(const ProcessSet& set) {
+  if (auto outcome = submitter_->barrier_at_once(set)) {
+    return *std::move(outcome);
+  }
+  const WaitsAtOnce at_once;
+  return barrier_async(set).wait();
 }
 
 Future<int> Runtime::join_async(const ProcessSet& set) {

@@ -62,6 +62,9 @@ namespace HVD_EXPORT hvd {
 
 class Arena;
 struct Config;
+namespace telemetry {
+class Log;
+}
 namespace transport {
 class Communicator;
 }
@@ -114,12 +117,17 @@ class Runtime {
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
 
+  // Where this rank says what it has to (telemetry/log.h).
+  telemetry::Log& log() const;
+
   // For objects that may outlive this Runtime.
   Membership membership() const;
 
   // Replaces `tensor`, on every rank of the set, by its reduction over them.
   Future<void> allreduce_async_(TensorView tensor,
                                 AllreduceOptions options = {});
+  // The same, and waits for it, which costs less than to wait for the future.
+  Status allreduce_(TensorView tensor, AllreduceOptions options = {});
   Future<void> grouped_allreduce_async_(std::vector<TensorView> tensors,
                                         AllreduceOptions options = {});
 
@@ -192,6 +200,8 @@ class Runtime {
 
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
+  // The same, and waits for it, which costs less than to wait for the future.
+  Status barrier(const ProcessSet& set = ProcessSet::global());
 
   // This rank has no more tensors for the set. Until all its ranks have joined
   // it takes part in what the others do there, unasked: with the neutral value

@@ -74,7 +74,8 @@ std::vector<std::string> common_settings(const Config& config) {
       absl::StrCat("HOROVODPP_MEASURE_CROSSOVERS=",
                    config.measure_crossovers ? 1 : 0),
       absl::StrCat("HOROVODPP_ARENA_READ_ONLY=",
-                   config.arena_read_only ? 1 : 0)};
+                   config.arena_read_only ? 1 : 0),
+      absl::StrCat("HOROVODPP_CUDA_IPC=", config.cuda_ipc ? 1 : 0)};
 }
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(

@@ -39,6 +39,11 @@ class alignas(128) Doorbell {
   void sleep(Listener as, std::uint32_t ticket,
              std::chrono::nanoseconds patience);
 
+  // Whether anybody who listens was woken since the listen() that gave `ticket`.
+  bool has_rung_since(std::uint32_t ticket) const {
+    return rings_.load() != ticket;
+  }
+
   // Ends what listen() began.
   void leave(Listener as);
 

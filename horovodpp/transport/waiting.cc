@@ -12,14 +12,6 @@ namespace {
 // How many looks at the condition there are between two at clock and interrupt.
 constexpr int kLooksPerCheck = 32;
 
-void pause_core() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield" ::: "memory");
-#endif
-}
-
 // True if `ready` came true; false when the time for spinning is over.
 absl::StatusOr<bool> spin(const std::function<bool()>& ready,
                           Interrupt& interrupt,

@@ -46,6 +46,15 @@ struct WaitPolicy {
   static WaitPolicy for_wires(int ranks_on_node);
 };
 
+// Between two looks of a loop that spins.
+inline void pause_core() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
 // Returns OK once `ready()` is true, or the interrupt's error. `ready` is called
 // often and by this thread only; what it reads is stored seq_cst by whoever
 // then rings `bell`, for data or for all.

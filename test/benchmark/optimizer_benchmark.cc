@@ -10,22 +10,29 @@
 //   gpt2       the same, of the 124 million parameters of GPT-2
 //   hooks      what hooks and bookkeeping take of 2,000 parameters
 //   check      the comparison of 124 million parameters, of every 100th step
-//   recompute  four layers that are recomputed, where reducing them takes long
+//   clip       the norm of the gradients of a perceptron with 21 million parameters,
+//              and their scaling, of a step
+//   recompute  eight layers that are recomputed, on a link of 1 Gbit/s
 //
 // In each round each contender takes its turn; shown are medians of the rounds, of
 // the slowest rank, in milliseconds, and the median of the rounds' ratios.
 // "alone" is one rank with the wrapped optimizer, while the others wait.
+// scripts/compare_steps.py makes a table of it.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <horovodpp/autograd/warning.h>
 #include <horovodpp/horovodpp.h>
 
 #include "models/resnet.h"
@@ -194,11 +201,24 @@ void write_gradients(const Named& named) {
   }
 }
 
+// What the memory can do.
+void copy_gradients(const Named& named, std::vector<float>& copy) {
+  std::int64_t elements = 0;
+  for (const auto& [name, tensor] : named) elements += tensor.num_elements();
+  copy.resize(static_cast<std::size_t>(elements));
+  float* next = copy.data();
+  for (const auto& [name, tensor] : named) {
+    std::memcpy(next, tensor.grad().raw_data(), tensor.bytes());
+    next += tensor.num_elements();
+  }
+}
+
 void compare_updates(const std::string& row, int rounds,
                      const std::vector<Shape>& shapes) {
   const Named plain = named_parameters_of(shapes);
   const auto wrapped = adamw(plain);
   make_gradients(plain);
+  std::vector<float> copy;
   const auto measure = [](const Named& named, const std::function<void()>& work,
                           bool by_one = false) {
     write_gradients(named);
@@ -211,7 +231,10 @@ void compare_updates(const std::string& row, int rounds,
                   plain, [&] { wrapped->step(); }, true);
             }},
            {"AdamW, all ranks at once",
-            [&] { return measure(plain, [&] { wrapped->step(); }); }}});
+            [&] { return measure(plain, [&] { wrapped->step(); }); }},
+           {"memcpy of as many bytes, all ranks at once", [&] {
+              return measure(plain, [&] { copy_gradients(plain, copy); });
+            }}});
   const auto with = [&](const char* name, bool in_arena, bool shards) {
     const Named named = named_parameters_of(shapes);
     DistributedOptimizer optimizer(adamw(named), {.shard_updates = shards,
@@ -325,8 +348,87 @@ void compare_check(int rounds) {
             [&] { return step(plain, each); }}});
 }
 
-// Layers with much to reduce for what they compute.
+// Steps of the 21 million parameters of a perceptron, with what they do besides.
+void compare_clipping(int rounds) {
+  const Named named = perceptron()->named_parameters();
+  DistributedOptimizer optimizer(
+      std::make_unique<optim::SGD>(named,
+                                   optim::SGDOptions{.learning_rate = 0}),
+      {.check_parameters_every = 0, .name = "clip"});
+  make_gradients(named);
+  optimizer.step();
+  const auto step = [&](double max_norm) {
+    write_gradients(named);
+    optimizer.synchronize();
+    const auto skip = optimizer.skip_synchronize();
+    return together([&] { optimizer.step({.max_norm = max_norm}); });
+  };
+  compare("clip", rounds,
+          {{"SGD along reduced gradients",
+            [&] { return step(std::numeric_limits<double>::infinity()); }},
+           {"and their norm", [&] { return step(1e30); }},
+           {"and their norm, and clipped", [&] { return step(1e-3); }}});
+}
+
+// A link that carries so many bytes in a second, one gradient after the other, and
+// takes no processor for it: it holds back what the ranks of a node have reduced.
+class SlowLink : public compression::Compressor {
+ public:
+  explicit SlowLink(double bytes_per_second)
+      : bytes_per_second_(bytes_per_second) {}
+
+  std::string name() const override { return "slow link"; }
+  double traffic(int ranks) const override {
+    return compression::plain_traffic(ranks);
+  }
+
+  std::unique_ptr<compression::Exchange> start(
+      Runtime& job, std::vector<compression::Gradient> batch,
+      compression::ExchangeOptions options) override {
+    std::vector<TensorView> views;
+    double bytes = 0;
+    for (const compression::Gradient& gradient : batch) {
+      views.push_back(gradient.view);
+      bytes += static_cast<double>(gradient.view.bytes());
+    }
+    const std::chrono::duration<double> takes(bytes / bytes_per_second_);
+    free_at_ = std::max(free_at_, Clock::now()) +
+               std::chrono::duration_cast<Clock::duration>(takes);
+    return std::make_unique<Delayed>(
+        job.grouped_allreduce_async_(std::move(views),
+                                     {.name = options.name,
+                                      .op = options.op,
+                                      .process_set = options.process_set}),
+        free_at_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  class Delayed : public compression::Exchange {
+   public:
+    Delayed(Future<void> reduced, Clock::time_point arrives)
+        : reduced_(std::move(reduced)), arrives_(arrives) {}
+    Status finish() override {
+      const Status status = reduced_.wait();
+      std::this_thread::sleep_until(arrives_);
+      return status;
+    }
+
+   private:
+    const Future<void> reduced_;
+    const Clock::time_point arrives_;
+  };
+
+  const double bytes_per_second_;
+  Clock::time_point free_at_ = {};
+};
+
+// The link takes about twice as long as the layers.
 void compare_recompute(int rounds) {
+  constexpr int kLayers = 8;
+  static constexpr double kBytesPerSecond = 125e6;
+  const autograd::Warnings in_vain_on_one_node([](const std::string&) {});
   const auto run = [](bool recomputes) {
     struct Layers {
       std::vector<std::shared_ptr<nn::Linear>> all;
@@ -334,8 +436,8 @@ void compare_recompute(int rounds) {
       std::unique_ptr<DistributedOptimizer> optimizer;
     };
     auto layers = std::make_shared<Layers>();
-    for (int k = 0; k < 4; ++k) {
-      layers->all.push_back(std::make_shared<nn::Linear>(2048, 2048));
+    for (int k = 0; k < kLayers; ++k) {
+      layers->all.push_back(std::make_shared<nn::Linear>(1024, 1024));
       for (auto& [key, tensor] : layers->all.back()->named_parameters()) {
         layers->named.push_back({std::to_string(k) + key, tensor});
       }
@@ -343,12 +445,14 @@ void compare_recompute(int rounds) {
     layers->optimizer = std::make_unique<DistributedOptimizer>(
         std::make_unique<optim::SGD>(layers->named,
                                      optim::SGDOptions{.learning_rate = 0}),
-        optim::DistributedOptions{.check_parameters_every = 0,
-                                  .name = recomputes ? "again" : "once"});
+        optim::DistributedOptions{
+            .compression = std::make_shared<SlowLink>(kBytesPerSecond),
+            .check_parameters_every = 0,
+            .name = recomputes ? "again" : "once"});
     return std::function<double()>([layers, recomputes] {
       return together([&] {
         layers->optimizer->zero_grad();
-        Tensor x = full({4, 2048}, 0.1).set_requires_grad(true);
+        Tensor x = full({128, 1024}, 0.1).set_requires_grad(true);
         for (const auto& layer : layers->all) {
           const auto forward = [layer](const Tensor& in) {
             return tanh((*layer)(in));
@@ -384,6 +488,7 @@ int run(int argc, char** argv) {
   if (wants("gpt2")) compare_updates("gpt2", rounds, gpt2_small_shapes());
   if (wants("hooks")) compare_hooks(rounds);
   if (wants("check")) compare_check(rounds);
+  if (wants("clip")) compare_clipping(rounds);
   if (wants("recompute")) compare_recompute(rounds);
   throw_if_error(shutdown());
   return 0;

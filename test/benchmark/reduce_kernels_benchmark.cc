@@ -25,7 +25,6 @@ struct Subject {
   std::string name;
   Reduction reduction;
   bool in_place = false;
-  bool finds = false;
 };
 
 void reduce(benchmark::State& state, const Subject& subject) {
@@ -46,14 +45,9 @@ void reduce(benchmark::State& state, const Subject& subject) {
   for (std::size_t r = 0; r < written; ++r) {
     outputs.push_back(memory[subject.in_place ? r : ranks].data());
   }
-  Findings findings;
-  const auto work = [&] {
-    kernel.reduce(inputs, outputs, count,
-                  {.findings = subject.finds ? &findings : nullptr});
-  };
+  const auto work = [&] { kernel.reduce(inputs, outputs, count); };
   const std::size_t moved = (ranks + written) * each;
   measure_beside_memcpy(state, moved, work, Copied(moved / 2, 1, 1));
-  benchmark::DoNotOptimize(findings);
 }
 
 void measure(const Subject& subject) {
@@ -80,9 +74,6 @@ void register_all() {
         .name = absl::StrCat(name_of(dtype), "/average in place"),
         .reduction = {.dtype = dtype, .op = ReduceOp::kAverage},
         .in_place = true};
-    Subject finds = in_place;
-    finds.name += " with findings";
-    finds.finds = true;
     Subject thirds = in_place;
     thirds.name += " by three";
     thirds.reduction.participants = 3;
@@ -90,7 +81,7 @@ void register_all() {
     scaled.name += " scaled";
     scaled.reduction.prescale = 0.5;
     scaled.reduction.postscale = 3;
-    for (const Subject& s : {in_place, finds, thirds, scaled}) {
+    for (const Subject& s : {in_place, thirds, scaled}) {
       measure(s);
     }
   }

@@ -17,7 +17,8 @@ import sys
 import sysconfig
 import venv
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS = pathlib.Path(__file__).resolve().parent
+ROOT = TESTS.parents[1]
 SKIPPED = 77
 # What every system has, and MPI, which is the machine's own; all else goes with the package.
 OF_THE_SYSTEM = re.compile(r"ld-|linux-vdso|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|libmpi|"
@@ -61,6 +62,24 @@ def check_what_is_linked(folder, package):
         assert not elsewhere, f"{program} needs {elsewhere}, which the package does not carry"
 
 
+def check_licences(package):
+    """Of each library that the package carries."""
+    texts = "".join(path.read_text() for path in
+                    package.parent.glob("horovodpp-*.dist-info/**/*LICENSE*"))
+    for library in (package / "lib").glob("lib*.so*"):
+        name = re.match(r"lib([a-z]+)", library.name).group(1)
+        named = {"absl": "Abseil", "hwy": "Highway"}.get(name, name)
+        assert named in texts, f"the package carries {library.name} without its licence"
+
+
+def check_late_loading(folder, run):
+    eater = folder / "tls_eater.so"
+    compiler = os.environ.get("CC", "cc")
+    run(compiler, "-shared", "-fPIC", "-o", str(eater), str(TESTS / "tls_eater.c"))
+    run("python", str(TESTS / "late_loading.py"), str(eater), stdout=subprocess.DEVNULL)
+    eater.unlink()
+
+
 def main():
     check_what_is_needed()
     folder = pathlib.Path(sys.argv[1]).resolve()
@@ -78,7 +97,9 @@ def main():
     before = files_of(folder)
     run("python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT))
     check_what_is_linked(folder, packages / "horovodpp")
+    check_licences(packages / "horovodpp")
     run("python", "-c", "import horovodpp; horovodpp.init(); assert horovodpp.size() == 1")
+    check_late_loading(folder, run)
     (folder / "train.py").write_text(example_of_the_readme())
     printed = run("horovodrun", "-np", "2", "python", "train.py", stdout=subprocess.PIPE).stdout
     losses = [float(number) for number in re.findall(r"loss ([\d.]+)", printed)]

@@ -49,6 +49,7 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="that runs the suite")
     parser.add_argument("--ranks", help="without it: the tests that start jobs")
     parser.add_argument("--build-folder", required=True)
+    parser.add_argument("--cuda-library", help="the stand-in for CUDA's driver")
     parser.add_argument("arguments", nargs="*", help="of pytest")
     options = parser.parse_args()
     check(options.python, options.package)
@@ -57,6 +58,8 @@ def main():
                        # A rank that fails a test leaves the others alone.
                        HOROVOD_STALL_CHECK_TIME_SECONDS="20",
                        HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="40")
+    if options.cuda_library:
+        environment["HOROVODPP_CUDA_LIBRARY"] = options.cuda_library
     os.chdir(options.build_folder)
     suite = pathlib.Path(__file__).resolve().parent
     pytest = [options.python, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",

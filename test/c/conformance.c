@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What every function of the C interface does in a job of any size: run by a launcher. */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "test/c/checks.h"
@@ -192,6 +193,115 @@ static void sends_each_rank_its_rows(void) {
   CHECK_OK(hvd_release(operation));
 }
 
+/* As the three before, into memory that is there. */
+static void moves_into_memory_of_the_callers(void) {
+  int32_t all[kMostRanks];
+  float rows[2 * kMostRanks];
+  float part[2];
+  int64_t sent[kMostRanks];
+  int64_t came[kMostRanks];
+  const int64_t one[1] = {1};
+  const int64_t two[1] = {2};
+  const int64_t ranks[1] = {size};
+  const int64_t many[1] = {2 * size};
+  const hvd_tensor mine = {&rank, one, 1, HVD_INT32};
+  const hvd_tensor gathered = {all, ranks, 1, HVD_INT32};
+  const hvd_tensor whole = {rows, many, 1, HVD_FLOAT32};
+  const hvd_tensor scattered = {part, two, 1, HVD_FLOAT32};
+  const hvd_tensor to_each = {sent, ranks, 1, HVD_INT64};
+  const hvd_tensor from_each = {came, ranks, 1, HVD_INT64};
+  hvd_reducescatter_options sum = summed("into a part");
+  const int64_t* received = NULL;
+  size_t count = 0;
+  hvd_operation operation = 0;
+  int32_t i;
+  CHECK_OK(hvd_allgather_into_async(&mine, &gathered, NULL, &operation));
+  CHECK_OK(hvd_finish(operation));
+  for (i = 0; i < size; ++i) CHECK(all[i] == i);
+  CHECK_REFUSED(
+      HVD_INVALID_ARGUMENT, "",
+      hvd_allgather_into_async(&mine, &scattered, NULL, &operation) == HVD_OK
+          ? hvd_finish(operation)
+          : hvd_last_error_code());
+
+  for (i = 0; i < 2 * size; ++i) rows[i] = (float)i;
+  CHECK_OK(hvd_reducescatter_into_async(&whole, &scattered, &sum, &operation));
+  CHECK_OK(hvd_finish(operation));
+  CHECK(part[1] == (float)((2 * rank + 1) * size));
+
+  for (i = 0; i < size; ++i) sent[i] = 10 * rank + i;
+  CHECK_OK(hvd_alltoall_into_async(&to_each, &from_each, NULL, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_received_splits(operation, &received, &count));
+  CHECK(count == (size_t)size && received[size - 1] == 1);
+  CHECK_OK(hvd_release(operation));
+  for (i = 0; i < size; ++i) CHECK(came[i] == 10 * i + rank);
+}
+
+/* Each several times, beside ranks that have not prepared theirs. */
+static void repeats_what_is_prepared(void) {
+  float pair[2];
+  float whole;
+  float rows[kMostRanks];
+  float others[kMostRanks];
+  float part;
+  const int64_t two[1] = {2};
+  const int64_t one[1] = {1};
+  const int64_t ranks[1] = {size};
+  const hvd_tensor group[2] = {{pair, two, 1, HVD_FLOAT32},
+                               {&whole, one, 1, HVD_FLOAT32}};
+  const hvd_tensor all = {rows, ranks, 1, HVD_FLOAT32};
+  const hvd_tensor turned = {others, ranks, 1, HVD_FLOAT32};
+  const hvd_tensor mine = {&part, one, 1, HVD_FLOAT32};
+  hvd_allreduce_options reduced = summed("prepared");
+  hvd_allreduce_options grouped = summed("prepared group");
+  hvd_reducescatter_options scattered = summed("prepared part");
+  hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
+  hvd_alltoall_options each = HVD_ALLTOALL_OPTIONS;
+  hvd_prepared sum = 0;
+  hvd_prepared sums = 0;
+  hvd_prepared moves[4] = {0, 0, 0, 0};
+  int32_t done = 0;
+  int step;
+  int i;
+  named.name = "prepared move";
+  each.name = "prepared exchange";
+  CHECK_OK(hvd_prepare_allreduce(&group[0], 1, &reduced, &sum));
+  CHECK_OK(hvd_prepare_allreduce(group, 2, &grouped, &sums));
+  CHECK_OK(hvd_prepare_broadcast(&mine, size - 1, &named, &moves[0]));
+  CHECK_OK(hvd_prepare_allgather(&mine, &all, &named, &moves[1]));
+  CHECK_OK(hvd_prepare_reducescatter(&all, &mine, &scattered, &moves[2]));
+  CHECK_OK(hvd_prepare_alltoall(&all, &turned, &each, &moves[3]));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "start", hvd_prepared_wait(sum));
+  for (step = 0; step < 5; ++step) {
+    pair[0] = pair[1] = (float)(rank + step);
+    whole = 1.0f;
+    if (rank == 0 && step > 2) {
+      CHECK_OK(hvd_allreduce(pair, 2, HVD_FLOAT32, &reduced));
+    } else {
+      CHECK_OK(hvd_prepared_start(sum));
+      CHECK_OK(hvd_prepared_wait(sum));
+      CHECK_OK(hvd_prepared_poll(sum, &done));
+      CHECK(done == 1);
+    }
+    CHECK(pair[1] == (float)(sum_to(size - 1) + size * step));
+    CHECK_OK(hvd_prepared_run(sums));
+    CHECK(whole == (float)size && pair[0] == pair[1]);
+    part = (float)(rank + step);
+    CHECK_OK(hvd_prepared_run(moves[1]));
+    CHECK(rows[size - 1] == (float)(size - 1 + step));
+    CHECK_OK(hvd_prepared_run(moves[2]));
+    CHECK(part == (float)(size * (rank + step)));
+    CHECK_OK(hvd_prepared_run(moves[0]));
+    CHECK(part == (float)(size * (size - 1 + step)));
+    CHECK_OK(hvd_prepared_run(moves[3]));
+    CHECK(others[size - 1] == (float)(rank + step));
+  }
+  CHECK_OK(hvd_prepared_release(sum));
+  CHECK_OK(hvd_prepared_release(sums));
+  for (i = 0; i < 4; ++i) CHECK_OK(hvd_prepared_release(moves[i]));
+}
+
 static void tells_all_ranks_that_they_disagree(void) {
   float values[2 * kMostRanks] = {0};
   hvd_allreduce_options options = summed("uneven");
@@ -301,6 +411,50 @@ static void reduces_gradients(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
+/* By every compression; what each keeps of numbers that are equal is known. */
+static void compresses_gradients(void) {
+  static float gradient[kMany];
+  const int64_t many[1] = {kMany};
+  const hvd_tensor tensor = {gradient, many, 1, HVD_FLOAT32};
+  hvd_reducer_options options = HVD_REDUCER_OPTIONS;
+  hvd_reducer_stats stats = HVD_REDUCER_STATS;
+  hvd_reducer reducer = 0;
+  int32_t kind;
+  int i;
+  options.top_k_share = 1.0;
+  for (kind = HVD_COMPRESSION_NONE; kind <= HVD_COMPRESSION_POWER_SGD; ++kind) {
+    options.compression = kind;
+    CHECK_OK(hvd_reducer_create(&options, &reducer));
+    for (i = 0; i < kMany; ++i) gradient[i] = 2.0f * (float)rank;
+    CHECK_OK(hvd_reducer_add(reducer, "gradient", &tensor));
+    CHECK_OK(hvd_reducer_finish(reducer));
+    CHECK(gradient[0] > 0.99f * (float)(size - 1) - 1e-6f &&
+          gradient[kMany - 1] < 1.01f * (float)(size - 1) + 1e-6f);
+    CHECK_OK(hvd_reducer_get_stats(reducer, &stats));
+    CHECK(stats.gradients == 1 && stats.bytes == kMany * sizeof(float));
+    if (size > 1 && kind == HVD_COMPRESSION_INT8) {
+      CHECK(stats.sent_bytes < stats.bytes / 3);
+    }
+    CHECK_OK(hvd_reducer_destroy(reducer));
+  }
+}
+
+/* As a program that was compiled before there was compression. */
+static void takes_options_of_older_programs(void) {
+  float value = (float)rank;
+  const hvd_tensor tensor = {&value, NULL, 0, HVD_FLOAT32};
+  hvd_reducer_options options = HVD_REDUCER_OPTIONS;
+  hvd_reducer reducer = 0;
+  options.size = offsetof(hvd_reducer_options, compression);
+  options.compression = 99;
+  options.op = HVD_SUM;
+  CHECK_OK(hvd_reducer_create(&options, &reducer));
+  CHECK_OK(hvd_reducer_add(reducer, "old", &tensor));
+  CHECK_OK(hvd_reducer_finish(reducer));
+  CHECK(value == (float)sum_to(size - 1));
+  CHECK_OK(hvd_reducer_destroy(reducer));
+}
+
 static void shares_memory(void) {
   float* const memory = (float*)hvd_arena_alloc(kMany * sizeof(float));
   int i;
@@ -379,10 +533,14 @@ int main(void) {
   gathers_uneven_rows();
   scatters_what_it_reduces();
   sends_each_rank_its_rows();
+  moves_into_memory_of_the_callers();
+  repeats_what_is_prepared();
   tells_all_ranks_that_they_disagree();
   works_in_process_sets();
   joins();
   reduces_gradients();
+  compresses_gradients();
+  takes_options_of_older_programs();
   shares_memory();
   keeps_errors_by_thread();
   breaks_and_forms_anew();

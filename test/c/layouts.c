@@ -49,6 +49,14 @@ int main(void) {
   FIELD(hvd_reducer_options, group_keys);
   FIELD(hvd_reducer_options, group_sizes);
   FIELD(hvd_reducer_options, num_groups);
+  FIELD(hvd_reducer_options, compression);
+  FIELD(hvd_reducer_options, power_sgd_rank);
+  FIELD(hvd_reducer_options, top_k_share);
+  STRUCT(hvd_reducer_stats);
+  FIELD(hvd_reducer_stats, size);
+  FIELD(hvd_reducer_stats, gradients);
+  FIELD(hvd_reducer_stats, bytes);
+  FIELD(hvd_reducer_stats, sent_bytes);
   STRUCT(hvd_gradient_piece);
   FIELD(hvd_gradient_piece, key);
   FIELD(hvd_gradient_piece, offset);
@@ -56,6 +64,7 @@ int main(void) {
   STRUCT(hvd_operation);
   STRUCT(hvd_process_set);
   STRUCT(hvd_reducer);
+  STRUCT(hvd_prepared);
   NUMBER(HVD_GLOBAL_PROCESS_SET);
   NUMBER(HVD_OK);
   NUMBER(HVD_CANCELLED);
@@ -90,5 +99,12 @@ int main(void) {
   NUMBER(HVD_MIN);
   NUMBER(HVD_MAX);
   NUMBER(HVD_PRODUCT);
+  NUMBER(HVD_COMPRESSION_NONE);
+  NUMBER(HVD_COMPRESSION_FLOAT16);
+  NUMBER(HVD_COMPRESSION_BFLOAT16);
+  NUMBER(HVD_COMPRESSION_INT8);
+  NUMBER(HVD_COMPRESSION_TOP_K);
+  NUMBER(HVD_COMPRESSION_SIGNS);
+  NUMBER(HVD_COMPRESSION_POWER_SGD);
   return 0;
 }

@@ -15,6 +15,7 @@ static void wants_a_job(void) {
   hvd_operation operation = 0;
   hvd_process_set set = 0;
   hvd_reducer reducer = 0;
+  hvd_prepared prepared = 0;
   int32_t place;
   size_t count;
   const int32_t code = HVD_FAILED_PRECONDITION;
@@ -35,6 +36,22 @@ static void wants_a_job(void) {
   CHECK_REFUSED(code, way_out,
                 hvd_reducescatter_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_alltoall_async(&good, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_allgather_into_async(&good, &good, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_reducescatter_into_async(&good, &good, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_alltoall_into_async(&good, &good, NULL, &operation));
+  CHECK_REFUSED(code, way_out,
+                hvd_prepare_allreduce(&good, 1, NULL, &prepared));
+  CHECK_REFUSED(code, way_out,
+                hvd_prepare_broadcast(&good, 0, NULL, &prepared));
+  CHECK_REFUSED(code, way_out,
+                hvd_prepare_allgather(&good, &good, NULL, &prepared));
+  CHECK_REFUSED(code, way_out,
+                hvd_prepare_reducescatter(&good, &good, NULL, &prepared));
+  CHECK_REFUSED(code, way_out,
+                hvd_prepare_alltoall(&good, &good, NULL, &prepared));
   CHECK_REFUSED(code, way_out, hvd_barrier_async(0, &operation));
   CHECK_REFUSED(code, way_out, hvd_join_async(0, &operation));
   CHECK_REFUSED(code, way_out, hvd_broadcast_tensors(names, &good, 1, 0, NULL));
@@ -42,7 +59,7 @@ static void wants_a_job(void) {
   CHECK_REFUSED(code, way_out, hvd_process_set_ranks(0, NULL, 0, &count));
   CHECK_REFUSED(code, way_out, hvd_process_set_rank(0, &place));
   CHECK_REFUSED(code, way_out, hvd_reducer_create(NULL, &reducer));
-  CHECK(operation == 0 && set == 0 && reducer == 0);
+  CHECK(operation == 0 && set == 0 && reducer == 0 && prepared == 0);
   CHECK(hvd_is_in_arena(values, sizeof(values)) == 0);
 }
 
@@ -52,12 +69,16 @@ static void refuses_null(void) {
   const size_t one = 1;
   hvd_reducer_options grouped = HVD_REDUCER_OPTIONS;
   hvd_alltoall_options split = HVD_ALLTOALL_OPTIONS;
+  hvd_allreduce_options reducing = HVD_ALLREDUCE_OPTIONS;
+  hvd_collective_options moving = HVD_COLLECTIVE_OPTIONS;
   hvd_operation operation = 0;
   hvd_reducer reducer = 0;
+  hvd_prepared prepared = 0;
   hvd_tensor result;
   int32_t number = 0;
   size_t count;
   const int32_t code = HVD_INVALID_ARGUMENT;
+  reducing.name = moving.name = split.name = "prepared";
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, "why is NULL", hvd_abort(NULL));
@@ -87,7 +108,40 @@ static void refuses_null(void) {
                 hvd_alltoall_async(NULL, NULL, &operation));
   CHECK_REFUSED(code, "operation is NULL",
                 hvd_alltoall_async(&good, NULL, NULL));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_allgather_into_async(NULL, &good, NULL, &operation));
+  CHECK_REFUSED(code, "result is NULL",
+                hvd_allgather_into_async(&good, NULL, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_allgather_into_async(&good, &good, NULL, NULL));
+  CHECK_REFUSED(code, "result is NULL",
+                hvd_reducescatter_into_async(&good, NULL, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_reducescatter_into_async(&good, &good, NULL, NULL));
+  CHECK_REFUSED(code, "result is NULL",
+                hvd_alltoall_into_async(&good, NULL, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_alltoall_into_async(&good, &good, NULL, NULL));
+  CHECK_REFUSED(code, "tensors is NULL",
+                hvd_prepare_allreduce(NULL, 1, &reducing, &prepared));
+  CHECK_REFUSED(code, "not one tensor",
+                hvd_prepare_allreduce(&good, 0, &reducing, &prepared));
+  CHECK_REFUSED(code, "prepared is NULL",
+                hvd_prepare_allreduce(&good, 1, &reducing, NULL));
+  CHECK_REFUSED(code, "name", hvd_prepare_allreduce(&good, 1, NULL, &prepared));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_prepare_broadcast(NULL, 0, &moving, &prepared));
+  CHECK_REFUSED(code, "prepared is NULL",
+                hvd_prepare_broadcast(&good, 0, &moving, NULL));
+  CHECK_REFUSED(code, "result is NULL",
+                hvd_prepare_allgather(&good, NULL, &moving, &prepared));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_prepare_reducescatter(NULL, &good, &reducing, &prepared));
+  CHECK_REFUSED(code, "result is NULL",
+                hvd_prepare_alltoall(&good, NULL, &split, &prepared));
   split.num_splits = 1;
+  CHECK_REFUSED(code, "splits is NULL",
+                hvd_prepare_alltoall(&good, &good, &split, &prepared));
   CHECK_REFUSED(code, "splits is NULL",
                 hvd_alltoall_async(&good, &split, &operation));
   CHECK_REFUSED(code, "operation is NULL", hvd_barrier_async(0, NULL));
@@ -133,6 +187,7 @@ static void refuses_null(void) {
   CHECK_REFUSED(code, "key is NULL",
                 hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
   CHECK_REFUSED(code, "values is NULL", hvd_reducer_sum(reducer, "a", NULL, 1));
+  CHECK_REFUSED(code, "stats is NULL", hvd_reducer_get_stats(reducer, NULL));
   CHECK_OK(hvd_arena_free(NULL));
   CHECK_OK(hvd_wait(operation));
   CHECK_REFUSED(
@@ -156,6 +211,7 @@ static void refuses_numbers_that_are_none(void) {
   const int32_t ranks[2] = {7, 7};
   hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
   hvd_reducer_options reducing = HVD_REDUCER_OPTIONS;
+  hvd_reducer_stats stats = HVD_REDUCER_STATS;
   hvd_operation operation = 0;
   hvd_reducer reducer = 0;
   int32_t done;
@@ -189,6 +245,19 @@ static void refuses_numbers_that_are_none(void) {
   reducing.gradient_predivide_factor = 1.0;
   reducing.reserved = 5;
   CHECK_REFUSED(code, "reserved", hvd_reducer_create(&reducing, &reducer));
+  reducing.reserved = 0;
+  reducing.compression = 77;
+  CHECK_REFUSED(code, "number 77", hvd_reducer_create(&reducing, &reducer));
+  reducing.compression = HVD_COMPRESSION_TOP_K;
+  reducing.top_k_share = 2.0;
+  CHECK_REFUSED(code, "share", hvd_reducer_create(&reducing, &reducer));
+  reducing.compression = HVD_COMPRESSION_POWER_SGD;
+  reducing.power_sgd_rank = 0;
+  CHECK_REFUSED(code, "rank", hvd_reducer_create(&reducing, &reducer));
+  CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  stats.size = 1;
+  CHECK_REFUSED(code, "1 bytes", hvd_reducer_get_stats(reducer, &stats));
+  CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK(hvd_arena_alloc((size_t)-1) == NULL);
   CHECK(hvd_last_error_code() == HVD_RESOURCE_EXHAUSTED);
   CHECK_REFUSED(code, "freed before", hvd_arena_free(values));
@@ -203,6 +272,7 @@ static void refuses_numbers_that_are_none(void) {
 /* A handle that is none, was released, or is of another kind, for every function. */
 static void refuses_handles(uint64_t handle, const char* part, int is_operation,
                             int is_reducer) {
+  hvd_reducer_stats stats = HVD_REDUCER_STATS;
   hvd_tensor result;
   const int64_t* splits;
   size_t count;
@@ -229,8 +299,14 @@ static void refuses_handles(uint64_t handle, const char* part, int is_operation,
     CHECK_REFUSED(code, part, hvd_reducer_finish(handle));
     CHECK_REFUSED(code, part, hvd_reducer_discard(handle));
     CHECK_REFUSED(code, part, hvd_reducer_sum(handle, "a", &sum, 1));
+    CHECK_REFUSED(code, part, hvd_reducer_get_stats(handle, &stats));
     CHECK_REFUSED(code, part, hvd_reducer_destroy(handle));
   }
+  CHECK_REFUSED(code, part, hvd_prepared_start(handle));
+  CHECK_REFUSED(code, part, hvd_prepared_poll(handle, &number));
+  CHECK_REFUSED(code, part, hvd_prepared_wait(handle));
+  CHECK_REFUSED(code, part, hvd_prepared_run(handle));
+  CHECK_REFUSED(code, part, hvd_prepared_release(handle));
   if (handle != HVD_GLOBAL_PROCESS_SET) {
     CHECK_REFUSED(code, part, hvd_barrier(handle));
     CHECK_REFUSED(code, part, hvd_remove_process_set(handle));
@@ -242,6 +318,8 @@ static void refuses_handles(uint64_t handle, const char* part, int is_operation,
 static void refuses_wrong_handles(void) {
   hvd_operation operation = 0;
   hvd_reducer reducer = 0;
+  hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
+  hvd_prepared prepared = 0;
   hvd_operation unused = 0;
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
@@ -257,6 +335,16 @@ static void refuses_wrong_handles(void) {
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_finish(operation));
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
                 hvd_reducer_destroy(reducer));
+  named.name = "prepared";
+  CHECK_OK(hvd_prepare_broadcast(&good, 0, &named, &prepared));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "is of a prepared collective",
+                hvd_wait(prepared));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "done is NULL",
+                hvd_prepared_poll(prepared, NULL));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "start", hvd_prepared_wait(prepared));
+  CHECK_OK(hvd_prepared_release(prepared));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
+                hvd_prepared_start(prepared));
   /* Of the next one the number is another. */
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &unused));
   CHECK(unused != operation);
@@ -281,6 +369,8 @@ static void refuses_the_wrong_order(void) {
 int main(void) {
   hvd_operation kept = 0;
   hvd_reducer reducer = 0;
+  hvd_prepared prepared = 0;
+  hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
   void* memory;
   CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
   wants_a_job();
@@ -295,12 +385,16 @@ int main(void) {
   refuses_the_wrong_order();
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &kept));
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
+  named.name = "outlives its job";
+  CHECK_OK(hvd_prepare_broadcast(&good, 0, &named, &prepared));
   memory = hvd_arena_alloc(100);
   CHECK_OK(hvd_shutdown());
   wants_a_job();
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "",
                 hvd_reducer_add(reducer, "a", &good));
   CHECK_OK(hvd_reducer_destroy(reducer));
+  CHECK_REFUSED(HVD_FAILED_PRECONDITION, "", hvd_prepared_run(prepared));
+  CHECK_OK(hvd_prepared_release(prepared));
   CHECK_OK(hvd_finish(kept)); /* A job that was left had finished it. */
   CHECK_OK(hvd_arena_free(memory));
   return failures > 0;

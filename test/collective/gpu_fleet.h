@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -17,7 +18,9 @@
 
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/staged_plane.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "test/collective/fleets.h"
@@ -95,7 +98,7 @@ class OnGpu : public DataPlane {
                              const Reduction& reduction, Call call) override {
     // What is to be refused may have no memory behind it.
     if (!check_reducescatter(pieces, counts, seat_.ranks).ok()) {
-      return plane_.reducescatter(pieces, counts, reduction, call);
+      return plane_.reducescatter(pieces, counts, reduction, spaced(call));
     }
     std::vector<Piece> there(pieces.begin(), pieces.end());
     std::vector<Mirrored> outputs;
@@ -162,16 +165,25 @@ class OnGpu : public DataPlane {
     return status;
   }
 
-  absl::Status barrier(Call call) override { return plane_.barrier(call); }
+  absl::Status barrier(Call call) override {
+    return plane_.barrier(spaced(call));
+  }
 
  private:
   static std::size_t sum(std::span<const std::size_t> sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   }
 
-  // Copies to the GPU may still be in the queue: the plane has to wait for them.
+  // A call may use several tags. Copies to the GPU may still be in the queue: the plane
+  // has to wait for them.
+  static Call spaced(Call call) {
+    constexpr std::uint32_t kMostTags = 256;
+    call.tag.sequence *= kMostTags;
+    return call;
+  }
   template <typename F>
   absl::Status made(Call call, F f) {
+    call.tag = spaced(call).tag;
     const device::CudaEvent written =
         device::CudaEvent::after(stream_.context(), stream_.handle()).value();
     const device::CudaEvent* const events[] = {&written};
@@ -188,16 +200,53 @@ class OnGpu : public DataPlane {
 inline void run_staged(transport::Communicator& communicator, int ranks_here,
                        device::Gpus& gpus, const Body& body) {
   run_on_shm(communicator, ranks_here, [&](Member& member) {
+    // Small chunks, so that little data makes many of them.
     StagedPlane staged({.gpus = gpus,
                         .planes = {&member.plane},
                         .rank = member.rank,
-                        .ranks = member.ranks});
+                        .ranks = member.ranks,
+                        .memory = nullptr,
+                        .chunk_bytes = 1024});
     OnGpu plane(staged, gpus.driver().value()->context(member.rank / 2).value(),
                 {.rank = member.rank, .ranks = member.ranks});
     Member there = {plane, member.rank, member.ranks, member.ranks_here,
                     member.interrupt};
     body(there);
   });
+}
+
+// Two ranks a GPU, and windows so small that little data goes through them in many
+// chunks.
+inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
+                       device::Gpus& gpus, const Body& body) {
+  const auto topology =
+      Topology::from_peers(communicator.rank(), communicator.peers());
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const int ranks = topology->local_size();
+  auto segment = transport::NodeSegment::open(
+      communicator, *topology, ShmBoard::bytes_needed(ranks), soon());
+  ASSERT_TRUE(segment.ok()) << segment.status();
+  ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks));
+  ShmPlane shm(board);
+  const int rank = topology->local_rank();
+  StagedPlane staged(
+      {.gpus = gpus, .planes = {&shm}, .rank = rank, .ranks = ranks});
+  IpcPlane ipc({.gpus = gpus,
+                .board = board,
+                .members = all_ranks(ranks),
+                .otherwise = staged},
+               {.half_bytes = 2048});
+  OnGpu plane(ipc, gpus.driver().value()->context(rank / 2).value(),
+              {.rank = rank, .ranks = ranks});
+  NeverInterrupt interrupt;
+  if (ipc.needs_introduction()) {
+    constexpr std::uint32_t kBeforeAll = 0xfffffffeu << 3;
+    ASSERT_EQ(ipc.introduce(Device::cuda(rank / 2),
+                            {{.epoch = 0, .sequence = kBeforeAll}, interrupt}),
+              absl::OkStatus());
+  }
+  Member member = {plane, rank, ranks, ranks_here, interrupt};
+  body(member);
 }
 
 class StagedOfThreads {
@@ -208,6 +257,19 @@ class StagedOfThreads {
     for (const int ranks : {1, 3}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_staged(communicator, ranks, gpus, body);
+      });
+    }
+  }
+};
+
+class IpcOfThreads {
+ public:
+  void run(const Body& body) {
+    testing::FakeCuda::set_delay(20);
+    device::Gpus gpus(testing::FakeCuda::file());
+    for (const int ranks : {1, 2, 3}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_ipc(communicator, ranks, gpus, body);
       });
     }
   }

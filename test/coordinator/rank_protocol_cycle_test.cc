@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // While a cycle is in force: what this rank executes by itself, and how it
 // leaves.
+#include "horovodpp/coordinator/tensor_queue.h"
 #include "test/coordinator/rank_protocol_fixture.h"
 
 namespace hvd::coordinator {
@@ -341,6 +342,152 @@ TEST_F(RankProtocolCycle, ADifferentRequestUnderANameOfItIsProposed) {
   define(9, changed, 3);
   schedule_run(9);
   EXPECT_THAT(execute(), ElementsAre("a"));
+}
+
+// What is submitted again and again, with names that are kept.
+class LoneHeadOfACycle : public RankProtocolCycle {
+ protected:
+  struct Mine {
+    explicit Mine(const Request& request) {
+      submission.request = request;
+      submission.name = &name;
+    }
+    QueuedName name;
+    Submission submission;
+  };
+  void SetUp() override {
+    RankProtocolCycle::SetUp();
+    begin_cycle();
+    // Once in the ordinary way, in which their operations are found.
+    for (Mine* const mine : {&a_, &b_}) submit_all({&mine->submission});
+    ASSERT_THAT(execute(), ElementsAre("a", "b"));
+  }
+  void submit_all(const std::vector<Submission*>& all) {
+    protocol_->submit(all, now_);
+  }
+  bool has_lone_head(Mine& mine) {
+    return protocol_->lone_head(mine.submission) != nullptr;
+  }
+  void enter(Mine& mine) {
+    ASSERT_TRUE(has_lone_head(mine));
+    protocol_->enter_lone_head(mine.submission, now_);
+  }
+
+  Mine a_{allreduce("a")};
+  Mine b_{allreduce("b")};
+  Mine c_{allreduce("c")};
+};
+
+TEST_F(LoneHeadOfACycle, IsEnteredInItsOrderAndExecutedUntilItIsFinished) {
+  std::uint64_t sequence = 2;
+  for (int round = 0; round < 3; ++round) {
+    for (Mine* const mine : {&a_, &b_}) {
+      EXPECT_FALSE(has_lone_head(mine == &a_ ? b_ : a_));
+      const Batch* const batch = protocol_->lone_head(mine->submission);
+      ASSERT_NE(batch, nullptr);
+      protocol_->enter_lone_head(mine->submission, now_);
+      EXPECT_EQ(batch->sequence, sequence++);
+      EXPECT_EQ(batch->entries.at(0).mine, &mine->submission);
+      EXPECT_TRUE(protocol_->has_in_flight());
+      EXPECT_FALSE(begin().has_value());
+      EXPECT_FALSE(has_lone_head(a_) || has_lone_head(b_));
+      protocol_->finished();
+      EXPECT_FALSE(protocol_->has_in_flight());
+    }
+  }
+  // Between them, those that come in the ordinary way.
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  enter(b_);
+  protocol_->finished();
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(LoneHeadOfACycle, ThereIsNoneWhereThereIsAnythingElse) {
+  EXPECT_FALSE(has_lone_head(c_));
+  submit_names({"b"});
+  EXPECT_FALSE(has_lone_head(a_));
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  EXPECT_TRUE(has_lone_head(a_));
+  a_.submission.request = sample_allreduce("a");
+  a_.submission.request.op = ReduceOp::kMax;
+  a_.submission.repeats = kNoId;
+  EXPECT_FALSE(has_lone_head(a_));
+}
+
+TEST_F(LoneHeadOfACycle, ThereIsNoneInABatchOfSeveral) {
+  schedule(RecordKind::kEndCycle, 0, 2);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_FALSE(has_lone_head(a_));
+  schedule_cycle(2, {0, 1}, true);
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_FALSE(has_lone_head(a_));
+}
+
+TEST_F(LoneHeadOfACycle, ThereIsNoneOnceTheCycleIsToEnd) {
+  protocol_->halt({1});
+  EXPECT_FALSE(has_lone_head(a_));
+  EXPECT_EQ(only_said<Halted>().entered, 2u);
+  schedule(RecordKind::kEndCycle, 0, 2);
+  EXPECT_FALSE(has_lone_head(a_));
+  EXPECT_THAT(execute(), IsEmpty());
+  submit_all({&a_.submission});
+  EXPECT_TRUE(is_marked(0));
+}
+
+TEST_F(LoneHeadOfACycle, CountsAsEnteredAndIsAbandonedWithTheCycle) {
+  enter(a_);
+  protocol_->begin_to_wait(now_);
+  protocol_->halt({1});
+  EXPECT_EQ(only_said<Halted>().entered, 3u);
+  EXPECT_FALSE(protocol_->should_abandon());
+  schedule(RecordKind::kEndCycle, 0, 2);
+  EXPECT_TRUE(protocol_->should_abandon());
+  protocol_->abandoned();
+  EXPECT_THAT(execute(), IsEmpty());
+  EXPECT_TRUE(is_marked(0));
+  schedule_run(0);
+  const auto batch = begin();
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->entries.at(0).mine, &a_.submission);
+  protocol_->finished();
+  EXPECT_FALSE(protocol_->has_in_flight());
+}
+
+TEST_F(LoneHeadOfACycle, WhoAsksIsToldOfIt) {
+  const auto before = protocol_->state(key("a"), now_);
+  now_ += std::chrono::seconds(5);
+  enter(a_);
+  EXPECT_TRUE(protocol_->state(key("a"), now_).has_submitted);
+  protocol_->finished();
+  const auto after = protocol_->state(key("a"), now_ + std::chrono::seconds(2));
+  EXPECT_EQ(after.submissions, before.submissions + 1);
+  EXPECT_FALSE(after.has_submitted);
+  EXPECT_EQ(after.last_name, "a");
+  EXPECT_EQ(after.last_ms_ago, 2000u);
+  submit_names({"b"});
+  EXPECT_EQ(protocol_->state(key("a"), now_).last_name, "b");
+}
+
+TEST_F(LoneHeadOfACycle, IsReportedWhereItWaitsForLong) {
+  start({.stall_warning = std::chrono::seconds(1)});
+  RankProtocolCycle::SetUp();
+  begin_cycle();
+  Mine a(allreduce("a"));
+  Mine b(allreduce("b"));
+  submit_all({&a.submission, &b.submission});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  enter(a);
+  now_ += std::chrono::seconds(3);
+  protocol_->begin_to_wait(now_);
+  EXPECT_FALSE(protocol_->is_due(now_));
+  now_ += std::chrono::seconds(1);
+  ASSERT_TRUE(protocol_->is_due(now_));
+  protocol_->look(now_);
+  const auto stalled = only_said<Stalled>();
+  EXPECT_EQ(stalled.key.name, "a");
+  EXPECT_EQ(stalled.waited_ms, 1000u);
 }
 
 }  // namespace

@@ -333,5 +333,45 @@ TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   EXPECT_EQ(taken + done, 2 * kEach);
 }
 
+TEST_F(TensorQueueTest, WhatIsTakenAtOnceIsToldToNobody) {
+  const SubmissionPtr once = submission(key("a"));
+  EXPECT_FALSE(queue_.take_at_once(*once));
+  const SubmissionPtr kept = submission(key("a"));
+  queue_.keep_name(*kept);
+  ASSERT_TRUE(queue_.take_at_once(*kept));
+  EXPECT_FALSE(queue_.take_at_once(*kept));
+  EXPECT_FALSE(queue_.has_news());
+  EXPECT_FALSE(queue_.holds(*kept));
+  EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
+  queue_.release(*kept);
+  EXPECT_TRUE(push("a").ok());
+  EXPECT_FALSE(queue_.take_at_once(*kept));
+  ASSERT_TRUE(take({"a"}).ok());
+  queue_.release({pushed_["a"]});
+  queue_.let_go(*kept);
+  EXPECT_TRUE(outcomes_.empty());
+}
+
+TEST_F(TensorQueueTest, WhatIsTakenAtOnceCanBeLeftInFlight) {
+  const SubmissionPtr kept = submission(key("a"));
+  queue_.keep_name(*kept);
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(queue_.take_at_once(*kept));
+    queue_.leave_in_flight(kept);
+    EXPECT_TRUE(queue_.holds(*kept));
+    EXPECT_FALSE(queue_.has_news());
+    queue_.wait_for(key("a"));
+    EXPECT_THAT(take_news().waited_for, ElementsAre(key("a")));
+    pushed_["a"] = kept;
+    ASSERT_TRUE(take({"a"}).ok());
+    queue_.release({kept});
+  }
+  ASSERT_TRUE(queue_.take_at_once(*kept));
+  queue_.leave_in_flight(kept);
+  queue_.close(absl::AbortedError("broken"));
+  EXPECT_EQ(outcome_of("a").message(), "broken");
+  queue_.let_go(*kept);
+}
+
 }  // namespace
 }  // namespace hvd::coordinator

@@ -2,6 +2,8 @@
 // Compares our declarations of CUDA's driver with those of its header.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include "horovodpp/device/cuda_api.h"
 #include "test/support/declared_alike.h"
 
@@ -22,10 +24,33 @@ TEST(CudaDeclarations, AreThoseOfTheDriversHeader) {
   EXPECT_EQ(kCuSuccess, CUDA_SUCCESS);
   EXPECT_EQ(kCuNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(kCuNotReady, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(kCuPeerAccessAlreadyEnabled,
+            CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+  EXPECT_EQ(kCuEventInterprocess, unsigned{CU_EVENT_INTERPROCESS});
+  EXPECT_EQ(kCuMemHostRegisterPortable, unsigned{CU_MEMHOSTREGISTER_PORTABLE});
+  EXPECT_EQ(kCuIpcLazyPeerAccess, unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS});
+  EXPECT_EQ(kCuPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+  EXPECT_EQ(kCuPinnedAllocation, CU_MEM_ALLOCATION_TYPE_PINNED);
+  EXPECT_EQ(kCuLocationDevice, CU_MEM_LOCATION_TYPE_DEVICE);
   EXPECT_EQ(kCuEventDisableTiming, unsigned{CU_EVENT_DISABLE_TIMING});
   EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_EQ(kCuMemHostAllocPortable, unsigned{CU_MEMHOSTALLOC_PORTABLE});
   EXPECT_EQ(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+}
+
+TEST(CudaDeclarations, LayOutThePropertiesOfAPoolAsTheHeaderDoes) {
+  static_assert(sizeof(CuPoolProperties) == sizeof(CUmemPoolProps));
+#define HVD_COMPARE(ours, theirs) \
+  EXPECT_EQ(offsetof(CuPoolProperties, ours), offsetof(CUmemPoolProps, theirs))
+  HVD_COMPARE(allocation_type, allocType);
+  HVD_COMPARE(handle_types, handleTypes);
+  HVD_COMPARE(location_type, location);
+  HVD_COMPARE(location_id, location.id);
+  HVD_COMPARE(security_attributes, win32SecurityAttributes);
+  HVD_COMPARE(max_size, maxSize);
+  HVD_COMPARE(usage, usage);
+  HVD_COMPARE(reserved, reserved);
+#undef HVD_COMPARE
 }
 
 }  // namespace

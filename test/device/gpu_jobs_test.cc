@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/gpu_choice.h"
 #include "test/device/gpu_program.h"
 #include "test/runtime/world.h"
 
@@ -46,9 +49,11 @@ class GpuJobs : public ::testing::TestWithParam<Way> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, GpuJobs,
-                         ::testing::Values(Way::kNccl, Way::kStaged),
+                         ::testing::Values(Way::kNccl, Way::kIpc, Way::kStaged),
                          [](const auto& way) {
-                           return way.param == Way::kNccl ? "Nccl" : "Staged";
+                           return way.param == Way::kNccl  ? "Nccl"
+                                  : way.param == Way::kIpc ? "Ipc"
+                                                           : "Staged";
                          });
 
 std::vector<float> filled(float value) {
@@ -162,6 +167,47 @@ TEST_P(GpuJobs, GoOnWithoutARankThatHasJoined) {
                   Each(2.0f * static_cast<float>(mine.size() - 1)));
     }
     ASSERT_EQ(job.join_async().wait().status(), absl::OkStatus());
+  });
+}
+
+// Where it is our order, and where the staged plane does it in chunks.
+TEST_P(GpuJobs, ReduceLargeTensorsBitByBitAsTheHostDoes) {
+  constexpr std::size_t kCount = 3'000'001;
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
+    if (mine.size() < 3 || GetParam() == Way::kNccl) return;
+    std::vector<float> values(kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values[i] =
+          1.0f / static_cast<float>(i % 1009 + 3 +
+                                    static_cast<std::size_t>(mine.rank()));
+    }
+    std::vector<float> on_host = values;
+    const TensorView x = mine.put(std::move(values));
+    ASSERT_EQ(job.allreduce_async_(x, {.name = "gpu", .stream = mine.stream()})
+                  .wait(),
+              absl::OkStatus());
+    ASSERT_EQ(job.allreduce_async_(
+                     TensorView::of(on_host.data(),
+                                    {static_cast<std::int64_t>(kCount)}),
+                     {.name = "host"})
+                  .wait(),
+              absl::OkStatus());
+    EXPECT_TRUE(mine.get(x) == on_host);
+  });
+}
+
+TEST_P(GpuJobs, GiveEachRankAGpuByTurns) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
+    const ThreadRuntime here(job);
+    const int gpus = device::Gpus::of_process().driver().value()->devices();
+    EXPECT_EQ(local_gpu().value(),
+              Device::cuda(job.topology().local_rank() % gpus));
+    EXPECT_EQ(gpu_of(mine.put<float>({1}).data()).value(),
+              Device::cuda(mine.gpu()));
+    const float on_host = 0;
+    EXPECT_EQ(gpu_of(&on_host).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_TRUE(cuda_built());
+    EXPECT_GE(nccl_built(), 0);
   });
 }
 

@@ -20,8 +20,9 @@
 
 namespace hvd {
 
-// By NCCL, each rank with a GPU of its own, or by way of the host, two sharing one.
-enum class Way { kNccl, kStaged };
+// By NCCL, each rank with a GPU of its own; or, two sharing one, by memory of GPUs that
+// ranks share, or by way of the host.
+enum class Way { kNccl, kIpc, kStaged };
 
 inline Config gpu_config(Way way) {
   testing::FakeCuda::set_delay(300);
@@ -31,6 +32,7 @@ inline Config gpu_config(Way way) {
   config.nccl_library = testing::FakeNccl::file();
   const bool by_nccl = way == Way::kNccl;
   config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
+  config.cuda_ipc = way == Way::kIpc;
   device::Gpus::of_process().look_for(config.cuda_library);
   return config;
 }

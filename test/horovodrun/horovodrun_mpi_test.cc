@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -543,7 +544,7 @@ TEST(HorovodrunByItself, IsUsedWhereThereIsNoMpirun) {
 TEST(HorovodrunByItself, SaysWhatOnlyMpirunCanDo) {
   for (const Words& options :
        {Words{"-H", "elsewhere:2"}, Words{"--mpi-args=--tag-output"},
-        Words{"--output-filename", "x"}, Words{"--network-interface", "lo"}}) {
+        Words{"--network-interface", "lo"}}) {
     Words all = {"--no-mpi", "-np", "2"};
     all.insert(all.end(), options.begin(), options.end());
     TestProcess process(horovodrun(all, {"true"}));
@@ -554,6 +555,54 @@ TEST(HorovodrunByItself, SaysWhatOnlyMpirunCanDo) {
   }
   TestProcess process(horovodrun({"--no-mpi", "--mpi", "-np", "2"}, {"true"}));
   EXPECT_EQ(process.wait().code, 2);
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(HorovodrunByItself, WritesWhatEachRankWritesToFilesToo) {
+  const TemporaryFile file("");
+  const std::filesystem::path folder = file.path() + ".logs/today";
+  TestProcess process(horovodrun(
+      {"--no-mpi", "-np", "11", "--output-filename", folder.string()},
+      shell("echo I am $HOROVOD_RANK; echo alas >&2; printf unfinished")));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("I am 10\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("alas\n"));
+  EXPECT_EQ(contents(folder / "rank.00/stdout"), "I am 0\nunfinished");
+  EXPECT_EQ(contents(folder / "rank.10/stdout"), "I am 10\nunfinished");
+  EXPECT_EQ(contents(folder / "rank.10/stderr"), "alas\n");
+  std::filesystem::remove_all(folder.parent_path());
+}
+
+TEST(HorovodrunByItself, FailsIfTheFilesOfARankCannotBe) {
+  const TemporaryFile file("");
+  TestProcess process(horovodrun(
+      {"--no-mpi", "-np", "1", "--output-filename", file.path()}, {"true"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("cannot make " + file.path() + "/rank.0: Not a dir"));
+}
+
+TEST(HorovodrunByItself, FailsIfWhatItWritesToAFileIsLost) {
+  const TemporaryFile file("");
+  const std::filesystem::path folder = file.path() + ".logs";
+  std::filesystem::create_directories(folder / "rank.0");
+  std::filesystem::create_symlink("/dev/full", folder / "rank.0/stderr");
+  TestProcess process(
+      horovodrun({"--no-mpi", "-np", "1", "--output-filename", folder.string()},
+                 shell("echo lost >&2; echo kept")));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "kept\n");
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("rank.0/stderr: No space left on device"));
+  EXPECT_EQ(contents(folder / "rank.0/stdout"), "kept\n");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(HorovodrunByItself, StartsAJobWithinARank) {

@@ -25,6 +25,14 @@ TEST(MpiFlavor, IsReadFromTheVersionText) {
             MpiFlavor::kIntel);
 }
 
+TEST(MpiFlavor, IsToldByTheNameOfTheProgramIfOnlyOneHasIt) {
+  EXPECT_EQ(flavor_of_program("/usr/bin/orterun"), MpiFlavor::kOpenMpi4);
+  for (const char* program : {"", "/usr/bin/mpirun", "/opt/bin/prterun",
+                              "/usr/bin/mpiexec.hydra", "/orterun/mpirun"}) {
+    EXPECT_EQ(flavor_of_program(program), std::nullopt) << program;
+  }
+}
+
 TEST(MpiFlavor, QuotesAVersionTextItDoesNotKnow) {
   for (const char* text : {"", "mpirun 1.0 by a stranger"}) {
     const auto flavor = flavor_of(text);

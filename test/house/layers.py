@@ -23,7 +23,8 @@ import sys
 # them, relative to horovodpp/.
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
-    (r"(nccl|cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"(?!)"),
+    (r"nccl.*", r"(?!)"),
+    (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"device/kernels/elements\.h"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),

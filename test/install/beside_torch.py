@@ -4,9 +4,9 @@
 either order, and linked as a program in C++ is that names horovodpp first. (PyPI's libtorch
 shows some names of its BLAS, which a program that names it first would take for all.)
 
-    beside_torch.py LIBRARY PROGRAM
+    beside_torch.py LIBRARY PROGRAM [--any-order]
 
-Ends with 77 where there is no torch.
+With --any-order it is also named behind libtorch: for a library that holds its BLAS. Ends with 77 where there is no torch.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import sys
 FLOAT32 = 7
 SIZE = 40
 WAYS = ("before", "after", "linked")
+BEHIND = "behind"
 
 
 def check(what, found, wanted):
@@ -64,7 +65,7 @@ def load_and_compute(way, library, program):
         hvd, computing = load_horovodpp(library, program)
         torch = load_torch(visible=False)
     else:
-        torch = load_torch(visible=way == "linked")
+        torch = load_torch(visible=way in ("linked", BEHIND))
         hvd, computing = load_horovodpp(library, program)
     if hvd.hvd_init(hvd.hvd_version_number()):
         sys.exit(f"hvd_init: {hvd.hvd_last_error_text()}")
@@ -76,11 +77,12 @@ def load_and_compute(way, library, program):
 def main():
     if importlib.util.find_spec("torch") is None:
         return 77
-    if sys.argv[1] in WAYS:
+    if sys.argv[1] in (*WAYS, BEHIND):
         return load_and_compute(*sys.argv[1:])
-    for way in WAYS:
-        first = {"LD_PRELOAD": sys.argv[1]} if way == "linked" else {}
-        done = subprocess.run([sys.executable, __file__, way, *sys.argv[1:]], timeout=200,
+    library, program, *order = sys.argv[1:]
+    for way in (*WAYS, BEHIND) if order == ["--any-order"] else WAYS:
+        first = {"LD_PRELOAD": library} if way == "linked" else {}
+        done = subprocess.run([sys.executable, __file__, way, library, program], timeout=200,
                               env={**os.environ, **first})
         if done.returncode:
             return f"{way}: ended with {done.returncode}"

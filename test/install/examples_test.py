@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the examples of trainers that exist by their Makefiles, against an installed
+"""Builds the examples of trainers that exist by their Makefiles, or by CMake, against an installed
 library, and compares their losses with those of the same programs before they were made
 data parallel.
 
-    examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION] FOLDER MOST
+    examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION]
+                     [--also FOLDER] [--define NAME=VALUE] FOLDER MOST
 
 The lines that a README's block ```diff names are taken out of the program again, and are no
 more than MOST. Two ranks with half the batch compute what one does with all of it.
@@ -46,7 +47,7 @@ def before(program, made):
 
 def run(command, environment, **options):
     result = subprocess.run(command, env=environment, text=True, capture_output=True,
-                            timeout=120, **options)
+                            timeout=300, **options)
     if result.returncode:
         sys.exit(f"{command} ended with {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout
@@ -61,12 +62,18 @@ def losses(text):
     return found
 
 
-def built(folder, work, environment, program, compiler):
+def built(folder, work, environment, program, args):
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(folder, work)
     source, text = program
     (work / source).write_text(text)
-    run(["make", "-s", "-C", str(work), compiler], environment)
+    if (work / "CMakeLists.txt").exists():
+        run(["cmake", "-S", str(work), "-B", str(work), "-Wno-dev", "-D" + args.compiler,
+             "-DCMAKE_PREFIX_PATH=" + ";".join([args.prefix, *args.also]), *("-D" + each for each in args.define)],
+            environment)
+        run(["cmake", "--build", str(work)], environment)
+    else:
+        run(["make", "-s", "-C", str(work), args.compiler], environment)
     return work / source.rpartition(".")[0]
 
 
@@ -75,6 +82,9 @@ def main():
     for name in ("prefix", "libdir", "horovodrun", "work", "compiler"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--option", default="--no-mpi")
+    parser.add_argument("--also", action="append", default=[],
+                        help="where CMake looks besides the prefix")
+    parser.add_argument("--define", action="append", default=[], help="what CMake is told")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("most", type=int)
     args = parser.parse_args()
@@ -87,7 +97,8 @@ def main():
     count = sum(max(map(len, change)) for change in made)
     if count > args.most:
         sys.exit(f"{count} lines were changed, more than {args.most}")
-    if sum(bool(line) for line in (args.folder / "Makefile").read_text().splitlines()) > 5:
+    makefile = args.folder / "Makefile"
+    if makefile.exists() and sum(map(bool, makefile.read_text().splitlines())) > 5:
         sys.exit("the Makefile has more than five lines")
 
     source = re.search(r"^--- (\S+)$", readme, re.M)[1]
@@ -96,8 +107,8 @@ def main():
     if re.search(r"hvd|include <horovodpp", alone):
         sys.exit("what was there before knows of horovodpp")
     work = pathlib.Path(args.work) / args.folder.name
-    parallel = built(args.folder, work / "parallel", environment, (source, text), args.compiler)
-    single = built(args.folder, work / "alone", environment, (source, alone), args.compiler)
+    parallel = built(args.folder, work / "parallel", environment, (source, text), args)
+    single = built(args.folder, work / "alone", environment, (source, alone), args)
 
     one = losses(run([single, str(BATCH), str(STEPS)], environment))
     two = losses(run([args.horovodrun, args.option, "-np", "2", str(parallel), str(BATCH // 2),

@@ -6,7 +6,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}.s
   COMMAND_ERROR_IS_FATAL ANY)
 file(RENAME ${PREFIX}.staged ${PREFIX})
 
-foreach(paper LICENSE NOTICE)
+foreach(paper LICENSE NOTICE THIRD_PARTY.md)
   if(NOT EXISTS ${PREFIX}/${DOCDIR}/${paper})
     message(FATAL_ERROR "${DOCDIR}/${paper} was not installed")
   endif()

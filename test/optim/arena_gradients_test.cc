@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "horovodpp/autograd.h"
@@ -19,6 +20,8 @@
 namespace hvd::optim {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using transport::LoopbackWorld;
 
 // Two layers whose gradients are products, and a bias of an odd length.
@@ -198,6 +201,33 @@ TEST(ArenaGradients, ChangeNoBitWhateverBecomesOfThem) {
   }
   EXPECT_EQ(trained_between(2, BetweenSteps::kNothing, 3),
             trained_between(2, BetweenSteps::kFullArena, 3));
+}
+
+TEST(ArenaGradients, TheLogSaysWhichOneLiesElsewhereNow) {
+  WorldOptions options{.size = 2};
+  options.config.log.level = telemetry::LogLevel::kDebug;
+  ::testing::internal::CaptureStderr();
+  run_world(options, [](Runtime& job, LoopbackWorld&) {
+    ArenaNet net;
+    auto optimizer = net.optimizer(job);
+    const Tensor& replaced = net.named[1].tensor;
+    for (int step = 0; step < 4; ++step) {
+      optimizer->zero_grad();
+      if (step > 0) replaced.set_grad(zeros(replaced.shape()));
+      net.loss(job.topology().rank(), step).backward();
+      optimizer->step();
+    }
+  });
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string line =
+      "the gradient of 'first.bias' does not lie in the arena any more";
+  // Once, on each rank.
+  EXPECT_THAT(log, HasSubstr(line));
+  const std::size_t first = log.find(line);
+  const std::size_t second = log.find(line, first + 1);
+  EXPECT_NE(second, std::string::npos) << log;
+  EXPECT_EQ(log.find(line, second + 1), std::string::npos) << log;
+  EXPECT_THAT(log, Not(HasSubstr("the gradient of 'first.weight'")));
 }
 
 TEST(ArenaGradients, OutliveOptimizerAndJob) {

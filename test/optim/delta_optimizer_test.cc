@@ -237,8 +237,9 @@ TEST(DeltaOptimizer, PutsWeightsBackIfAReductionFails) {
     DeltaOptimizer optimizer(
         std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}},
                               SGDOptions{.learning_rate = 1}));
-    w.sum().backward();
+    // Before its delta is there: the reduction cannot succeed.
     if (rank() == 1) current_runtime().abort("this rank has had enough");
+    w.sum().backward();
     EXPECT_THROW(optimizer.step(), Error);
     EXPECT_THAT(values(w), ElementsAre(1, 2));
     ++failed;

@@ -102,6 +102,72 @@ TEST(GradientReducer, CountsTheContributionsOfAStep) {
   });
 }
 
+TEST(GradientReducer, TakesASlotWhereItTakesAKey) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(job);
+    const GradientSlot w = reducer.expect("w", 2);
+    for (int step = 0; step < 2; ++step) {
+      float value = static_cast<float>(job.topology().rank());
+      EXPECT_FALSE(reducer.contribute(w));
+      EXPECT_EQ(reducer.owed("w"), 1);
+      EXPECT_TRUE(reducer.contribute("w"));
+      EXPECT_EQ(reducer.owed(w), 0);
+      reducer.add(w, TensorView::of(&value, {}));
+      EXPECT_TRUE(reducer.has(w) && reducer.has("w"));
+      EXPECT_THROW(reducer.add("w", TensorView::of(&value, {})), Error);
+      reducer.finish();
+      EXPECT_EQ(value, 0.5f);
+    }
+    // The same, with another number.
+    reducer.expect("w", 1);
+    EXPECT_TRUE(reducer.contribute(w));
+  });
+}
+
+// Rank 0's gradient stays where it is, and is reduced by a handle from its second
+// step on; rank 1's moves in every third.
+TEST(GradientReducer, ReducesGradientsThatStayAndThatMove) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    GradientReducer reducer(job);
+    std::vector<float> places(3);
+    std::int64_t elements = 1;
+    for (int step = 0; step < 12; ++step) {
+      // It may also become another gradient there.
+      if (step == 9) elements = 2;
+      float* const place = &places[rank == 0 ? 0 : (step / 3) % 2];
+      place[0] = place[1] = static_cast<float>(step + 2 * rank);
+      reducer.add("w", TensorView::of(place, {elements}));
+      reducer.finish();
+      EXPECT_EQ(place[0], static_cast<float>(step + 1));
+      EXPECT_EQ(place[1], elements == 2 ? place[0] : float(step + 2 * rank));
+    }
+  });
+}
+
+TEST(GradientReducer, TellsOfAFailureOfAGradientThatStays) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    GradientReducer reducer(job);
+    std::vector<float> place(2);
+    for (int step = 0; step < 6; ++step) {
+      const bool differ = step == 3;
+      reducer.add("w", TensorView::of(place.data(), {differ ? 1 + rank : 1}));
+      if (!differ) {
+        reducer.finish();
+        continue;
+      }
+      try {
+        reducer.finish();
+        ADD_FAILURE() << "was accepted";
+      } catch (const Error& error) {
+        EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
+        EXPECT_THAT(error.what(), HasSubstr("gradient of 'w'"));
+      }
+    }
+  });
+}
+
 TEST(GradientReducer, SendsAGroupWithItsLastMember) {
   run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.gradient_predivide_factor = 2,
@@ -331,6 +397,25 @@ TEST(GradientReducer, ItsEndWaitsForWhatItHasBorrowed) {
   });
 }
 
+TEST(GradientReducer, ItsEndWaitsForWhatItSendsByAHandle) {
+  std::latch is_under_way(1);
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    float value = 0;
+    auto reducer = std::make_unique<GradientReducer>(job);
+    for (int step = 0; step < 3; ++step) {
+      reducer->add("w", TensorView::of(&value, {}));
+      reducer->finish();
+    }
+    value = static_cast<float>(2 * rank);
+    if (rank == 1) is_under_way.wait();
+    reducer->add("w", TensorView::of(&value, {}));
+    if (rank == 0) is_under_way.count_down();
+    reducer.reset();
+    EXPECT_EQ(value, 1.0f);
+  });
+}
+
 TEST(GradientReducer, AGradientWithAnOwnerMayBeLetGo) {
   std::latch freed(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
@@ -364,13 +449,13 @@ TEST(GradientReducer, AnswersOnceItsJobHasEnded) {
       EXPECT_TRUE(absl::IsFailedPrecondition(error.status()));
       EXPECT_THAT(error.what(), HasSubstr("a reducer of gradients, "
                                           "'gradient': this rank has left"));
-      return absl::IsFailedPrecondition(reducer->status());
+      return absl::IsFailedPrecondition(reducer->job().status());
     }
     return false;
   };
   run_world({.size = 1}, [&](Runtime& job, LoopbackWorld&) {
     reducer = std::make_unique<GradientReducer>(job);
-    EXPECT_EQ(reducer->status(), absl::OkStatus());
+    EXPECT_EQ(reducer->job().status(), absl::OkStatus());
     reducer->add("w", TensorView::of(gradient.data(), {10}));
     EXPECT_EQ(job.stop(), absl::OkStatus());
     EXPECT_TRUE(refused());

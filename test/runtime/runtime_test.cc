@@ -246,7 +246,8 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
       {"HOROVODPP_MEASURE_CROSSOVERS=1",
        [](Config& c) { c.measure_crossovers = true; }},
       {"HOROVODPP_ARENA_READ_ONLY=1",
-       [](Config& c) { c.arena_read_only = true; }}};
+       [](Config& c) { c.arena_read_only = true; }},
+      {"HOROVODPP_CUDA_IPC=0", [](Config& c) { c.cuda_ipc = false; }}};
   for (const auto& [text, change] : changes) {
     Config other;
     change(other);

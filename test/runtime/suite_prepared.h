@@ -3,6 +3,7 @@
 // into the caller's memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -286,7 +287,54 @@ inline void prepared_calls_that_differ_are_refused_each_time(Runtime& job) {
   }
 }
 
+// Waits for each of its calls, and is early or late with it, so that some find
+// their peers there and others do not.
+inline void calls_that_are_waited_for_at_once_mix_with_others(Runtime& job) {
+  constexpr int kSteps = 300;
+  float prepared = 0;
+  float group[2] = {};
+  float named = 0;
+  float other = 0;
+  auto one = job.prepare_allreduce_(TensorView::of(&prepared, {1}),
+                                    {.name = "one", .op = ReduceOp::kSum});
+  auto two = job.prepare_grouped_allreduce_(
+      {TensorView::of(&group[0], {1}), TensorView::of(&group[1], {1})},
+      {.name = "two", .op = ReduceOp::kSum});
+  ASSERT_EQ(one.status(), absl::OkStatus());
+  ASSERT_EQ(two.status(), absl::OkStatus());
+  const float rank = static_cast<float>(rank_of(job));
+  for (int step = 0; step < kSteps; ++step) {
+    const float base = static_cast<float>(step);
+    prepared = named = group[1] = base + rank;
+    group[0] = rank;
+    std::atomic<int> looks{(step * 7 + rank_of(job) * 13) % 40 * 20};
+    while (looks.load() > 0) --looks;
+    ASSERT_EQ(one->run(), absl::OkStatus());
+    ASSERT_EQ(job.allreduce_(TensorView::of(&named, {1}),
+                             {.name = "named", .op = ReduceOp::kSum}),
+              absl::OkStatus());
+    ASSERT_EQ(job.barrier(), absl::OkStatus());
+    ASSERT_EQ(two->run(), absl::OkStatus());
+    if (step % 50 == 49) {
+      other = rank;
+      const auto done = job.allreduce_async_(
+          TensorView::of(&other, {1}), {.name = "other", .op = ReduceOp::kSum});
+      one->start();
+      ASSERT_EQ(done.wait(), absl::OkStatus());
+      ASSERT_EQ(one->wait(), absl::OkStatus());
+      ASSERT_EQ(other, sum_of_ranks(job, 0));
+      continue;
+    }
+    ASSERT_EQ(prepared, sum_of_ranks(job, base));
+    ASSERT_EQ(named, sum_of_ranks(job, base));
+    ASSERT_EQ(group[0], sum_of_ranks(job, 0));
+    ASSERT_EQ(group[1], sum_of_ranks(job, base));
+  }
+}
+
 inline constexpr Case kPreparedCases[] = {
+    {"CallsThatAreWaitedForAtOnceMixWithOthers",
+     calls_that_are_waited_for_at_once_mix_with_others},
     {"PreparedCallsAreCallsByTheirNames",
      prepared_calls_are_calls_by_their_names},
     {"ManyPreparedCallsRunStepByStep", many_prepared_calls_run_step_by_step},

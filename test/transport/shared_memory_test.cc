@@ -58,6 +58,24 @@ TEST(SharedMemory, HasAllItsPagesFromTheBeginning) {
                           [](std::byte it) { return it == std::byte{0}; }));
 }
 
+TEST(SharedMemory, MayHaveHugePages) {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  // A huge page, and a tail that is no whole page.
+  const auto memory = SharedMemory::create(kHugePage + 5000);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const auto other = SharedMemory::attach((*memory)->ticket());
+  ASSERT_TRUE(other.ok()) << other.status();
+  for (const auto* one : {memory->get(), other->get()}) {
+    const auto address = reinterpret_cast<std::uintptr_t>(one->data());
+    EXPECT_EQ(address % kHugePage, 0u);
+  }
+  for (const std::size_t at :
+       {std::size_t{0}, kHugePage - 1, kHugePage, kHugePage + 4999}) {
+    (*other)->data()[at] = std::byte{21};
+    EXPECT_EQ((*memory)->data()[at], std::byte{21}) << at;
+  }
+}
+
 TEST(SharedMemory, AVoidTicketIsAClearError) {
   const auto memory = SharedMemory::create(4096);
   ASSERT_TRUE(memory.ok());

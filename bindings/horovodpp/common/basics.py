@@ -208,8 +208,10 @@ def gloo_built():
 
 
 def nccl_built():
-    """The version of NCCL that was built in; 0: none."""
-    return 0
+    """The version of NCCL, by which tensors on GPUs go where they can: 22703 is 2.27.3. 0: its
+    library cannot be loaded here. (PyTorch's, where torch was imported before.)
+    """
+    return _core.nccl_built()
 
 
 def ddl_built():
@@ -223,8 +225,8 @@ def ccl_built():
 
 
 def cuda_built():
-    """Whether CUDA was built in."""
-    return False
+    """Whether tensors on NVIDIA's GPUs can be given, where there is a driver: always."""
+    return _core.cuda_built()
 
 
 def rocm_built():

@@ -89,6 +89,17 @@ class Exchanger(Compressor):
 
         return finish
 
+    def state(self):
+        """What is remembered of each gradient: "<name>.<what>" -> tensor."""
+        return {name: torch.from_dlpack(memory).view(torch.float32).clone()
+                for name, memory in self._core.state()}
+
+    def load_state(self, state):
+        """Remembers that instead."""
+        kept = {name: tensor.to("cpu", torch.float32).contiguous()
+                for name, tensor in state.items()}
+        self._core.load_state([(name, describe(tensor)) for name, tensor in kept.items()])
+
     @staticmethod
     def compress(tensor):
         """Raises ValueError: there is no tensor that could be reduced in place of this one."""
@@ -119,3 +130,10 @@ class Compression:
     def signs():
         """The sign of each, times the mean of all sizes: a 32nd."""
         return Exchanger(_core.signs)
+
+    @staticmethod
+    def power_sgd(rank=4):
+        """A matrix of m x k as rank (m + k) numbers. ValueError for a rank below 1."""
+        if rank < 1:
+            raise ValueError(f"power_sgd: the rank is {rank}; it must be at least 1")
+        return Exchanger(lambda: _core.power_sgd(rank))

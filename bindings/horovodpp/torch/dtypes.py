@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of torch as the library sees them: address, dtype, shape."""
+"""Tensors of torch as the library sees them: address, dtype, shape, GPU, stream."""
 import math
 
 import torch
+
+from horovodpp import _core
 
 # The numbers are those of hvd::DType.
 _NUMBERS = {
@@ -28,9 +30,6 @@ _MOVED_ONLY = {
 
 
 def _check(tensor):
-    if tensor.device.type != "cpu":
-        raise ValueError(f"The tensor is on {tensor.device}: this build reaches memory of the CPU "
-                         "only; use tensor.cpu()")
     if not tensor.is_contiguous():
         raise ValueError("Tensor is required to be contiguous.")
     if tensor.is_conj() or tensor.is_neg():
@@ -38,27 +37,48 @@ def _check(tensor):
                          "tensor.resolve_neg().")
 
 
+def _place(tensor):
+    """(GPU, stream) of a tensor. The stream is the one that torch works in by now: what it has put
+    there comes before the operation.
+
+    The results are in memory when the operation is synchronized, and until then its handle keeps
+    the tensor, so that torch's allocator cannot give the memory to anybody else.
+    """
+    if tensor.device.type == "cpu":
+        return _core.CPU, 0
+    if tensor.device.type != "cuda":
+        raise ValueError(f"The tensor is on {tensor.device}: this build reaches memory of the CPU "
+                         "and of NVIDIA's GPUs; use tensor.cpu()")
+    return tensor.device.index, torch.cuda.current_stream(tensor.device).cuda_stream
+
+
+def is_on_gpu(tensor):
+    return tensor.device.type == "cuda"
+
+
 def describe(tensor):
-    """(address, dtype, shape) of a tensor whose elements are computed with.
+    """What the library is told of a tensor whose elements are computed with.
 
     Raises ValueError for a dtype that is not supported, or memory that is not contiguous.
     """
     number = _NUMBERS.get(tensor.dtype)
     if number is None or tensor.layout is not torch.strided:
         raise ValueError(f"Tensor type {tensor.type()} is not supported.")
+    place = _place(tensor)
     _check(tensor)
-    return (tensor.data_ptr(), number, tuple(tensor.shape))
+    return (tensor.data_ptr(), number, tuple(tensor.shape), *place)
 
 
 def describe_moved(tensor):
-    """(address, dtype, shape) of a tensor whose elements only move, so that any dtype will do.
+    """As describe(), of a tensor whose elements only move, so that any dtype will do.
 
     What the library has no number for is bytes in one dimension more.
     """
     if tensor.dtype not in _MOVED_ONLY:
         return describe(tensor)
+    place = _place(tensor)
     _check(tensor)
-    return (tensor.data_ptr(), _UINT8, tuple(tensor.shape) + (tensor.element_size(),))
+    return (tensor.data_ptr(), _UINT8, tuple(tensor.shape) + (tensor.element_size(),), *place)
 
 
 def from_result(result, like):

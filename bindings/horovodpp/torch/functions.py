@@ -54,6 +54,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
     # Rank `root_rank` says what there is, and the others make room for it: a rank that has no
     # state yet needs no step to build one.
     state = optimizer.state_dict()
+    own = state.pop("compression", {})  # It stays each rank's own.
     tensors = {}
     outline = _outline(state, tensors) if rank() == root_rank else None
     outline = broadcast_object(outline, root_rank, name="optimizer_state")
@@ -62,7 +63,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
         state = _filled(outline, tensors)
     broadcast_parameters(tensors, root_rank)
     if rank() != root_rank:
-        optimizer.load_state_dict(state)
+        optimizer.load_state_dict({**state, "compression": own})
 
 
 _Tensor = collections.namedtuple("_Tensor", "key shape dtype")

@@ -305,14 +305,38 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self.backward_passes_per_step = passes
         self._contributions.start_anew()
 
-    def load_state_dict(self, *args, **kwargs):
+    def state_dict(self):
+        """The wrapped optimizer's and, as "compression", what compression remembers.
+
+        That is each rank's own, so that each rank saves its own.
+        """
+        state = self._wrapped.state_dict(self)
+        if self._sender.remembers():
+            names = {self._wire_name(p): name for p, name in self._parameter_names.items()}
+            state["compression"] = {
+                f"{names[wire]}.{what}": tensor for (wire, what), tensor in
+                ((_split(key), tensor) for key, tensor in self._sender.compression.state().items())}
+        return state
+
+    def load_state_dict(self, state_dict):
         """As the wrapped optimizer's. Gradients that are on their way are waited for first."""
         for sent in dict.fromkeys(self._handles.values()):
             with torch.no_grad():
                 sent.finish()
         self._reset()
         self._synchronized = False
-        return self._wrapped.load_state_dict(self, *args, **kwargs)
+        if self._sender.remembers():
+            remembered = ((_split(key), tensor)
+                          for key, tensor in state_dict.get("compression", {}).items())
+            self._sender.compression.load_state({
+                f"{name}{self._suffix}.{what}": tensor for (name, what), tensor in remembered})
+        return self._wrapped.load_state_dict(self, state_dict)
+
+
+def _split(key):
+    """(gradient, what is remembered of it)"""
+    name, _, what = key.rpartition(".")
+    return name, what
 
 
 def _nothing(p, sparse_dim):

@@ -45,13 +45,17 @@ class Sender:
         """Whether gradients are reduced in their own memory."""
         return self.compression is NoneCompressor
 
+    def remembers(self):
+        """Whether compression remembers anything from step to step."""
+        return isinstance(self.compression, Exchanger)
+
     def start(self, names, tensors):
         """Sends dense tensors as one; returns what waits and leaves the results in them."""
-        if isinstance(self.compression, Exchanger) and \
-                all(tensor.dtype == torch.float32 for tensor in tensors):
+        if self.remembers() and all(
+                tensor.dtype == torch.float32 and not tensor.is_cuda for tensor in tensors):
             return self.compression.start(names, tensors, self.op, self.process_set,
                                           **self._factors)
-        if isinstance(self.compression, Exchanger):
+        if self.remembers():
             compressed, contexts = tensors, [None] * len(tensors)
             decompress = NoneCompressor.decompress
         else:

@@ -106,6 +106,7 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
 }
 
 absl::Status NcclPlane::introduce(const Device& mine, Call call) {
+  if (is_introduced_) return means_.otherwise.introduce(mine, call);
   absl::StatusOr<NcclIntroduction> me = introduce_myself(mine);
   if (!me.ok()) me = NcclIntroduction::refusal(me.status());
   std::vector<NcclIntroduction> all(means_.members.size());
@@ -117,7 +118,7 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   const absl::Status possible = check_introductions(all, means_.members);
   if (!possible.ok()) {
     means_.session.options().tell(
-        absl::StrCat("tensors on GPUs go by way of the host between ranks ",
+        absl::StrCat("tensors on GPUs do not go by NCCL between ranks ",
                      describe_members(), ": ", possible.message()));
     return absl::OkStatus();
   }

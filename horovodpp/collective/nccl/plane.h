@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,7 +57,13 @@ class NcclPlane : public DataPlane {
   bool reduces_by(ReduceOp op) const override {
     return means_.otherwise.reduces_by(op);
   }
-  bool needs_introduction() const override { return !is_introduced_; }
+  bool needs_introduction() const override {
+    return !is_introduced_ ||
+           (communicator_ == nullptr && means_.otherwise.needs_introduction());
+  }
+  std::uint32_t tags_of(std::size_t bytes) const override {
+    return means_.otherwise.tags_of(bytes);
+  }
   absl::Status introduce(const Device& mine, Call call) override;
 
   absl::Status allreduce(std::span<const Piece> pieces,

@@ -66,7 +66,6 @@ constexpr ReduceLoops kLoops = {
     .combine = combine<T, A, Op>,
     .merge = combine<A, A, Op>,
     .store = store<T, A>,
-    .examine = nullptr,
 };
 
 template <typename T>

@@ -4,8 +4,7 @@
 //
 //   const ReduceKernel kernel(reduction, ranks);
 //   kernel.reduce(contributions, result, count);        // all at once,
-//   kernel.reduce(contributions, results, count,        // to several places
-//                 {.findings = &findings});             // with a look at it, or
+//   kernel.reduce(contributions, results, count);       // to several places, or
 //   kernel.load(first, accumulators, count);            // one by one, with
 //   kernel.combine(accumulators, second, count);        // accumulators that
 //   kernel.merge(accumulators, others, count);          // may travel
@@ -20,7 +19,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "horovodpp/collective/reduce/loops.h"
@@ -28,28 +26,8 @@
 
 namespace hvd::collective {
 
-// What was seen of finished results. Calls add to it.
-struct Findings {
-  bool finite = true;  // No infinity and no NaN among them.
-  // The sum of their squares; the same bits for the same elements cut into the
-  // same calls.
-  double squared_norm = 0.0;
-};
-
-// Changes a block of finished results in place before it is stored: `count`
-// elements, the first of which is number `offset` of the call. Blocks come in
-// order and cover the call.
-using Update = std::function<void(void* elements, std::int64_t count,
-                                  std::int64_t offset)>;
-
 class ReduceKernel {
  public:
-  // What a reduction does besides.
-  struct Extras {
-    Findings* findings = nullptr;    // Of floating-point types, before `update`
-    const Update* update = nullptr;  // has changed them; others are not looked
-  };                                 // at.
-
   // `reduction` has passed check(). An average divides by its participants,
   // else by `ranks`. At most 2^16 contributions are added exactly where sums
   // are not to wrap.
@@ -68,8 +46,7 @@ class ReduceKernel {
   // As above, in the same single pass, into each of `outputs` (one or more).
   // Any output may be one of the inputs; no others overlap.
   void reduce(std::span<const void* const> inputs,
-              std::span<void* const> outputs, std::int64_t count,
-              const Extras& extras) const;
+              std::span<void* const> outputs, std::int64_t count) const;
 
   // accumulators = scaled input
   void load(const void* input, void* accumulators, std::int64_t count) const;
@@ -84,7 +61,6 @@ class ReduceKernel {
   void store(void* accumulators, void* output, std::int64_t count) const;
 
  private:
-  class Blocks;
   ReduceScales scales_;
   const ReduceLoops* loops_;  // Of one element type and op.
 };

@@ -26,13 +26,6 @@ struct ReduceScales {
 };
 
 struct ReduceLoops {
-  // What is worth an examination at a time; never more than this many bytes.
-  static constexpr std::size_t kBlockBytes = 4096;
-
-  // The squares of element i of a call are added up in entry i % kNormLanes, so
-  // that the sum does not depend on how many a vector holds.
-  static constexpr std::size_t kNormLanes = 32;
-
   std::size_t element_bytes;
   std::size_t accumulator_bytes;
   void (*reduce)(std::span<const void* const> inputs,
@@ -47,10 +40,6 @@ struct ReduceLoops {
                 const ReduceScales& none);
   void (*store)(void* accumulators, void* output, std::int64_t count,
                 const ReduceScales& scales);
-
-  // Adds the squares of `count` elements, a multiple of kNormLanes, to `norm`;
-  // returns whether all elements are finite. Null for integers.
-  bool (*examine)(const void* elements, std::int64_t count, double* norm);
 };
 
 // Of a floating-point type.

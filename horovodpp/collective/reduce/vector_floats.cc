@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floating-point types, in vectors. f16 and bf16 are float in registers.
-#include <limits>
 
 #include "horovodpp/collective/reduce/loops.h"
 
@@ -71,64 +70,6 @@ class Scaling {
   Lane postscale_;
 };
 
-// Element `at` and those beside it, as doubles.
-template <class E, class D>
-HWY_INLINE hn::Vec<D> load_doubles(D d, const void* elements, std::size_t at) {
-  if constexpr (sizeof(typename E::Lane) == sizeof(double)) {
-    return load_lanes<E>(d, elements, at);
-  } else {
-    const hn::Rebind<float, D> half;
-    return hn::PromoteTo(d, load_lanes<E>(half, elements, at));
-  }
-}
-
-template <class E>
-bool all_finite(const void* elements, std::size_t count) {
-  const hn::CappedTag<typename E::Lane, 1> d;
-  constexpr auto kMost = std::numeric_limits<typename E::Lane>::max();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto value = hn::GetLane(hn::Abs(load_lanes<E>(d, elements, i)));
-    if (!(value <= kMost)) return false;
-  }
-  return true;
-}
-
-// Four chains of additions hide each other's latency. What four vectors hold
-// is a part of kNormLanes, so the block is read once for each such part.
-template <class E>
-bool examine(const void* elements, std::int64_t count, double* norm) {
-  const hn::CappedTag<double, ReduceLoops::kNormLanes / 4> d;
-  const std::size_t n = hn::Lanes(d);
-  const auto end = static_cast<std::size_t>(count);
-  constexpr std::size_t kStride = ReduceLoops::kNormLanes;
-  bool finite = true;
-  for (std::size_t lane = 0; lane < kStride; lane += 4 * n) {
-    double* sums = norm + lane;
-    auto s0 = hn::LoadU(d, sums);
-    auto s1 = hn::LoadU(d, sums + n);
-    auto s2 = hn::LoadU(d, sums + 2 * n);
-    auto s3 = hn::LoadU(d, sums + 3 * n);
-    for (std::size_t at = lane; at < end; at += kStride) {
-      const auto x0 = load_doubles<E>(d, elements, at);
-      const auto x1 = load_doubles<E>(d, elements, at + n);
-      const auto x2 = load_doubles<E>(d, elements, at + 2 * n);
-      const auto x3 = load_doubles<E>(d, elements, at + 3 * n);
-      s0 = hn::Add(s0, hn::Mul(x0, x0));
-      s1 = hn::Add(s1, hn::Mul(x1, x1));
-      s2 = hn::Add(s2, hn::Mul(x2, x2));
-      s3 = hn::Add(s3, hn::Mul(x3, x3));
-    }
-    hn::StoreU(s0, d, sums);
-    hn::StoreU(s1, d, sums + n);
-    hn::StoreU(s2, d, sums + 2 * n);
-    hn::StoreU(s3, d, sums + 3 * n);
-    const auto all = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
-    finite &= hn::AllTrue(d, hn::Eq(hn::Sub(all, all), hn::Zero(d)));
-  }
-  // Squares of doubles, or an earlier block, may have overflowed by themselves.
-  return finite || all_finite<E>(elements, end);
-}
-
 template <class E, class Op>
 constexpr ReduceLoops kLoops = {
     .element_bytes = sizeof(typename E::Stored),
@@ -138,7 +79,6 @@ constexpr ReduceLoops kLoops = {
     .combine = combine<E, Op, Scaling<typename E::Lane>>,
     .merge = combine<Numbers<typename E::Lane>, Op, Scaling<typename E::Lane>>,
     .store = store<E, Scaling<typename E::Lane>>,
-    .examine = examine<E>,
 };
 
 template <class E>

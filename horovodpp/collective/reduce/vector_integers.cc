@@ -64,7 +64,6 @@ constexpr ReduceLoops kLoops = {
     .combine = combine<E, Op, Unscaled>,
     .merge = combine<Numbers<typename E::Lane>, Op, Unscaled>,
     .store = store<E, Unscaled>,
-    .examine = nullptr,
 };
 
 // Sums and products are those of the unsigned type of the same size: they wrap.

@@ -50,8 +50,7 @@ void TensorFlow::reduce(const Range& range, std::span<std::byte* const> theirs,
     }
     const std::array<void*, 2> outputs = {slot + at, run.output};
     const std::size_t places = run.output == nullptr ? 1 : 2;
-    kernel_.reduce(contributions_, std::span(outputs).first(places), run.count,
-                   {});
+    kernel_.reduce(contributions_, std::span(outputs).first(places), run.count);
     at += bytes_of(run.count, kernel_.element_bytes());
     left -= run.count;
   }

@@ -10,6 +10,7 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
+
 ShmAllgather::ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
                            const HostPlane::Gather& gather)
     : seat_(seat), arenas_(arenas), gather_(gather) {
@@ -27,9 +28,18 @@ absl::Status ShmAllgather::run() {
 
 absl::Status ShmAllgather::in_arenas() {
   using Way = ArenaCopies::Way;
+  constexpr auto kAll = ArenaListing::Share::kAll;
   ArenaListing listing(seat_, *arenas_);
   listing.tell(ArenaCopies::listed(gather_.mine, gather_.output, total_), 1);
+  const bool fits = most_ <= std::min(listing.room(), seat_.chunk_bytes());
+  if (fits && listing.is_foreign(kAll)) {
+    show(0, seat_.board.mine() + listing.shown_at());
+  }
   HVD_RETURN_IF_ERROR(listing.meet_to_write());
+  if (fits && listing.are_foreign(kAll)) {
+    take(0, 0, listing.shown_at());
+    return absl::OkStatus();
+  }
   const ArenaTable::Reading reading = listing.reading();
   const ArenaTable::Inputs places(reading, 2);
   const Way way = ArenaCopies::choose(
@@ -61,32 +71,41 @@ absl::Status ShmAllgather::in_arenas() {
 }
 
 absl::Status ShmAllgather::through_slots() {
+  return seat_.step_through(
+      seat_.steps_for(most_),
+      [&](std::uint64_t i, std::byte* slot) { show(i, slot); },
+      [&](std::uint64_t i, std::uint64_t step) { take(i, step, 0); });
+}
+
+std::size_t ShmAllgather::length_at(std::size_t bytes, std::uint64_t i) const {
   const std::size_t chunk = seat_.chunk_bytes();
-  const auto length_at = [&](std::size_t bytes, std::uint64_t i) {
-    return std::min(chunk, bytes - std::min(bytes, i * chunk));
-  };
-  const auto fill = [&](std::uint64_t i, std::byte* slot) {
-    const std::size_t length = length_at(gather_.mine.size(), i);
-    if (length == 0) return;
-    seat_.writer.begin_step();
-    seat_.writer.copy(slot, gather_.mine.data() + i * chunk, length);
-    seat_.writer.finish();
-  };
+  return std::min(chunk, bytes - std::min(bytes, i * chunk));
+}
+
+void ShmAllgather::show(std::uint64_t i, std::byte* to) const {
+  const std::size_t length = length_at(gather_.mine.size(), i);
+  if (length == 0) return;
+  seat_.writer.begin_step();
+  seat_.writer.copy(to, gather_.mine.data() + i * seat_.chunk_bytes(), length);
+  seat_.writer.finish();
+}
+
+void ShmAllgather::take(std::uint64_t i, std::uint64_t step,
+                        std::size_t shown_at) const {
+  const std::size_t begin = i * seat_.chunk_bytes();
   ResultCopy copy(seat_, total_ * seat_.members.size());
-  const auto drain = [&](std::uint64_t i, std::uint64_t step) {
-    std::byte* to = gather_.output;
-    for (int peer = 0; peer < seat_.ranks(); ++peer) {
-      if (const std::size_t length = length_at(bytes_of(peer), i); length > 0) {
-        const bool is_mine = peer == seat_.rank;
-        copy(to + i * chunk,
-             is_mine ? gather_.mine.data() + i * chunk : seat_.slot(peer, step),
-             length);
-      }
-      to += bytes_of(peer);
+  std::byte* to = gather_.output;
+  for (int peer = 0; peer < seat_.ranks(); ++peer) {
+    if (const std::size_t length = length_at(bytes_of(peer), i); length > 0) {
+      const bool is_mine = peer == seat_.rank;
+      copy(to + begin,
+           is_mine ? gather_.mine.data() + begin
+                   : seat_.slot(peer, step) + shown_at,
+           length);
     }
-    copy.finish();
-  };
-  return seat_.step_through(seat_.steps_for(most_), fill, drain);
+    to += bytes_of(peer);
+  }
+  copy.finish();
 }
 
 }  // namespace hvd::collective

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/host_plane.h"
@@ -31,6 +32,11 @@ class ShmAllgather {
   }
   absl::Status in_arenas();
   absl::Status through_slots();
+  // How much of so many bytes goes by in the i-th step.
+  std::size_t length_at(std::size_t bytes, std::uint64_t i) const;
+  // Copies what goes by of this rank's part, and takes what all show.
+  void show(std::uint64_t i, std::byte* to) const;
+  void take(std::uint64_t i, std::uint64_t step, std::size_t shown_at) const;
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;

@@ -45,6 +45,13 @@ absl::Status ChunkedAllreduce::run() {
   return seat_.step_through(steps, fill, drain);
 }
 
+absl::Status ChunkedAllreduce::run_shown(std::size_t shown_at) {
+  shown_at_ = shown_at;
+  reduce(0, 0);
+  seat_.board.finish(0);
+  return take(0, 0);
+}
+
 std::int64_t ChunkedAllreduce::count_of(std::uint64_t i) const {
   return std::min(per_chunk_,
                   count_ - static_cast<std::int64_t>(i) * per_chunk_);
@@ -67,7 +74,7 @@ void ChunkedAllreduce::reduce(std::uint64_t i, std::uint64_t step) {
   const auto most = static_cast<std::int64_t>(kPortion / element_bytes_);
   const Range own = slice_of(seat_.rank, i);
   std::byte* const slot = seat_.board.slot(seat_.board.rank(), step);
-  std::size_t at = bytes_of(own.begin);
+  std::size_t at = shown_at_ + bytes_of(own.begin);
   mine_.seek(static_cast<std::int64_t>(i) * per_chunk_ + own.begin);
   for (std::int64_t left = own.count; left > 0;) {
     const Piece run = mine_.take(std::min(left, most));
@@ -89,8 +96,9 @@ absl::Status ChunkedAllreduce::take(std::uint64_t i, std::uint64_t step) {
     if (peer == seat_.rank) {
       outputs_.skip(slice.count);
     } else {
-      outputs_.unpack(seat_.slot(peer, step) + bytes_of(slice.begin),
-                      slice.count);
+      outputs_.unpack(
+          seat_.slot(peer, step) + shown_at_ + bytes_of(slice.begin),
+          slice.count);
     }
   }
   return absl::OkStatus();

@@ -36,6 +36,11 @@ class ChunkedAllreduce {
   // Once, within a call on the board.
   absl::Status run();
 
+  // The same of what is one chunk, in two parts: what this member shows, at the same
+  // place of all slots of step 0; and, once all have arrived there, the rest.
+  void show_only(std::byte* to) { show(0, to); }
+  absl::Status run_shown(std::size_t shown_at);
+
  private:
   // Of the i-th chunk: how many elements, and the slice of a member.
   std::int64_t count_of(std::uint64_t i) const;
@@ -57,6 +62,7 @@ class ChunkedAllreduce {
   const std::size_t element_bytes_;
   const std::int64_t per_chunk_;
   const std::int64_t count_;
+  std::size_t shown_at_ = 0;  // Where chunks begin in slots.
   SlotReducer reducer_;
   PieceStream inputs_;
   PieceStream mine_;  // This rank's slices.

@@ -140,19 +140,18 @@ ArenaCopies::Way ShmAlltoall::choose(const ArenaTable::Inputs& places) const {
 absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
                                     ArenaCopies::Way way) {
   const auto self = static_cast<std::size_t>(seat_.rank);
-  ResultCopy own = copy_of_parts();
-  keep_own(own);
-  own.finish();
   ArenaCopies copies(seat_);
   const std::byte* mine = exchange_.input.data();
   for (std::size_t peer = 0; peer < parts(); ++peer) {
     const std::size_t bytes = sent(self, peer);
-    if (peer != self && way == ArenaCopies::Way::kFromInputs) {
+    if (peer == self) {
+      copies.add(mine, deliveries_[self].output, bytes);
+    } else if (way == ArenaCopies::Way::kFromInputs) {
       const Delivery& delivery = deliveries_[peer];
       copies.add(
           places.at(peer, ArenaCopies::kInput, sent(peer)) + delivery.begin,
           delivery.output, delivery.end - delivery.begin);
-    } else if (peer != self) {
+    } else {
       std::size_t before = 0;
       for (std::size_t from = 0; from < self; ++from) {
         before += sent(from, peer);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "horovodpp/collective/shm/allreduce.h"
-#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/slot_reducer.h"
 #include "horovodpp/core/status.h"
 
@@ -30,13 +29,43 @@ void for_each_run(const ArenaTable::Runs& runs, const Range& slice, F f) {
 }  // namespace
 
 absl::Status ArenaAllreduce::run(std::span<const Piece> pieces) {
+  const std::size_t bytes = bytes_of(total_count(pieces));
   ArenaListing listing(seat_, arenas_);
-  HVD_RETURN_IF_ERROR(listing.exchange_to_write(
-      pieces, kernel_.element_bytes(), seat_.board.crossovers().small_bytes));
-  if (listing.all_show()) {
-    SlotReducer(seat_, kernel_).reduce_all(pieces, listing.shown_at());
-    return absl::OkStatus();
+  listing.tell(pieces, kernel_.element_bytes());
+  if (bytes <= std::min(listing.room(), seat_.chunk_bytes())) {
+    return bytes <= seat_.board.crossovers().small_bytes
+               ? run_small(pieces, listing)
+               : run_chunk(pieces, listing);
   }
+  HVD_RETURN_IF_ERROR(listing.meet_to_write());
+  return run_listed(pieces, listing);
+}
+
+absl::Status ArenaAllreduce::run_small(std::span<const Piece> pieces,
+                                       ArenaListing& listing) {
+  constexpr auto kAny = ArenaListing::Share::kAny;
+  if (listing.is_foreign(kAny)) listing.show(pieces, kernel_.element_bytes());
+  HVD_RETURN_IF_ERROR(listing.meet_to_write());
+  if (!listing.are_foreign(kAny)) return run_listed(pieces, listing);
+  SlotReducer(seat_, kernel_).reduce_all(pieces, listing.shown_at());
+  return absl::OkStatus();
+}
+
+// What lies partly in the arenas is not shown: most of it may lie there.
+absl::Status ArenaAllreduce::run_chunk(std::span<const Piece> pieces,
+                                       ArenaListing& listing) {
+  constexpr auto kAll = ArenaListing::Share::kAll;
+  ChunkedAllreduce chunk(seat_, pieces, kernel_);
+  if (listing.is_foreign(kAll)) {
+    chunk.show_only(seat_.board.mine() + listing.shown_at());
+  }
+  HVD_RETURN_IF_ERROR(listing.meet_to_write());
+  return listing.are_foreign(kAll) ? chunk.run_shown(listing.shown_at())
+                                   : run_listed(pieces, listing);
+}
+
+absl::Status ArenaAllreduce::run_listed(std::span<const Piece> pieces,
+                                        const ArenaListing& listing) {
   const ArenaTable::Sorted sorted =
       ArenaTable::sort(listing.reading(), pieces, kernel_.element_bytes());
   if (sorted.runs.total > 0) HVD_RETURN_IF_ERROR(reduce_for_all(sorted.runs));
@@ -75,7 +104,7 @@ void ArenaAllreduce::reduce_slice(const ArenaTable::Runs& runs) {
       const std::size_t m = arenas_.read_only() ? self : i;
       outputs[i] = runs.outputs[run * members + m] + skip;
     }
-    kernel_.reduce(inputs, outputs, count, {});
+    kernel_.reduce(inputs, outputs, count);
   };
   for_each_run(runs,
                seat_.slice_of(seat_.rank, runs.total, kernel_.element_bytes()),

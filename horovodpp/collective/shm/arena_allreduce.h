@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/piece.h"
+#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/arena_table.h"
 #include "horovodpp/collective/shm/seat.h"
@@ -30,6 +31,11 @@ class ArenaAllreduce {
   absl::Status run(std::span<const Piece> pieces);
 
  private:
+  // What every member lists and, if it is little, shows as well.
+  absl::Status run_small(std::span<const Piece> pieces, ArenaListing& listing);
+  absl::Status run_chunk(std::span<const Piece> pieces, ArenaListing& listing);
+  absl::Status run_listed(std::span<const Piece> pieces,
+                          const ArenaListing& listing);
   absl::Status reduce_for_all(const ArenaTable::Runs& runs);
   void reduce_slice(const ArenaTable::Runs& runs);
   absl::Status fetch_slices(const ArenaTable::Runs& runs);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/shm/arena_copies.h"
 
-#include <cstring>
+#include <algorithm>
 
+#include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -16,9 +17,24 @@ std::array<Piece, 2> ArenaCopies::listed(std::span<const std::byte> input,
 }
 
 absl::Status ArenaCopies::run() {
+  // Of all blocks in turn, so that what goes to several members is still near when
+  // the next copy of it is made.
+  constexpr std::size_t kPortion = std::size_t{128} << 10;
+  std::size_t longest = 0;
+  std::size_t written = 0;
   for (const Block& block : blocks_) {
-    std::memcpy(block.to, block.from, block.bytes);
+    longest = std::max(longest, block.bytes);
+    written += block.bytes;
   }
+  ResultCopy copy(seat_, written * seat_.members.size());
+  for (std::size_t at = 0; at < longest; at += kPortion) {
+    for (const Block& block : blocks_) {
+      if (at >= block.bytes) continue;
+      copy(block.to + at, block.from + at,
+           std::min(kPortion, block.bytes - at));
+    }
+  }
+  copy.finish();
   seat_.board.finish(0);
   return seat_.board.wait_for_results(0, seat_.interrupt);
 }

@@ -61,8 +61,8 @@ class ArenaCopies {
     if (bytes > 0 && from != to) blocks_.push_back({from, to, bytes});
   }
 
-  // Copies, then waits until all members have copied theirs: until then nobody
-  // changes what others read, nor reads what others write. Once, in step 0.
+  // Copies as a ResultCopy does, then waits until all members have copied theirs: until
+  // then nobody changes what others read, nor reads what others write. Once, in step 0.
   //   (errors)  the interrupt's
   absl::Status run();
 

@@ -6,33 +6,23 @@
 
 namespace hvd::collective {
 
-absl::Status ArenaListing::exchange(std::span<const Piece> pieces,
-                                    std::size_t element_bytes,
-                                    std::size_t most_shown) {
-  const auto all = static_cast<std::size_t>(seat_.board.ranks());
-  const std::size_t bytes =
-      static_cast<std::size_t>(total_count(pieces)) * element_bytes;
-  tell(pieces, element_bytes);
-  shown_at_ = begin_ + ArenaTable::bytes_needed(pieces.size(), all);
-  all_show_ = bytes <= most_shown && shown_at_ + bytes <= seat_.slot_bytes();
-  if (all_show_ && ArenaTable::tells_of_foreign(mine(), pieces.size(), all)) {
-    seat_.writer.begin_step();
-    PieceStream(pieces, element_bytes)
-        .pack(seat_.writer, seat_.board.mine() + shown_at_,
-              total_count(pieces));
-    seat_.writer.finish();
-  }
-  HVD_RETURN_IF_ERROR(meet());
-  for (const std::span<const std::byte> slot : slots_) {
-    all_show_ =
-        all_show_ && ArenaTable::tells_of_foreign(slot, pieces.size(), all);
-  }
-  return absl::OkStatus();
-}
-
 void ArenaListing::tell(std::span<const Piece> pieces,
                         std::size_t element_bytes) {
+  // What is shown begins with a line, as slots do: slices of it are cut along lines.
+  constexpr std::size_t kLine = ShmBoard::kAlignment;
+  const std::size_t end =
+      begin_ + ArenaTable::bytes_needed(pieces.size(), ranks());
+  shown_at_ = (end + kLine - 1) / kLine * kLine;
+  pieces_ = pieces.size();
   ArenaTable::write(mine(), arenas_, pieces, element_bytes);
+}
+
+void ArenaListing::show(std::span<const Piece> pieces,
+                        std::size_t element_bytes) {
+  seat_.writer.begin_step();
+  PieceStream(pieces, element_bytes)
+      .pack(seat_.writer, seat_.board.mine() + shown_at_, total_count(pieces));
+  seat_.writer.finish();
 }
 
 absl::Status ArenaListing::meet() {
@@ -45,16 +35,17 @@ absl::Status ArenaListing::meet() {
   return absl::OkStatus();
 }
 
-absl::Status ArenaListing::exchange_to_write(std::span<const Piece> pieces,
-                                             std::size_t element_bytes,
-                                             std::size_t most_shown) {
-  return withdrawn_unless_ok(exchange(pieces, element_bytes, most_shown));
-}
-
-absl::Status ArenaListing::withdrawn_unless_ok(
-    const absl::Status& outcome) const {
+absl::Status ArenaListing::meet_to_write() {
+  const absl::Status outcome = meet();
   if (!outcome.ok() && !absl::IsCancelled(outcome)) seat_.board.withdraw(0);
   return outcome;
+}
+
+bool ArenaListing::are_foreign(Share share) const {
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [&](const std::span<const std::byte> slot) {
+                       return is_foreign(slot, share);
+                     });
 }
 
 }  // namespace hvd::collective

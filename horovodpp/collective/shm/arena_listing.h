@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ArenaListing is step 0 of a call whose pieces may lie in the arenas: each
-// member tells the others where its own lie.
+// member tells the others where its own lie. A member of which they lie elsewhere may
+// show them at once, behind its table, which saves a step if all do.
 //
 //   ArenaListing listing(seat, arenas);
-//   HVD_RETURN_IF_ERROR(listing.exchange(pieces, element_bytes, most_shown));
-//   if (listing.all_show()) ...                 // reduce what is in the slots
+//   listing.tell(pieces, element_bytes);
+//   const bool fits = bytes <= listing.room();
+//   if (fits && listing.is_foreign(kAny)) listing.show(pieces, element_bytes);
+//   HVD_RETURN_IF_ERROR(listing.meet());
+//   if (fits && listing.are_foreign(kAny)) ...  // use what is in the slots
 //   ArenaTable::sort(listing.reading(), ...)    // else find what is in arenas
 //
 // Nobody has written anything before all have arrived there, so the call can be
 // given up like any other. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -25,41 +30,55 @@ namespace hvd::collective {
 
 class ArenaListing {
  public:
+  using Share = ArenaTable::Share;
+
   // Borrows its arguments. The tables begin at `begin` of the slots, on all members.
   ArenaListing(const BoardSeat& seat, ArenaMap& arenas, std::size_t begin = 0)
       : seat_(seat), arenas_(arenas), begin_(begin) {}
 
-  // Once. A member that has pieces outside of its arena shows all of them at
-  // once, behind its table, if they are at most `most_shown` bytes and fit.
-  //   (errors)  as of ShmBoard::wait_for_arrivals()
-  absl::Status exchange(std::span<const Piece> pieces,
-                        std::size_t element_bytes, std::size_t most_shown);
-
-  // The same in two parts, for calls in which members show something else. What a
-  // member that has not told lists is undefined.
+  // Once. What a member that has not told lists is undefined.
   void tell(std::span<const Piece> pieces, std::size_t element_bytes);
-  absl::Status meet();
 
-  // As exchange() in a call in which members write into each other's memory: one
-  // that fails returns once nobody writes into its own any more.
-  absl::Status exchange_to_write(std::span<const Piece> pieces,
-                                 std::size_t element_bytes,
-                                 std::size_t most_shown);
-  absl::Status meet_to_write() { return withdrawn_unless_ok(meet()); }
-
-  // Whether all members show all of their pieces, from `shown_at` on.
-  bool all_show() const { return all_show_; }
+  // After tell(), and the same on all members that have told of as many pieces: how
+  // much a member may show behind its table, if there is room for that, and where.
+  std::size_t room() const {
+    return seat_.slot_bytes() - std::min(shown_at_, seat_.slot_bytes());
+  }
   std::size_t shown_at() const { return shown_at_; }
+
+  // Whether any, or all, of what this member has listed lies outside of its arena; if
+  // there is room for more.
+  bool is_foreign(Share share) const { return is_foreign(mine(), share); }
+  // Shows the inputs of all pieces.
+  void show(std::span<const Piece> pieces, std::size_t element_bytes);
+
+  // Waits until all members have told.
+  //   (errors)  as of ShmBoard::wait_for_arrivals()
+  absl::Status meet();
+  // The same in a call in which members write into each other's memory: one that fails
+  // returns once nobody writes into its own any more.
+  absl::Status meet_to_write();
+
+  // After meet(): is_foreign() of a member, and of each.
+  bool is_foreign(int position, Share share) const {
+    return is_foreign(slots_[static_cast<std::size_t>(position)], share);
+  }
+  bool are_foreign(Share share) const;
 
   ArenaTable::Reading reading() const {
     return {.map = arenas_,
             .members = seat_.members,
             .slots = slots_,
-            .ranks = static_cast<std::size_t>(seat_.board.ranks())};
+            .ranks = ranks()};
   }
 
  private:
-  absl::Status withdrawn_unless_ok(const absl::Status& outcome) const;
+  std::size_t ranks() const {
+    return static_cast<std::size_t>(seat_.board.ranks());
+  }
+  bool is_foreign(std::span<const std::byte> slot, Share share) const {
+    return ArenaTable::tells_of_foreign(slot, pieces_, ranks(), share);
+  }
   std::span<std::byte> mine() const {
     return {seat_.board.mine() + begin_, seat_.slot_bytes() - begin_};
   }
@@ -68,7 +87,7 @@ class ArenaListing {
   ArenaMap& arenas_;
   const std::size_t begin_;
   absl::InlinedVector<std::span<const std::byte>, 8> slots_;
-  bool all_show_ = false;
+  std::size_t pieces_ = 0;
   std::size_t shown_at_ = 0;
 };
 

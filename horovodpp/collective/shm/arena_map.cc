@@ -13,8 +13,8 @@
 namespace hvd::collective {
 namespace {
 
-// Takes less time than to start a thread for it.
-constexpr std::size_t kMappedAtOnce = std::size_t{1} << 20;
+// Takes a few milliseconds, and less than to copy it once through the slots instead.
+constexpr std::size_t kMappedAtOnce = std::size_t{64} << 20;
 
 // Differs between processes, also where their numbers do not.
 std::uint64_t process_token() {

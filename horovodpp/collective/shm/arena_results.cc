@@ -5,6 +5,17 @@
 
 namespace hvd::collective {
 
+StatusOr<std::shared_ptr<std::byte>> allocate_held(
+    const std::shared_ptr<Arena>& arena, std::size_t bytes) {
+  const StatusOr<void*> memory = arena->allocate(bytes);
+  if (!memory.ok()) return memory.status();
+  return std::shared_ptr<std::byte>(
+      static_cast<std::byte*>(*memory), [arena](std::byte* gone) {
+        // What this arena has given it takes back.
+        static_cast<void>(arena->deallocate(gone));
+      });
+}
+
 std::shared_ptr<std::byte> ArenaResults::allocate(std::size_t bytes) {
   State& state = *state_;
   // Nobody's sum may overflow because of what somebody asks for.
@@ -13,15 +24,16 @@ std::shared_ptr<std::byte> ArenaResults::allocate(std::size_t bytes) {
     state.held -= bytes;
     return nullptr;
   }
-  const StatusOr<void*> memory = state.arena->allocate(bytes);
+  StatusOr<std::shared_ptr<std::byte>> memory =
+      allocate_held(state.arena, bytes);
   if (!memory.ok()) {
     state.held -= bytes;
     return nullptr;
   }
-  return {static_cast<std::byte*>(*memory),
-          [shared = state_, bytes](std::byte* gone) {
-            // What this arena has given it takes back.
-            static_cast<void>(shared->arena->deallocate(gone));
+  std::byte* const data = memory->get();
+  return {data, [shared = state_, bytes,
+                 held = *std::move(memory)](std::byte*) mutable {
+            held.reset();
             shared->held -= bytes;
           }};
 }

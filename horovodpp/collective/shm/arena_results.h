@@ -19,6 +19,11 @@
 
 namespace hvd::collective {
 
+// Memory of `arena` that goes back to it with its last holder.
+//   (errors)  as Arena::allocate()
+StatusOr<std::shared_ptr<std::byte>> allocate_held(
+    const std::shared_ptr<Arena>& arena, std::size_t bytes);
+
 class ArenaResults {
  public:
   // All results that exist together take at most `most` bytes.

@@ -122,14 +122,18 @@ std::size_t ArenaTable::bytes_needed(std::size_t pieces, std::size_t ranks) {
 }
 
 bool ArenaTable::tells_of_foreign(std::span<const std::byte> slot,
-                                  std::size_t pieces, std::size_t ranks) {
+                                  std::size_t pieces, std::size_t ranks,
+                                  Share share) {
+  const bool any = share == Share::kAny;
   const std::byte* at = slot.data() + entries_at(ranks);
   for (std::size_t i = 0; i < pieces; ++i, at += sizeof(Entry)) {
     Entry entry;
     std::memcpy(&entry, at, sizeof(Entry));
-    if (entry.input == kElsewhere || entry.output == kElsewhere) return true;
+    const bool is_foreign =
+        entry.input == kElsewhere || entry.output == kElsewhere;
+    if (is_foreign == any) return any;
   }
-  return false;
+  return !any;
 }
 
 void ArenaTable::write(std::span<std::byte> slot, ArenaMap& map,

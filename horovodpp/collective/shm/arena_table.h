@@ -34,10 +34,12 @@ class ArenaTable {
   static void write(std::span<std::byte> slot, ArenaMap& map,
                     std::span<const Piece> pieces, std::size_t element_bytes);
 
-  // Whether any of the `pieces` that a table in `slot`, with room for all, tells
-  // of lies outside of its rank's arena.
+  // Whether any, or all, of the `pieces` that a table in `slot`, with room for all,
+  // tells of lie outside of its rank's arena.
+  enum class Share { kAny, kAll };
   static bool tells_of_foreign(std::span<const std::byte> slot,
-                               std::size_t pieces, std::size_t ranks);
+                               std::size_t pieces, std::size_t ranks,
+                               Share share);
 
   struct Reading {
     const ArenaMap& map;

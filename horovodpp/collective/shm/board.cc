@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kKindShift = 56;
 constexpr std::chrono::milliseconds kLinger(250);
+// Of a call that expects to find all members there: some microseconds.
+constexpr int kQuickLooks = 256;
 
 // The options, within what is possible.
 ShmOptions sound(ShmOptions options, int ranks) {
@@ -139,6 +141,8 @@ std::byte* ShmBoard::slot(int member, std::uint64_t step) const {
 
 absl::Status ShmBoard::begin(std::span<const int> members, const Label& label) {
   HVD_RETURN_IF_ERROR(failure_);
+  is_resumed_ = std::exchange(is_left_open_, false) && label == label_;
+  if (is_resumed_) return absl::OkStatus();
   members_ = members;
   label_ = label;
   steps_ = 0;
@@ -169,6 +173,25 @@ void ShmBoard::arrive() {
   ++steps_;
   mine.arrived.store(first + steps_);
   ring();
+}
+
+bool ShmBoard::arrive_and_look() {
+  if (steps_ == 0) arrive();
+  is_left_open_ = true;
+  auto behind = members_.begin();
+  for (int looks = waiting_.spin.count() > 0 ? kQuickLooks : 1; looks > 0;
+       --looks) {
+    while (behind != members_.end() && has_entered(*behind)) ++behind;
+    if (behind == members_.end()) break;
+    transport::pause_core();
+  }
+  if (behind != members_.end() || !check_labels().ok() || !have_all_ended()) {
+    return false;
+  }
+  leaving_.clear();
+  is_left_open_ = false;
+  complete_ = true;
+  return true;
 }
 
 void ShmBoard::finish(std::uint64_t step) {
@@ -364,21 +387,17 @@ void ShmBoard::withdraw(std::uint64_t step) {
 
 // Rule 3. A member that is seen in a later call has ended the one before.
 absl::Status ShmBoard::wait_for_ends(transport::Interrupt& interrupt) {
-  auto behind = leaving_.begin();
-  const auto all_gone = [&] {
-    while (behind != leaving_.end()) {
-      const auto place = static_cast<std::size_t>(*behind);
-      if (first_[place] < end_[place] &&
-          ended(*behind).steps.load() < end_[place]) {
-        return false;
-      }
-      ++behind;
-    }
-    return true;
-  };
-  HVD_RETURN_IF_ERROR(wait(all_gone, interrupt));
+  HVD_RETURN_IF_ERROR(wait([this] { return have_all_ended(); }, interrupt));
   leaving_.clear();
   return absl::OkStatus();
+}
+
+bool ShmBoard::have_all_ended() {
+  return std::all_of(leaving_.begin(), leaving_.end(), [&](int member) {
+    const auto place = static_cast<std::size_t>(member);
+    return first_[place] >= end_[place] ||
+           ended(member).steps.load() >= end_[place];
+  });
 }
 
 }  // namespace hvd::collective

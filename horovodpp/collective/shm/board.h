@@ -72,6 +72,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -96,6 +97,13 @@ class ShmBoard {
     // The interrupt may say Cancelled because of ranks beyond this board: the members
     // vote on whether all of them give the call up.
     bool votes = false;
+
+    bool operator==(const Label& other) const {
+      return tag.epoch == other.tag.epoch &&
+             tag.sequence == other.tag.sequence && kind == other.kind &&
+             bytes == other.bytes && second == other.second &&
+             votes == other.votes;
+    }
   };
 
   static std::size_t bytes_needed(int ranks, const ShmOptions& options = {});
@@ -121,8 +129,13 @@ class ShmBoard {
   // Begins a call between `members`, local ranks, this one among them; they are
   // borrowed until it is over. Sequence numbers may wrap: a tag may come again
   // once every member has made two other calls.
+  // After an arrive_and_look() that was in vain a call of that label goes on with it:
+  // see take_resumed().
   //   the reason  why the board cannot be used any more
   absl::Status begin(std::span<const int> members, const Label& label);
+
+  // Whether this call was begun before, and this rank has arrived at step 0. Once.
+  bool take_resumed() { return std::exchange(is_resumed_, false); }
 
   // How often this rank has arrived in the call, which is the step it is to
   // arrive at next, and its slot there.
@@ -131,6 +144,11 @@ class ShmBoard {
 
   // Says that mine() is filled.
   void arrive();
+
+  // The same at step 0 of a call without a vote, and some looks at the others:
+  // whether all are there, and what wait_for_arrivals(0) waits for is so. If not,
+  // this call may be begun again.
+  bool arrive_and_look();
 
   // Waits until all members have arrived at `step`; or returns the interrupt's
   // error. In step 0 the two other rules' conditions are waited for as well. In
@@ -202,6 +220,7 @@ class ShmBoard {
   bool is_past(int member);
   absl::Status check_labels() const;
   bool have_all_entered();
+  bool have_all_ended();
   absl::Status vote(const absl::Status& outcome,
                     transport::Interrupt& interrupt);
   absl::Status wait_for_ends(transport::Interrupt& interrupt);
@@ -221,7 +240,9 @@ class ShmBoard {
   std::span<const int> members_;
   Label label_;
   std::uint64_t steps_ = 0;
-  bool complete_ = false;   // All members have arrived.
+  bool complete_ = false;      // All members have arrived.
+  bool is_left_open_ = false;  // After arrive_and_look().
+  bool is_resumed_ = false;
   std::size_t record_ = 0;  // This rank's record of it; and everybody's:
   std::array<const Record*, kMaxRanks> records_ = {};
   std::array<std::uint64_t, kMaxRanks> first_ = {};

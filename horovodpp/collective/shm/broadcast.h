@@ -7,6 +7,8 @@
 // Not thread-safe.
 #pragma once
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/shm/arena_map.h"
@@ -25,8 +27,18 @@ class ShmBroadcast {
   absl::Status run();
 
  private:
+  // The root's first bytes, which it shows along with where the others lie.
+  struct Shown {
+    std::size_t bytes = 0;
+    std::size_t at = 0;  // In its slot of step 0.
+  };
   absl::Status in_arenas();
-  absl::Status through_slots();
+  // All but what has been shown.
+  absl::Status through_slots(const Shown& shown);
+  bool sends() const { return seat_.rank == broadcast_.root; }
+  std::size_t chunk_bytes() const;
+  void show(std::size_t begin, std::size_t bytes, std::byte* to) const;
+  void take(std::size_t begin, std::size_t bytes, const std::byte* from) const;
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;

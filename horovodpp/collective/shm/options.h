@@ -22,9 +22,9 @@ struct ShmOptions {
   // Results that take more, of all ranks together, are written around the caches:
   // the last one of most machines holds about as much.
   std::size_t cached_bytes = std::size_t{32} << 20;
-  // What a broadcast's root shows in a step, at most: the others copy one step while
-  // it shows the next, so that short ones overlap sooner.
-  std::size_t broadcast_step_bytes = std::size_t{128} << 10;
+  // What a broadcast's root shows in a step, at least: the others copy one step while
+  // it shows the next, so that short ones overlap sooner. Long ones take longer steps.
+  std::size_t broadcast_step_bytes = std::size_t{64} << 10;
 };
 
 // From which size on calls use another algorithm: see crossovers.h.

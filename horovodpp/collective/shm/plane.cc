@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +13,7 @@
 #include "horovodpp/collective/shm/arena_allreduce.h"
 #include "horovodpp/collective/shm/arena_table.h"
 #include "horovodpp/collective/shm/broadcast.h"
+#include "horovodpp/collective/shm/quick_call.h"
 #include "horovodpp/collective/shm/reducescatter.h"
 #include "horovodpp/core/ranks.h"
 
@@ -62,18 +64,36 @@ std::shared_ptr<std::byte> ShmPlane::result_memory(const ResultSize& size) {
                                      : nullptr;
 }
 
+std::unique_ptr<QuickCall> ShmPlane::quick_allreduce(const Reduction& reduction,
+                                                     std::size_t bytes) {
+  const bool is_checked = check(reduction).ok() && reduces_by(reduction.op);
+  if (!is_checked || bytes == 0 || ranks() == 1 || !is_made_at_once(bytes)) {
+    return nullptr;
+  }
+  return std::make_unique<ShmQuickCall>(
+      board_, members_, ReduceKernel(reduction, ranks()), bytes);
+}
+
+std::unique_ptr<QuickCall> ShmPlane::quick_barrier() {
+  if (ranks() == 1) return nullptr;
+  return std::make_unique<ShmQuickCall>(board_, members_, std::nullopt, 0);
+}
+
+bool ShmPlane::is_made_at_once(std::size_t bytes) const {
+  const std::size_t small = board_.crossovers().small_bytes;
+  return bytes <= small &&
+         (arenas_ == nullptr || bytes <= board_.options().unlisted_bytes);
+}
+
 absl::Status ShmPlane::move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) {
   const std::size_t bytes = bytes_of(pieces, kernel);
   const BoardSeat seat = seat_in(call);
   return seat.call({.tag = call.tag, .kind = 'r', .bytes = bytes}, [&] {
-    const std::size_t small = board_.crossovers().small_bytes;
-    const std::size_t unlisted = board_.options().unlisted_bytes;
-    if (arenas_ != nullptr && bytes > std::min(small, unlisted)) {
-      return ArenaAllreduce(seat, *arenas_, kernel).run(pieces);
-    }
-    return bytes <= small ? allreduce_at_once(seat, pieces, kernel)
-                          : ChunkedAllreduce(seat, pieces, kernel).run();
+    if (is_made_at_once(bytes)) return allreduce_at_once(seat, pieces, kernel);
+    return arenas_ != nullptr
+               ? ArenaAllreduce(seat, *arenas_, kernel).run(pieces)
+               : ChunkedAllreduce(seat, pieces, kernel).run();
   });
 }
 

@@ -53,6 +53,9 @@ class ShmPlane : public HostPlane {
   // and after a failure those of all planes of the board fail.
   std::string name() const override { return "shm"; }
   std::shared_ptr<std::byte> result_memory(const ResultSize& size) override;
+  std::unique_ptr<QuickCall> quick_allreduce(const Reduction& reduction,
+                                             std::size_t bytes) override;
+  std::unique_ptr<QuickCall> quick_barrier() override;
 
  protected:
   // This rank's seat in a call.
@@ -74,6 +77,8 @@ class ShmPlane : public HostPlane {
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
   absl::Status move(const Exchange& exchange, const Call& call) override;
   absl::Status meet(const Call& call) override;
+  // Whether an allreduce of so many goes by in one step, shown by all.
+  bool is_made_at_once(std::size_t bytes) const;
 
   ShmBoard& board_;
   ArenaMap* const arenas_;  // nullptr: none that a table has room for.

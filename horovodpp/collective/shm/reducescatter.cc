@@ -52,10 +52,17 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
                                      const ReduceKernel& kernel) {
   const auto& [pieces, counts] = scattered;
   const std::vector<Piece> listed = inputs_of(pieces);
+  constexpr auto kAny = ArenaListing::Share::kAny;
   ArenaListing listing(seat, arenas);
-  HVD_RETURN_IF_ERROR(
-      listing.exchange(listed, kernel.element_bytes(), seat.slot_bytes()));
-  if (listing.all_show()) {
+  listing.tell(listed, kernel.element_bytes());
+  const bool fits =
+      static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes() <=
+      listing.room();
+  if (fits && listing.is_foreign(kAny)) {
+    listing.show(listed, kernel.element_bytes());
+  }
+  HVD_RETURN_IF_ERROR(listing.meet());
+  if (fits && listing.are_foreign(kAny)) {
     SlotReducer(seat, kernel).reduce_parts(scattered, listing.shown_at());
     return absl::OkStatus();
   }

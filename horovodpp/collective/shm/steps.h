@@ -35,17 +35,19 @@ absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
 
 // Takes the next `steps` steps of the call on `board`, one or more: fill(i,
 // slot) writes what this rank shows in the i-th, drain(i, step) uses what
-// everybody shows, and returns nothing or a status. fill runs one step ahead.
+// everybody shows, and returns nothing or a status. fill runs one step ahead, and is
+// not called for what this rank has shown already (see ShmBoard::arrive_and_look).
 template <typename Fill, typename Drain>
 absl::Status step_on_node(ShmBoard& board, std::uint64_t steps,
                           transport::Interrupt& interrupt, Fill fill,
                           Drain drain) {
-  const std::uint64_t first = board.steps();
+  const bool is_shown = board.take_resumed();
+  const std::uint64_t first = is_shown ? 0 : board.steps();
   const auto arrive = [&](std::uint64_t i) {
     fill(i, board.mine());
     board.arrive();
   };
-  arrive(0);
+  if (!is_shown) arrive(0);
   for (std::uint64_t i = 0; i < steps; ++i) {
     HVD_RETURN_IF_ERROR(board.wait_for_arrivals(first + i, interrupt));
     if (i + 1 < steps) arrive(i + 1);

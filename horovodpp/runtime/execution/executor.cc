@@ -164,15 +164,29 @@ absl::Status Executor::execute_barrier(
   return PlaneCalls(*set, batch, interrupt_).meet();
 }
 
-AllreducePlan& Executor::plan_of(const Batch& batch) {
+Executor::Plans& Executor::plans_of(const Batch& batch) {
   if (planned_cycle_ != batch.cycle) {
     plans_.clear();
     planned_cycle_ = batch.cycle;
   }
   if (plans_.size() <= batch.place) plans_.resize(batch.place + 1);
-  std::optional<AllreducePlan>& plan = plans_[batch.place];
+  return plans_[batch.place];
+}
+
+AllreducePlan& Executor::plan_of(const Batch& batch) {
+  std::optional<AllreducePlan>& plan = plans_of(batch).allreduce;
   if (!plan) plan.emplace(batch);
   return *plan;
+}
+
+QuickPlan* Executor::quick_plan_of(const Batch& batch) {
+  std::optional<QuickPlan>& plan = plans_of(batch).quick;
+  if (!plan) {
+    const auto set = planes_.find(batch.request().key.process_set);
+    if (!set.ok()) return nullptr;
+    plan.emplace(batch, **set);
+  }
+  return plan->is_any() ? &*plan : nullptr;
 }
 
 absl::Status Executor::communicate(const Batch& batch) {

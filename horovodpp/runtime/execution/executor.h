@@ -15,6 +15,7 @@
 #include "horovodpp/runtime/execution/allreduce_plan.h"
 #include "horovodpp/runtime/execution/batch_part.h"
 #include "horovodpp/runtime/execution/planes.h"
+#include "horovodpp/runtime/execution/quick_plan.h"
 #include "horovodpp/runtime/execution/reductions.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/transport/waiting.h"
@@ -46,6 +47,10 @@ class Executor {
   void fail(const std::vector<coordinator::SubmissionPtr>& submissions,
             const absl::Status& why);
 
+  // How to carry out `batch`, of a cycle, where all ranks are there; nullptr: as any
+  // other. Valid until another cycle is in force.
+  QuickPlan* quick_plan_of(const coordinator::Batch& batch);
+
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.
   absl::Status add_set(coordinator::ProcessSetId id,
@@ -64,6 +69,12 @@ class Executor {
   absl::Status execute_barrier(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
+  // What was worked out for a batch of a cycle.
+  struct Plans {
+    std::optional<AllreducePlan> allreduce = {};
+    std::optional<QuickPlan> quick = {};
+  };
+  Plans& plans_of(const coordinator::Batch& batch);
   AllreducePlan& plan_of(const coordinator::Batch& batch);
   void complete_later(
       const coordinator::Batch& batch,
@@ -79,7 +90,7 @@ class Executor {
   ReductionScratch scratch_;
   // Of the batches of one cycle.
   std::uint64_t planned_cycle_ = 0;
-  std::vector<std::optional<AllreducePlan>> plans_;
+  std::vector<Plans> plans_;
 };
 
 }  // namespace hvd::runtime

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
 
@@ -41,10 +40,10 @@ absl::StatusOr<Buffer> allocate_result(DType dtype, Shape shape,
                                        const Device& device) {
   if (device.is_cpu()) return Buffer::allocate(dtype, std::move(shape));
   HVD_RETURN_IF_ERROR(shape.checked(size_of(dtype)));
-  HVD_ASSIGN_OR_RETURN(const device::CudaContext context, context_of(device));
   const TensorView result(nullptr, dtype, std::move(shape), device);
-  HVD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
-                       device::allocate_on(context, result.bytes()));
+  HVD_ASSIGN_OR_RETURN(
+      std::shared_ptr<std::byte> memory,
+      device::Gpus::of_process().allocate(device.index, result.bytes()));
   return Buffer::over(std::move(memory), dtype, result.shape(), device);
 }
 

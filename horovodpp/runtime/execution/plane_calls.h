@@ -19,14 +19,22 @@
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/planes.h"
+#include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::runtime {
 
-// Calls of one batch have numbers next to each other, and those of two batches
-// differ.
-inline constexpr int kCallBits = 12;
-inline constexpr std::size_t kMaxCalls = std::size_t{1} << kCallBits;
+// Calls of one batch have numbers near each other, and those of two batches
+// differ. A call may use several.
+inline constexpr int kCallBits = 14;
+inline constexpr std::size_t kMaxTags = std::size_t{1} << kCallBits;
+inline constexpr std::size_t kMaxCalls = kMaxTags / 4;
+
+inline transport::DataTag tag_of(const coordinator::Batch& batch,
+                                 std::uint64_t call) {
+  return {batch.epoch,
+          static_cast<std::uint32_t>(batch.sequence << kCallBits | call)};
+}
 
 class PlaneCalls {
  public:
@@ -62,12 +70,13 @@ class PlaneCalls {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
     if (!device.is_cpu() && all_take_part() && plane->needs_introduction()) {
-      HVD_RETURN_IF_ERROR(number([&](const collective::Call& call) {
+      HVD_RETURN_IF_ERROR(number(1, [&](const collective::Call& call) {
         return plane->introduce(here_, call);
       }));
     }
-    return number(
-        [&](const collective::Call& call) { return f(*plane, call); });
+    return number(plane->tags_of(bytes), [&](const collective::Call& call) {
+      return f(*plane, call);
+    });
   }
 
   // Memory of the plane's choice for a result of this rank's; nullptr: any will do.
@@ -89,15 +98,14 @@ class PlaneCalls {
  private:
   bool all_take_part() const { return batch_.participants == set_.size(); }
 
+  // Makes a call that uses so many tags.
   template <typename F>
-  absl::Status number(F f) {
-    if (made_ == kMaxCalls) {
+  absl::Status number(std::uint64_t used, F f) {
+    if (tags_ + used > kMaxTags) {
       return absl::InternalError("a batch needs too many calls");
     }
-    const auto sequence =
-        static_cast<std::uint32_t>(batch_.sequence << kCallBits | made_);
     const absl::Status status =
-        f(collective::Call{.tag = {batch_.epoch, sequence},
+        f(collective::Call{.tag = tag_of(batch_, tags_),
                            .interrupt = interrupt_,
                            .certain = batch_.certain || made_ > 0,
                            .after = after_,
@@ -110,6 +118,7 @@ class PlaneCalls {
           status.message()));
     }
     ++made_;
+    tags_ += used;
     return status;
   }
 
@@ -117,6 +126,7 @@ class PlaneCalls {
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
+  std::uint64_t tags_ = 0;  // That they have used.
   std::vector<const device::CudaEvent*> after_;
   Device here_;  // Where this rank's tensors are, if they are on a GPU.
   std::shared_ptr<device::GpuWork> work_;

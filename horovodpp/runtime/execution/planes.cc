@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/nccl/plane.h"
 #include "horovodpp/collective/ring/adasum_plane.h"
 #include "horovodpp/collective/ring/plane.h"
@@ -27,9 +28,11 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
 }
 
 // Between `members`, what `planes` do for tensors on the host is done for those of
-// GPUs as well, by NCCL or by way of the host.
+// GPUs as well: by NCCL, by memory of GPUs that ranks share, or by way of the host.
+// `positions` are the members' on their node, if that is one.
 Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
-                       const std::vector<int>& members) {
+                       const std::vector<int>& members,
+                       std::vector<int> positions = {}) {
   const int rank = position_in(members, means.sharing.rank()).value_or(0);
   std::vector<collective::DataPlane*> of_the_host;
   for (const auto& plane : planes) of_the_host.push_back(plane.get());
@@ -39,15 +42,29 @@ Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
           .gpus = means.gpus,
           .planes = std::move(of_the_host),
           .rank = rank,
-          .ranks = static_cast<int>(members.size())});
+          .ranks = static_cast<int>(members.size()),
+          .memory = [&arenas = means.arenas](std::size_t bytes) {
+            return arenas.results().allocate(bytes);
+          }});
+  std::unique_ptr<collective::DataPlane> ipc;
+  if (means.cuda_ipc && !positions.empty()) {
+    ipc = std::make_unique<collective::IpcPlane>(
+        collective::IpcPlane::Means{.gpus = means.gpus,
+                                    .board = means.board,
+                                    .members = std::move(positions),
+                                    .otherwise = *staged,
+                                    .tell = means.nccl.options().tell});
+  }
+  collective::DataPlane& own = ipc == nullptr ? *staged : *ipc;
   if (means.nccl.options().use.any()) {
     planes.push_back(std::make_unique<collective::NcclPlane>(
         collective::NcclPlane::Means{.session = means.nccl,
                                      .host = host,
-                                     .otherwise = *staged,
+                                     .otherwise = own,
                                      .members = members,
                                      .rank = rank}));
   }
+  if (ipc != nullptr) planes.push_back(std::move(ipc));
   planes.push_back(std::move(staged));
   return planes;
 }
@@ -91,9 +108,9 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     if (positions.size() == members.size()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
           means.board, positions, &means.arenas));
-      planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
-          means.board, std::move(positions)));
-      return with_gpus(std::move(planes), means, members);
+      planes.push_back(
+          std::make_unique<collective::ShmAdasumPlane>(means.board, positions));
+      return with_gpus(std::move(planes), means, members, std::move(positions));
     }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(

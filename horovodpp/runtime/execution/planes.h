@@ -77,6 +77,7 @@ struct PlaneMeans {
   transport::Communicator& wires;
   transport::WaitPolicy waiting;
   device::Gpus& gpus;
+  bool cuda_ipc = true;  // Whether ranks share memory of GPUs.
   collective::NcclSession& nccl;
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
@@ -85,7 +86,8 @@ struct PlaneMeans {
 // Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
 // over the wires, and another ring for Adasum. Tensors on GPUs go by NCCL where
-// that is possible, and else by way of these.
+// that is possible, else, on one node, by memory that ranks share, and else by way of
+// these.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

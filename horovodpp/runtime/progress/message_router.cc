@@ -12,9 +12,11 @@ namespace hvd::runtime {
 namespace {
 
 // MPI may call a message sent that still waits in the sender for room on its
-// way. A rank that hardly gets a core looks a few times all the same.
+// way. The longer ago that was, the later is the next look. A rank that hardly gets a
+// core looks a few times all the same.
 constexpr std::chrono::milliseconds kLinger(20);
-constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kFirstLook(1);
+constexpr int kLooks = 5;
 
 }  // namespace
 
@@ -25,8 +27,21 @@ void MessageRouter::Traffic::was_used() {
 }
 
 bool MessageRouter::Traffic::is_recent() const {
-  return looks_ < kLooks ||
-         std::chrono::steady_clock::now() - used_at_ < kLinger;
+  return looks_ < kLooks || age() < kLinger;
+}
+
+std::optional<std::chrono::steady_clock::duration>
+MessageRouter::Traffic::helps_after() const {
+  if (!may_need_help()) return std::nullopt;
+  return std::clamp<std::chrono::steady_clock::duration>(age(), kFirstLook,
+                                                         kLinger);
+}
+
+std::optional<std::chrono::steady_clock::duration> MessageRouter::helps_after()
+    const {
+  const auto mail = mail_.helps_after();
+  const auto data = data_.helps_after();
+  return mail && data ? std::min(*mail, *data) : mail ? mail : data;
 }
 
 absl::Status MessageRouter::send(int to, std::string bytes) {

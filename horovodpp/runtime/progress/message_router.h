@@ -49,8 +49,9 @@ class MessageRouter {
   void data_was_sent() {
     if (uses_wires()) data_.was_used();
   }
-  // Whether data may still need this rank's help to arrive.
-  bool is_sending_data() const { return data_.may_need_help(); }
+  // When to look next at what may still need this rank's help to arrive; nullopt if
+  // nothing does.
+  std::optional<std::chrono::steady_clock::duration> helps_after() const;
   // Whether anything was ever sent over the wires: where the receiver is slow the
   // last of it may need this rank's help long after.
   bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
@@ -63,10 +64,14 @@ class MessageRouter {
     // This rank has looked after the wires.
     void looked() { ++looks_; }
     bool may_need_help() const { return used_ && is_recent(); }
+    std::optional<std::chrono::steady_clock::duration> helps_after() const;
     bool was_ever() const { return used_; }
 
    private:
     bool is_recent() const;
+    std::chrono::steady_clock::duration age() const {
+      return std::chrono::steady_clock::now() - used_at_;
+    }
 
     std::chrono::steady_clock::time_point used_at_{};
     int looks_ = 0;  // Since then.

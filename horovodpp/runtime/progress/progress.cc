@@ -64,6 +64,24 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   return true;
 }
 
+// The thread of run() goes on sleeping, and hears whoever rings: it is the next one to
+// drive then.
+Quick Progress::try_at_once(const coordinator::SubmissionPtr& submission,
+                            const std::function<void()>& begun) {
+  if (is_driven_here() || !driving_.try_lock()) return Quick::kNot;
+  Quick quick = Quick::kNot;
+  if (resting_ && !end_ && !bell_.has_rung_since(resting_->ticket)) {
+    try {
+      quick = turn_.try_at_once(submission, begun);
+    } catch (...) {
+      end_ = job_end_.break_down_after_throw();
+      bell_.ring();
+    }
+  }
+  driving_.unlock();
+  return quick;
+}
+
 void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   bool announced = false;
   while (!ready() && !end_) {
@@ -86,7 +104,7 @@ bool Progress::is_to_hand_over() {
     const auto wakes_at = static_cast<std::int64_t>(turn_.wakes_at());
     if (wakes_at != wakes_at_) hand_over = queue_.wake_at(wakes_at);
     wakes_at_ = wakes_at;
-    bell_.listen(Listener::kRester);
+    resting_->ticket = bell_.listen(Listener::kRester);
   }
   if (bell_.missed()) hand_over = look_again() || hand_over;
   return needs_driver() || hand_over;

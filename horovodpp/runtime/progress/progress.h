@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -43,6 +44,11 @@ class Progress {
   // Drives the job until `ready`, or its end, on a thread that waits for the
   // submission `key`. False, at once, if another thread drives it.
   bool help(const coordinator::Key& key, const Ready& ready);
+
+  // Executes `submission` on this thread if it is all there is to do: nobody drives,
+  // nobody has rung, and its peers are there. See SubmissionSink.
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun);
 
   // Whether this thread drives the job now, as a callback of a future may.
   bool is_driven_here() const {

@@ -9,9 +9,6 @@ namespace {
 // How long an idle rank sleeps that looks after the wires.
 constexpr std::chrono::milliseconds kIdleSleep(50);
 
-// How long a rank sleeps whose mail or data may not have left yet.
-constexpr std::chrono::milliseconds kSendSleep(1);
-
 // How long submissions that cannot matter yet lie unseen.
 constexpr std::chrono::milliseconds kUnseen(10);
 
@@ -24,7 +21,7 @@ std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
     other = std::max(other, Clock::Duration(0));
     limit = limit ? std::min(*limit, other) : other;
   };
-  if (outlook.sends_mail || outlook.sends_data) at_most(kSendSleep);
+  if (outlook.helps_after) at_most(*outlook.helps_after);
   if (outlook.wakes_at > 1) at_most(kUnseen);
   if (outlook.several_nodes && outlook.is_busy) at_most(kBusySleep);
   if (outlook.several_nodes && outlook.looks_after_wires) at_most(kIdleSleep);

@@ -24,9 +24,8 @@ struct Outlook {
   // this rank's help long after.
   bool looks_after_wires = false;
   bool is_busy = false;  // Something is in flight.
-  // What was sent may need this rank's help to arrive.
-  bool sends_mail = false;
-  bool sends_data = false;
+  // What was sent may need this rank's help to arrive, after so long.
+  std::optional<Clock::Duration> helps_after = {};
   // Submissions that there have to be before they matter.
   std::size_t wakes_at = 1;
   // When something has to be done by the clock.
@@ -35,7 +34,7 @@ struct Outlook {
 
 // Whether somebody rings for all there may be to look at.
 inline bool rings_for_all(const Outlook& outlook) {
-  return !outlook.several_nodes && !outlook.sends_mail && !outlook.sends_data &&
+  return !outlook.several_nodes && !outlook.helps_after &&
          outlook.wakes_at <= 1 && !outlook.due;
 }
 

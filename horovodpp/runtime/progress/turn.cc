@@ -42,6 +42,29 @@ absl::StatusOr<bool> Turn::move_on(const Ready* awaited) {
   return agreed || done;
 }
 
+// In flight on this rank is nothing before, and nothing after, but where peers are
+// late: so there is nobody to tell anything, and nothing to hand over.
+Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
+                        const std::function<void()>& begun) {
+  if (next_ != nullptr || parts_.queue.has_news()) return Quick::kNot;
+  coordinator::Submission& mine = *submission;
+  const coordinator::Batch* const batch = parts_.coordinator.lone_head(mine);
+  if (batch == nullptr) return Quick::kNot;
+  QuickPlan* const plan = parts_.executor.quick_plan_of(*batch);
+  if (plan == nullptr || !parts_.queue.take_at_once(mine)) return Quick::kNot;
+  parts_.coordinator.enter_lone_head(mine);
+  if (plan->run(*batch, mine)) {
+    parts_.queue.release(mine);
+    parts_.coordinator.finished();
+    return Quick::kDone;
+  }
+  parts_.coordinator.begin_to_wait();
+  begun();
+  parts_.queue.leave_in_flight(submission);
+  next_ = batch;
+  return Quick::kBegun;
+}
+
 absl::StatusOr<bool> Turn::look() {
   HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
   HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
@@ -283,8 +306,7 @@ Outlook Turn::outlook(bool is_busy) const {
           .looks_after_wires = parts_.segment.local_rank() == 0 ||
                                parts_.router.has_used_wires(),
           .is_busy = is_busy,
-          .sends_mail = parts_.router.is_sending(),
-          .sends_data = parts_.router.is_sending_data(),
+          .helps_after = parts_.router.helps_after(),
           .wakes_at = wakes_at(),
           .due = due};
 }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/execution/quick_plan.h"
 #include "horovodpp/runtime/progress/heartbeat.h"
 #include "horovodpp/runtime/progress/job_end.h"
 #include "horovodpp/runtime/progress/loop_parts.h"
@@ -40,6 +42,11 @@ class Turn {
   // next batch once `awaited` says so, unless that is nullptr.
   //   (errors)  the job is broken
   absl::StatusOr<bool> move_on(const Ready* awaited);
+
+  // Executes `submission` if it is all there is to do, and its peers are there. Where
+  // they are not there yet it is the next batch; `begun` is called first.
+  Quick try_at_once(const coordinator::SubmissionPtr& submission,
+                    const std::function<void()>& begun);
 
   // Everything but batches: whether there is more to do for the thread that
   // drives next.

@@ -170,7 +170,8 @@ std::string cache_directory() {
 
 bool is_launched(int expected_size) {
   return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
-         variable("PMIX_RANK") || variable("PMI_SIZE");
+         variable("PMIX_RANK") || variable("PMI_SIZE") ||
+         variable("HOROVODPP_RENDEZVOUS");
 }
 
 // What the daemons of each tell the ranks that they start.
@@ -249,6 +250,7 @@ StatusOr<Config> Config::from_env() {
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));
   config.cuda_library =
       variable("HOROVODPP_CUDA_LIBRARY").value_or(config.cuda_library);
+  HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_CUDA_IPC", config.cuda_ipc));
   config.nccl_library =
       variable("HOROVODPP_NCCL_LIBRARY").value_or(config.nccl_library);
   HVD_RETURN_IF_ERROR(read_gpu_operations(config.by_nccl));

@@ -29,10 +29,10 @@ struct Config {
   std::string rendezvous;
   int rank = 0;
 
-  // Whether a launcher started this process as a rank of an MPI job:
-  // HOROVOD_SIZE above 1, or one of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE.
-  // If not, and if the program has not initialized MPI itself, the process is a
-  // job of one, without MPI.
+  // Whether a launcher started this process as a rank: HOROVOD_SIZE above 1, or one
+  // of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE and HOROVODPP_RENDEZVOUS. If not,
+  // and if the program has not initialized MPI itself, the process is a job of one,
+  // without MPI.
   bool launched = false;
 
   // HOROVODPP_MPI_MODULE: the file of the module that speaks MPI; "": it is looked
@@ -137,6 +137,10 @@ struct Config {
   // HOROVODPP_CUDA_LIBRARY: the CUDA driver's library, where it is not the one that
   // the system finds; loaded when a tensor on a GPU is first seen, once per process.
   std::string cuda_library = "libcuda.so.1";
+
+  // HOROVODPP_CUDA_IPC: whether tensors on GPUs of one node are reduced where they are,
+  // by memory that ranks share, where the GPUs can. Equal on all ranks.
+  bool cuda_ipc = true;
 
   // HOROVODPP_NCCL_LIBRARY: NCCL's library, where it is not the one that the system
   // finds; loaded when a tensor on a GPU is first seen.

@@ -56,9 +56,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   }
 
   Future<void> begin() {
-    Promise<void> promise([line = weak_from_this()](const Ready& ready) {
-      if (const auto here = line.lock()) here->wait_for(ready);
-    });
+    Promise<void> promise = new_promise();
     Future<void> future = promise.future();
     {
       MutexLock lock(mutex_);
@@ -69,10 +67,34 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     return future;
   }
 
+  std::optional<Status> run_at_once() {
+    const auto here = sink_.lock();
+    if (here == nullptr) return std::nullopt;
+    {
+      MutexLock lock(mutex_);
+      if (std::exchange(is_busy_, true)) return std::nullopt;
+      is_tried_ = true;
+    }
+    Future<void> begun;
+    const SubmissionPtr submission(shared_from_this(), &submission_);
+    const Quick quick = here->try_at_once(submission, [&] {
+      Promise<void> promise = new_promise();
+      begun = promise.future();
+      MutexLock lock(mutex_);
+      line_.emplace_front(std::move(promise));
+      is_tried_ = false;
+    });
+    if (quick == Quick::kBegun) return begun.wait();
+    go_on();
+    if (quick == Quick::kNot) return std::nullopt;
+    return Status();
+  }
+
   // False where nothing waits that it would have to wait behind.
   bool take_behind(const SubmissionPtr& submission) {
     MutexLock lock(mutex_);
-    if (line_.size() < 2) return false;
+    const std::size_t items = line_.size() + (is_tried_ ? 1 : 0);
+    if (items < 2) return false;
     line_.emplace_back(submission);
     return true;
   }
@@ -80,6 +102,23 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
  private:
   // A barrier, or what waits behind those before it.
   using Item = std::variant<Promise<void>, SubmissionPtr>;
+
+  Promise<void> new_promise() {
+    return Promise<void>([line = weak_from_this()](const Ready& ready) {
+      if (const auto here = line.lock()) here->wait_for(ready);
+    });
+  }
+
+  // With those that came while one was tried at once.
+  void go_on() {
+    {
+      MutexLock lock(mutex_);
+      is_tried_ = false;
+      is_busy_ = !line_.empty();
+      if (!is_busy_) return;
+    }
+    submit();
+  }
 
   // The first one.
   void submit() {
@@ -154,6 +193,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   Mutex mutex_;
   std::deque<Item> line_ ABSL_GUARDED_BY(mutex_);  // The first is under way.
   bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;
+  // One is under way that is not in the line.
+  bool is_tried_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 std::shared_ptr<BarrierCalls::Line> BarrierCalls::line_of(
@@ -172,6 +213,12 @@ Future<void> BarrierCalls::begin(const ProcessSet& set) {
   const absl::Status admitted = line->admit(sets_);
   if (!admitted.ok()) return Future<void>::ready(admitted);
   return line->begin();
+}
+
+std::optional<Status> BarrierCalls::run_at_once(const ProcessSet& set) {
+  const std::shared_ptr<Line> line = line_of(set);
+  if (!line->admit(sets_).ok()) return std::nullopt;
+  return line->run_at_once();
 }
 
 void BarrierCalls::submit_behind(coordinator::ProcessSetId id,

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
@@ -33,6 +35,10 @@ class BarrierCalls {
   // Ready when every rank of the set has called it.
   //   InvalidArgument, FailedPrecondition  see SetTable::admit
   Future<void> begin(const ProcessSet& set);
+
+  // begin(), and waits for the outcome; nullopt, and nothing has happened, where it
+  // is not all there is to do.
+  std::optional<Status> run_at_once(const ProcessSet& set);
 
   // Submits `submission` once no barrier of the set `id` waits here any more.
   void submit_behind(coordinator::ProcessSetId id,

@@ -69,14 +69,16 @@ class NamedCalls::Call final : public Waiter,
   Call* next = nullptr;
   std::uint64_t next_is_as_of = 0;
 
-  // Told what becomes of it, once it is submitted.
-  Future<void> begin(const TensorView& tensor,
-                     std::shared_ptr<const void> keep_alive) {
+  void take(const TensorView& tensor) {
     if (submission_.outputs.empty() ||
         submission_.outputs.front().data() != tensor.data()) {
       submission_.inputs.assign(1, tensor);
       submission_.outputs.assign(1, tensor);
     }
+  }
+
+  // Told what becomes of it, once it is submitted.
+  Future<void> begin(std::shared_ptr<const void> keep_alive) {
     const IfDropped if_dropped =
         keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
     keep_alive_ = std::move(keep_alive);
@@ -145,17 +147,41 @@ std::optional<Future<void>> NamedCalls::repeat(const TensorView& tensor,
                                                AllreduceOptions& options) {
   const std::shared_ptr<Call> call = claim(tensor, options);
   if (call == nullptr) return std::nullopt;
-  const std::uint64_t changes = sets_.changes();
-  if (call->admitted != changes) {
-    const absl::Status admitted =
-        sets_.admit(call->set(), call->submission().request);
-    if (!admitted.ok()) {
-      call->leave();
-      return Future<void>::ready(admitted);
-    }
-    call->admitted = changes;
-  }
+  const absl::Status admitted = admit(*call);
+  if (!admitted.ok()) return Future<void>::ready(admitted);
   return start(call, tensor, std::move(options.keep_alive));
+}
+
+std::optional<Status> NamedCalls::run(const TensorView& tensor,
+                                      AllreduceOptions& options) {
+  const std::shared_ptr<Call> call = claim(tensor, options);
+  if (call == nullptr) return std::nullopt;
+  HVD_RETURN_IF_ERROR(admit(*call));
+  call->take(tensor);
+  Future<void> begun;
+  const Quick quick = sink_.try_at_once(
+      SubmissionPtr(call, &call->submission()),
+      [&] { begun = call->begin(std::move(options.keep_alive)); });
+  if (quick == Quick::kBegun) return begun.wait();
+  if (quick == Quick::kNot) {
+    return start(call, tensor, std::move(options.keep_alive)).wait();
+  }
+  call->leave();
+  return Status();
+}
+
+// One that is refused is anybody's again.
+absl::Status NamedCalls::admit(Call& call) {
+  const std::uint64_t changes = sets_.changes();
+  if (call.admitted == changes) return absl::OkStatus();
+  const absl::Status admitted =
+      sets_.admit(call.set(), call.submission().request);
+  if (admitted.ok()) {
+    call.admitted = changes;
+  } else {
+    call.leave();
+  }
+  return admitted;
 }
 
 std::shared_ptr<NamedCalls::Call> NamedCalls::claim(const TensorView& tensor,
@@ -232,7 +258,8 @@ void NamedCalls::drop_unused() {
 Future<void> NamedCalls::start(const std::shared_ptr<Call>& call,
                                const TensorView& tensor,
                                std::shared_ptr<const void> keep_alive) {
-  Future<void> future = call->begin(tensor, std::move(keep_alive));
+  call->take(tensor);
+  Future<void> future = call->begin(std::move(keep_alive));
   sink_.submit(SubmissionPtr(call, &call->submission()));
   return future;
 }

@@ -43,6 +43,10 @@ class NamedCalls {
   std::optional<Future<void>> repeat(const TensorView& tensor,
                                      AllreduceOptions& options);
 
+  // As repeat(), and waits for the outcome.
+  std::optional<Status> run(const TensorView& tensor,
+                            AllreduceOptions& options);
+
   // For the first time, and kept: `built` was checked, in place of `tensor`, and
   // is of `set`.
   Future<void> make(coordinator::Submission built, const ProcessSet& set,
@@ -59,6 +63,7 @@ class NamedCalls {
 
   std::shared_ptr<Call> claim(const TensorView& tensor,
                               AllreduceOptions& options);
+  absl::Status admit(Call& call);
   Call* find(AllreduceOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void keep(const std::shared_ptr<Call>& call);
   void forget_order() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -66,6 +66,19 @@ void PreparedCall::start() {
   sink->submit(submission_);
 }
 
+bool PreparedCall::start_at_once() {
+  const std::shared_ptr<SubmissionSink> sink = sink_.lock();
+  if (sink == nullptr || is_under_way() || sets_.changes() != admitted_) {
+    return false;
+  }
+  const Quick quick = sink->try_at_once(submission_, [this] {
+    polls_ = 0;
+    outcome_->is_under_way.store(1);
+  });
+  if (quick == Quick::kDone) outcome_->status = Status();
+  return quick != Quick::kNot;
+}
+
 bool PreparedCall::poll() {
   if (!is_under_way()) return true;
   if (++polls_ != kPollsOfAWaiter) return false;

@@ -31,6 +31,9 @@ class PreparedCall {
 
   // See Prepared.
   void start();
+  // start(), for a caller that is about to wait, where this is all there is to do:
+  // false, and nothing has happened, where it is not.
+  bool start_at_once();
   Status wait();
   bool poll();
 

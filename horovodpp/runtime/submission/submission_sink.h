@@ -4,11 +4,13 @@
 // Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/runtime/execution/quick_plan.h"
 
 namespace hvd::runtime {
 
@@ -19,6 +21,15 @@ class SubmissionSink {
   // Takes a submission on. Its `done` is called once each time, at once if it
   // cannot be queued.
   virtual void submit(const coordinator::SubmissionPtr& submission) = 0;
+
+  // Executes `submission`, which is expected and which somebody would wait for at
+  // once, on this thread, where it is all there is to do and its peers are there. Its
+  // `done` is not called then. Where they are not there yet it has been submitted:
+  // `begun` is called before anybody can be done with it.
+  virtual Quick try_at_once(const coordinator::SubmissionPtr&,
+                            const std::function<void()>& /*begun*/) {
+    return Quick::kNot;
+  }
 
   // `submission` will be submitted more than once, until there is no more of it
   // to expect. It is not in flight in either.

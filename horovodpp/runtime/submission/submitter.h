@@ -47,10 +47,18 @@ class Submitter {
                                      AllreduceOptions& options) {
     return calls_.repeat(tensor, options);
   }
+  // As repeat(), and waits for the outcome.
+  std::optional<Status> run(const TensorView& tensor,
+                            AllreduceOptions& options) {
+    return calls_.run(tensor, options);
+  }
   Future<void> by_name(Built built, const ProcessSet& set,
                        const TensorView& tensor);
   // See BarrierCalls.
   Future<void> barrier(const ProcessSet& set) { return barriers_.begin(set); }
+  std::optional<Status> barrier_at_once(const ProcessSet& set) {
+    return barriers_.run_at_once(set);
+  }
   // With results like the inputs, in memory of their own; of one input the
   // first.
   Future<std::vector<Buffer>> into_buffers(Built built);

@@ -65,9 +65,18 @@ def test_run_shows_what_is_printed_in_a_notebook(monkeypatch):
     assert "heard here\n" in shown.getvalue()
 
 
+def test_run_writes_what_ranks_print_to_files_too(tmp_path):
+    logs = tmp_path / "logs"
+    horovodpp.run(functions.prints, np=2, output_filename=logs, start_timeout=20)
+    for rank in range(2):
+        assert "heard here\n" in (logs / f"rank.{rank}" / "stdout").read_text()
+
+
 def test_run_says_what_is_missing(monkeypatch):
     with pytest.raises(ValueError, match="two names of one argument"):
         horovodpp.run(functions.prints, num_proc=2, np=2)
+    with pytest.raises(ValueError, match="use_gloo starts the ranks without mpirun"):
+        horovodpp.run(functions.prints, use_gloo=True, use_mpi=True)
     monkeypatch.delenv("HOROVODRUN")
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

@@ -10,7 +10,7 @@ import torch
 import horovodpp.torch as hvd
 
 EXCHANGERS = {"int8": hvd.Compression.int8, "top_k": functools.partial(hvd.Compression.top_k, 0.3),
-              "signs": hvd.Compression.signs}
+              "signs": hvd.Compression.signs, "power_sgd": hvd.Compression.power_sgd}
 
 
 def train(steps, rank, **options):
@@ -62,6 +62,52 @@ def test_what_is_left_out_comes_later(rank, size):
     assert seen == [[4, 0, 0, 0], [4, 6, 0, 0]]
 
 
+@pytest.mark.parametrize("make", EXCHANGERS.values(), ids=EXCHANGERS)
+def test_goes_on_from_its_state(make, rank, size, tmp_path):
+    def optimizer_of(model):
+        return models.named(model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+                            compression=make())
+
+    def step(model, optimizer):
+        optimizer.zero_grad()
+        models.loss_of(model, models.batch_of(rank)).backward()
+        optimizer.step()
+
+    model = models.mlp()
+    optimizer = optimizer_of(model)
+    for _ in range(3):
+        step(model, optimizer)
+    torch.save((model.state_dict(), optimizer.state_dict()), tmp_path / "checkpoint")
+    for _ in range(3):
+        step(model, optimizer)
+
+    state, of_optimizer = torch.load(tmp_path / "checkpoint")
+    again = models.mlp()
+    again.load_state_dict(state)
+    other = optimizer_of(again)
+    other.load_state_dict(of_optimizer)
+    for _ in range(3):
+        step(again, other)
+    models.assert_equal(model, again)
+    assert bool(of_optimizer["compression"]) == (size > 1)
+    # An optimizer of torch's takes it, too.
+    torch.optim.SGD(again.parameters(), lr=0.1, momentum=0.9).load_state_dict(of_optimizer)
+
+
+def test_what_is_remembered_stays_each_ranks_own(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is remembered")
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.top_k(0.1))
+    models.loss_of(model, models.batch_of(rank)).backward()
+    optimizer.step()
+    before = optimizer.state_dict()["compression"]
+    hvd.broadcast_optimizer_state(optimizer, 0)
+    after = optimizer.state_dict()["compression"]
+    assert before.keys() == after.keys() and before
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
 def test_other_types_are_sent_as_they_are(rank):
     model = models.mlp().double()
     alone = copy.deepcopy(model)
@@ -77,6 +123,8 @@ def test_other_types_are_sent_as_they_are(rank):
 def test_says_what_it_is_for():
     with pytest.raises(ValueError, match="for the gradients of a DistributedOptimizer"):
         hvd.allreduce(torch.ones(2), compression=hvd.Compression.int8())
+    with pytest.raises(ValueError, match="must be at least 1"):
+        hvd.Compression.power_sgd(0)
     for share in (0, 1.5):
         with pytest.raises(ValueError, match="above 0 and at most 1"):
             hvd.Compression.top_k(share)

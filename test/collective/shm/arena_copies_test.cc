@@ -214,6 +214,98 @@ TEST(ArenaCopies, ShowLittleAlongWithItsSizes) {
   });
 }
 
+TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
+  // In one step as long as it fits into a slot, next to the listing of it.
+  for (const std::size_t each : {std::size_t{65}, std::size_t{512}}) {
+    on_residents(3, false, [&](Resident& self) {
+      NeverInterrupt interrupt;
+      const std::vector<std::size_t> bytes(3, each);
+      const std::vector<std::byte> input(each, std::byte(self.rank + 1));
+      std::vector<std::byte> output(3 * each);
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.allgather(input, bytes,
+                                                       output.data(),
+                                                       {{1, 1}, interrupt});
+                         }),
+                1u);
+      EXPECT_EQ(output, parts_of(3, each));
+    });
+  }
+}
+
+TEST(ArenaCopies, GatherInAnotherStepWhatLiesElsewhereOnSomeRanks) {
+  on_residents(3, false, [](Resident& self) {
+    NeverInterrupt interrupt;
+    const std::vector<std::size_t> bytes(3, 512);
+    const std::vector<std::byte> far(512, std::byte(self.rank + 1));
+    const auto near = self.in_arena(512, self.rank + 1);
+    const std::span<const std::byte> input =
+        self.rank == 0 ? std::span<const std::byte>(near) : far;
+    std::vector<std::byte> output(1536);
+    EXPECT_EQ(steps_of(self,
+                       [&] {
+                         return self.plane.allgather(
+                             input, bytes, output.data(), {{1, 1}, interrupt});
+                       }),
+              2u);
+    EXPECT_EQ(output, parts_of(3, 512));
+  });
+}
+
+TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
+  // A slot of 1024 bytes has room for less, next to the listing.
+  for (const auto& [bytes, steps] :
+       {std::pair{std::size_t{800}, 1u}, {std::size_t{1800}, 2u}}) {
+    on_residents(3, false, [&, bytes = bytes, steps = steps](Resident& self) {
+      NeverInterrupt interrupt;
+      std::vector<std::byte> memory(bytes);
+      for (std::size_t i = 0; i < bytes; ++i) {
+        memory[i] = std::byte(self.rank == 2 ? i % 251 : 255);
+      }
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.broadcast(memory.data(),
+                                                       memory.data(), bytes, 2,
+                                                       {{1, 1}, interrupt});
+                         }),
+                steps);
+      for (std::size_t i = 0; i < bytes; ++i) {
+        ASSERT_EQ(memory[i], std::byte(i % 251)) << i;
+      }
+    });
+  }
+}
+
+TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
+  // Much of it: every rank reduces a slice. On some ranks only: in another step.
+  for (const bool everywhere : {true, false}) {
+    on_residents(3, false, [&](Resident& self) {
+      NeverInterrupt interrupt;
+      constexpr std::int64_t kCount = 200;
+      auto near = self.in_arena(kCount * sizeof(float), 0);
+      std::vector<float> far(kCount);
+      float* const data = everywhere || self.rank > 0
+                              ? far.data()
+                              : reinterpret_cast<float*>(near.data());
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        data[i] = static_cast<float>(i * (self.rank + 1));
+      }
+      const Piece piece = {data, data, kCount};
+      EXPECT_EQ(steps_of(self,
+                         [&] {
+                           return self.plane.allreduce({&piece, 1},
+                                                       {.op = ReduceOp::kSum},
+                                                       {{1, 1}, interrupt});
+                         }),
+                everywhere ? 1u : 2u);
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        ASSERT_EQ(data[i], static_cast<float>(6 * i)) << i;
+      }
+    });
+  }
+}
+
 TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [](Resident& self) {

@@ -159,9 +159,19 @@ TEST_F(ArenaTableTest, SaysWhoHasSomethingElsewhere) {
       {in_place(base, 32), in_place(base, 8)},
       {in_place(in_arena(1, 32), 32), in_place(elsewhere, 8)}};
   const auto slots = tables({0, 1}, pieces);
-  EXPECT_FALSE(ArenaTable::tells_of_foreign(slots[0], 2, kRanks));
-  EXPECT_FALSE(ArenaTable::tells_of_foreign(slots[1], 1, kRanks));
-  EXPECT_TRUE(ArenaTable::tells_of_foreign(slots[1], 2, kRanks));
+  const auto tells = [&](std::size_t rank, std::size_t of,
+                         ArenaTable::Share share) {
+    return ArenaTable::tells_of_foreign(slots[rank], of, kRanks, share);
+  };
+  using enum ArenaTable::Share;
+  EXPECT_FALSE(tells(0, 2, kAny));
+  EXPECT_FALSE(tells(1, 1, kAny));
+  EXPECT_TRUE(tells(1, 2, kAny));
+  EXPECT_FALSE(tells(1, 2, kAll));
+  const std::vector<std::vector<Piece>> foreign = {
+      {in_place(elsewhere, 4), in_place(elsewhere + 4, 4)}};
+  const auto others = tables({0}, foreign);
+  EXPECT_TRUE(ArenaTable::tells_of_foreign(others[0], 2, kRanks, kAll));
 }
 
 TEST_F(ArenaTableTest, NeighboursBecomeOneRunIfTheyAreOnEveryRank) {

@@ -32,16 +32,15 @@ TEST(SleepLimit, BetweenNodesWhoIsBusyLooksOftenAndAnIdleLeaderNowAndThen) {
 }
 
 TEST(SleepLimit, WhatWasSentAndWhatLiesUnseenIsLookedAfter) {
-  EXPECT_FALSE(rings_for_all({.sends_mail = true}));
-  EXPECT_FALSE(rings_for_all({.sends_data = true}));
+  EXPECT_FALSE(rings_for_all({.helps_after = milliseconds(2)}));
   EXPECT_FALSE(rings_for_all({.wakes_at = 2}));
   EXPECT_FALSE(rings_for_all({.several_nodes = true}));
   EXPECT_FALSE(rings_for_all({.due = kNow}));
-  EXPECT_EQ(sleep_limit({.sends_mail = true}, kNow), milliseconds(1));
-  EXPECT_EQ(sleep_limit({.sends_data = true}, kNow), milliseconds(1));
+  EXPECT_EQ(sleep_limit({.helps_after = milliseconds(2)}, kNow),
+            milliseconds(2));
   EXPECT_EQ(sleep_limit({.wakes_at = 2}, kNow), milliseconds(10));
-  EXPECT_EQ(sleep_limit({.sends_data = true, .wakes_at = 2}, kNow),
-            milliseconds(1));
+  EXPECT_EQ(sleep_limit({.helps_after = milliseconds(2), .wakes_at = 2}, kNow),
+            milliseconds(2));
 }
 
 TEST(SleepLimit, EndsWhenSomethingIsDueAndIsNeverNegative) {

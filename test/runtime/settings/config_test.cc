@@ -35,6 +35,7 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_RANKS_PER_NODE",
                            "HOROVODPP_ARENA_LIMIT",
                            "HOROVODPP_ARENA_READ_ONLY",
+                           "HOROVODPP_CUDA_IPC",
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
                            "HOROVOD_ELASTIC",
@@ -137,6 +138,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_LOG_HIDE_TIME", "1"},
                             {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
                             {"HOROVODPP_ARENA_LIMIT", "1000000"},
+                            {"HOROVODPP_CUDA_IPC", "0"},
                             {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
                             {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
@@ -145,6 +147,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVODPP_RANKS_PER_NODE", "2"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->arena_limit, 1'000'000u);
+  EXPECT_FALSE(config->cuda_ipc);
   EXPECT_EQ(config->expected_size, 4);
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
@@ -244,6 +247,8 @@ TEST(Config, KnowsTheSignsOfALauncher) {
   EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
   EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
   EXPECT_TRUE(read({{"PMI_SIZE", "1"}})->launched);
+  EXPECT_TRUE(
+      read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "0"}})->launched);
   EXPECT_FALSE(read({{"HOROVOD_SIZE", "1"}})->launched);
 }
 

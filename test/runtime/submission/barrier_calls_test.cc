@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hvd::runtime {
@@ -28,6 +30,17 @@ class BarrierCallsTest : public ::testing::Test, public SubmissionSink {
     waited_for_.push_back(ready ? "blocks" : "knows");
     if (ready) end();
     static_cast<void>(awaited);
+  }
+  Quick try_at_once(const SubmissionPtr& submission,
+                    const std::function<void()>& begun) override {
+    if (while_tried_) std::exchange(while_tried_, nullptr)();
+    if (tried_as_ == Quick::kNot) return Quick::kNot;
+    ++tried_;
+    if (tried_as_ == Quick::kBegun) {
+      begun();
+      submitted_.push_back(submission);
+    }
+    return tried_as_;
   }
   void callback_threw(const std::string& what) override { thrown_ = what; }
   void expect_more(coordinator::Submission&) override { ++expected_; }
@@ -50,6 +63,9 @@ class BarrierCallsTest : public ::testing::Test, public SubmissionSink {
   SetTable sets_{0, 2};
   std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
   std::vector<SubmissionPtr> submitted_;
+  Quick tried_as_ = Quick::kNot;
+  int tried_ = 0;
+  std::function<void()> while_tried_;
   absl::Status refusal_;
   std::vector<std::string> waited_for_;
   std::string thrown_;
@@ -185,6 +201,52 @@ TEST_F(BarrierCallsTest, WhatACallbackThrowsIsReported) {
 TEST_F(BarrierCallsTest, AfterTheJobEachFails) {
   sink_.reset();
   EXPECT_TRUE(absl::IsFailedPrecondition(barrier().wait()));
+}
+
+TEST_F(BarrierCallsTest, OneThatIsPassedAtOnceIsNotSubmitted) {
+  tried_as_ = Quick::kDone;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
+  }
+  EXPECT_EQ(tried_, 2);
+  EXPECT_TRUE(submitted_.empty());
+  // Another is under way.
+  const Future<void> first = barrier();
+  EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), std::nullopt);
+  end();
+  EXPECT_EQ(first.wait(), absl::OkStatus());
+  tried_as_ = Quick::kNot;
+  EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), std::nullopt);
+  EXPECT_EQ(submitted_.size(), 1u);
+}
+
+TEST_F(BarrierCallsTest, OneWhosePeersAreLateIsWaitedFor) {
+  tried_as_ = Quick::kBegun;
+  EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
+  EXPECT_THAT(waited_for_, ElementsAre("blocks"));
+  EXPECT_EQ(submitted_.size(), 1u);
+  EXPECT_FALSE(barrier().poll());
+  EXPECT_EQ(submitted_.size(), 2u);
+  end();
+}
+
+TEST_F(BarrierCallsTest, OthersWaitBehindOneThatIsTriedAtOnce) {
+  for (const Quick tried_as : {Quick::kDone, Quick::kNot}) {
+    submitted_.clear();
+    tried_as_ = tried_as;
+    const SubmissionPtr join = other(RequestKind::kJoin);
+    Future<void> behind;
+    while_tried_ = [&] {
+      behind = barrier();
+      calls_->submit_behind(0, join);
+      EXPECT_TRUE(submitted_.empty());
+    };
+    calls_->run_at_once(ProcessSet::global());
+    ASSERT_EQ(submitted_.size(), 1u);
+    end();
+    EXPECT_EQ(behind.wait(), absl::OkStatus());
+    EXPECT_EQ(submitted_.back(), join);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -29,6 +30,17 @@ class NamedCallsTest : public ::testing::Test, public SubmissionSink {
   void wait_for(const SubmissionPtr&, const Ready&) override {
     end(absl::CancelledError("waited for"));
   }
+  Quick try_at_once(const SubmissionPtr& submission,
+                    const std::function<void()>& begun) override {
+    if (while_tried_) std::exchange(while_tried_, nullptr)();
+    if (tried_as_ == Quick::kNot) return Quick::kNot;
+    ++tried_;
+    if (tried_as_ == Quick::kBegun) {
+      begun();
+      submitted_.push_back(submission);
+    }
+    return tried_as_;
+  }
   void callback_threw(const std::string& what) override { thrown_ = what; }
   void expect_more(coordinator::Submission&) override { ++expected_; }
   void expect_no_more(coordinator::Submission&) override { --expected_; }
@@ -53,6 +65,9 @@ class NamedCallsTest : public ::testing::Test, public SubmissionSink {
   SetTable sets_{0, 2};
   std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
   std::vector<SubmissionPtr> submitted_;
+  Quick tried_as_ = Quick::kNot;
+  int tried_ = 0;
+  std::function<void()> while_tried_;
   std::string thrown_;
   int built_ = 0;
   int expected_ = 0;
@@ -213,6 +228,38 @@ TEST(NamedCalls, RepeatWhateverTheThread) {
     }
     for (std::thread& thread : threads) thread.join();
   });
+}
+
+TEST_F(NamedCallsTest, OneThatIsWaitedForMayBeDoneAtOnce) {
+  AllreduceOptions options = {.name = "a"};
+  const TensorView y = TensorView::of(&y_, {1});
+  EXPECT_EQ(calls_->run(y, options), std::nullopt);
+  const Future<void> made = call(&x_, {.name = "a"});
+  EXPECT_EQ(calls_->run(y, options), std::nullopt);  // It is under way.
+  end();
+  tried_as_ = Quick::kDone;
+  for (int i = 0; i < 2; ++i) {
+    options = {.name = "a"};
+    EXPECT_EQ(calls_->run(y, options), Status());
+  }
+  EXPECT_EQ(tried_, 2);
+  EXPECT_EQ(submitted_.size(), 1u);
+  EXPECT_EQ(submitted_[0]->outputs.front().data(), &y_);
+}
+
+TEST_F(NamedCallsTest, OneThatCannotBeDoneAtOnceIsWaitedFor) {
+  const TensorView y = TensorView::of(&y_, {1});
+  for (const Quick tried_as : {Quick::kNot, Quick::kBegun}) {
+    AllreduceOptions options = {.name = tried_as == Quick::kNot ? "a" : "b"};
+    const Future<void> made = call(&x_, options);
+    end();
+    tried_as_ = tried_as;
+    submitted_.clear();
+    const auto outcome = calls_->run(y, options);
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->message(), "waited for");
+    EXPECT_EQ(submitted_.size(), 1u);
+  }
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "horovodpp/runtime/prepared.h"
 #include "horovodpp/runtime/submission/submissions.h"
+#include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
 
 namespace hvd::runtime {
@@ -17,6 +21,7 @@ namespace {
 
 using coordinator::Results;
 using coordinator::SubmissionPtr;
+using ::testing::HasSubstr;
 
 class PreparedCallTest : public ::testing::Test, public SubmissionSink {
  protected:
@@ -26,6 +31,17 @@ class PreparedCallTest : public ::testing::Test, public SubmissionSink {
   void wait_for(const SubmissionPtr&, const Ready& ready) override {
     ++(ready ? waits_ : announced_);
     if (ready) submitted_.back()->done(absl::CancelledError("waited for"));
+  }
+  Quick try_at_once(const SubmissionPtr& submission,
+                    const std::function<void()>& begun) override {
+    if (while_tried_) std::exchange(while_tried_, nullptr)();
+    if (tried_as_ == Quick::kNot) return Quick::kNot;
+    ++tried_;
+    if (tried_as_ == Quick::kBegun) {
+      begun();
+      submitted_.push_back(submission);
+    }
+    return tried_as_;
   }
   void callback_threw(const std::string&) override {}
   void expect_more(coordinator::Submission&) override { ++expected_; }
@@ -44,6 +60,9 @@ class PreparedCallTest : public ::testing::Test, public SubmissionSink {
   // Owns nothing.
   std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
   std::vector<SubmissionPtr> submitted_;
+  Quick tried_as_ = Quick::kNot;
+  int tried_ = 0;
+  std::function<void()> while_tried_;
   int waits_ = 0;
   int announced_ = 0;
   int expected_ = 0;
@@ -167,6 +186,85 @@ TEST(Prepared, IsWaitedForWhereverItGoes) {
       EXPECT_EQ(value, 2);
     }
   });
+}
+
+// Both ranks have run it so often that a cycle is in force.
+void run_often(Runtime& job, Prepared& call) {
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(call.run(), absl::OkStatus()) << suite::rank_of(job);
+  }
+}
+
+// Entered at once, and never by the other rank.
+TEST(Prepared, OneThatIsAloneInItsCycleEndsWithTheRankThatLeaves) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
+    float x = 1;
+    auto call = *job.prepare_allreduce_(TensorView::of(&x, {1}), {.name = "x"});
+    run_often(job, call);
+    if (suite::rank_of(job) == 1) {
+      EXPECT_EQ(job.stop(), absl::OkStatus());
+      return;
+    }
+    const Status end = call.run();
+    EXPECT_TRUE(absl::IsCancelled(end)) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("rank 1"));
+    EXPECT_EQ(x, 1);
+  });
+}
+
+TEST(Prepared, OneThatIsAloneInItsCycleBreaksWithTheJob) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
+    float x = 1;
+    auto call = *job.prepare_allreduce_(TensorView::of(&x, {1}), {.name = "x"});
+    run_often(job, call);
+    if (suite::rank_of(job) == 1) return job.abort("has had enough");
+    const Status end = call.run();
+    EXPECT_TRUE(absl::IsAborted(end)) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("has had enough"));
+  });
+}
+
+// Each rank in another order, which no cycle can hold for long.
+TEST(Prepared, ThreadsOfARankRunTheirsAtTheSameTime) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([&job, thread] {
+        float x = 1;
+        const std::string name = "x" + std::to_string(thread);
+        auto call = *job.prepare_allreduce_(
+            TensorView::of(&x, {1}), {.name = name, .op = ReduceOp::kSum});
+        for (int i = 0; i < 200; ++i) {
+          x = 1;
+          ASSERT_EQ(call.run(), absl::OkStatus());
+          ASSERT_EQ(x, 2);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_F(PreparedCallTest, StartsAtOnceWhereThatIsPossible) {
+  EXPECT_FALSE(call_->start_at_once());
+  tried_as_ = Quick::kDone;
+  ASSERT_TRUE(call_->start_at_once());
+  EXPECT_TRUE(call_->poll());
+  EXPECT_EQ(call_->wait(), absl::OkStatus());
+  tried_as_ = Quick::kBegun;
+  ASSERT_TRUE(call_->start_at_once());
+  EXPECT_FALSE(call_->poll());
+  EXPECT_FALSE(call_->start_at_once());  // It is under way.
+  submitted_.back()->done(absl::AbortedError("broken"));
+  EXPECT_EQ(call_->wait().message(), "broken");
+  tried_as_ = Quick::kDone;
+  ASSERT_TRUE(call_->start_at_once());
+  EXPECT_EQ(call_->wait(), absl::OkStatus());
+  sets_.remove(1);
+  EXPECT_FALSE(call_->start_at_once());  // May it still be?
+  sink_.reset();
+  EXPECT_FALSE(call_->start_at_once());
+  EXPECT_EQ(waits_, 0);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 // its library.
 //
 // The environment of its process says how many GPUs it has (FAKE_CUDA_DEVICES, or
-// four) and for which CUDA it is (FAKE_CUDA_VERSION, or 13000).
+// four), for which CUDA it is (FAKE_CUDA_VERSION, or 13000), and whether the GPUs do not
+// reach each other's memory (FAKE_CUDA_NO_PEERS=1).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ void fake_cuda_set_delay(unsigned microseconds);
 // fails and not the call.
 void fake_cuda_fail_next(const char* function, int result);
 
-// Objects that exist: streams, events, allocations on devices and of pinned memory.
+// Objects that exist: streams, events, pools, modules, allocations on devices and of
+// pinned memory, and what of the host's is pinned.
 std::size_t fake_cuda_objects();
 
 // For other stand-ins, of libraries that use CUDA's streams and memory: puts work into
@@ -27,5 +29,8 @@ std::size_t fake_cuda_objects();
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
 int fake_cuda_current_device();
+
+// How many kernels have been put into streams.
+std::size_t fake_cuda_launches();
 
 }  // extern "C"

@@ -1,113 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of CUDA's driver that horovodpp uses (horovodpp/device/cuda_api.h),
-// for GPUs that do not exist. Arguments are checked more strictly than CUDA does.
+// for GPUs that do not exist. Arguments are checked more strictly than CUDA does: a
+// thread needs a current context for nearly everything.
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "horovodpp/device/cuda_api.h"
 #include "test/support/fake_cuda/control.h"
-#include "test/support/fake_cuda/memory.h"
-#include "test/support/fake_cuda/stream.h"
-
-using hvd::device::CuAddress;
-using hvd::device::CuContext;
-using hvd::device::CuDevice;
-using hvd::device::CuEvent;
-using hvd::device::CuResult;
-using hvd::device::CuStream;
-
-namespace hvd::device {
-struct CuContextOfDriver {
-  int device;
-  std::shared_ptr<fake_cuda::Stream> default_stream;
-};
-struct CuStreamOfDriver {
-  std::shared_ptr<fake_cuda::Stream> stream;
-};
-struct CuEventOfDriver {
-  std::shared_ptr<fake_cuda::Event> event;
-  int device;
-};
-}  // namespace hvd::device
+#include "test/support/fake_cuda/world.h"
 
 namespace fake_cuda {
 namespace {
 
-constexpr CuResult kSuccess = 0;
-constexpr CuResult kInvalidValue = 1;
-constexpr CuResult kOutOfMemory = 2;
-constexpr CuResult kNoDevice = 100;
-constexpr CuResult kInvalidDevice = 101;
-constexpr CuResult kInvalidContext = 201;
-constexpr CuResult kInvalidHandle = 400;
-constexpr CuResult kNotReady = 600;
-constexpr CuResult kIllegalAddress = 700;
-
-int number_from_environment(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
-
-// All there is of one process. Streams that are destroyed go on with what they have
-// until the process ends.
-struct World {
-  const int devices = number_from_environment("FAKE_CUDA_DEVICES", 4);
-  DeviceMemory memory;
-  std::mutex mutex;
-  std::map<std::string, CuResult> failures;
-  std::vector<std::unique_ptr<hvd::device::CuContextOfDriver>> contexts;
-  std::set<CuStream> streams;
-  std::set<CuEvent> events;
-  std::set<void*> pinned;
-  std::vector<std::shared_ptr<Stream>> ending;
-
-  World() {
-    for (int i = 0; i < devices; ++i) {
-      contexts.push_back(std::make_unique<hvd::device::CuContextOfDriver>(
-          hvd::device::CuContextOfDriver{i, std::make_shared<Stream>(i)}));
-    }
-  }
-};
-
-World& world() {
-  static World one;
-  return one;
-}
-
 thread_local std::vector<CuContext> current;
-
-CuResult failure_of(const char* function) {
-  World& all = world();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.failures.find(function);
-  if (found == all.failures.end()) return kSuccess;
-  const CuResult result = found->second;
-  all.failures.erase(found);
-  return result;
-}
-
-// The queue behind a handle; none if there is no such stream.
-std::shared_ptr<Stream> queue_of(CuStream stream) {
-  if (stream == nullptr) {
-    return current.empty() ? nullptr : current.back()->default_stream;
-  }
-  World& all = world();
-  const std::lock_guard lock(all.mutex);
-  return all.streams.count(stream) > 0 ? stream->stream : nullptr;
-}
-
-std::shared_ptr<Event> event_of(CuEvent event) {
-  World& all = world();
-  const std::lock_guard lock(all.mutex);
-  return all.events.count(event) > 0 ? event->event : nullptr;
-}
 
 std::vector<std::shared_ptr<Stream>> queues_of(int device) {
   World& all = world();
@@ -121,15 +30,12 @@ std::vector<std::shared_ptr<Stream>> queues_of(int device) {
   return queues;
 }
 
-// Where memory of a device can be touched; memory of the host is where it is.
-std::byte* place_of(CuAddress address, std::size_t bytes) {
-  DeviceMemory& memory = world().memory;
-  if (!memory.knows(address)) return reinterpret_cast<std::byte*>(address);
-  const auto place = memory.find(address, bytes);
-  return place ? place->visible : nullptr;
+}  // namespace
+
+CuContext current_context() {
+  return current.empty() ? nullptr : current.back();
 }
 
-}  // namespace
 }  // namespace fake_cuda
 
 using namespace fake_cuda;  // NOLINT: what follows is C.
@@ -147,7 +53,7 @@ std::size_t fake_cuda_objects() {
   World& all = world();
   const std::lock_guard lock(all.mutex);
   return all.streams.size() + all.events.size() + all.pinned.size() +
-         all.memory.allocations();
+         all.pools.size() + all.modules.size() + all.memory.allocations();
 }
 
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument) {
@@ -268,11 +174,13 @@ CuResult cuStreamDestroy_v2(CuStream stream) {
 }
 
 CuResult cuStreamSynchronize(CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   return queue == nullptr ? kInvalidHandle : queue->synchronize();
 }
 
 CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   const auto awaited = event_of(event);
   if (queue == nullptr || awaited == nullptr) return kInvalidHandle;
@@ -283,10 +191,17 @@ CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
   return kSuccess;
 }
 
-CuResult cuEventCreate(CuEvent* event, unsigned) {
+CuResult cuEventCreate(CuEvent* event, unsigned flags) {
   if (current.empty()) return kInvalidContext;
-  *event = new hvd::device::CuEventOfDriver{std::make_shared<Event>(),
-                                            current.back()->device};
+  const bool shared = (flags & hvd::device::kCuEventInterprocess) != 0;
+  if (shared && (flags & hvd::device::kCuEventDisableTiming) == 0) {
+    return kInvalidValue;
+  }
+  std::shared_ptr<Event> made =
+      shared ? SharedEvent::create() : std::make_shared<Event>();
+  if (made == nullptr) return kOutOfMemory;
+  *event =
+      new hvd::device::CuEventOfDriver{std::move(made), current.back()->device};
   const std::lock_guard lock(world().mutex);
   world().events.insert(*event);
   return kSuccess;
@@ -300,6 +215,7 @@ CuResult cuEventDestroy_v2(CuEvent event) {
 }
 
 CuResult cuEventRecord(CuEvent event, CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   const auto recorded = event_of(event);
   if (queue == nullptr || recorded == nullptr) return kInvalidHandle;
@@ -312,12 +228,14 @@ CuResult cuEventRecord(CuEvent event, CuStream stream) {
 }
 
 CuResult cuEventQuery(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const auto asked = event_of(event);
   if (asked == nullptr) return kInvalidHandle;
   return asked->has_happened(asked->last()) ? kSuccess : kNotReady;
 }
 
 CuResult cuEventSynchronize(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const auto awaited = event_of(event);
   if (awaited == nullptr) return kInvalidHandle;
   awaited->wait(awaited->last());
@@ -346,19 +264,39 @@ CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return kOutOfMemory;
   const std::lock_guard lock(world().mutex);
-  world().pinned.insert(*memory);
+  world().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  world().allocated.insert(*memory);
   return kSuccess;
 }
 
 CuResult cuMemFreeHost(void* memory) {
   const std::lock_guard lock(world().mutex);
-  if (world().pinned.erase(memory) == 0) return kInvalidValue;
+  if (world().allocated.erase(memory) == 0) return kInvalidValue;
+  world().pinned.erase(reinterpret_cast<std::uintptr_t>(memory));
   std::free(memory);
   return kSuccess;
 }
 
+CuResult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned) {
+  if (current.empty()) return kInvalidContext;
+  if (const CuResult failure = failure_of("cuMemHostRegister_v2")) {
+    return failure;
+  }
+  const std::lock_guard lock(world().mutex);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  return world().pinned.emplace(begin, bytes).second ? kSuccess : kInvalidValue;
+}
+
+CuResult cuMemHostUnregister(void* memory) {
+  const std::lock_guard lock(world().mutex);
+  if (world().allocated.count(memory) > 0) return kInvalidValue;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  return world().pinned.erase(begin) > 0 ? kSuccess : kInvalidValue;
+}
+
 CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
                        CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   const auto queue = queue_of(stream);
   if (queue == nullptr) return kInvalidHandle;
   const CuResult failure = failure_of("cuMemcpyAsync");

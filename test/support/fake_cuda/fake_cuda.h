@@ -33,6 +33,10 @@ class FakeCuda {
     return function<decltype(fake_cuda_objects)>("fake_cuda_objects")();
   }
 
+  static std::size_t launches() {
+    return function<decltype(fake_cuda_launches)>("fake_cuda_launches")();
+  }
+
  private:
   template <typename Function>
   static Function* function(const char* name) {

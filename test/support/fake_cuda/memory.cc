@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/support/fake_cuda/memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <iterator>
+#include <string>
 
 namespace fake_cuda {
 namespace {
@@ -14,50 +16,89 @@ std::size_t in_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// An inaccessible view of new memory, and one to read and write.
-std::optional<std::pair<std::uintptr_t, std::byte*>> map_twice(
-    std::size_t bytes) {
-  const int file = memfd_create("fake gpu", MFD_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  void* shown = MAP_FAILED;
-  void* visible = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
-    shown = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
-    visible = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  close(file);
+}  // namespace
+
+int FileTicket::open() const {
+  const std::string path =
+      "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(descriptor);
+  return ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+}
+
+// An inaccessible view of a file, and one to read and write.
+std::optional<DeviceMemory::Views> DeviceMemory::map_twice(int file,
+                                                           std::size_t bytes) {
+  void* const shown = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
+  void* const visible =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (shown != MAP_FAILED && visible != MAP_FAILED) {
-    return std::pair(reinterpret_cast<std::uintptr_t>(shown),
-                     static_cast<std::byte*>(visible));
+    return Views{reinterpret_cast<std::uintptr_t>(shown),
+                 static_cast<std::byte*>(visible), file};
   }
   if (shown != MAP_FAILED) munmap(shown, bytes);
   if (visible != MAP_FAILED) munmap(visible, bytes);
   return std::nullopt;
 }
 
-}  // namespace
+std::optional<DeviceMemory::Views> DeviceMemory::make(std::size_t bytes) {
+  const int file = memfd_create("fake gpu", MFD_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    if (const auto views = map_twice(file, bytes)) return views;
+  }
+  close(file);
+  return std::nullopt;
+}
 
 std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device) {
   const std::size_t mapped = in_pages(bytes);
   const std::lock_guard lock(mutex_);
   auto spare = free_.find(mapped);
   if (spare == free_.end()) {
-    const auto views = map_twice(mapped);
+    const auto views = make(mapped);
     if (!views) return 0;
     spare = free_.emplace(mapped, *views);
   }
-  const auto [address, visible] = spare->second;
+  const Views views = spare->second;
   free_.erase(spare);
-  allocations_[address] = {bytes, mapped, visible, device};
-  return address;
+  allocations_[views.shown] = {bytes,      mapped, views.visible,
+                               views.file, device, false};
+  return views.shown;
+}
+
+std::optional<DeviceMemory::Ticket> DeviceMemory::ticket_of(
+    std::uintptr_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || found->second.opened) return std::nullopt;
+  return Ticket{{getpid(), found->second.file},
+                found->second.bytes,
+                found->second.device};
+}
+
+std::uintptr_t DeviceMemory::open(const Ticket& ticket) {
+  const int file = ticket.file.open();
+  if (file < 0) return 0;
+  const std::size_t mapped = in_pages(ticket.bytes);
+  const auto views = map_twice(file, mapped);
+  close(file);
+  if (!views) return 0;
+  const std::lock_guard lock(mutex_);
+  allocations_[views->shown] = {ticket.bytes, mapped,        views->visible,
+                                -1,           ticket.device, true};
+  return views->shown;
 }
 
 bool DeviceMemory::free(std::uintptr_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  free_.emplace(found->second.mapped,
-                std::pair(address, found->second.visible));
+  const Allocation& gone = found->second;
+  if (gone.opened) {
+    munmap(reinterpret_cast<void*>(address), gone.mapped);
+    munmap(gone.visible, gone.mapped);
+  } else {
+    free_.emplace(gone.mapped, Views{address, gone.visible, gone.file});
+  }
   allocations_.erase(found);
   return true;
 }
@@ -78,7 +119,8 @@ std::optional<DeviceMemory::Place> DeviceMemory::find(std::uintptr_t address,
   if (found == allocations_.end()) return std::nullopt;
   const std::size_t offset = address - found->first;
   if (offset + bytes > found->second.bytes) return std::nullopt;
-  return Place{found->second.visible + offset, found->second.device};
+  return Place{found->second.visible + offset, found->second.device,
+               found->second.opened};
 }
 
 bool DeviceMemory::knows(std::uintptr_t address) const {

@@ -11,20 +11,39 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 namespace fake_cuda {
+
+// A file of a process, for others to open.
+struct FileTicket {
+  int pid;
+  int descriptor;
+
+  // Negative if it cannot be opened.
+  int open() const;
+};
 
 class DeviceMemory {
  public:
   // 0 if there is no memory left.
   std::uintptr_t allocate(std::size_t bytes, int device);
-  // False if it was not allocated here.
+  // False if it was not allocated here, or opened.
   bool free(std::uintptr_t address);
+
+  // What another process opens an allocation by.
+  struct Ticket {
+    FileTicket file;
+    std::size_t bytes;
+    int device;
+  };
+  std::optional<Ticket> ticket_of(std::uintptr_t address) const;
+  // Memory of another process; 0 if it cannot be had.
+  std::uintptr_t open(const Ticket& ticket);
 
   struct Place {
     std::byte* visible;  // Where this library may touch it.
     int device;
+    bool opened;  // It is another process's.
   };
   // Of `bytes` at an address; nothing if that is not, or not all, of one allocation.
   std::optional<Place> find(std::uintptr_t address, std::size_t bytes) const;
@@ -38,16 +57,26 @@ class DeviceMemory {
     std::size_t bytes;   // As asked for,
     std::size_t mapped;  // and in whole pages.
     std::byte* visible;
+    int file;
     int device;
+    bool opened;
+  };
+  // Two views of one file.
+  struct Views {
+    std::uintptr_t shown;
+    std::byte* visible;
+    int file;
   };
   using Allocations = std::map<std::uintptr_t, Allocation>;
 
+  static std::optional<Views> map_twice(int file, std::size_t bytes);
+  static std::optional<Views> make(std::size_t bytes);
   Allocations::const_iterator holding(std::uintptr_t address) const;
 
   mutable std::mutex mutex_;
   Allocations allocations_;
   // By their size in whole pages: what was freed, and is given out again as it is.
-  std::multimap<std::size_t, std::pair<std::uintptr_t, std::byte*>> free_;
+  std::multimap<std::size_t, Views> free_;
 };
 
 }  // namespace fake_cuda

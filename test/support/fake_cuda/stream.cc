@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/support/fake_cuda/stream.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,6 +44,57 @@ bool Event::has_happened(std::uint64_t recording) const {
 void Event::wait(std::uint64_t recording) const {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return happened_ >= recording; });
+}
+
+std::shared_ptr<SharedEvent> SharedEvent::map(const FileTicket& ticket,
+                                              int file, bool mine) {
+  void* const memory =
+      mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (!mine) close(file);
+  if (memory == MAP_FAILED) return nullptr;
+  return std::shared_ptr<SharedEvent>(
+      new SharedEvent(ticket, static_cast<State*>(memory), mine));
+}
+
+std::shared_ptr<SharedEvent> SharedEvent::create() {
+  const int file = memfd_create("fake gpu event", MFD_CLOEXEC);
+  if (file < 0) return nullptr;
+  if (ftruncate(file, sizeof(State)) != 0) {
+    close(file);
+    return nullptr;
+  }
+  return map({getpid(), file}, file, true);
+}
+
+std::shared_ptr<SharedEvent> SharedEvent::open(const FileTicket& ticket) {
+  const int file = ticket.open();
+  return file < 0 ? nullptr : map(ticket, file, false);
+}
+
+SharedEvent::~SharedEvent() {
+  munmap(state_, sizeof(State));
+  if (mine_) close(ticket_.descriptor);
+}
+
+std::uint64_t SharedEvent::begin() { return ++state_->begun; }
+
+void SharedEvent::happen(std::uint64_t recording) {
+  std::uint64_t before = state_->happened;
+  while (before < recording &&
+         !state_->happened.compare_exchange_weak(before, recording)) {
+  }
+}
+
+std::uint64_t SharedEvent::last() const { return state_->begun; }
+
+bool SharedEvent::has_happened(std::uint64_t recording) const {
+  return state_->happened >= recording;
+}
+
+void SharedEvent::wait(std::uint64_t recording) const {
+  while (!has_happened(recording) && kill(ticket_.pid, 0) == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 Stream::Stream(int device)

@@ -4,6 +4,7 @@
 // program forgot to wait for has most likely not happened yet.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,8 @@
 #include <random>
 #include <thread>
 
+#include "test/support/fake_cuda/memory.h"
+
 namespace fake_cuda {
 
 // How long streams idle at most, in microseconds; they do before one piece in four.
@@ -20,20 +23,54 @@ void set_delay(unsigned microseconds);
 
 class Event {
  public:
+  virtual ~Event() = default;
+
   // A new recording, and its number.
-  std::uint64_t begin();
-  void happen(std::uint64_t recording);
+  virtual std::uint64_t begin();
+  virtual void happen(std::uint64_t recording);
 
   // Of the last recording; 0 if there is none.
-  std::uint64_t last() const;
-  bool has_happened(std::uint64_t recording) const;
-  void wait(std::uint64_t recording) const;
+  virtual std::uint64_t last() const;
+  virtual bool has_happened(std::uint64_t recording) const;
+  virtual void wait(std::uint64_t recording) const;
 
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::uint64_t begun_ = 0;
   std::uint64_t happened_ = 0;
+};
+
+// One that other processes can open, by the ticket of its memory.
+class SharedEvent : public Event {
+ public:
+  // nullptr if there is no memory.
+  static std::shared_ptr<SharedEvent> create();
+  static std::shared_ptr<SharedEvent> open(const FileTicket& ticket);
+  ~SharedEvent() override;
+
+  const FileTicket& ticket() const { return ticket_; }
+
+  std::uint64_t begin() override;
+  void happen(std::uint64_t recording) override;
+  std::uint64_t last() const override;
+  bool has_happened(std::uint64_t recording) const override;
+  // Ends, too, when the process that created it has.
+  void wait(std::uint64_t recording) const override;
+
+ private:
+  struct State {
+    std::atomic<std::uint64_t> begun;
+    std::atomic<std::uint64_t> happened;
+  };
+  SharedEvent(const FileTicket& ticket, State* state, bool mine)
+      : ticket_(ticket), state_(state), mine_(mine) {}
+  static std::shared_ptr<SharedEvent> map(const FileTicket& ticket, int file,
+                                          bool mine);
+
+  const FileTicket ticket_;
+  State* const state_;
+  const bool mine_;
 };
 
 class Stream {

@@ -10,30 +10,42 @@ from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.arguments import (
     check_reduced, is_recorded, list_of, op_of, written)
 from horovodpp.torch.compression import Compression
-from horovodpp.torch.dtypes import describe, from_result
+from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
+
+
+def _start(call, tensors, finish, name, op, factors, process_set):
+    """Submits a tensor, or a list of them as one; returns a handle.
+
+    finish: makes the result of what the operation gives.
+    """
+    core = member("Allreduce", process_set)
+    is_group = isinstance(tensors, list)
+    for tensor in tensors if is_group else [tensors]:
+        check_reduced(tensor, op)
+    described = [describe(tensor) for tensor in tensors] if is_group else describe(tensors)
+    operation = call(described, wire("grouped_allreduce" if is_group else "allreduce", name), op,
+                     *factors, core)
+    return handles.add(operation, finish, tensors)
 
 
 def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
                     postscale_factor=1.0, process_set=global_process_set):
     """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
     op = op_of(average, op)
-    core = member("Allreduce", process_set)
-    check_reduced(tensor, op)
     tensor = tensor.detach()
-    operation = _core.allreduce(describe(tensor), wire("allreduce", name), op, prescale_factor,
-                                postscale_factor, core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    if is_on_gpu(tensor):  # torch's allocator makes memory without waiting for the GPU.
+        return allreduce_async_(tensor.clone(memory_format=torch.contiguous_format), None, name,
+                                op, prescale_factor, postscale_factor, process_set)
+    return _start(_core.allreduce, tensor, lambda result: from_result(result, tensor), name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
                      postscale_factor=1.0, process_set=global_process_set):
     """Reduces in place; returns a handle."""
     op = op_of(average, op)
-    core = member("Allreduce", process_set)
-    check_reduced(tensor, op)
-    operation = _core.allreduce_(describe(tensor), wire("allreduce", name), op, prescale_factor,
-                                 postscale_factor, core)
-    return handles.add(operation, lambda _: written(tensor), tensor)
+    return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
@@ -74,30 +86,24 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
                             postscale_factor=1.0, process_set=global_process_set):
     """Reduces several tensors as one submission; returns a handle for all of them."""
     op = op_of(average, op)
-    core = member("Allreduce", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
-    for tensor in tensors:
-        check_reduced(tensor, op)
-    operation = _core.grouped_allreduce([describe(tensor) for tensor in tensors],
-                                        wire("grouped_allreduce", name), op, prescale_factor,
-                                        postscale_factor, core)
-    return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+    if tensors and all(map(is_on_gpu, tensors)):
+        tensors = [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
+        return grouped_allreduce_async_(tensors, None, name, op, prescale_factor,
+                                        postscale_factor, process_set)
+    return _start(_core.grouped_allreduce, tensors, lambda results: tuple(
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), name, op,
+        (prescale_factor, postscale_factor), process_set)
 
 
 def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                              postscale_factor=1.0, process_set=global_process_set):
     """Reduces several tensors in place, as one submission; returns a handle."""
     op = op_of(average, op)
-    core = member("Allreduce", process_set)
     tensors = list_of(tensors)
-    for tensor in tensors:
-        check_reduced(tensor, op)
-    operation = _core.grouped_allreduce_([describe(tensor) for tensor in tensors],
-                                         wire("grouped_allreduce", name), op, prescale_factor,
-                                         postscale_factor, core)
-    return handles.add(operation, lambda _: tuple(written(tensor) for tensor in tensors),
-                       tensors)
+    return _start(_core.grouped_allreduce_, tensors,
+                  lambda _: tuple(written(tensor) for tensor in tensors), name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,

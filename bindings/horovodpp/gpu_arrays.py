@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on GPUs: of cupy, numba, and whatever else has __cuda_array_interface__."""
+from horovodpp import _core
+
+# Of the interface: the legacy default stream, which the library calls 0.
+_LEGACY_DEFAULT = 1
+
+
+class GpuArray:
+    """Memory of a GPU. Others see it by __cuda_array_interface__: cupy.asarray(x), or
+    torch.as_tensor(x, device="cuda"), which take no copy and keep it alive.
+    """
+
+    def __init__(self, owner, address, dtype, shape):
+        self._owner = owner
+        self._address = address
+        self.dtype = dtype
+        self.shape = tuple(shape)
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def __cuda_array_interface__(self):
+        # Results are in memory, for every stream.
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address, False),
+                "strides": None, "stream": None, "version": 3}
+
+
+def is_on_gpu(array):
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def shown(array, numpy, written):
+    """A GpuArray over the same memory, and (address, GPU, stream) of it."""
+    interface = array.__cuda_array_interface__
+    address, read_only = interface["data"]
+    if read_only and written:
+        raise ValueError("Tensor is required to be writable, as the result takes its place.")
+    dtype = numpy.dtype(interface["typestr"])
+    shape = tuple(interface["shape"])
+    if not _is_contiguous(interface.get("strides"), shape, dtype.itemsize):
+        raise ValueError("Tensor is required to be contiguous.")
+    if interface.get("mask") is not None:
+        raise ValueError("Tensor is required to have no mask.")
+    stream = interface.get("stream") or 0
+    if stream == _LEGACY_DEFAULT:
+        stream = 0
+    empty = 0 in shape
+    gpu = 0 if empty else _core.gpu_of(address)
+    return GpuArray(array, address, dtype, shape), (address, gpu, stream)
+
+
+def _is_contiguous(strides, shape, itemsize):
+    if strides is None or 0 in shape:
+        return True
+    expected = itemsize
+    for length, stride in zip(reversed(shape), reversed(strides)):
+        if length > 1 and stride != expected:
+            return False
+        expected *= length
+    return True

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# What CPack makes: Debian packages of the library, its module for MPI, what programs are
+# compiled with, and the launcher. Their dependencies are what dpkg-shlibdeps finds.
+#
+#   cmake --preset package && cmake --build --preset package && cpack --preset package
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR "The horovodpp authors")
+set(CPACK_PACKAGE_CONTACT "The horovodpp authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL library development launcher)
+if(TARGET horovodpp_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  get_target_property(module horovodpp_mpi OUTPUT_NAME)
+  string(REPLACE horovodpp_mpi_ "" flavor ${module})
+endif()
+
+# A library's package is named after its SONAME, so that two versions may lie side by side.
+set(library libhorovodpp${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library})
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME ${library}-${flavor})
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libhorovodpp-dev)
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_NAME horovodrun)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(same_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${library} ${same_version}")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} ${same_version}")
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SECTION science)
+if(TARGET horovodpp_mpi)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS ${CPACK_DEBIAN_MPI_PACKAGE_NAME})
+  set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SUGGESTS ${CPACK_DEBIAN_MPI_PACKAGE_NAME})
+endif()
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The shared library.")
+set(CPACK_COMPONENT_MPI_DESCRIPTION
+  "The module that the library speaks MPI with, loaded where MPI's launcher has started the ranks.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+  "The headers, and what tells CMake, pkg-config and make how to compile with the library.")
+set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION
+  "horovodrun, which starts jobs: on this host by itself, on several with mpirun.")
+
+# What others that link the library will depend on, and that the linker is told of it.
+get_target_property(soversion horovodpp SOVERSION)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/shlibs
+  CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/triggers
+  CONTENT "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
+  ${PROJECT_BINARY_DIR}/packages/shlibs ${PROJECT_BINARY_DIR}/packages/triggers)
+
+# Each package says by whom it is and under which licence.
+file(READ ${PROJECT_SOURCE_DIR}/NOTICE notice)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/copyright
+  CONTENT "@notice@\n@license@" @ONLY)
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright COMPONENT ${component}
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
+    EXCLUDE_FROM_ALL)
+endforeach()
+include(CPack)

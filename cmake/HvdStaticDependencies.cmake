@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# With HVD_STATIC_DEPENDENCIES the shared library holds what it is made of, as far as there
+# are archives that can be part of one: no other library's names can then take the place of
+# those it calls (see docs/c.md). What there is none of stays a shared library, which is
+# said; oneDNN is left out then. MPI is in a module of its own in any case.
+
+# Whether the archive can be part of a shared library: is position-independent.
+function(hvd_is_relocatable archive result)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -shared -o ${PROJECT_BINARY_DIR}/archive.so
+      -Wl,--version-script=${PROJECT_SOURCE_DIR}/horovodpp/exported_names.map
+      -Wl,--whole-archive ${archive} -Wl,--no-whole-archive
+    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  file(REMOVE ${PROJECT_BINARY_DIR}/archive.so)
+  if(failed)
+    set(${result} OFF PARENT_SCOPE)
+  else()
+    set(${result} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The imported targets among `targets` and what they need, in ${result}.
+function(hvd_all_needed result)
+  set(waiting ${ARGN})
+  set(found "")
+  while(waiting)
+    list(POP_FRONT waiting target)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" target "${target}")
+    if(NOT TARGET "${target}" OR target IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${target})
+    get_target_property(needed ${target} INTERFACE_LINK_LIBRARIES)
+    if(needed)
+      list(APPEND waiting ${needed})
+    endif()
+  endwhile()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# hvd_prefer_archives(<name> <target>...): the targets, and what they need, are linked from
+# the archives beside their shared libraries: all of them, or none.
+function(hvd_prefer_archives name)
+  hvd_all_needed(targets ${ARGN})
+  set(switched "")
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "INTERFACE_LIBRARY")
+      continue()
+    endif()
+    set(locations IMPORTED_LOCATION)
+    get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+    foreach(configuration ${configurations})
+      list(APPEND locations IMPORTED_LOCATION_${configuration})
+    endforeach()
+    foreach(location ${locations})
+      get_target_property(shared ${target} ${location})
+      if(NOT shared MATCHES "\\.so[0-9.]*$")
+        continue()
+      endif()
+      string(REGEX REPLACE "\\.so[0-9.]*$" ".a" archive ${shared})
+      set(usable OFF)
+      if(EXISTS ${archive})
+        hvd_is_relocatable(${archive} usable)
+      endif()
+      if(NOT usable)
+        message(STATUS "${name} stays a shared library: ${archive} is not there, or not "
+          "position-independent")
+        return()
+      endif()
+      list(APPEND switched ${target} ${location} ${archive})
+    endforeach()
+  endforeach()
+  while(switched)
+    list(POP_FRONT switched target location archive)
+    set_target_properties(${target} PROPERTIES ${location} ${archive})
+  endwhile()
+endfunction()
+
+hvd_prefer_archives(Abseil absl::status absl::statusor absl::strings absl::str_format
+  absl::flat_hash_map absl::flat_hash_set)
+hvd_prefer_archives(Highway hwy::hwy)
+hvd_prefer_archives(zlib ZLIB::ZLIB)
+
+find_library(HVD_BLAS_ARCHIVE NAMES libopenblas.a libblas.a)
+if(NOT HVD_BLAS_ARCHIVE)
+  message(FATAL_ERROR "HVD_STATIC_DEPENDENCIES wants a BLAS as an archive (on Debian: "
+    "libopenblas-dev)")
+endif()
+set_target_properties(BLAS::BLAS PROPERTIES
+  INTERFACE_LINK_LIBRARIES "${HVD_BLAS_ARCHIVE};Threads::Threads;m")
+
+# As headers alone; so is fmt, which it includes.
+add_library(hvd_spdlog INTERFACE)
+target_compile_definitions(hvd_spdlog INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL)
+target_include_directories(hvd_spdlog SYSTEM INTERFACE
+  $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
+
+find_library(HVD_DNNL_ARCHIVE NAMES libdnnl.a)
+if(HVD_DNNL_ARCHIVE)
+  set(Dnnl_LIBRARY ${HVD_DNNL_ARCHIVE})
+elseif(HVD_WITH_DNNL)
+  message(STATUS "oneDNN is left out: there is no archive of it")
+  set(HVD_WITH_DNNL OFF)
+endif()

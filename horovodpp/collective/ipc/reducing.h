@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call through the windows of all ranks: chunk by chunk packed, reduced, unpacked.
+//
+// The steps of the board number what has been recorded. A rank arrives at step 0 when
+// chunk 0 is packed in its stream, at step k + 1 when chunk k is reduced and chunk k + 1
+// packed there, and at a last step when nothing is left to enqueue. So
+//   - an event is recorded again only when all ranks have enqueued their waits for its
+//     last recording: they do so for "chunk k is packed" before step k + 1, after which
+//     that half is packed for chunk k + 2; and for "chunk k is reduced" before step
+//     k + 2, after which it is reduced for chunk k + 2;
+//   - memory is not overwritten while others use it: before a rank unpacks chunk k its
+//     stream waits until all have reduced it, and they touch that half of its window
+//     at no other time;
+//   - whoever returns may destroy its events: nobody is going to wait for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/chunks.h"
+#include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/ipc/window.h"
+#include "horovodpp/collective/reduce/part_table.h"
+#include "horovodpp/collective/reduce/piece.h"
+#include "horovodpp/collective/reduce/reduction.h"
+#include "horovodpp/collective/shm/seat.h"
+
+namespace hvd::collective {
+
+class IpcReducing {
+ public:
+  struct Means {
+    const BoardSeat& seat;
+    IpcWindow& window;
+    const Neighbourhood& all;
+  };
+  // `wanted` has for each piece the elements that its output is for. All is borrowed.
+  IpcReducing(const Means& means, std::span<const Piece> pieces,
+              std::span<const Range> wanted, const Reduction& reduction);
+
+  // Within a call on the board; returns once the results are in place. If it fails
+  // before all have arrived at step 0, nothing has been written but windows.
+  absl::Status run(const Call& call);
+
+ private:
+  absl::Status pack(std::uint64_t number, std::span<const Run> runs);
+  absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
+  absl::Status unpack(std::uint64_t number, std::span<const Run> runs);
+  // Of which piece each is.
+  using Copies =
+      std::vector<std::pair<std::size_t, device::CudaKernels::Piece>>;
+  absl::Status copy(const Copies& copies);
+  bool is_on_gpu(const void* memory) const;
+  absl::Status wait_for_arrivals(std::uint64_t step);
+  absl::Status wait_for_stream();
+
+  const BoardSeat& seat_;
+  IpcWindow& window_;
+  const Neighbourhood& all_;
+  const std::span<const Piece> pieces_;
+  const std::span<const Range> wanted_;
+  const Reduction& reduction_;
+  const std::size_t element_bytes_;
+  Chunks chunks_;
+  std::vector<bool>
+      is_near_;  // Of pieces: whether they lie on the window's GPU.
+};
+
+}  // namespace hvd::collective

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/ipc/window.h"
+
+#include <unistd.h>
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+
+std::array<std::uint64_t, 2> IpcOffer::this_process() {
+  static const std::uint64_t name = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }();
+  return {static_cast<std::uint64_t>(getpid()), name};
+}
+
+absl::StatusOr<std::unique_ptr<IpcWindow>> IpcWindow::make(
+    device::Gpus& gpus, int gpu, std::size_t half_bytes) {
+  HVD_ASSIGN_OR_RETURN(device::CudaDriver* const cuda, gpus.driver());
+  HVD_ASSIGN_OR_RETURN(const device::CudaContext context, cuda->context(gpu));
+  HVD_ASSIGN_OR_RETURN(const device::CudaKernels* const kernels,
+                       gpus.kernels(gpu));
+  HVD_ASSIGN_OR_RETURN(device::CudaStream stream,
+                       device::CudaStream::create(context));
+  HVD_ASSIGN_OR_RETURN(
+      device::IpcMemory memory,
+      device::IpcMemory::allocate(context, kWindowHalves * half_bytes));
+  std::unique_ptr<IpcWindow> window(new IpcWindow(
+      *cuda, *kernels, std::move(stream), std::move(memory), half_bytes));
+  for (std::size_t i = 0; i < kWindowHalves; ++i) {
+    for (auto* const events : {&window->packed_, &window->reduced_}) {
+      HVD_ASSIGN_OR_RETURN(device::IpcEvent event,
+                           device::IpcEvent::create(context));
+      events->push_back(std::move(event));
+    }
+  }
+  return window;
+}
+
+IpcOffer IpcWindow::offer() const {
+  IpcOffer offer = {.process = IpcOffer::this_process(),
+                    .exists = true,
+                    .gpu = gpu(),
+                    .memory = memory_.ticket(),
+                    .memory_here = memory_.data(),
+                    .halves = {}};
+  for (std::size_t i = 0; i < kWindowHalves; ++i) {
+    offer.halves[i] = {.packed = packed_[i].ticket(),
+                       .reduced = reduced_[i].ticket(),
+                       .packed_here = packed_[i].handle(),
+                       .reduced_here = reduced_[i].handle()};
+  }
+  return offer;
+}
+
+absl::StatusOr<Neighbourhood> Neighbourhood::open(
+    const IpcWindow& mine, std::span<const IpcOffer> offers, int rank) {
+  Neighbourhood all;
+  all.rank_ = static_cast<std::size_t>(rank);
+  all.half_bytes_ = mine.half_bytes();
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    if (!offers[i].exists) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the rank at position ", i, " has no window"));
+    }
+    const bool here = offers[i].process == IpcOffer::this_process();
+    HVD_ASSIGN_OR_RETURN(Member member, here
+                                            ? reach_here(mine, offers[i])
+                                            : reach_elsewhere(mine, offers[i]));
+    all.members_.push_back(std::move(member));
+  }
+  return all;
+}
+
+absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_here(
+    const IpcWindow& mine, const IpcOffer& offer) {
+  HVD_ASSIGN_OR_RETURN(const device::CudaContext my_gpu,
+                       mine.cuda().context(mine.gpu()));
+  HVD_ASSIGN_OR_RETURN(const device::CudaContext peer,
+                       mine.cuda().context(offer.gpu));
+  HVD_RETURN_IF_ERROR(device::enable_peer_access(my_gpu, peer));
+  Member member;
+  member.memory = offer.memory_here;
+  for (std::size_t i = 0; i < kWindowHalves; ++i) {
+    member.packed[i] = offer.halves[i].packed_here;
+    member.reduced[i] = offer.halves[i].reduced_here;
+  }
+  return member;
+}
+
+absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_elsewhere(
+    const IpcWindow& mine, const IpcOffer& offer) {
+  HVD_ASSIGN_OR_RETURN(const device::CudaContext my_gpu,
+                       mine.cuda().context(mine.gpu()));
+  Member member;
+  HVD_ASSIGN_OR_RETURN(device::IpcMemory memory,
+                       device::IpcMemory::open(my_gpu, offer.memory));
+  member.memory = memory.data();
+  member.opened_memory.push_back(std::move(memory));
+  const auto open = [&](const device::CuIpcHandle& ticket)
+      -> absl::StatusOr<device::CuEvent> {
+    HVD_ASSIGN_OR_RETURN(device::IpcEvent event,
+                         device::IpcEvent::open(my_gpu, ticket));
+    member.opened_events.push_back(std::move(event));
+    return member.opened_events.back().handle();
+  };
+  for (std::size_t i = 0; i < kWindowHalves; ++i) {
+    HVD_ASSIGN_OR_RETURN(member.packed[i], open(offer.halves[i].packed));
+    HVD_ASSIGN_OR_RETURN(member.reduced[i], open(offer.halves[i].reduced));
+  }
+  return member;
+}
+
+absl::Status Neighbourhood::await_packed(const IpcWindow& mine,
+                                         std::uint64_t number) const {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == rank_) continue;
+    HVD_RETURN_IF_ERROR(device::hold(
+        mine.stream(), members_[i].packed[number % kWindowHalves]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Neighbourhood::await_reduced(const IpcWindow& mine,
+                                          std::uint64_t number) const {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == rank_) continue;
+    HVD_RETURN_IF_ERROR(device::hold(
+        mine.stream(), members_[i].reduced[number % kWindowHalves]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hvd::collective

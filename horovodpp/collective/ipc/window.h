@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// An IpcWindow is memory on one rank's GPU that the other ranks of its node reach, with
+// the events that say what may be done with it, and the stream in which this rank works
+// on all of them. It has two halves, so that one is filled while the other is reduced.
+//
+//   HVD_ASSIGN_OR_RETURN(auto window, IpcWindow::make(gpus, gpu, bytes));
+//   show(window->offer());                      // to the others, who
+//   HVD_ASSIGN_OR_RETURN(auto all, Neighbourhood::open(*window, offers, rank));
+//
+// Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "horovodpp/device/cuda_ipc.h"
+#include "horovodpp/device/cuda_kernels.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+
+namespace hvd::collective {
+
+inline constexpr std::size_t kWindowHalves = 2;
+
+// What a rank shows the others of its window, as bytes. Addresses and events count in
+// its own process, tickets in all others.
+struct IpcOffer {
+  struct Half {
+    device::CuIpcHandle packed;  // An event: the half is filled.
+    device::CuIpcHandle
+        reduced;  // Its slice of all windows' halves is reduced.
+    device::CuEvent packed_here;
+    device::CuEvent reduced_here;
+  };
+  // What tells processes apart that have one number in different containers.
+  std::array<std::uint64_t, 2> process;
+  bool exists;  // Otherwise nothing of the rest counts.
+  int gpu;
+  device::CuIpcHandle memory;
+  std::byte* memory_here;
+  std::array<Half, kWindowHalves> halves;
+
+  static std::array<std::uint64_t, 2> this_process();
+};
+
+class IpcWindow {
+ public:
+  // Two halves of `half_bytes` on GPU `gpu`.
+  //   (errors)  CUDA's
+  static absl::StatusOr<std::unique_ptr<IpcWindow>> make(
+      device::Gpus& gpus, int gpu, std::size_t half_bytes);
+
+  IpcOffer offer() const;
+
+  device::CudaDriver& cuda() const { return cuda_; }
+  const device::CudaKernels& kernels() const { return kernels_; }
+  device::CudaStream& stream() { return stream_; }
+  const device::CudaStream& stream() const { return stream_; }
+  int gpu() const { return stream_.context().index; }
+
+  std::size_t half_bytes() const { return half_bytes_; }
+  std::byte* half(std::uint64_t number) const {
+    return memory_.data() + number % kWindowHalves * half_bytes_;
+  }
+
+  // Records the events of a half.
+  absl::Status tell_packed(std::uint64_t number) {
+    return packed_[number % kWindowHalves].record(stream_);
+  }
+  absl::Status tell_reduced(std::uint64_t number) {
+    return reduced_[number % kWindowHalves].record(stream_);
+  }
+
+ private:
+  IpcWindow(device::CudaDriver& cuda, const device::CudaKernels& kernels,
+            device::CudaStream stream, device::IpcMemory memory,
+            std::size_t half_bytes)
+      : cuda_(cuda),
+        kernels_(kernels),
+        stream_(std::move(stream)),
+        memory_(std::move(memory)),
+        half_bytes_(half_bytes) {}
+
+  device::CudaDriver& cuda_;
+  const device::CudaKernels& kernels_;
+  device::CudaStream stream_;
+  const device::IpcMemory memory_;
+  const std::size_t half_bytes_;
+  std::vector<device::IpcEvent> packed_;
+  std::vector<device::IpcEvent> reduced_;
+};
+
+// The windows of all ranks, as one of them reaches them.
+class Neighbourhood {
+ public:
+  // `offers` has one of each rank, this one's, of `mine`, at `rank`. The window
+  // outlives this.
+  //   FailedPrecondition  a rank has none, or its GPU cannot be reached
+  //   (errors)            CUDA's
+  static absl::StatusOr<Neighbourhood> open(const IpcWindow& mine,
+                                            std::span<const IpcOffer> offers,
+                                            int rank);
+
+  std::byte* half(std::size_t rank, std::uint64_t number) const {
+    return members_[rank].memory + number % kWindowHalves * half_bytes_;
+  }
+
+  // What is put into the window's stream from now on waits until all others have
+  // filled, or reduced, that half: for the last time that they have told.
+  absl::Status await_packed(const IpcWindow& mine, std::uint64_t number) const;
+  absl::Status await_reduced(const IpcWindow& mine, std::uint64_t number) const;
+
+ private:
+  struct Member {
+    std::byte* memory = nullptr;
+    std::array<device::CuEvent, kWindowHalves> packed = {};
+    std::array<device::CuEvent, kWindowHalves> reduced = {};
+    std::vector<device::IpcMemory> opened_memory;
+    std::vector<device::IpcEvent> opened_events;
+  };
+
+  static absl::StatusOr<Member> reach_here(const IpcWindow& mine,
+                                           const IpcOffer& offer);
+  static absl::StatusOr<Member> reach_elsewhere(const IpcWindow& mine,
+                                                const IpcOffer& offer);
+
+  std::vector<Member> members_;
+  std::size_t rank_ = 0;
+  std::size_t half_bytes_ = 0;
+};
+
+}  // namespace hvd::collective

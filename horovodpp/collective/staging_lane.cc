@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/staging_lane.h"
+
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+
+absl::StatusOr<std::byte*> StagingMemory::at_least(std::size_t bytes) {
+  if (bytes <= shared_bytes_) return shared_.get();
+  pinned_.reset();
+  shared_ = source_ == nullptr ? nullptr : source_(bytes);
+  shared_bytes_ = 0;
+  if (shared_ == nullptr) return own_.at_least(bytes);
+  auto pinned = device::PinnedRange::pin(context_, shared_.get(), bytes);
+  if (!pinned.ok()) {
+    shared_ = nullptr;
+    return own_.at_least(bytes);
+  }
+  pinned_ = *std::move(pinned);
+  shared_bytes_ = bytes;
+  return shared_.get();
+}
+
+absl::StatusOr<std::unique_ptr<StagingLane>> StagingLane::make(
+    const device::CudaContext& context, const StagingSource& source) {
+  HVD_ASSIGN_OR_RETURN(device::CudaStream down,
+                       device::CudaStream::create(context));
+  HVD_ASSIGN_OR_RETURN(device::CudaStream up,
+                       device::CudaStream::create(context));
+  return std::unique_ptr<StagingLane>(new StagingLane{
+      .down = std::move(down),
+      .up = std::move(up),
+      .whole = {context, source},
+      .slots = {{context, source}, {context, source}, {context, source}}});
+}
+
+}  // namespace hvd::collective

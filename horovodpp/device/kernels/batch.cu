@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels themselves: bodies.h, for all threads of a grid. Compiled ahead into
+// batch.ptx (scripts/make_ptx.py), and where the build has nvcc, for each GPU.
+#include "horovodpp/device/kernels/bodies.h"
+#include "horovodpp/device/kernels/names.h"
+
+namespace hvd::device::kernels {
+namespace {
+
+__device__ Place place() { return {blockIdx.x, gridDim.x, threadIdx.x}; }
+
+// What the threads of this block have seen, as one.
+__device__ void note(const CopyArguments& arguments, const Sighting& mine) {
+  if (arguments.sightings == nullptr) return;
+  __shared__ alignas(
+      Sighting) unsigned char memory[kThreads * sizeof(Sighting)];
+  auto* const seen = reinterpret_cast<Sighting*>(memory);
+  seen[threadIdx.x] = mine;
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) add_half(seen, threadIdx.x, half);
+  }
+  if (threadIdx.x == 0) arguments.sightings[blockIdx.x] = seen[0];
+}
+
+}  // namespace
+
+extern "C" {
+
+__global__ void __launch_bounds__(kThreads)
+    hvd_copy(const __grid_constant__ CopyArguments arguments) {
+  copy_thread(arguments, place());
+}
+
+#define HVD_KERNEL(name, From, To)                                 \
+  __global__ void __launch_bounds__(kThreads)                      \
+      name(const __grid_constant__ CopyArguments arguments) {      \
+    note(arguments, convert_thread<From, To>(arguments, place())); \
+  }
+HVD_CONVERSIONS(HVD_KERNEL)
+#undef HVD_KERNEL
+
+#define HVD_KERNEL(name, Element)                               \
+  __global__ void __launch_bounds__(kThreads)                   \
+      name(const __grid_constant__ ReduceArguments arguments) { \
+    reduce_thread<Element>(arguments, place());                 \
+  }
+HVD_REDUCTIONS(HVD_KERNEL)
+#undef HVD_KERNEL
+
+}  // extern "C"
+
+}  // namespace hvd::device::kernels

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// How elements lie in memory, what is computed with them, and the operations: the same
+// code for a GPU and for the host, where tests hold it to the CPU's loops.
+//
+// Products and sums must not be contracted (nvcc's -fmad=false), so that results have
+// the bits of collective/reduce.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#define HVD_BOTH __host__ __device__
+// Unrolled, code is several times as long, and waits for the same memory.
+#define HVD_ROLLED _Pragma("unroll 1")
+#else
+#define HVD_BOTH
+#define HVD_ROLLED
+#endif
+
+#include "horovodpp/core/half.h"
+#include "horovodpp/device/kernels/arguments.h"
+
+namespace hvd::device::kernels {
+
+// Elements that are what they look like.
+template <typename T>
+struct Numbers {
+  using Stored = T;
+  using Lane = T;
+  HVD_BOTH static Lane decode(Stored stored) { return stored; }
+  HVD_BOTH static Stored encode(Lane lane) { return lane; }
+};
+
+// Halves are float in registers. (A GPU makes one NaN of all.)
+struct Halves {
+  using Stored = std::uint16_t;
+  using Lane = float;
+#ifdef __CUDA_ARCH__
+  __device__ static Lane decode(Stored stored) {
+    return __half2float(__ushort_as_half(stored));
+  }
+  __device__ static Stored encode(Lane lane) {
+    return __half_as_ushort(__float2half_rn(lane));
+  }
+#else
+  HVD_BOTH static Lane decode(Stored stored) {
+    return internal::f16_value(stored);
+  }
+  HVD_BOTH static Stored encode(Lane lane) { return internal::f16_bits(lane); }
+#endif
+};
+
+struct BrainHalves {
+  using Stored = std::uint16_t;
+  using Lane = float;
+#ifdef __CUDA_ARCH__
+  __device__ static Lane decode(Stored stored) {
+    return __bfloat162float(__ushort_as_bfloat16(stored));
+  }
+  __device__ static Stored encode(Lane lane) {
+    return __bfloat16_as_ushort(__float2bfloat16_rn(lane));
+  }
+#else
+  HVD_BOTH static Lane decode(Stored stored) {
+    return internal::bf16_value(stored);
+  }
+  HVD_BOTH static Stored encode(Lane lane) { return internal::bf16_bits(lane); }
+#endif
+};
+
+// A bool as it lies in memory, where a peer may have put any byte.
+struct Truths {
+  using Stored = std::uint8_t;
+  using Lane = std::uint8_t;
+  HVD_BOTH static Lane decode(Stored stored) { return stored != 0 ? 1 : 0; }
+  HVD_BOTH static Stored encode(Lane lane) { return lane; }
+};
+
+// Integers wrap: their arithmetic is done unsigned, in 32 bits or more.
+template <typename Lane>
+struct Arithmetic {
+  using Type = std::common_type_t<unsigned, std::make_unsigned_t<Lane>>;
+};
+template <>
+struct Arithmetic<float> {
+  using Type = float;
+};
+template <>
+struct Arithmetic<double> {
+  using Type = double;
+};
+
+struct Sum {
+  template <typename Lane>
+  HVD_BOTH static Lane apply(Lane a, Lane b) {
+    using A = typename Arithmetic<Lane>::Type;
+    return static_cast<Lane>(static_cast<A>(a) + static_cast<A>(b));
+  }
+};
+struct Product {
+  template <typename Lane>
+  HVD_BOTH static Lane apply(Lane a, Lane b) {
+    using A = typename Arithmetic<Lane>::Type;
+    return static_cast<Lane>(static_cast<A>(a) * static_cast<A>(b));
+  }
+};
+// b wins over any number that is not less, so also if it is NaN.
+struct Min {
+  template <typename Lane>
+  HVD_BOTH static Lane apply(Lane a, Lane b) {
+    return !(a < b) && a == a ? b : a;
+  }
+};
+struct Max {
+  template <typename Lane>
+  HVD_BOTH static Lane apply(Lane a, Lane b) {
+    return !(a > b) && a == a ? b : a;
+  }
+};
+
+// The scales of a reduction, each applied only if it changes anything.
+template <typename Lane>
+class Scaling {
+ public:
+  HVD_BOTH explicit Scaling(const ReduceArguments& arguments)
+      : prescaled_(arguments.prescale != 1.0),
+        divided_((arguments.divisor & (arguments.divisor - 1)) != 0),
+        multiplied_(arguments.divisor != 1 && !divided_),
+        postscaled_(arguments.postscale != 1.0),
+        prescale_(static_cast<Lane>(arguments.prescale)),
+        divisor_(static_cast<Lane>(arguments.divisor)),
+        // Exact for a power of two, and several times faster than a division.
+        factor_(Lane{1} / divisor_),
+        postscale_(static_cast<Lane>(arguments.postscale)) {}
+
+  HVD_BOTH Lane begin(Lane lane) const {
+    return prescaled_ ? lane * prescale_ : lane;
+  }
+  HVD_BOTH Lane finish(Lane lane) const {
+    if (multiplied_) lane = lane * factor_;
+    if (divided_) lane = lane / divisor_;
+    if (postscaled_) lane = lane * postscale_;
+    return lane;
+  }
+
+ private:
+  bool prescaled_;
+  bool divided_;
+  bool multiplied_;
+  bool postscaled_;
+  Lane prescale_;
+  Lane divisor_;
+  Lane factor_;
+  Lane postscale_;
+};
+
+// Of integers and bools, of which only those are reduced here that nothing scales.
+struct Unscaled {
+  HVD_BOTH explicit Unscaled(const ReduceArguments&) {}
+  template <typename Lane>
+  HVD_BOTH Lane begin(Lane lane) const {
+    return lane;
+  }
+  template <typename Lane>
+  HVD_BOTH Lane finish(Lane lane) const {
+    return lane;
+  }
+};
+
+}  // namespace hvd::device::kernels

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// horovodpp for trainers that are written with libtorch, 1.13 or later: in five lines,
+//
+//   #include <horovodpp/libtorch.h>
+//
+//   hvd::libtorch::init();
+//   hvd::libtorch::broadcast_parameters(*model, 0);
+//   hvd::libtorch::DistributedOptimizer optimizer(
+//       torch::optim::SGD(model->parameters(), 0.1), model->named_parameters());
+//   ...                    // and each rank reads its own part of the data.
+//
+// All of it is headers, which are compiled with the program and its libtorch. They reach
+// the library by its interface for C, so that one library goes with every libtorch, of
+// either ABI of std::string. C++17. See docs/libtorch.md.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include "horovodpp/libtorch/broadcast.h"              // IWYU pragma: export
+#include "horovodpp/libtorch/checkpoint.h"             // IWYU pragma: export
+#include "horovodpp/libtorch/collectives.h"            // IWYU pragma: export
+#include "horovodpp/libtorch/distributed_optimizer.h"  // IWYU pragma: export
+#include "horovodpp/libtorch/job.h"                    // IWYU pragma: export

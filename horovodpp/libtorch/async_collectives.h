@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives that return at once, see horovodpp/runtime/runtime.h. They know nothing of
+// gradients; those that do, and wait, are in collectives.h.
+//
+// Ranks match collectives by name; those without one are numbered in the order of calls.
+// Functions that end in an underscore replace the tensor; it must not be used until the
+// operation has ended.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/error.h"
+#include "horovodpp/libtorch/job.h"
+#include "horovodpp/libtorch/operation.h"
+#include "horovodpp/libtorch/tensors.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+
+enum class ReduceOp : std::int32_t {
+  kAverage = HVD_AVERAGE,
+  kSum = HVD_SUM,
+  kAdasum = HVD_ADASUM,
+  kMin = HVD_MIN,
+  kMax = HVD_MAX,
+  kProduct = HVD_PRODUCT
+};
+
+// Of an allreduce and a reducescatter.
+struct ReduceOptions {
+  std::string name = {};
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale_factor = 1.0;   // Applied before the reduction,
+  double postscale_factor = 1.0;  // and after it.
+  ProcessSet process_set = {};
+};
+
+// Of an allgather and a broadcast.
+struct MoveOptions {
+  std::string name = {};
+  ProcessSet process_set = {};
+};
+
+struct AlltoallOptions {
+  std::string name = {};
+  // Rows for each rank of the set, in its order; none: equally many for each.
+  std::vector<std::int64_t> splits = {};
+  ProcessSet process_set = {};
+};
+
+namespace internal {
+
+inline hvd_allreduce_options in_c(const ReduceOptions& options) {
+  hvd_allreduce_options result = HVD_ALLREDUCE_OPTIONS;
+  result.name = name_or_null(options.name);
+  result.op = static_cast<std::int32_t>(options.op);
+  result.prescale_factor = options.prescale_factor;
+  result.postscale_factor = options.postscale_factor;
+  result.process_set = options.process_set.handle();
+  return result;
+}
+
+inline hvd_collective_options in_c(const MoveOptions& options) {
+  hvd_collective_options result = HVD_COLLECTIVE_OPTIONS;
+  result.name = name_or_null(options.name);
+  result.process_set = options.process_set.handle();
+  return result;
+}
+
+// Gives results of the operation, in memory of its own, the place that `like` have.
+inline Operation::Finish results_like(const std::vector<torch::Tensor>& like) {
+  std::vector<torch::Device> devices;
+  for (const torch::Tensor& tensor : like) devices.push_back(tensor.device());
+  return [devices](const std::shared_ptr<OperationHandle>& handle) {
+    std::vector<torch::Tensor> results;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      results.push_back(result_of(handle, i).to(devices[i]));
+    }
+    return results;
+  };
+}
+
+// Starts to reduce `made`, which lie ready.
+inline hvd_operation start_allreduce(const std::vector<torch::Tensor>& made,
+                                     const ReduceOptions& options) {
+  const std::vector<hvd_tensor> tensors = described(made);
+  const hvd_allreduce_options in_words = in_c(options);
+  hvd_operation number = 0;
+  throw_if_error(
+      hvd_allreduce_async(tensors.data(), tensors.size(), &in_words, &number));
+  return number;
+}
+
+inline std::vector<torch::Tensor> all_readied(
+    const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> made;
+  for (const torch::Tensor& tensor : tensors) made.push_back(readied(tensor));
+  return made;
+}
+
+}  // namespace internal
+
+// Several tensors are a group: submitted as one, matched by one name.
+inline Operation grouped_allreduce_async_(std::vector<torch::Tensor> tensors,
+                                          const ReduceOptions& options = {}) {
+  std::vector<torch::Tensor> made = internal::all_readied(tensors);
+  const hvd_operation number = internal::start_allreduce(made, options);
+  return Operation(number, made, [tensors, made](const auto&) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      internal::put_back(tensors[i], made[i]);
+    }
+    return tensors;
+  });
+}
+inline Operation allreduce_async_(const torch::Tensor& tensor,
+                                  const ReduceOptions& options = {}) {
+  return grouped_allreduce_async_({tensor}, options);
+}
+
+// Into tensors of their own.
+inline Operation grouped_allreduce_async(
+    const std::vector<torch::Tensor>& tensors,
+    const ReduceOptions& options = {}) {
+  std::vector<torch::Tensor> made;
+  std::vector<torch::Device> devices;
+  for (const torch::Tensor& tensor : tensors) {
+    torch::Tensor copy = internal::readied(tensor);
+    if (copy.is_alias_of(tensor)) copy = copy.clone();
+    made.push_back(std::move(copy));
+    devices.push_back(tensor.device());
+  }
+  const hvd_operation number = internal::start_allreduce(made, options);
+  return Operation(number, made, [made, devices](const auto&) {
+    std::vector<torch::Tensor> results;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      results.push_back(made[i].to(devices[i]));
+    }
+    return results;
+  });
+}
+inline Operation allreduce_async(const torch::Tensor& tensor,
+                                 const ReduceOptions& options = {}) {
+  return grouped_allreduce_async({tensor}, options);
+}
+
+// Concatenates the ranks' tensors along the first dimension, in which they may differ.
+inline Operation allgather_async(const torch::Tensor& tensor,
+                                 const MoveOptions& options = {}) {
+  const torch::Tensor made = internal::readied(tensor);
+  const hvd_tensor in_words = internal::described(made);
+  const hvd_collective_options c_options = internal::in_c(options);
+  hvd_operation number = 0;
+  internal::throw_if_error(
+      hvd_allgather_async(&in_words, 1, &c_options, &number));
+  return Operation(number, {made}, internal::results_like({tensor}));
+}
+
+// Replaces the tensor by that of rank `root_rank` of the job.
+inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
+                                  const MoveOptions& options = {}) {
+  const torch::Tensor made = internal::readied(tensor);
+  const hvd_tensor in_words = internal::described(made);
+  const hvd_collective_options c_options = internal::in_c(options);
+  hvd_operation number = 0;
+  internal::throw_if_error(
+      hvd_broadcast_async(&in_words, root_rank, &c_options, &number));
+  return Operation(number, {made}, [tensor, made](const auto&) {
+    internal::put_back(tensor, made);
+    return std::vector<torch::Tensor>{tensor};
+  });
+}
+
+// Reduces, and leaves each rank its part of the rows: of d rows the r-th of n ranks gets
+// d / n, and one more if r < d % n.
+inline Operation reducescatter_async(const torch::Tensor& tensor,
+                                     const ReduceOptions& options = {}) {
+  const torch::Tensor made = internal::readied(tensor);
+  const hvd_tensor in_words = internal::described(made);
+  const hvd_reducescatter_options c_options = internal::in_c(options);
+  hvd_operation number = 0;
+  internal::throw_if_error(
+      hvd_reducescatter_async(&in_words, 1, &c_options, &number));
+  return Operation(number, {made}, internal::results_like({tensor}));
+}
+
+// Sends each rank its rows. The results: the rows that came, in the order of ranks, and
+// how many came from each, int64.
+inline Operation alltoall_async(const torch::Tensor& tensor,
+                                const AlltoallOptions& options = {}) {
+  const torch::Tensor made = internal::readied(tensor);
+  const hvd_tensor in_words = internal::described(made);
+  hvd_alltoall_options c_options = HVD_ALLTOALL_OPTIONS;
+  c_options.name = internal::name_or_null(options.name);
+  c_options.process_set = options.process_set.handle();
+  c_options.splits = options.splits.data();
+  c_options.num_splits = options.splits.size();
+  hvd_operation number = 0;
+  internal::throw_if_error(hvd_alltoall_async(&in_words, &c_options, &number));
+  const auto rows = internal::results_like({tensor});
+  return Operation(number, {made}, [rows](const auto& handle) {
+    std::vector<torch::Tensor> results = rows(handle);
+    const std::int64_t* splits = nullptr;
+    std::size_t count = 0;
+    internal::throw_if_error(
+        hvd_received_splits(handle->number(), &splits, &count));
+    results.push_back(
+        torch::tensor(torch::ArrayRef<std::int64_t>(splits, count)));
+    return results;
+  });
+}
+
+// Returns when every rank of the set has called it.
+inline void barrier(const ProcessSet& set = {}) {
+  internal::throw_if_error(hvd_barrier(set.handle()));
+}
+
+}  // namespace libtorch
+}  // namespace hvd

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DistributedOptimizer makes every rank step along the mean of all ranks' gradients.
+// The reduction of a gradient starts during backward, as soon as the gradient is final;
+// step() waits for what is still under way.
+//
+//   hvd::libtorch::broadcast_parameters(*model, 0);
+//   hvd::libtorch::DistributedOptimizer optimizer(
+//       torch::optim::SGD(model->parameters(), 0.1), model->named_parameters());
+//   for (...) {
+//     optimizer.zero_grad();
+//     loss_of(model->forward(x), y).backward();
+//     optimizer.step();
+//   }
+//
+// The wrapped optimizer, which may also be one that lives elsewhere, keeps its parameters,
+// options and state: schedulers and torch::save() are given optimizer.wrapped(). To work
+// on the reduced gradients before the step:
+//
+//   optimizer.step({.max_norm = 1.0});              // Or by hand:
+//   optimizer.synchronize();
+//   clip(...);
+//   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
+//
+// A gradient is handed over once per step, after its last contribution, whatever the
+// model uses twice or recomputes. A parameter that no backward has reached contributes
+// zeros when the step is due; one that does not require grad, on all ranks alike, stays
+// as it is.
+//
+// Every rank of the process set makes the same optimizers in the same order. Not
+// thread-safe, but backward may run on other threads than step().
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/broadcast.h"
+#include "horovodpp/libtorch/collectives.h"
+#include "horovodpp/libtorch/distributed_options.h"
+#include "horovodpp/libtorch/error.h"
+#include "horovodpp/libtorch/parameter_gradient.h"
+#include "horovodpp/libtorch/reducer.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+
+class DistributedOptimizer {
+  // Of what is taken over: no reference.
+  template <typename Wrapped>
+  using IfOptimizer =
+      std::enable_if_t<std::is_base_of_v<torch::optim::Optimizer, Wrapped>>;
+
+ public:
+  using LossClosure = torch::optim::Optimizer::LossClosure;
+
+  // While in scope, step() takes the gradients as they are.
+  class [[nodiscard]] SkipSynchronize {
+   public:
+    explicit SkipSynchronize(bool& skips)
+        : skips_(skips), previous_(std::exchange(skips, true)) {}
+    ~SkipSynchronize() { skips_ = previous_; }
+    SkipSynchronize(const SkipSynchronize&) = delete;
+    SkipSynchronize& operator=(const SkipSynchronize&) = delete;
+
+   private:
+    bool& skips_;
+    const bool previous_;
+  };
+
+  // `wrapped` outlives this, or is taken over. `named_parameters` are equal on all
+  // ranks.
+  //   Error (HVD_INVALID_ARGUMENT)     options that make no sense; a parameter of the
+  //                                    optimizer has no name; one of a group is not the
+  //                                    optimizer's, or is in two groups
+  //   Error (HVD_FAILED_PRECONDITION)  there is no job
+  DistributedOptimizer(torch::optim::Optimizer& wrapped,
+                       const NamedTensors& named_parameters,
+                       DistributedOptions options = {})
+      : DistributedOptimizer(shared(wrapped), named_parameters,
+                             std::move(options)) {}
+  template <typename Wrapped, typename = IfOptimizer<Wrapped>>
+  DistributedOptimizer(Wrapped&& wrapped, const NamedTensors& named_parameters,
+                       DistributedOptions options = {})
+      : DistributedOptimizer(std::make_shared<Wrapped>(std::move(wrapped)),
+                             named_parameters, std::move(options)) {}
+  DistributedOptimizer(std::shared_ptr<torch::optim::Optimizer> wrapped,
+                       const NamedTensors& named_parameters,
+                       DistributedOptions options = {})
+      : wrapped_(std::move(wrapped)), options_(std::move(options)) {
+    for (const auto& item : named_parameters) {
+      names_.emplace(item.value().unsafeGetTensorImpl(), item.key());
+    }
+    check_names();
+    begin();
+  }
+  // Parameters are numbered, by the group and the place in it.
+  explicit DistributedOptimizer(torch::optim::Optimizer& wrapped,
+                                DistributedOptions options = {})
+      : DistributedOptimizer(shared(wrapped), std::move(options)) {}
+  template <typename Wrapped, typename = IfOptimizer<Wrapped>>
+  explicit DistributedOptimizer(Wrapped&& wrapped,
+                                DistributedOptions options = {})
+      : DistributedOptimizer(std::make_shared<Wrapped>(std::move(wrapped)),
+                             std::move(options)) {}
+  explicit DistributedOptimizer(
+      std::shared_ptr<torch::optim::Optimizer> wrapped,
+      DistributedOptions options = {})
+      : wrapped_(std::move(wrapped)), options_(std::move(options)) {
+    begin();
+  }
+  DistributedOptimizer(const DistributedOptimizer&) = delete;
+  DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
+
+  torch::optim::Optimizer& wrapped() { return *wrapped_; }
+
+  // Waits until the gradients of all parameters are the reduced ones. Every rank calls it
+  // (or step()) equally often.
+  //   Error  a reduction failed; says which and why
+  void synchronize() {
+    if (reducer_ != nullptr) {
+      watch();  // What was added or unfrozen since.
+      for (const auto& gradient : gradients_) {
+        if (takes_part(*gradient) && !gradient->is_sent()) {
+          gradient->send(reducer_->handle(), options_);
+        }
+      }
+      tell_of_changes();
+      receive();
+    }
+    is_synchronized_ = true;
+  }
+
+  // synchronize(), unless that is skipped; then a step of the wrapped optimizer. The
+  // gradients that `closure` computes are reduced each time it is called, and so is the
+  // loss that it returns, since all ranks have to decide alike.
+  torch::Tensor step(LossClosure closure = nullptr) {
+    if (closure != nullptr) {
+      return wrapped_->step([&] { return reduced(closure); });
+    }
+    if (!skips_synchronize_) {
+      if (is_synchronized_) {
+        TORCH_WARN(
+            "optimizer.step() called without optimizer.skip_synchronize() "
+            "after optimizer.synchronize(). This can cause training slowdown: "
+            "the gradients are reduced twice. Call step() while "
+            "skip_synchronize() is in scope.");
+      }
+      synchronize();
+    }
+    is_synchronized_ = false;
+    return wrapped_->step();
+  }
+
+  // What has to happen between backward and the step, in one call and the only right
+  // order. The closure is called once.
+  //   c10::Error  the gradients that are to be scaled down are not finite; the
+  //               parameters are as they were
+  StepResult step(const StepOptions& options) {
+    StepResult result;
+    if (options.closure) {
+      const torch::AutoGradMode records(true);
+      result.loss = options.closure();
+    }
+    if (!skips_synchronize_ && !is_synchronized_) synchronize();
+    if (std::isfinite(options.max_norm)) {
+      result.norm = torch::nn::utils::clip_grad_norm_(
+          parameters(), options.max_norm, 2.0, /*error_if_nonfinite=*/true);
+    }
+    is_synchronized_ = false;
+    wrapped_->step();
+    return result;
+  }
+
+  SkipSynchronize skip_synchronize() {
+    return SkipSynchronize(skips_synchronize_);
+  }
+
+  // The wrapped optimizer's.
+  //   Error (HVD_FAILED_PRECONDITION)  gradients are on their way
+  void zero_grad() {
+    for (const auto& gradient : gradients_) {
+      if (!gradient->is_sent()) continue;
+      throw Error(
+          HVD_FAILED_PRECONDITION,
+          "optimizer.zero_grad() was called after loss.backward() but before "
+          "optimizer.step() or optimizer.synchronize(). This is prohibited, as "
+          "the gradients are on their way to the other ranks.");
+    }
+    if (reducer_ != nullptr) reducer_->discard();
+    is_synchronized_ = false;
+    wrapped_->zero_grad();
+  }
+
+  // From the next step on, so many backward passes make one.
+  void set_backward_passes_per_step(int passes) {
+    options_.backward_passes_per_step = passes;
+    check(options_);
+    for (const auto& gradient : gradients_) {
+      reducer_->expect(gradient->key(), passes);
+    }
+  }
+
+  // What was handed over so far; nothing, where the set has one rank.
+  hvd_reducer_stats reduced() const {
+    return reducer_ == nullptr ? hvd_reducer_stats{} : reducer_->stats();
+  }
+
+ private:
+  // Of somebody else.
+  static std::shared_ptr<torch::optim::Optimizer> shared(
+      torch::optim::Optimizer& optimizer) {
+    return {std::shared_ptr<void>(), &optimizer};
+  }
+
+  static void check(const DistributedOptions& options) {
+    if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum) {
+      internal::refuse("gradients are reduced by an average or a sum");
+    }
+    if (options.op != ReduceOp::kAverage &&
+        options.gradient_predivide_factor != 1.0) {
+      internal::refuse("a gradient_predivide_factor goes with an average only");
+    }
+    if (options.backward_passes_per_step < 1) {
+      internal::refuse("backward_passes_per_step must be > 0");
+    }
+    if (options.num_groups < 0) {
+      internal::refuse("num_groups is a number of groups, or 0");
+    }
+    if (options.num_groups > 0 && !options.groups.empty()) {
+      internal::refuse("there is a num_groups, and there are groups: give one");
+    }
+  }
+
+  void check_names() const {
+    for (const torch::Tensor& parameter : parameters()) {
+      if (names_.count(parameter.unsafeGetTensorImpl()) == 0) {
+        internal::refuse(
+            "named_parameters were given, but one or more parameters of the "
+            "optimizer are not among them: pass model->named_parameters()");
+      }
+    }
+  }
+
+  std::vector<torch::Tensor> parameters() const {
+    std::vector<torch::Tensor> all;
+    for (const auto& group : wrapped_->param_groups()) {
+      all.insert(all.end(), group.params().begin(), group.params().end());
+    }
+    return all;
+  }
+
+  void begin() {
+    check(options_);
+    const bool is_alone = size() == 1;
+    name_parameters();
+    const auto groups = keys_of_groups();
+    if (is_alone || !options_.process_set.included() ||
+        options_.process_set.size() == 1) {
+      return;
+    }
+    reducer_ = std::make_unique<internal::Reducer>(options_, groups);
+    watch();
+  }
+
+  // Those that have no name yet, by the group and the place in it.
+  void name_parameters() {
+    const auto& groups = wrapped_->param_groups();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::vector<torch::Tensor>& members = groups[i].params();
+      for (std::size_t j = 0; j < members.size(); ++j) {
+        std::string& name = names_[members[j].unsafeGetTensorImpl()];
+        if (!name.empty()) continue;
+        name = "noname." + std::to_string(i) + "." + std::to_string(j);
+      }
+    }
+  }
+
+  std::vector<std::vector<std::string>> keys_of_groups() const {
+    std::vector<std::vector<torch::Tensor>> groups = options_.groups;
+    if (options_.num_groups > 0) {
+      const std::vector<torch::Tensor> all = parameters();
+      const auto number = static_cast<std::size_t>(options_.num_groups);
+      groups.resize(number);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        groups[i * number / all.size()].push_back(all[i]);
+      }
+    }
+    std::vector<std::vector<std::string>> keys;
+    for (const auto& group : groups) {
+      keys.emplace_back();
+      for (const torch::Tensor& parameter : group) {
+        const auto found = names_.find(parameter.unsafeGetTensorImpl());
+        if (found == names_.end()) {
+          internal::refuse(
+              "a tensor of a group is no parameter of the optimizer");
+        }
+        keys.back().push_back(found->second);
+      }
+    }
+    return keys;
+  }
+
+  static bool takes_part(const internal::ParameterGradient& gradient) {
+    return gradient.parameter().requires_grad();
+  }
+
+  // Hears of the gradients of all parameters that require one.
+  void watch() {
+    name_parameters();
+    for (const torch::Tensor& parameter : parameters()) {
+      const auto& name = names_.at(parameter.unsafeGetTensorImpl());
+      auto& known = by_tensor_[parameter.unsafeGetTensorImpl()];
+      if (known == nullptr) {
+        gradients_.push_back(
+            std::make_unique<internal::ParameterGradient>(name, parameter));
+        known = gradients_.back().get();
+        reducer_->expect(name, options_.backward_passes_per_step);
+      }
+      if (!takes_part(*known) || known->is_watched()) continue;
+      known->watch({[this, known] { before_contribution(*known); },
+                    [this, known] { after_contribution(*known); }});
+    }
+  }
+
+  void before_contribution(internal::ParameterGradient& gradient) {
+    if (gradient.is_sent()) {
+      throw Error(HVD_FAILED_PRECONDITION,
+                  "Gradients were computed more than backward_passes_per_step "
+                  "times before call to step(). Increase "
+                  "backward_passes_per_step to accumulate gradients locally; "
+                  "if one backward pass computes that of '" +
+                      gradient.key() +
+                      "' in several parts, set during_backward = false.");
+    }
+    gradient.expect();
+  }
+
+  void after_contribution(internal::ParameterGradient& gradient) {
+    is_synchronized_ = false;
+    if (options_.gradients_in_arena) gradient.take_in();
+    if (options_.during_backward && reducer_->contribute(gradient.key())) {
+      gradient.send(reducer_->handle(), options_);
+    }
+  }
+
+  void tell_of_changes() {
+    for (const auto& gradient : gradients_) {
+      if (has_told_of_changes_ || !gradient->is_sent() ||
+          !gradient->has_changed()) {
+        continue;
+      }
+      has_told_of_changes_ = true;
+      TORCH_WARN(
+          "The gradient of '", gradient->key(),
+          "' was changed while it was reduced, so that its value is not "
+          "defined: call optimizer.synchronize() before changing gradients, "
+          "and optimizer.step() while skip_synchronize() is in scope; or "
+          "optimizer.step({.max_norm = ...}).");
+    }
+  }
+
+  // Waits for all gradients that were sent, also if one failed.
+  void receive() {
+    std::exception_ptr failure;
+    const auto attempt = [&failure](const auto& action) {
+      try {
+        action();
+      } catch (...) {
+        if (failure == nullptr) failure = std::current_exception();
+      }
+    };
+    attempt([&] { reducer_->finish(); });
+    for (const auto& gradient : gradients_) {
+      if (!gradient->is_sent()) continue;
+      if (failure == nullptr) attempt([&] { gradient->complete(options_); });
+      gradient->reset();
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+
+  torch::Tensor reduced(const LossClosure& closure) {
+    torch::Tensor loss = closure();
+    if (!skips_synchronize_) {
+      synchronize();
+      is_synchronized_ = false;
+    }
+    if (!loss.defined() || reducer_ == nullptr) return loss;
+    return allreduce_async(loss.detach(),
+                           {options_.name + " loss", ReduceOp::kAverage, 1.0,
+                            1.0, options_.process_set})
+        .wait();
+  }
+
+  const std::shared_ptr<torch::optim::Optimizer> wrapped_;
+  DistributedOptions options_;
+  std::unordered_map<const void*, std::string> names_;  // By tensor.
+  std::vector<std::unique_ptr<internal::ParameterGradient>> gradients_;
+  std::unordered_map<const void*, internal::ParameterGradient*> by_tensor_;
+  // Null: nothing is reduced. Its end waits for what uses the gradients' memory.
+  std::unique_ptr<internal::Reducer> reducer_;
+  bool skips_synchronize_ = false;
+  bool is_synchronized_ = false;  // And no backward has come since.
+  bool has_told_of_changes_ = false;
+};
+
+}  // namespace libtorch
+}  // namespace hvd

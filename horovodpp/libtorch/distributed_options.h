@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said about a DistributedOptimizer and its steps.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/async_collectives.h"
+#include "horovodpp/libtorch/job.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+
+// How gradients of float32 are sent: see horovodpp/compression/compressors.h.
+enum class Compression : std::int32_t {
+  kNone = HVD_COMPRESSION_NONE,
+  kFloat16 = HVD_COMPRESSION_FLOAT16,
+  kBFloat16 = HVD_COMPRESSION_BFLOAT16,
+  kInt8 = HVD_COMPRESSION_INT8,
+  kTopK = HVD_COMPRESSION_TOP_K,
+  kSigns = HVD_COMPRESSION_SIGNS,
+  kPowerSgd = HVD_COMPRESSION_POWER_SGD
+};
+
+struct DistributedOptions {
+  ReduceOp op = ReduceOp::kAverage;  // Or sum.
+  // With an average, gradients are divided by this before the sum, and multiplied by it
+  // after.
+  double gradient_predivide_factor = 1.0;
+  // Gradients of so many backward passes are summed up before they are reduced.
+  int backward_passes_per_step = 1;
+  Compression compression = Compression::kNone;
+  double top_k_share = 0.01;
+  int power_sgd_rank = 4;
+  // Gradients that are sent together: so many groups of parameters in their order, or
+  // these; others are sent by themselves.
+  int num_groups = 0;
+  std::vector<std::vector<torch::Tensor>> groups = {};
+  // Sparse gradients are reduced as dense ones. Otherwise their rows are gathered.
+  bool sparse_as_dense = false;
+  // Gradients are moved to memory that the ranks of a node share, where they are reduced
+  // without a copy.
+  bool gradients_in_arena = true;
+  // Gradients are sent as soon as they are final, while backward goes on. Otherwise when
+  // the step is due: for backward passes that give a parameter its gradient in several
+  // parts, as custom functions do that run backward themselves.
+  bool during_backward = true;
+  // Before the parameters' names, as peers see them. Optimizers whose gradients are on
+  // their way at the same time have different ones.
+  std::string name = "gradient";
+  // The ranks that step together; on others the optimizer is as it was.
+  ProcessSet process_set = {};
+};
+
+struct StepOptions {
+  // Reduced gradients are scaled down so that the norm of all of them is at most this.
+  // Infinity: not at all.
+  double max_norm = std::numeric_limits<double>::infinity();
+  // Called first: clears the gradients, runs forward and backward, returns the loss.
+  std::function<torch::Tensor()> closure = {};
+};
+
+struct StepResult {
+  // Of all gradients, before they were scaled down; where there is a max_norm.
+  std::optional<double> norm = std::nullopt;
+  torch::Tensor loss = {};  // The closure's, on this rank.
+};
+
+}  // namespace libtorch
+}  // namespace hvd

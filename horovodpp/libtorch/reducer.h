@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reducer of an optimizer's gradients: see horovodpp/replica/gradient_reducer.h.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/distributed_options.h"
+#include "horovodpp/libtorch/error.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+namespace internal {
+
+class Reducer {
+ public:
+  Reducer(const DistributedOptions& options,
+          const std::vector<std::vector<std::string>>& groups) {
+    std::vector<const char*> keys;
+    std::vector<std::size_t> sizes;
+    for (const auto& group : groups) {
+      for (const std::string& key : group) keys.push_back(key.c_str());
+      sizes.push_back(group.size());
+    }
+    hvd_reducer_options in_words = HVD_REDUCER_OPTIONS;
+    in_words.name = options.name.c_str();
+    in_words.op = static_cast<std::int32_t>(options.op);
+    in_words.gradient_predivide_factor = options.gradient_predivide_factor;
+    in_words.process_set = options.process_set.handle();
+    in_words.group_keys = keys.data();
+    in_words.group_sizes = sizes.data();
+    in_words.num_groups = sizes.size();
+    in_words.compression = static_cast<std::int32_t>(options.compression);
+    in_words.power_sgd_rank = options.power_sgd_rank;
+    in_words.top_k_share = options.top_k_share;
+    throw_if_error(hvd_reducer_create(&in_words, &handle_));
+  }
+  // Waits for what is under way.
+  ~Reducer() { hvd_reducer_destroy(handle_); }
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  hvd_reducer handle() const { return handle_; }
+
+  void expect(const std::string& key, int contributions) {
+    throw_if_error(hvd_reducer_expect(handle_, key.c_str(), contributions));
+  }
+  // Whether this contribution is the last of the step.
+  bool contribute(const std::string& key) {
+    std::int32_t last = 0;
+    throw_if_error(hvd_reducer_contribute(handle_, key.c_str(), &last));
+    return last != 0;
+  }
+  void finish() { throw_if_error(hvd_reducer_finish(handle_)); }
+  void discard() { throw_if_error(hvd_reducer_discard(handle_)); }
+
+  hvd_reducer_stats stats() const {
+    hvd_reducer_stats stats = HVD_REDUCER_STATS;
+    throw_if_error(hvd_reducer_get_stats(handle_, &stats));
+    return stats;
+  }
+
+ private:
+  hvd_reducer handle_ = 0;
+};
+
+}  // namespace internal
+}  // namespace libtorch
+}  // namespace hvd

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors of libtorch as the library sees them: contiguous memory of the processor. A
+// tensor that is not, as one on a GPU, is moved there and back.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/error.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+namespace internal {
+
+inline std::int32_t dtype_of(torch::ScalarType type) {
+  switch (type) {
+    case torch::kByte:
+      return HVD_UINT8;
+    case torch::kChar:
+      return HVD_INT8;
+    case torch::kShort:
+      return HVD_INT16;
+    case torch::kInt:
+      return HVD_INT32;
+    case torch::kLong:
+      return HVD_INT64;
+    case torch::kHalf:
+      return HVD_FLOAT16;
+    case torch::kBFloat16:
+      return HVD_BFLOAT16;
+    case torch::kFloat:
+      return HVD_FLOAT32;
+    case torch::kDouble:
+      return HVD_FLOAT64;
+    case torch::kBool:
+      return HVD_BOOL;
+    default:
+      refuse(std::string("tensors of ") + torch::toString(type) +
+             " do not travel between ranks");
+  }
+}
+
+inline torch::ScalarType type_of(std::int32_t dtype) {
+  constexpr torch::ScalarType kTypes[] = {
+      torch::kByte,   torch::kChar, torch::kShort,    torch::kInt,
+      torch::kLong,   torch::kHalf, torch::kBFloat16, torch::kFloat,
+      torch::kDouble, torch::kBool};
+  return kTypes[dtype];
+}
+
+// Whether the library can use the tensor's own memory.
+inline bool lies_ready(const torch::Tensor& tensor) {
+  return tensor.layout() == torch::kStrided && tensor.device().is_cpu() &&
+         tensor.is_contiguous();
+}
+
+// `tensor`, or a copy of it, that lies ready.
+inline torch::Tensor readied(const torch::Tensor& tensor) {
+  if (!tensor.defined()) refuse("the tensor is undefined");
+  if (tensor.layout() != torch::kStrided) {
+    refuse("a sparse tensor does not travel between ranks: use to_dense()");
+  }
+  return tensor.detach().to(torch::kCPU).contiguous();
+}
+
+// Of a tensor that lies ready, as long as it lives.
+inline hvd_tensor described(const torch::Tensor& tensor) {
+  return {tensor.data_ptr(), tensor.sizes().data(),
+          static_cast<std::int32_t>(tensor.dim()),
+          dtype_of(tensor.scalar_type())};
+}
+
+inline std::vector<hvd_tensor> described(
+    const std::vector<torch::Tensor>& tensors) {
+  std::vector<hvd_tensor> all;
+  for (const torch::Tensor& tensor : tensors) all.push_back(described(tensor));
+  return all;
+}
+
+// Puts what was made of `readied(tensor)` in place of it.
+inline void put_back(const torch::Tensor& tensor, const torch::Tensor& made) {
+  const torch::NoGradGuard no_grad;
+  if (made.data_ptr() == tensor.data_ptr()) {
+    tensor.unsafeGetTensorImpl()->bump_version();
+  } else {
+    tensor.detach().copy_(made);
+  }
+}
+
+// Null, or the name.
+inline const char* name_or_null(const std::string& name) {
+  return name.empty() ? nullptr : name.c_str();
+}
+
+}  // namespace internal
+}  // namespace libtorch
+}  // namespace hvd

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/replica/gradient_call.h"
+
+#include <utility>
+
+namespace hvd::replica {
+
+Sent GradientCall::start(Runtime& runtime, const TensorView& gradient,
+                         std::shared_ptr<const void> owner) {
+  // The end of a Prepared waits, which that of a gradient with an owner must not.
+  if (owner == nullptr && lies_where_it_lay(gradient)) {
+    if (!prepared_) {
+      StatusOr<Prepared> made = runtime.prepare_allreduce_(gradient, options_);
+      if (made.ok()) prepared_ = *std::move(made);
+    }
+    if (prepared_) {
+      prepared_->start();
+      return Sent(*prepared_);
+    }
+  }
+  prepared_.reset();
+  last_ = gradient;
+  AllreduceOptions options = options_;
+  options.keep_alive = std::move(owner);
+  return Sent(runtime.allreduce_async_(gradient, std::move(options)));
+}
+
+}  // namespace hvd::replica

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests and measures tensors on GPUs with what is built in a folder, and prints a table.
+
+    scripts/gpu_check.py --build build/gpu
+    scripts/gpu_check.py --build build/gpu --stand-in --megabytes 1
+
+scripts/gpu_check.sh builds it first. Fails if a test fails, or a result is wrong. Rows that
+cannot be measured here say why.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+        self.failed = False
+
+    def add(self, what, value, unit="", aim=""):
+        self.rows.append((what, value, unit, aim))
+
+    def fail(self, what, why):
+        self.failed = True
+        self.add(what, "FAILED", why.strip().splitlines()[-1] if why.strip() else "")
+
+    def print(self):
+        print("| what | measured | unit | aim |\n|---|---:|---|---|")
+        for row in self.rows:
+            print("| " + " | ".join(row) + " |")
+
+
+class Checks:
+    AIMS = {"pack kernel / copy": "0.9 or more", "CPU time of an enqueue, 100 tensors": "3 or less"}
+
+    def __init__(self, options):
+        self.build = pathlib.Path(options.build).resolve()
+        self.megabytes = str(options.megabytes)
+        self.table = Table()
+        self.environment = dict(os.environ, PYTHONPATH=str(self.build / "bindings"),
+                                HOROVODPP_CACHE_DIR=str(self.build / "cache"))
+        self.stand_in = options.stand_in
+        if self.stand_in:
+            self.environment["HOROVODPP_CUDA_LIBRARY"] = str(
+                self.build / "test/support/fake_cuda/libfake_cuda.so")
+
+    def run(self, *command, **settings):
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              env=dict(self.environment, **settings), timeout=600)
+
+    def in_job(self, ranks, *command, **settings):
+        return self.run(self.build / "horovodrun/horovodrun", "--no-mpi", "-np", ranks, *command,
+                        **settings)
+
+    def tests(self):
+        """The suite of the device layer: on the stand-in always, as it looks into that."""
+        done = self.run(self.build / "test/device_test", "--gtest_brief=1")
+        if done.returncode != 0:
+            self.table.fail("tests of the device layer", done.stdout)
+        else:
+            self.table.add("tests of the device layer", "passed", "on the stand-in")
+
+    def kernels(self):
+        done = self.run(self.build / "test/benchmark/gpu_benchmark", "kernels", self.megabytes)
+        if done.returncode != 0:
+            self.table.fail("kernels", done.stderr)
+            return
+        for line in done.stdout.splitlines():
+            name, value, unit = line.split("\t")
+            self.table.add(name, value, unit, self.AIMS.get(name, ""))
+
+    def allreduce(self, what, ranks, **settings):
+        done = self.in_job(ranks, self.build / "test/benchmark/gpu_benchmark", "allreduce",
+                           self.megabytes, **settings)
+        name = f"allreduce, {ranks} processes, {what}"
+        lines = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
+        numbers = {line[0]: line[1] for line in lines}
+        if done.returncode != 0 or numbers.get("right") != "1.000":
+            self.table.fail(name, done.stderr)
+        else:
+            self.table.add(name, numbers["allreduce"], "GB/s")
+
+    def training(self):
+        """Training steps of torch on a GPU, beside those of torch alone."""
+        script = ROOT / "scripts/gpu_check_torch.py"
+        for ranks in (1, 2):
+            name = f"training step of torch, {ranks} processes"
+            if not list((self.build / "bindings/horovodpp").glob("_core*.so")):
+                self.table.add(name, "-", "the Python package was not built: no nanobind")
+                continue
+            done = self.in_job(ranks, sys.executable, script)
+            answer = done.stdout.strip()
+            if done.returncode == 77:
+                self.table.add(name, "-", answer)
+            elif done.returncode != 0:
+                self.table.fail(name, done.stdout + done.stderr)
+            else:
+                self.table.add(name, answer, "", "equal to torch alone")
+
+    def all(self):
+        self.tests()
+        self.kernels()
+        for ranks in (1, 2, 4):
+            self.allreduce("CUDA IPC", ranks)
+            self.allreduce("by way of the host", ranks, HOROVODPP_CUDA_IPC="0")
+        self.training()
+        return self.table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--stand-in", action="store_true",
+                        help="instead of GPUs; the numbers say nothing")
+    parser.add_argument("--megabytes", type=int, default=256)
+    options = parser.parse_args()
+    if options.stand_in:
+        options.megabytes = min(options.megabytes, 1)
+    table = Checks(options).all()
+    table.print()
+    return 1 if table.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

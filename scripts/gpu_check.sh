@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds what tests and measures GPUs, without MPI, runs it on the GPUs of this machine, and
+# prints a table.
+#
+#   scripts/gpu_check.sh              needs CUDA's toolkit and driver, CMake, a C++ compiler,
+#                                     the libraries of CONTRIBUTING.md, and Python
+#   scripts/gpu_check.sh --stand-in   the same with the stand-in for CUDA's driver, of which
+#                                     the numbers say nothing: to try the script
+#
+# PYTHON names the Python that has torch and nanobind; without them torch's rows stay empty.
+# BUILD is the folder to build in (build/gpu).
+set -eu
+
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+build=${BUILD:-build/gpu}
+
+with_python=OFF
+if "$python" -c 'import nanobind' 2>/dev/null; then with_python=ON; fi
+cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
+  -DHVD_WITH_MPI=OFF -DHVD_WITH_DNNL=OFF -DHVD_BUILD_EXAMPLES=OFF -DHVD_BUILD_TESTS=ON \
+  -DHVD_BUILD_PYTHON=$with_python -DPython_EXECUTABLE="$(command -v "$python")"
+targets='device_test fake_cuda gpu_benchmark horovodrun'
+if [ $with_python = ON ]; then targets="$targets horovodpp_python"; fi
+# shellcheck disable=SC2086
+cmake --build "$build" -j "$(nproc)" -t $targets
+exec "$python" scripts/gpu_check.py --build "$build" "$@"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MkDocs does for the site beyond docs/*.md: see mkdocs.yml.
+
+The site also has the README (its first page), the other papers of the root, the READMEs of
+the examples, the API reference, and a page for each file of the sources that one of these
+links to. Links are written for the repository, and are turned into those of the site here; a
+link to what does not exist is an error.
+"""
+
+import pathlib
+import posixpath
+import re
+import sys
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import api_pages  # noqa: E402
+
+PAPERS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md")
+FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(\]\()([^)\s#]*)(#[^)\s]*)?(\))")
+LIST = re.compile(r"^(?![-|#>\s]|\d+\. )(.+)\n(- |1\. )", re.MULTILINE)
+LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".sh": "sh",
+             ".cmake": "cmake", ".json": "json", ".yml": "yaml", ".toml": "toml"}
+
+site_of = {}  # Where a file of the repository is in the site: both as paths.
+file_of = {}  # The other way.
+
+
+def place(file, there):
+    site_of[file], file_of[there] = there, file
+
+
+def links(text):
+    """The targets in the repository that a page links to, without those in code."""
+    for part in FENCE.split(text)[::2]:
+        for found in LINK.finditer(part):
+            if found[2] and not re.match(r"[a-z]+:", found[2]):
+                yield found[2]
+
+
+def target_of(page, link):
+    """The file of the repository that `link` of the page leads to."""
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+    if (ROOT / target).is_dir() and (ROOT / target / "README.md").exists():
+        target += "/README.md"
+    if target.startswith("..") or not (ROOT / target).is_file():
+        raise PluginError(f"{page} links to {link}, which does not exist")
+    return target
+
+
+def rewritten(page, text):
+    """The page with links that lead to where their targets are in the site."""
+    here = posixpath.dirname(site_of[page])
+
+    def link(found):
+        if not found[2] or re.match(r"[a-z]+:", found[2]):
+            return found[0]
+        there = posixpath.relpath(site_of[target_of(page, found[2])], here or ".")
+        return found[1] + there + (found[3] or "") + found[4]
+
+    parts = FENCE.split(text)
+    parts[::2] = [LINK.sub(link, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def lists_apart(text):
+    """The page with an empty line in front of each list, where Markdown elsewhere needs none."""
+    parts = FENCE.split(text)
+    parts[::2] = [LIST.sub(r"\1\n\n\2", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def source_page(file):
+    text = (ROOT / file).read_text()
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    language = LANGUAGES.get(pathlib.Path(file).suffix, "text")
+    return f"# {file}\n\n{ticks}{language}\n{text.rstrip()}\n{ticks}\n"
+
+
+def index_of_api(pages):
+    out = ["# API reference", "",
+           "Every header that is installed, with what it says and declares. Most programs include "
+           "`horovodpp/horovodpp.h`, or `horovodpp/collectives.h`, which has no tensors.", ""]
+    folder = None
+    for page in pages:
+        if posixpath.dirname(page.header) != folder:
+            folder = posixpath.dirname(page.header)
+            out += ["", f"## {folder}", "", "| header | |", "|---|---|"]
+        link = posixpath.relpath(site_of[page.header], "api")
+        out.append(f"| [{posixpath.basename(page.header)}]({link}) | "
+                   f"{page.summary.replace('|', chr(92) + '|')} |")
+    out += ["", "[All names](names.md)", ""]
+    return "\n".join(out)
+
+
+def index_of_names(pages):
+    names = sorted(((name.removeprefix("hvd::"), page.header, there) for page in pages
+                    for name, there in page.anchors.items()), key=lambda row: row[0].lower())
+    rows = [f"| [`{name}`]({posixpath.relpath(site_of[header], 'api')}#{there}) | {header} |"
+            for name, header, there in names if "operator" not in name]
+    return "\n".join(["# All names", "", "Without `hvd::`.", "", "| name | header |", "|---|---|",
+                      *rows, ""])
+
+
+def place_all(pages):
+    """Where everything is in the site that may be linked to."""
+    for page in pages:
+        place(page.header, "api/" + page.header.removeprefix("horovodpp/")[:-2] + ".md")
+    place("README.md", "index.md")
+    for file in sorted(ROOT.glob("docs/*")):
+        place(f"docs/{file.name}", file.name)
+    for paper in PAPERS:
+        if (ROOT / paper).exists():
+            place(paper, paper.lower())
+    for file in sorted(ROOT.glob("examples/*/README.md")):
+        place(f"examples/{file.parent.name}/README.md", f"examples/{file.parent.name}.md")
+    for page in [file for file in site_of if file.endswith(".md")]:
+        for link in links((ROOT / page).read_text()):
+            target = target_of(page, link)
+            if target not in site_of:
+                place(target, f"source/{target}.md")
+
+
+def on_files(files, config):
+    pages = sorted(api_pages.api_pages(ROOT), key=lambda page: (page.header.count("/") > 1,
+                                                                page.header))
+    place_all(pages)
+    texts = {"api/index.md": index_of_api(pages), "api/names.md": index_of_names(pages)}
+    texts.update({site_of[page.header]: page.text for page in pages})
+    for file, there in site_of.items():
+        if there.startswith("source/"):
+            texts[there] = source_page(file)
+        elif there not in texts and not file.startswith("docs/"):
+            texts[there] = (ROOT / file).read_text()
+    for there, text in texts.items():
+        files.append(File.generated(config, there, content=text))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    file = file_of.get(page.file.src_uri, "")
+    if page.file.src_uri.startswith("source/"):
+        return markdown
+    return lists_apart(rewritten(file, markdown) if file.endswith(".md") else markdown)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// What moving tensors on a GPU costs; see scripts/gpu_check.sh. Prints a line for each
+// measurement: name, number, unit.
+//
+//   gpu_benchmark kernels [MEGABYTES]        kernels beside the driver's own copies
+//   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi ...
+//
+// HOROVODPP_CUDA_LIBRARY names another driver, as for the library.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "horovodpp/device/cuda_kernels.h"
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/settings/config.h"
+
+namespace hvd {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Piece = device::CudaKernels::Piece;
+
+constexpr int kRounds = 20;
+constexpr std::size_t kTensors = 100;
+
+void print(const std::string& name, double value, const char* unit) {
+  std::printf("%s\t%.3f\t%s\n", name.c_str(), value, unit);
+}
+
+void check(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "gpu_benchmark: %s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The median of `rounds`, after one that does not count.
+double median_of(const std::function<double()>& round) {
+  round();
+  std::vector<double> rounds;
+  for (int i = 0; i < kRounds; ++i) rounds.push_back(round());
+  std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
+  return rounds[kRounds / 2];
+}
+
+class Bench {
+ public:
+  Bench(device::Gpus& gpus, int gpu, std::size_t bytes)
+      : context_(gpus.driver().value()->context(gpu).value()),
+        kernels_(*gpus.kernels(gpu).value()),
+        stream_(device::CudaStream::create(context_).value()),
+        bytes_(bytes / kTensors / 16 * 16 * kTensors),
+        from_(device::allocate_on(context_, bytes_).value()),
+        to_(device::allocate_on(context_, bytes_).value()) {}
+
+  void kernels() {
+    const double copy =
+        on_gpu([&] { return stream_.copy(to_.get(), from_.get(), bytes_); });
+    const std::vector<Piece> pieces = cut();
+    const double pack = on_gpu([&] { return kernels_.copy(stream_, pieces); });
+    print("copy of the driver", per_second(copy), "GB/s");
+    print("pack kernel, 100 tensors", per_second(pack), "GB/s");
+    print("pack kernel / copy", copy / pack, "x");
+    const double enqueue = median_of([&] {
+      const auto begin = Clock::now();
+      check(kernels_.copy(stream_, pieces));
+      const double seconds = seconds_since(begin);
+      check(stream_.synchronize());
+      return seconds;
+    });
+    print("CPU time of an enqueue, 100 tensors", enqueue * 1e6, "us");
+    reduce();
+    over_pcie();
+  }
+
+ private:
+  double per_second(double seconds) const {
+    return static_cast<double>(bytes_) / seconds * 1e-9;
+  }
+
+  double on_gpu(const std::function<absl::Status()>& enqueue) {
+    constexpr int kTimes = 10;
+    return median_of([&] {
+      const auto begin = Clock::now();
+      for (int i = 0; i < kTimes; ++i) check(enqueue());
+      check(stream_.synchronize());
+      return seconds_since(begin) / kTimes;
+    });
+  }
+
+  std::vector<Piece> cut() const {
+    const std::size_t each = bytes_ / kTensors;
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      pieces.push_back({.from = from_.get() + i * each,
+                        .to = to_.get() + i * each,
+                        .count = static_cast<std::int64_t>(each)});
+    }
+    return pieces;
+  }
+
+  void reduce() {
+    device::kernels::ReduceArguments two = {
+        .memory = {from_.get(), to_.get()},
+        .members = 2,
+        .outputs = 2,
+        .count = static_cast<std::int64_t>(bytes_ / sizeof(float))};
+    const double seconds =
+        on_gpu([&] { return kernels_.reduce(stream_, DType::kF32, two); });
+    print("reduce kernel, 2 f32 buffers in place", per_second(seconds), "GB/s");
+  }
+
+  void over_pcie() {
+    device::PinnedMemory pinned(context_);
+    std::byte* const host = pinned.at_least(bytes_).value();
+    const double down =
+        on_gpu([&] { return stream_.copy(host, from_.get(), bytes_); });
+    const double up =
+        on_gpu([&] { return stream_.copy(to_.get(), host, bytes_); });
+    print("copy to pinned memory", per_second(down), "GB/s");
+    print("copy from pinned memory", per_second(up), "GB/s");
+  }
+
+  const device::CudaContext context_;
+  const device::CudaKernels& kernels_;
+  device::CudaStream stream_;
+  const std::size_t bytes_;
+  const std::shared_ptr<std::byte> from_;
+  const std::shared_ptr<std::byte> to_;
+};
+
+// Of a tensor that stays where it is; the result is looked at once.
+int allreduce(std::size_t bytes) {
+  throw_if_error(init());
+  const Device gpu = local_gpu().value();
+  device::Gpus& gpus = device::Gpus::of_process();
+  const device::CudaContext context =
+      gpus.driver().value()->context(gpu.index).value();
+  device::CudaStream stream = device::CudaStream::create(context).value();
+  const auto memory = device::allocate_on(context, bytes).value();
+  std::vector<float> values(bytes / sizeof(float), 1.0f);
+  check(stream.copy(memory.get(), values.data(), bytes));
+  const TensorView tensor(memory.get(), DType::kF32,
+                          Shape({static_cast<std::int64_t>(values.size())}),
+                          gpu);
+  throw_if_error(
+      allreduce_(tensor, {.name = "x",
+                          .op = ReduceOp::kSum,
+                          .stream = static_cast<void*>(stream.handle())}));
+  check(stream.copy(values.data(), memory.get(), bytes));
+  check(stream.synchronize());
+  const auto right = static_cast<float>(size());
+  const bool well = std::all_of(values.begin(), values.end(),
+                                [&](float x) { return x == right; });
+  const double seconds = median_of([&] {
+    const auto begin = Clock::now();
+    throw_if_error(allreduce_(tensor, {.name = "x", .op = ReduceOp::kMax}));
+    return seconds_since(begin);
+  });
+  if (rank() == 0) {
+    print("allreduce", static_cast<double>(bytes) / seconds * 1e-9, "GB/s");
+    print("right", well ? 1 : 0, "");
+  }
+  throw_if_error(shutdown());
+  return well ? 0 : 1;
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::size_t bytes = (words.size() > 1 ? std::stoul(words[1]) : 256)
+                            << 20;
+  if (!words.empty() && words[0] == "allreduce") return allreduce(bytes);
+  if (words.empty() || words[0] != "kernels") {
+    std::fputs("usage: gpu_benchmark kernels|allreduce [MEGABYTES]\n", stderr);
+    return 2;
+  }
+  const auto config = Config::from_env();
+  throw_if_error(config.status());
+  device::Gpus gpus(config->cuda_library);
+  const auto cuda = gpus.driver();
+  check(cuda.status());
+  check(gpus.kernels(0).status());
+  std::printf("GPU\t%s\tCUDA %d\n", (*cuda)->name_of(0).value().c_str(),
+              (*cuda)->version());
+  Bench(gpus, 0, bytes).kernels();
+  return 0;
+}
+
+}  // namespace
+}  // namespace hvd
+
+int main(int argc, char** argv) {
+  try {
+    return hvd::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu_benchmark: %s\n", error.what());
+    return 1;
+  }
+}

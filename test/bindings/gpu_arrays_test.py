@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on GPUs, on the stand-in's: what the collectives make of them."""
+import numpy
+import pytest
+
+import horovodpp
+from gpu_memory import LIBRARY, Gpu, values_of
+
+pytestmark = pytest.mark.skipif(LIBRARY is None, reason="HOROVODPP_CUDA_LIBRARY names no stand-in")
+
+
+@pytest.fixture(name="gpu")
+def one_of_two():
+    horovodpp.init()
+    return Gpu(horovodpp.rank() // 2 % 2)
+
+
+def test_what_is_still_on_its_way_is_reduced(gpu):
+    n = horovodpp.size()
+    for step in range(5):
+        mine = gpu.put(numpy.full(1000, horovodpp.rank() + step, "float32"))
+        total = horovodpp.allreduce(mine, name="sum", op=horovodpp.Sum)
+        assert (values_of(total, gpu) == n * (n - 1) / 2 + n * step).all()
+        assert (values_of(mine, gpu) == horovodpp.rank() + step).all()
+
+
+def test_in_place_is_in_place(gpu):
+    mine = gpu.put(numpy.arange(6, dtype="float64").reshape(2, 3))
+    assert horovodpp.allreduce_(mine, op=horovodpp.Average) is mine
+    assert (values_of(mine, gpu) == numpy.arange(6).reshape(2, 3)).all()
+
+
+def test_the_other_collectives(gpu):
+    n, rank = horovodpp.size(), horovodpp.rank()
+    gathered = horovodpp.allgather(gpu.put(numpy.full((rank + 1, 2), rank, "int32")))
+    expected = numpy.concatenate([numpy.full((r + 1, 2), r) for r in range(n)])
+    assert (values_of(gathered, gpu) == expected).all()
+    sent = horovodpp.broadcast(gpu.put(numpy.array([rank + 0.5])), n - 1)
+    assert values_of(sent, gpu) == n - 0.5
+    complex_numbers = gpu.put(numpy.array([1j * rank]))
+    horovodpp.broadcast_(complex_numbers, 0)
+    assert values_of(complex_numbers, gpu) == 0
+    received, splits = horovodpp.alltoall(
+        gpu.put(numpy.full(n, rank, "uint8")), splits=[1] * n)
+    assert values_of(received, gpu).tolist() == list(range(n))
+    assert splits.tolist() == [1] * n
+    part = horovodpp.reducescatter(gpu.put(numpy.arange(n, dtype="float32")), op=horovodpp.Sum)
+    assert values_of(part, gpu) == n * rank
+
+
+def test_results_say_what_they_are(gpu):
+    result = horovodpp.allgather(gpu.put(numpy.ones((1, 3), "float16")))
+    assert result.shape == (horovodpp.size(), 3)
+    assert result.ndim == 2
+    assert result.dtype == numpy.float16
+    again = horovodpp.allreduce(result, op=horovodpp.Max)
+    assert (values_of(again, gpu) == 1).all()
+
+
+def test_arrays_that_cannot_be_given_are_refused(gpu):
+    columns = gpu.put(numpy.ones((4, 4), "float32"))
+    columns.strides = (4, 16)
+    with pytest.raises(ValueError, match="contiguous"):
+        horovodpp.allreduce(columns)
+    constant = gpu.put(numpy.ones(4, "float32"))
+    constant.read_only = True
+    with pytest.raises(ValueError, match="writable"):
+        horovodpp.allreduce_(constant)
+    with pytest.raises(ValueError, match="not supported"):
+        horovodpp.allreduce(gpu.put(numpy.ones(4, "complex64")))
+    on_host = gpu.put(numpy.ones(4, "float32"))
+    on_host.address = on_host.sent.ctypes.data
+    with pytest.raises(ValueError, match="CUDA does not know"):
+        horovodpp.allreduce(on_host)

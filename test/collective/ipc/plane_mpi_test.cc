@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are processes: they open each other's memory and events.
+#include <gtest/gtest.h>
+
+#include "horovodpp/transport/mpi_module.h"
+#include "test/collective/conformance_suite.h"
+#include "test/collective/gpu_fleet.h"
+#include "test/collective/mpi_fleets.h"
+
+namespace hvd::collective {
+namespace {
+
+class IpcOfProcesses {
+ public:
+  void run(const Body& body) {
+    testing::FakeCuda::set_delay(20);
+    device::Gpus gpus(testing::FakeCuda::file());
+    const auto communicator = transport::make_mpi_communicator({});
+    ASSERT_TRUE(communicator.ok()) << communicator.status();
+    run_on_ipc(**communicator, 1, gpus, in_later_epochs(body));
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfProcesses, PlaneConformance,
+                               IpcOfProcesses);
+
+TEST(IpcPlaneOfProcesses, ReducesByKernels) {
+  IpcOfProcesses().run([](Member& member) {
+    float x = 1;
+    const Piece piece = {&x, &x, 1};
+    const std::size_t before = testing::FakeCuda::launches();
+    ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                     member.next()),
+              absl::OkStatus());
+    EXPECT_EQ(x, static_cast<float>(member.ranks));
+    // One element is the slice of one rank.
+    const bool launches = member.ranks > 1 && member.rank == 0;
+    EXPECT_EQ(testing::FakeCuda::launches() - before, launches ? 1u : 0u);
+  });
+}
+
+}  // namespace
+}  // namespace hvd::collective

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/ipc/plane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "horovodpp/device/kernels/images.h"
+#include "test/collective/conformance_suite.h"
+#include "test/collective/gpu_fleet.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd::collective {
+namespace {
+
+using ::testing::Each;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, PlaneConformance, IpcOfThreads);
+
+// Adds ones of four ranks, on two GPUs, three times; returns the kernels' launches.
+std::size_t add_on_four_ranks() {
+  testing::FakeCuda::set_delay(20);
+  device::Gpus gpus(testing::FakeCuda::file());
+  const std::size_t before = testing::FakeCuda::launches();
+  on_loopback(4, [&](transport::Communicator& communicator) {
+    run_on_ipc(communicator, 4, gpus, [](Member& member) {
+      for (int i = 0; i < 3; ++i) {
+        std::vector<float> x(1000, 1.0f);
+        const Piece piece = {x.data(), x.data(), 1000};
+        ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                         member.next()),
+                  absl::OkStatus());
+        ASSERT_THAT(x, Each(4.0f));
+      }
+    });
+  });
+  return testing::FakeCuda::launches() - before;
+}
+
+// Each rank reduces a slice of each of two chunks.
+TEST(IpcPlane, ReducesByKernels) {
+  EXPECT_EQ(add_on_four_ranks(), 3u * 2u * 4u);
+}
+
+TEST(IpcPlane, GoesAnotherWayIfOneRankCannotHaveAWindow) {
+  for (const char* const call :
+       {"cuModuleLoadData", "cuIpcGetMemHandle", "cuMemPoolCreate"}) {
+    testing::FakeCuda::fail_next(call, 2);
+    // Where kernels are compiled for GPUs too, those may do; nobody needs the pool.
+    const std::size_t launches = add_on_four_ranks();
+    EXPECT_EQ(launches == 0,
+              std::string(call) == "cuIpcGetMemHandle" ||
+                  (std::string(call) == "cuModuleLoadData" &&
+                   device::kernels::compiled_image() == nullptr));
+    testing::FakeCuda::fail_next(call, 0);
+  }
+}
+
+TEST(IpcPlane, GoesAnotherWayIfGpusDoNotReachEachOther) {
+  setenv("FAKE_CUDA_NO_PEERS", "1", 1);
+  EXPECT_EQ(add_on_four_ranks(), 0u);
+  unsetenv("FAKE_CUDA_NO_PEERS");
+}
+
+TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
+  testing::FakeCuda::set_delay(20);
+  device::Gpus gpus(testing::FakeCuda::file());
+  on_loopback(2, [&](transport::Communicator& communicator) {
+    run_on_ipc(communicator, 2, gpus, [](Member& member) {
+      std::vector<float> x(10, 1.0f);
+      const Piece piece = {x.data(), x.data(), 10};
+      const auto add = [&] {
+        return member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                      member.next());
+      };
+      ASSERT_EQ(add(), absl::OkStatus());
+      ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
+      if (member.rank == 0) testing::FakeCuda::fail_next("cuLaunchKernel", 700);
+      ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
+      const absl::Status first = add();
+      // One of the two has launched it.
+      if (first.ok()) return;
+      EXPECT_EQ(first.code(), absl::StatusCode::kInternal);
+      EXPECT_THAT(std::string(first.message()),
+                  ::testing::HasSubstr("ILLEGAL_ADDRESS"));
+      EXPECT_EQ(add(), first);
+    });
+  });
+}
+
+}  // namespace
+}  // namespace hvd::collective

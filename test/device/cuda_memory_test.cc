@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/device/cuda_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "horovodpp/device/cuda_ipc.h"
+#include "horovodpp/device/gpus.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd::device {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CudaMemory : public ::testing::Test {
+ protected:
+  const std::unique_ptr<CudaDriver> cuda_ =
+      CudaDriver::load(testing::FakeCuda::file()).value();
+  const CudaContext context_ = cuda_->context(0).value();
+  CudaStream stream_ = CudaStream::create(context_).value();
+};
+
+TEST_F(CudaMemory, IsAllocatedAndFreedInTheOrderOfAStream) {
+  const auto pool = CudaPool::create(context_);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  const std::size_t before = testing::FakeCuda::objects();
+  for (int i = 1; i <= 20; ++i) {
+    int received = 0;
+    std::byte* const memory = (*pool)->allocate(stream_, sizeof(int)).value();
+    ASSERT_TRUE(stream_.copy(memory, &i, sizeof(int)).ok());
+    ASSERT_TRUE(stream_.copy(&received, memory, sizeof(int)).ok());
+    ASSERT_EQ((*pool)->free(stream_, memory), absl::OkStatus());
+    ASSERT_EQ(stream_.synchronize(), absl::OkStatus());
+    EXPECT_EQ(received, i);
+  }
+  EXPECT_EQ(testing::FakeCuda::objects(), before);
+}
+
+TEST_F(CudaMemory, OfAPoolMayRunOut) {
+  const auto pool = CudaPool::create(context_);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  testing::FakeCuda::fail_next("cuMemAllocFromPoolAsync", 2);
+  const auto memory = (*pool)->allocate(stream_, 4096);
+  EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(memory.status().message()),
+              HasSubstr("4096 bytes on GPU 0"));
+  testing::FakeCuda::fail_next("cuMemPoolCreate", 801);
+  EXPECT_EQ(CudaPool::create(context_).status().code(),
+            absl::StatusCode::kInternal);
+}
+
+TEST_F(CudaMemory, ForResultsComesFromAPoolWhereThereIsOne) {
+  for (const bool has_pools : {true, false}) {
+    Gpus gpus(testing::FakeCuda::file());
+    if (!has_pools) testing::FakeCuda::fail_next("cuMemPoolCreate", 801);
+    const int sent = 5;
+    int received = 0;
+    {
+      const auto memory = gpus.allocate(0, sizeof(int));
+      ASSERT_TRUE(memory.ok()) << memory.status();
+      ASSERT_TRUE(stream_.copy(memory->get(), &sent, sizeof(int)).ok());
+      ASSERT_TRUE(stream_.copy(&received, memory->get(), sizeof(int)).ok());
+      // It goes back after that.
+    }
+    ASSERT_EQ(stream_.synchronize(), absl::OkStatus());
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(gpus.allocate(0, 0).value(), nullptr);
+    testing::FakeCuda::fail_next(
+        has_pools ? "cuMemAllocFromPoolAsync" : "cuMemAlloc_v2", 2);
+    EXPECT_EQ(gpus.allocate(0, 64).status().code(),
+              absl::StatusCode::kResourceExhausted);
+  }
+}
+
+TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {
+  const std::size_t before = testing::FakeCuda::objects();
+  std::vector<std::byte> memory(4096);
+  {
+    const auto pinned =
+        PinnedRange::pin(context_, memory.data(), memory.size());
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    EXPECT_GT(testing::FakeCuda::objects(), before);
+    // Nor is it pinned twice.
+    EXPECT_EQ(PinnedRange::pin(context_, memory.data(), memory.size())
+                  .status()
+                  .code(),
+              absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_EQ(testing::FakeCuda::objects(), before);
+}
+
+TEST_F(CudaMemory, IsNotOpenedByTheProcessWhoseItIs) {
+  const std::size_t before = testing::FakeCuda::objects();
+  {
+    const auto memory = IpcMemory::allocate(context_, 64);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    EXPECT_EQ(IpcMemory::open(context_, memory->ticket()).status().code(),
+              absl::StatusCode::kInternal);
+    const auto event = IpcEvent::create(context_);
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(IpcEvent::open(context_, event->ticket()).status().code(),
+              absl::StatusCode::kInternal);
+  }
+  EXPECT_EQ(testing::FakeCuda::objects(), before);
+}
+
+TEST_F(CudaMemory, ThatOthersMayOpenMayRunOut) {
+  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  EXPECT_EQ(IpcMemory::allocate(context_, 64).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(CudaMemory, EventsHoldOtherStreamsUntilTheirLastRecording) {
+  CudaStream other = CudaStream::create(context_).value();
+  IpcEvent event = IpcEvent::create(context_).value();
+  const auto gpu = allocate_on(context_, sizeof(int)).value();
+  for (int i = 1; i <= 20; ++i) {
+    int received = 0;
+    ASSERT_TRUE(stream_.copy(gpu.get(), &i, sizeof(i)).ok());
+    ASSERT_EQ(event.record(stream_), absl::OkStatus());
+    ASSERT_EQ(hold(other, event.handle()), absl::OkStatus());
+    ASSERT_TRUE(other.copy(&received, gpu.get(), sizeof(i)).ok());
+    ASSERT_EQ(other.synchronize(), absl::OkStatus());
+    EXPECT_EQ(received, i);
+  }
+}
+
+TEST_F(CudaMemory, OfAPeerIsReachedOnceThatIsAllowed) {
+  const CudaContext peer = cuda_->context(1).value();
+  EXPECT_EQ(enable_peer_access(context_, context_), absl::OkStatus());
+  EXPECT_EQ(enable_peer_access(context_, peer), absl::OkStatus());
+  EXPECT_EQ(enable_peer_access(context_, peer), absl::OkStatus());
+  setenv("FAKE_CUDA_NO_PEERS", "1", 1);
+  const absl::Status apart = enable_peer_access(context_, peer);
+  unsetenv("FAKE_CUDA_NO_PEERS");
+  EXPECT_EQ(apart.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(apart.message()),
+              HasSubstr("GPU 0 cannot access the memory of GPU 1"));
+}
+
+}  // namespace
+}  // namespace hvd::device

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Loaded before a program (LD_PRELOAD), counts the bytes that libtorch has: it allocates by
+ * posix_memalign(), and little else does. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { kSlots = 1 << 20 };
+
+static void*
+    slots[kSlots]; /* What was given, by its address; open addressing. */
+static long now, begun, most;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t slot_of(void* memory) {
+  return ((uintptr_t)memory >> 6) % kSlots;
+}
+
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  static int (*real)(void**, size_t, size_t);
+  int result;
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "posix_memalign");
+  result = real(memory, alignment, size);
+  if (result == 0 && *memory != NULL) {
+    size_t at;
+    pthread_mutex_lock(&mutex);
+    for (at = slot_of(*memory); slots[at] > (void*)1; at = (at + 1) % kSlots) {
+    }
+    slots[at] = *memory;
+    now += (long)malloc_usable_size(*memory);
+    if (now > most) most = now;
+    pthread_mutex_unlock(&mutex);
+  }
+  return result;
+}
+
+void free(void* memory) {
+  static void (*real)(void*);
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "free");
+  if (memory != NULL && ((uintptr_t)memory & 63) == 0) {
+    size_t at;
+    pthread_mutex_lock(&mutex);
+    for (at = slot_of(memory); slots[at] != NULL; at = (at + 1) % kSlots) {
+      if (slots[at] != memory) continue;
+      slots[at] = (void*)1; /* One that is free, behind which others may be. */
+      now -= (long)malloc_usable_size(memory);
+      break;
+    }
+    pthread_mutex_unlock(&mutex);
+  }
+  real(memory);
+}
+
+long peak_memory_begin(void) {
+  pthread_mutex_lock(&mutex);
+  begun = most = now;
+  pthread_mutex_unlock(&mutex);
+  return 0;
+}
+
+/* Since then, beyond what there was. */
+long peak_memory_most(void) { return most - begun; }

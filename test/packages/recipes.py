@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the recipes of packaging/ to the build, which most of their tools are not here to do.
+
+    recipes.py <root>
+"""
+
+import ast
+import json
+import pathlib
+import re
+import sys
+
+# What each calls a library that the build needs, by the build's name for it.
+REQUIRED = {
+    "absl": {"conan": "abseil/", "spack": "abseil-cpp@", "vcpkg": "abseil"},
+    "spdlog": {"conan": "spdlog/", "spack": "spdlog@", "vcpkg": "spdlog"},
+    "hwy": {"conan": "highway/", "spack": "highway@", "vcpkg": "highway"},
+    "nlohmann_json": {"conan": "nlohmann_json/", "spack": "nlohmann-json@",
+                      "vcpkg": "nlohmann-json"},
+    "BLAS": {"conan": "openblas/", "spack": "openblas@", "vcpkg": "openblas"},
+    "ZLIB": {"conan": "zlib/", "spack": "zlib-api", "vcpkg": "zlib"},
+    "CLI11": {"conan": "cli11/", "spack": "cli11@", "vcpkg": "cli11"},
+}
+OF_CMAKE = {"BUILD_SHARED_LIBS"}
+NOT_LIBRARIES = {"Threads", "CblasHeader"}
+
+
+def recipes(root):
+    folder = root / "packaging"
+    files = {"conan": ["conan/conanfile.py"], "spack": ["spack/package.py"],
+             "vcpkg": ["vcpkg/vcpkg.json", "vcpkg/portfile.cmake"],
+             "bazel": ["bazel/MODULE.bazel", "bazel/BUILD.bazel"]}
+    return {kind: "\n".join((folder / name).read_text() for name in names)
+            for kind, names in files.items()}
+
+
+def mistakes(root):
+    build = (root / "CMakeLists.txt").read_text()
+    version = re.search(r"project\(horovodpp VERSION ([0-9.]+)", build)[1]
+    options = set(re.findall(r"^option\((\w+)", build, re.MULTILINE)) | OF_CMAKE
+    texts = recipes(root)
+    needed = {name for source in (build, (root / "horovodrun/CMakeLists.txt").read_text())
+              for name in re.findall(r"^find_package\((\w+) REQUIRED|^find_package\((\w+) [^)]*"
+                                     r"REQUIRED", source, re.MULTILINE) for name in name if name}
+    for name in sorted(needed - NOT_LIBRARIES - set(REQUIRED)):
+        yield f"the build needs {name}: say in REQUIRED what the recipes call it"
+    for kind, text in texts.items():
+        for name in sorted(set(re.findall(r"\bHVD_\w+", text)) - options):
+            yield f"{kind} sets {name}, which is no option of the build"
+        if kind != "conan" and f'"{version}"' not in text:  # Conan's reads it.
+            yield f"{kind} is not of version {version}"
+        for name, calls in REQUIRED.items():
+            if kind in calls and f'"{calls[kind]}' not in text:
+                yield f"{kind} does not depend on {name}"
+    for kind, name in (("conan", "conan/conanfile.py"), ("spack", "spack/package.py"),
+                       ("bazel", "bazel/MODULE.bazel"), ("bazel", "bazel/BUILD.bazel")):
+        ast.parse((root / "packaging" / name).read_text(), name)  # Starlark is Python here.
+    json.loads((root / "packaging/vcpkg/vcpkg.json").read_text())
+    soversion = ".".join(version.split(".")[:2])
+    if f"libhorovodpp.so.{soversion}" not in texts["bazel"]:
+        yield f"bazel does not name libhorovodpp.so.{soversion}"
+
+
+def main():
+    found = list(mistakes(pathlib.Path(sys.argv[1])))
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The blocks of code in README.md, docs/ and the READMEs of the examples.
+
+A block of a language that can be run has a line before it that names it, or says why no test
+runs it:
+
+    <!-- snippet: shortest_program -->
+    <!-- not run: needs two hosts -->
+
+    pages.py <root>      fails where a block has neither, or a name is given twice
+"""
+
+import collections
+import dataclasses
+import pathlib
+import re
+import sys
+
+BLOCK = re.compile(r"^(?:<!-- (snippet|not run): ([^\n]*) -->\n)?```([\w+]*)[^\n]*\n(.*?)^```$",
+                   re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+OTHER_NAMES = {"c++": "cpp", "cc": "cpp", "cxx": "cpp", "py": "python", "bash": "sh", "console": "sh",
+               "shell": "sh"}
+MUST_BE_NAMED = {"c", "cmake", "cpp", "python", "sh"}
+
+
+@dataclasses.dataclass
+class Block:
+    page: pathlib.Path  # Relative to the root.
+    line: int  # Of its first line of code.
+    language: str
+    code: str
+    name: str  # Empty if it has none.
+    reason: str  # Why it is not run.
+
+    @property
+    def place(self):
+        return f"{self.page}:{self.line}"
+
+
+def pages(root):
+    return [root / "README.md", *sorted((root / "docs").glob("*.md")),
+            *sorted((root / "examples").glob("*/README.md"))]
+
+
+def blocks(root):
+    for page in pages(root):
+        text = page.read_text()
+        for found in BLOCK.finditer(text):
+            kind, said, language, code = found.groups()
+            language = OTHER_NAMES.get(language, language)
+            yield Block(page.relative_to(root), text.count("\n", 0, found.start(4)) + 1, language,
+                        code, said if kind == "snippet" else "",
+                        said if kind == "not run" else "")
+
+
+def snippets(root, language):
+    """The blocks of a language that are run, by place."""
+    return [block for block in blocks(root) if block.language == language and block.name]
+
+
+def mistakes(root):
+    names = collections.defaultdict(list)
+    for block in blocks(root):
+        if block.name:
+            names[block.name].append(block.place)
+            if not NAME.fullmatch(block.name):
+                yield f"{block.place}: '{block.name}' is no name of a function"
+        elif block.language in MUST_BE_NAMED and not block.reason.strip():
+            yield (f"{block.place}: a block of {block.language} is run by a test, under a name "
+                   "(<!-- snippet: NAME -->), or says why not (<!-- not run: REASON -->)")
+    for name, places in names.items():
+        if len(places) > 1:
+            yield f"'{name}' is the name of {' and '.join(places)}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    found = list(blocks(root))
+    wrong = list(mistakes(root))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    named = sum(bool(block.name) for block in found)
+    print(f"{len(found)} blocks, {named} of them run")
+    return 1 if wrong or not named else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the snippets in Python take from the text around them."""
+
+import torch
+
+import horovodpp.torch as hvd
+
+
+def torch_clipping():
+    model = torch.nn.Linear(4, 2)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1),
+                                         model.named_parameters())
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+    return {"torch": torch, "model": model, "optimizer": optimizer, "scaler": scaler}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/support/fake_cuda/kernels.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "horovodpp/device/kernels/bodies.h"
+#include "horovodpp/device/kernels/names.h"
+
+namespace fake_cuda {
+namespace {
+
+using namespace hvd::device::kernels;
+
+template <typename Arguments>
+std::unique_ptr<Arguments> copy_of(const void* parameter) {
+  auto arguments = std::make_unique<Arguments>();
+  std::memcpy(arguments.get(), parameter, sizeof(Arguments));
+  return arguments;
+}
+
+template <typename F>
+void for_each_thread(unsigned blocks, F f) {
+  for (unsigned block = 0; block < blocks; ++block) {
+    for (unsigned thread = 0; thread < kThreads; ++thread) {
+      f(Place{block, blocks, thread});
+    }
+  }
+}
+
+// Replaces addresses by what lies behind them.
+bool resolve(CopyArguments& arguments, std::size_t from_bytes,
+             std::size_t to_bytes, unsigned blocks, const Reach& reach) {
+  for (std::uint32_t i = 0; i < arguments.piece_count; ++i) {
+    CopiedPiece& piece = arguments.pieces[i];
+    const auto count = static_cast<std::size_t>(piece.count);
+    piece.from = reach(piece.from, count * from_bytes);
+    piece.to = reach(piece.to, count * to_bytes);
+    if (piece.from == nullptr || piece.to == nullptr) return false;
+  }
+  if (arguments.sightings == nullptr) return true;
+  arguments.sightings = reinterpret_cast<Sighting*>(
+      reach(arguments.sightings, blocks * sizeof(Sighting)));
+  return arguments.sightings != nullptr;
+}
+
+bool copy(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto arguments = copy_of<CopyArguments>(parameter);
+  if (!resolve(*arguments, 1, 1, blocks, reach)) return false;
+  for_each_thread(blocks,
+                  [&](const Place& place) { copy_thread(*arguments, place); });
+  return true;
+}
+
+// What the threads of a block do together is done step by step.
+template <class From, class To>
+bool convert(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto arguments = copy_of<CopyArguments>(parameter);
+  if (!resolve(*arguments, sizeof(typename From::Stored),
+               sizeof(typename To::Stored), blocks, reach)) {
+    return false;
+  }
+  Sighting seen[kThreads];
+  for_each_thread(blocks, [&](const Place& place) {
+    seen[place.thread] = convert_thread<From, To>(*arguments, place);
+    if (place.thread + 1 < kThreads || arguments->sightings == nullptr) return;
+    for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+      for (unsigned thread = 0; thread < half; ++thread) {
+        add_half(seen, thread, half);
+      }
+    }
+    arguments->sightings[place.block] = seen[0];
+  });
+  return true;
+}
+
+template <class E>
+bool reduce(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto arguments = copy_of<ReduceArguments>(parameter);
+  const auto bytes =
+      static_cast<std::size_t>(arguments->count) * sizeof(typename E::Stored);
+  for (std::uint32_t m = 0; m < arguments->members; ++m) {
+    arguments->memory[m] = reach(arguments->memory[m], bytes);
+    if (arguments->memory[m] == nullptr) return false;
+  }
+  for_each_thread(
+      blocks, [&](const Place& place) { reduce_thread<E>(*arguments, place); });
+  return true;
+}
+
+}  // namespace
+
+const Kernel* find_kernel(const std::string& name) {
+  static const std::map<std::string, Kernel> all = {
+      {"hvd_copy", {sizeof(CopyArguments), copy}},
+#define HVD_ENTRY(name, From, To) \
+  {#name, {sizeof(CopyArguments), convert<From, To>}},
+      HVD_CONVERSIONS(HVD_ENTRY)
+#undef HVD_ENTRY
+#define HVD_ENTRY(name, E) {#name, {sizeof(ReduceArguments), reduce<E>}},
+          HVD_REDUCTIONS(HVD_ENTRY)
+#undef HVD_ENTRY
+  };
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+}  // namespace fake_cuda
