@@ -34,6 +34,9 @@ namespace {
 constexpr std::uint32_t kStartEpoch = 0;  // Before there is a loop.
 constexpr std::uint32_t kFirstEpoch = 1;
 
+// What another rank has yet to do on its GPU when this one leaves.
+constexpr std::chrono::seconds kNcclFarewell(10);
+
 // Of a process whose error nobody can be given.
 constexpr int kCaughtCode = 1;
 
@@ -229,6 +232,7 @@ collective::NcclSession::Options Job::nccl_options(const Config& config) {
                   .alltoall = wanted.alltoall,
                   .reducescatter = wanted.reducescatter},
           .may_share_gpus = config.nccl_shares_gpus,
+          .connect_timeout = config.start_timeout,
           .tell = [this](const std::string& text) { log_.debug(text); }};
 }
 
@@ -241,7 +245,8 @@ collective::NcclWatch::Job Job::nccl_job(const Config& config) {
           .ring = [this] { segment_->doorbell(segment_->local_rank()).ring(); },
           .stall_warning = config.stall_warning_time,
           .stall_shutdown = config.stall_shutdown_time,
-          .others_loss = config.heartbeat_deadline};
+          .others_loss = config.heartbeat_deadline,
+          .farewell = kNcclFarewell};
 }
 
 absl::Status Job::add_first_sets(const Config& config) {

@@ -37,6 +37,41 @@ TEST(Future, TheFirstOutcomeStands) {
   EXPECT_EQ(promise.future().wait().message(), "first");
 }
 
+// Work on a GPU that is not there, and who has come behind it.
+class Stream : public Enqueued {
+ public:
+  Status order(void* stream) const override {
+    behind = stream;
+    return Status();
+  }
+  mutable void* behind = nullptr;
+};
+
+TEST(Future, LetsAStreamComeBehindWhatGoesOn) {
+  Promise<int> promise(nullptr, IfDropped::kWait);
+  const auto work = std::make_shared<const Stream>();
+  int stream = 0;
+  {
+    const Future<int> future = promise.future();
+    std::thread setter([&] { promise.set_enqueued(work, 42); });
+    EXPECT_EQ(*future.wait(&stream), 42);
+    setter.join();
+    EXPECT_EQ(work->behind, &stream);
+    EXPECT_FALSE(future.poll());
+    // Its end waits for nothing.
+  }
+  const Future<int> future = promise.future();
+  promise.set(absl::AbortedError("the GPU is gone"));
+  EXPECT_EQ(future.wait().status().message(), "the GPU is gone");
+}
+
+TEST(Future, OrdersNothingBehindWhatIsOver) {
+  const Future<void> failed =
+      Future<void>::ready(absl::AbortedError("it is gone"));
+  EXPECT_EQ(failed.wait(nullptr).message(), "it is gone");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Future<void>().wait(nullptr)));
+}
+
 TEST(Future, FailsIfItsPromiseDiesUnset) {
   Future<int> future;
   {

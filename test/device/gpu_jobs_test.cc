@@ -11,14 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/device/cuda_memory.h"
-#include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/gpu_choice.h"
+#include "test/device/gpu_program.h"
 #include "test/runtime/world.h"
-#include "test/support/fake_cuda/fake_cuda.h"
-#include "test/support/fake_nccl/fake_nccl.h"
 
 namespace hvd {
 namespace {
@@ -27,85 +24,16 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// By NCCL, each rank with a GPU of its own; or, two sharing one, by memory of GPUs that
-// ranks share, or by way of the host.
-enum class Way { kNccl, kIpc, kStaged };
-
-// A rank's program: its GPU, a stream of its own, and memory.
-class Program {
- public:
-  Program(Runtime& job, Way way)
-      : job_(job),
-        gpu_(way == Way::kNccl ? job.topology().rank()
-                               : job.topology().rank() / 2),
-        context_(
-            device::Gpus::of_process().driver().value()->context(gpu_).value()),
-        stream_(device::CudaStream::create(context_).value()) {}
-
-  device::CudaStream& own_stream() { return stream_; }
-  const device::CudaContext& context() const { return context_; }
-
-  // What was put into the stream is copied by then.
-  ~Program() { EXPECT_TRUE(stream_.synchronize().ok()); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  int rank() const { return job_.topology().rank(); }
-  int size() const { return job_.topology().size(); }
-  void* stream() const { return stream_.handle(); }
-  int gpu() const { return gpu_; }
-
-  // Put into the stream, and most likely not there yet.
-  TensorView put(std::vector<float> values) {
-    const std::size_t bytes = values.size() * sizeof(float);
-    memory_.push_back(device::allocate_on(context_, bytes).value());
-    sent_.push_back(std::make_unique<std::vector<float>>(std::move(values)));
-    EXPECT_TRUE(
-        stream_.copy(memory_.back().get(), sent_.back()->data(), bytes).ok());
-    return {memory_.back().get(), DType::kF32,
-            Shape({static_cast<std::int64_t>(sent_.back()->size())}),
-            Device::cuda(gpu_)};
-  }
-
-  std::vector<float> get(const ConstTensorView& tensor) {
-    EXPECT_EQ(tensor.device(), Device::cuda(gpu_));
-    std::vector<float> values(static_cast<std::size_t>(tensor.num_elements()));
-    // In a stream of its own: results are there for all.
-    device::CudaStream other = device::CudaStream::create(context_).value();
-    EXPECT_TRUE(other.copy(values.data(), tensor.data(), tensor.bytes()).ok());
-    EXPECT_TRUE(other.synchronize().ok());
-    return values;
-  }
-
- private:
-  Runtime& job_;
-  const int gpu_;
-  const device::CudaContext context_;
-  device::CudaStream stream_;
-  std::vector<std::shared_ptr<std::byte>> memory_;
-  std::vector<std::unique_ptr<std::vector<float>>> sent_;
-};
-
-using GpuBody = std::function<void(Runtime&, Program&)>;
+using GpuBody = std::function<void(Runtime&, GpuProgram&)>;
 
 class GpuJobs : public ::testing::TestWithParam<Way> {
  protected:
-  static Config config() {
-    testing::FakeCuda::set_delay(300);
-    testing::FakeNccl::set_delay(100);
-    Config config;
-    config.cuda_library = testing::FakeCuda::file();
-    config.nccl_library = testing::FakeNccl::file();
-    const bool by_nccl = GetParam() == Way::kNccl;
-    config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
-    config.cuda_ipc = GetParam() == Way::kIpc;
-    device::Gpus::of_process().look_for(config.cuda_library);
-    return config;
-  }
+  static Config config() { return gpu_config(GetParam()); }
 
   static void run(const WorldOptions& options, const GpuBody& body) {
     run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
-      Program program(job, GetParam());
+      GpuProgram program(job.topology().rank(), job.topology().size(),
+                         GetParam());
       body(job, program);
     });
     EXPECT_EQ(testing::FakeNccl::objects(), 0);
@@ -133,7 +61,7 @@ std::vector<float> filled(float value) {
 }
 
 TEST_P(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     for (int step = 0; step < 10; ++step) {
       const TensorView x =
@@ -150,7 +78,7 @@ TEST_P(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
 }
 
 TEST_P(GpuJobs, GiveResultsWhereTheInputsAre) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put(filled(static_cast<float>(mine.rank())));
     const auto sum = job.allreduce_async(x, {.name = "sum",
                                              .op = ReduceOp::kMax,
@@ -164,20 +92,20 @@ TEST_P(GpuJobs, GiveResultsWhereTheInputsAre) {
 }
 
 TEST_P(GpuJobs, GatherBroadcastExchangeAndScatter) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto rank = static_cast<float>(mine.rank());
     const auto n = static_cast<std::size_t>(mine.size());
     std::vector<float> ranks(n);
     for (std::size_t i = 0; i < n; ++i) ranks[i] = static_cast<float>(i);
 
     const auto gathered =
-        job.allgather_async(mine.put({rank}),
+        job.allgather_async(mine.put<float>({rank}),
                             {.name = "g", .stream = mine.stream()})
             .wait();
     ASSERT_EQ(gathered.status(), absl::OkStatus());
     EXPECT_EQ(mine.get(gathered->view()), ranks);
 
-    const TensorView root = mine.put({rank, rank});
+    const TensorView root = mine.put<float>({rank, rank});
     ASSERT_EQ(job.broadcast_async_(root, mine.size() - 1,
                                    {.name = "b", .stream = mine.stream()})
                   .wait(),
@@ -203,10 +131,10 @@ TEST_P(GpuJobs, GatherBroadcastExchangeAndScatter) {
 }
 
 TEST_P(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView a = mine.put(filled(1));
-    const TensorView b = mine.put({2, 3});
+    const TensorView b = mine.put<float>({2, 3});
     ASSERT_EQ(job.grouped_allreduce_async_({a, b}, {.name = "group",
                                                     .op = ReduceOp::kSum,
                                                     .stream = mine.stream()})
@@ -227,7 +155,7 @@ TEST_P(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
 }
 
 TEST_P(GpuJobs, GoOnWithoutARankThatHasJoined) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     if (mine.rank() > 0) {
       const TensorView x = mine.put(filled(2));
       ASSERT_EQ(job.allreduce_async_(x, {.name = "x",
@@ -245,7 +173,7 @@ TEST_P(GpuJobs, GoOnWithoutARankThatHasJoined) {
 // Where it is our order, and where the staged plane does it in chunks.
 TEST_P(GpuJobs, ReduceLargeTensorsBitByBitAsTheHostDoes) {
   constexpr std::size_t kCount = 3'000'001;
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     if (mine.size() < 3 || GetParam() == Way::kNccl) return;
     std::vector<float> values(kCount);
     for (std::size_t i = 0; i < kCount; ++i) {
@@ -269,12 +197,13 @@ TEST_P(GpuJobs, ReduceLargeTensorsBitByBitAsTheHostDoes) {
 }
 
 TEST_P(GpuJobs, GiveEachRankAGpuByTurns) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const ThreadRuntime here(job);
     const int gpus = device::Gpus::of_process().driver().value()->devices();
     EXPECT_EQ(local_gpu().value(),
               Device::cuda(job.topology().local_rank() % gpus));
-    EXPECT_EQ(gpu_of(mine.put({1}).data()).value(), Device::cuda(mine.gpu()));
+    EXPECT_EQ(gpu_of(mine.put<float>({1}).data()).value(),
+              Device::cuda(mine.gpu()));
     const float on_host = 0;
     EXPECT_EQ(gpu_of(&on_host).status().code(), StatusCode::kInvalidArgument);
     EXPECT_TRUE(cuda_built());
@@ -283,10 +212,10 @@ TEST_P(GpuJobs, GiveEachRankAGpuByTurns) {
 }
 
 TEST_P(GpuJobs, RefuseMemoryOfAnotherDevice) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     float on_host = 0;
     const TensorView lie(&on_host, DType::kF32, Shape({1}), Device::cuda(0));
-    const TensorView x = mine.put({1});
+    const TensorView x = mine.put<float>({1});
     const TensorView elsewhere(x.data(), DType::kF32, Shape({1}),
                                Device::cuda(mine.gpu() == 0 ? 1 : 0));
     const TensorView nowhere(x.data(), DType::kF32, Shape({1}),
@@ -303,8 +232,8 @@ TEST_P(GpuJobs, RefuseMemoryOfAnotherDevice) {
 }
 
 TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
-  run({.size = 2, .config = config()}, [](Runtime& job, Program& mine) {
-    const TensorView x = mine.put({1});
+  run({.size = 2, .config = config()}, [](Runtime& job, GpuProgram& mine) {
+    const TensorView x = mine.put<float>({1});
     ASSERT_TRUE(job.allreduce_async_(x, {.name = "x", .stream = mine.stream()})
                     .wait()
                     .ok());
@@ -314,7 +243,7 @@ TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
 
 // Nothing is waited for on the host but the last copy.
 TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
-  run_on_gpus([](Runtime& job, Program& mine) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView x = mine.put(filled(1));
     float expected = 1;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/call_checks.h"
+#include "horovodpp/core/deadline.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/device/gpu_work.h"
@@ -92,8 +93,14 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
   me.version = session.library().version();
   HVD_ASSIGN_OR_RETURN(me.gpu, cuda->uuid_of(mine.index));
   if (means_.rank == 0) {
-    HVD_RETURN_IF_ERROR(
-        status_of(*nccl, nccl->ncclGetUniqueId(&me.id), "ncclGetUniqueId"));
+    // One that is not used stays good.
+    if (!id_) {
+      NcclUniqueId id = {};
+      HVD_RETURN_IF_ERROR(
+          status_of(*nccl, nccl->ncclGetUniqueId(&id), "ncclGetUniqueId"));
+      id_ = id;
+    }
+    me.id = *id_;
   }
   return me;
 }
@@ -138,8 +145,21 @@ absl::Status NcclPlane::connect(const NcclUniqueId& id, const Device& mine,
           *nccl_, id,
           {.rank = means_.rank, .ranks = ranks(), .gpu = stream_->context()}));
   HVD_RETURN_IF_ERROR(session.watch().adopt(communicator_));
+  const auto patience = session.options().connect_timeout;
+  const auto deadline = deadline_after(patience);
   return annotate(
-      until([&] { return communicator_->is_ready(); }, call.interrupt),
+      until(
+          [&]() -> absl::StatusOr<bool> {
+            if (std::chrono::steady_clock::now() < deadline) {
+              return communicator_->is_ready();
+            }
+            return absl::DeadlineExceededError(absl::StrCat(
+                "it has not done so for ",
+                std::chrono::duration<double>(patience).count(),
+                " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows what it "
+                "waits for"));
+          },
+          call.interrupt),
       absl::StrCat("NCCL does not connect ranks ", describe_members()));
 }
 
@@ -165,25 +185,36 @@ absl::Status NcclPlane::enqueue(const char* what, const Call& call, F put) {
   for (const device::CudaEvent* event : call.after) {
     HVD_RETURN_IF_ERROR(stream_->wait_for(*event));
   }
-  HVD_ASSIGN_OR_RETURN(
-      device::CudaEvent began,
-      device::CudaEvent::after(stream_->context(), stream_->handle()));
-  HVD_RETURN_IF_ERROR(communicator_->put(put));
+  const std::string name =
+      absl::StrCat(what, " by NCCL between ranks ", describe_members());
+  HVD_ASSIGN_OR_RETURN(device::CudaEvent began, point_in_stream());
+  absl::Status status = annotate(communicator_->put(put), name);
   // Until then it need not be in the stream.
-  HVD_RETURN_IF_ERROR(
-      until([&] { return communicator_->is_ready(); }, call.interrupt));
-  HVD_ASSIGN_OR_RETURN(
-      device::CudaEvent done,
-      device::CudaEvent::after(stream_->context(), stream_->handle()));
+  if (status.ok()) {
+    status = until(
+        [&]() -> absl::StatusOr<bool> {
+          const absl::StatusOr<bool> ready = communicator_->is_ready();
+          if (!ready.ok()) return annotate(ready.status(), name);
+          return ready;
+        },
+        call.interrupt);
+  }
+  if (!status.ok()) communicator_->abort();
+  HVD_ASSIGN_OR_RETURN(device::CudaEvent done, point_in_stream());
   const auto work = std::make_shared<device::GpuWork>(
-      device::GpuWork::Span{std::move(began), std::move(done)},
-      absl::StrCat(what, " by NCCL between ranks ", describe_members()));
+      device::GpuWork::Span{std::move(began), std::move(done)}, name);
   means_.session.watch().watch(work, communicator_);
+  // What there is of it may be under way even if it has failed.
   if (call.work != nullptr) {
     *call.work = work;
-    return absl::OkStatus();
+    return status;
   }
+  HVD_RETURN_IF_ERROR(status);
   return until([&] { return work->is_done(); }, call.interrupt);
+}
+
+absl::StatusOr<device::CudaEvent> NcclPlane::point_in_stream() const {
+  return device::CudaEvent::after(stream_->context(), stream_->handle());
 }
 
 template <typename F>

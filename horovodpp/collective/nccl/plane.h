@@ -100,6 +100,7 @@ class NcclPlane : public DataPlane {
                            std::span<const std::size_t> receive_bytes,
                            const Call& call);
   absl::Status check_memory(const void* memory) const;
+  absl::StatusOr<device::CudaEvent> point_in_stream() const;
   // Puts a group into the stream; `what`: as in messages.
   template <typename F>
   absl::Status enqueue(const char* what, const Call& call, F put);
@@ -114,8 +115,9 @@ class NcclPlane : public DataPlane {
   int gpu_ = -1;
   const NcclApi* nccl_ = nullptr;
   device::CudaStream* stream_ = nullptr;
-  std::shared_ptr<NcclCommunicator>
-      communicator_;  // nullptr: NCCL is not used.
+  std::optional<NcclUniqueId> id_;  // Made here.
+  // nullptr: NCCL is not used.
+  std::shared_ptr<NcclCommunicator> communicator_;
   absl::Status failure_;
 };
 

@@ -5,6 +5,7 @@
 // same on all ranks; out of order they could wait for each other.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,8 @@ class NcclSession {
     NcclUse use = {};
     // NCCL_MULTI_RANK_GPU_ENABLE.
     bool may_share_gpus = false;
+    // How long NCCL may take to connect ranks.
+    std::chrono::nanoseconds connect_timeout = std::chrono::seconds(30);
     // Of what was chosen, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };

@@ -17,9 +17,12 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kShortestPause(20);
 constexpr std::chrono::microseconds kLongestPause(500);
 
-// How long ranks may take to end a communicator together, and how long what was
-// aborted may take to leave the GPU.
-constexpr std::chrono::seconds kFarewell(2);
+// How long what was aborted may take to leave the GPU.
+constexpr std::chrono::seconds kMostForAbort(2);
+
+// How much longer than a rank that keeps others waiting these wait before they give
+// the job up.
+constexpr std::chrono::nanoseconds kCourtesy = std::chrono::seconds(30);
 
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -137,6 +140,8 @@ bool NcclWatch::end_what_is_done() {
 void NcclWatch::look_for_errors(const Watched& work) {
   const NcclResult error = work.by->error();
   if (error == kNcclSuccess || given_up_) return;
+  const absl::Status why = work.by->is_ready().status();
+  if (absl::IsAborted(why)) return;  // Whoever has done that says why.
   const auto now = steady_clock::now();
   if (!remote_error_since_) remote_error_since_ = now;
   if (error == kNcclRemoteError &&
@@ -144,9 +149,8 @@ void NcclWatch::look_for_errors(const Watched& work) {
     return;
   }
   given_up_ = true;
-  const absl::StatusOr<bool> ready = work.by->is_ready();
-  job_.give_up(absl::StrCat("had an error in ", work.work->what(), ": ",
-                            ready.status().message()));
+  job_.give_up(
+      absl::StrCat("had an error in ", work.work->what(), ": ", why.message()));
 }
 
 void NcclWatch::look_for_stall(const Watched& work) {
@@ -163,8 +167,8 @@ void NcclWatch::look_for_stall(const Watched& work) {
   // Whoever keeps the others waiting is the first to say so.
   const bool begun = work.work->has_begun().value_or(true);
   const auto patience =
-      job_.stall_shutdown +
-      (begun ? job_.stall_shutdown / 4 : std::chrono::nanoseconds(0));
+      begun ? job_.stall_shutdown + std::min(job_.stall_shutdown, kCourtesy)
+            : job_.stall_shutdown;
   const bool ends =
       job_.stall_shutdown.count() > 0 && !given_up_ && stalled >= patience;
   if (!warns && !ends) return;
@@ -189,7 +193,7 @@ void NcclWatch::end_all(const absl::Status& why) {
     works.swap(works_);
   }
   for (const Watched& work : works) work.by->abort();
-  const auto deadline = steady_clock::now() + kFarewell;
+  const auto deadline = steady_clock::now() + kMostForAbort;
   for (const Watched& work : works) {
     while (steady_clock::now() < deadline) {
       if (work.work->is_done().value_or(true)) break;
@@ -238,7 +242,7 @@ bool NcclWatch::close(Closing& closing) const {
     }
     closing.is_finalized = true;
     if (communicator.finalize().ok()) return false;
-  } else if (ready.ok() && now - *closing.since < kFarewell &&
+  } else if (ready.ok() && now - *closing.since < job_.farewell &&
              !job_.is_broken()) {
     return false;
   }

@@ -48,6 +48,8 @@ class NcclWatch {
     // How long it takes at most until the loss of another rank is noticed by other
     // means than NCCL's, which know its name.
     std::chrono::nanoseconds others_loss{0};
+    // How long ranks may take to end a communicator together.
+    std::chrono::nanoseconds farewell = std::chrono::seconds(1);
   };
 
   explicit NcclWatch(Job job) : job_(std::move(job)) {}

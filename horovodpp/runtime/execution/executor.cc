@@ -110,6 +110,15 @@ void Executor::complete_later(const Batch& batch,
   });
 }
 
+void Executor::fail(const std::vector<SubmissionPtr>& submissions,
+                    const absl::Status& why) {
+  const auto tell = [submissions, why](const absl::Status&) {
+    for (const SubmissionPtr& submission : submissions) submission->done(why);
+  };
+  const auto work = std::exchange(work_, nullptr);
+  work == nullptr ? tell(why) : work->when_over(tell);
+}
+
 absl::Status Executor::set_parts(
     const Batch& batch, const std::vector<SubmissionPtr>& submissions) {
   parts_.clear();

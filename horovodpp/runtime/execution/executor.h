@@ -43,6 +43,10 @@ class Executor {
   void complete(const coordinator::Batch& batch,
                 const std::vector<coordinator::SubmissionPtr>& submissions);
 
+  // Tells them `why` execute() has failed, when nothing uses their memory any more.
+  void fail(const std::vector<coordinator::SubmissionPtr>& submissions,
+            const absl::Status& why);
+
   // How to carry out `batch`, of a cycle, where all ranks are there; nullptr: as any
   // other. Valid until another cycle is in force.
   QuickPlan* quick_plan_of(const coordinator::Batch& batch);

@@ -266,7 +266,7 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   }
   const absl::Status reason = end_.settle(status);
   parts_.queue.release(submissions_);
-  for (const auto& submission : submissions_) submission->done(reason);
+  parts_.executor.fail(submissions_, reason);
   submissions_.clear();
   return reason;
 }

@@ -39,6 +39,15 @@ absl::StatusOr<Config> read(
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
                            "HOROVOD_ELASTIC",
+                           "HOROVOD_NUM_NCCL_STREAMS",
+                           "HOROVOD_GPU_OPERATIONS",
+                           "HOROVOD_GPU_ALLREDUCE",
+                           "HOROVOD_GPU_ALLGATHER",
+                           "HOROVOD_GPU_BROADCAST",
+                           "HOROVOD_GPU_ALLTOALL",
+                           "HOROVOD_GPU_REDUCESCATTER",
+                           "HOROVODPP_NCCL_LIBRARY",
+                           "NCCL_MULTI_RANK_GPU_ENABLE",
                            "HOROVODPP_MEASURE_CROSSOVERS",
                            "HOROVODPP_CACHE_DIR",
                            "HOROVODPP_LAUNCHER",
@@ -176,9 +185,28 @@ TEST(Config, NamesWhatIsAskedForAndNotThere) {
   EXPECT_THAT(read({})->unsupported, ElementsAre());
   EXPECT_THAT(read({{"HOROVOD_TIMELINE", "/tmp/timeline.json"},
                     {"HOROVOD_AUTOTUNE", "0"},
+                    {"HOROVOD_NUM_NCCL_STREAMS", "1"},
                     {"HOROVOD_ELASTIC", "1"}})
                   ->unsupported,
               ElementsAre("HOROVOD_TIMELINE", "HOROVOD_ELASTIC"));
+}
+
+TEST(Config, SaysWhichCollectivesOfGpusGoByNccl) {
+  const auto all = read({})->by_nccl;
+  EXPECT_TRUE(all.allreduce && all.allgather && all.broadcast && all.alltoall &&
+              all.reducescatter);
+  const auto one = read({{"HOROVOD_GPU_OPERATIONS", "MPI"},
+                         {"HOROVOD_GPU_ALLGATHER", "NCCL"}})
+                       ->by_nccl;
+  EXPECT_TRUE(one.allgather);
+  EXPECT_FALSE(one.allreduce || one.broadcast || one.alltoall ||
+               one.reducescatter);
+  EXPECT_THAT(
+      std::string(read({{"HOROVOD_GPU_OPERATIONS", "DDL"}}).status().message()),
+      HasSubstr("NCCL or MPI"));
+  EXPECT_EQ(read({{"HOROVODPP_NCCL_LIBRARY", "/x/libnccl.so"}})->nccl_library,
+            "/x/libnccl.so");
+  EXPECT_TRUE(read({{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}})->nccl_shares_gpus);
 }
 
 TEST(Config, SaysHowMuchATimeMayBe) {

@@ -26,6 +26,9 @@ class FakeCuda {
     function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name,
                                                                    result);
   }
+  static void put(void* stream, int (*work)(void*), void* argument) {
+    function<decltype(fake_cuda_put)>("fake_cuda_put")(stream, work, argument);
+  }
   static std::size_t objects() {
     return function<decltype(fake_cuda_objects)>("fake_cuda_objects")();
   }

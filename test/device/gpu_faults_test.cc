@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong on GPUs and in NCCL: every rank hears of it, by the name of the rank
+// that it is the fault of, and those that are left go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/device/gpu_program.h"
+#include "test/runtime/mortal.h"
+#include "test/runtime/world.h"
+
+namespace hvd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int kRanks = 3;
+
+Status sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
+  return job
+      .allreduce_async_(
+          x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()})
+      .wait();
+}
+
+// Sums until something goes wrong, which says `what`; then goes on by NCCL.
+void expect_failure(Runtime& job, GpuProgram& mine,
+                    const ::testing::Matcher<std::string>& what) {
+  const TensorView x = mine.put(std::vector<float>(100, 1));
+  Status status;
+  for (int step = 0; step < 20 && status.ok(); ++step) {
+    status = sum(job, mine, x);
+  }
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), what);
+  testing::FakeNccl::fault("");
+  const auto next = job.reform();
+  ASSERT_EQ(next.status(), absl::OkStatus());
+  const TensorView y = mine.put(std::vector<float>(100, 1));
+  for (int step = 0; step < 8; ++step) {
+    ASSERT_EQ(sum(**next, mine, y), absl::OkStatus());
+  }
+  EXPECT_GT(testing::FakeNccl::objects(), 0);
+  EXPECT_EQ((*next)->stop(), absl::OkStatus());
+}
+
+void run_with_fault(const Config& config,
+                    const std::function<void(Runtime&, GpuProgram&)>& body) {
+  run_world({.size = kRanks, .config = config},
+            [&](Runtime& job, transport::LoopbackWorld&) {
+              GpuProgram program(job.topology().rank(), kRanks, Way::kNccl);
+              body(job, program);
+            });
+  EXPECT_EQ(testing::FakeNccl::objects(), 0);
+}
+
+// In the schedule, and in a cycle.
+TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
+  for (const int operation : {1, 7}) {
+    const Config config = gpu_config(Way::kNccl);
+    testing::FakeNccl::fault("async error", 1, operation);
+    run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
+      expect_failure(job, mine,
+                     AllOf(HasSubstr("rank 1 ("), HasSubstr("an allreduce"),
+                           HasSubstr("unhandled system error")));
+    });
+  }
+}
+
+TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
+  Config config = gpu_config(Way::kNccl);
+  config.stall_warning_time = std::chrono::seconds(0);
+  config.stall_shutdown_time = std::chrono::milliseconds(300);
+  testing::FakeNccl::fault("hang", 1, 6);
+  run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
+    expect_failure(
+        job, mine,
+        AllOf(HasSubstr("rank "), HasSubstr("between ranks [0, 1, 2]"),
+              HasSubstr("hangs")));
+  });
+}
+
+// What is in the stream before does not end.
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+  Config config = gpu_config(Way::kNccl);
+  config.stall_warning_time = std::chrono::seconds(0);
+  config.stall_shutdown_time = std::chrono::milliseconds(500);
+  std::atomic<bool> is_over{false};
+  run_with_fault(config, [&](Runtime& job, GpuProgram& mine) {
+    if (mine.rank() == 1) {
+      testing::FakeCuda::put(
+          mine.stream(),
+          [](void* over) {
+            static_cast<std::atomic<bool>*>(over)->wait(false);
+            return 0;
+          },
+          &is_over);
+    }
+    const TensorView x = mine.put(std::vector<float>(100, 1));
+    const Status status = sum(job, mine, x);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("rank 1 ("), HasSubstr("its own stream")));
+    is_over = true;
+    is_over.notify_all();
+  });
+}
+
+TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
+  const Config config = gpu_config(Way::kNccl);
+  testing::FakeNccl::fault("init error", 1);
+  run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
+    expect_failure(job, mine,
+                   AllOf(HasSubstr("rank 1 ("),
+                         HasSubstr("NCCL does not connect ranks [0, 1, 2]")));
+  });
+}
+
+TEST(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
+  Config config = gpu_config(Way::kNccl);
+  config.start_timeout = std::chrono::seconds(3);
+  testing::FakeNccl::fault("init hang", 1);
+  run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
+    expect_failure(job, mine, HasSubstr("it has not done so for 3 s"));
+  });
+}
+
+// The others have put their parts into their streams by then.
+TEST(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
+  constexpr int kVictim = 1;
+  const Config config = gpu_config(Way::kNccl);
+  testing::FakeNccl::fault("hang", kVictim, 1);
+  transport::LoopbackWorld world(kRanks);
+  std::barrier all_have_begun(kRanks);
+  std::latch survivors_done(kRanks - 1);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto wires = std::make_unique<Mortal>(world, rank, Mortal::Options{});
+      Mortal& mortal = *wires;
+      auto job = Runtime::start(config, std::move(wires));
+      ASSERT_EQ(job.status(), absl::OkStatus());
+      GpuProgram mine(rank, kRanks, Way::kNccl);
+      const TensorView x = mine.put(std::vector<float>(100, 1));
+      ASSERT_EQ(sum(**job, mine, x), absl::OkStatus());
+      auto begun = (*job)->allreduce_async_(
+          x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()});
+      ASSERT_EQ(begun.wait(mine.stream()), absl::OkStatus());
+      all_have_begun.arrive_and_wait();
+      if (rank == kVictim) {
+        mortal.die();
+        survivors_done.wait();
+        return;
+      }
+      const Status status = begun.wait();
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr("rank 1 ("), HasSubstr("was killed")));
+      testing::FakeNccl::fault("");
+      const auto next = (*job)->reform();
+      EXPECT_EQ(next.status(), absl::OkStatus());
+      if (next.ok()) {
+        const TensorView y = mine.put(std::vector<float>(100, 1));
+        EXPECT_EQ(sum(**next, mine, y), absl::OkStatus());
+        EXPECT_THAT(mine.get(y), Each(2.0f));
+        EXPECT_EQ((*next)->stop(), absl::OkStatus());
+      }
+      survivors_done.count_down();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(testing::FakeNccl::objects(), 0);
+}
+
+// A callback of a future is on the thread that looks after the GPU.
+TEST(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
+  const Config config = gpu_config(Way::kNccl);
+  run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
+    const TensorView x = mine.put(std::vector<float>(100, 1));
+    std::latch called(1);
+    std::latch listened(1);
+    Status inner;
+    testing::FakeCuda::put(
+        mine.stream(),
+        [](void* latch) {
+          static_cast<std::latch*>(latch)->wait();
+          return 0;
+        },
+        &listened);
+    {
+      const auto first =
+          job.allreduce_async_(x, {.name = "first", .stream = mine.stream()});
+      first.then([&](const Status&) {
+        inner =
+            job.allreduce_async_(x, {.name = "second", .stream = mine.stream()})
+                .wait();
+        called.count_down();
+      });
+    }
+    listened.count_down();
+    called.wait();
+    EXPECT_FALSE(inner.ok());
+    EXPECT_TRUE(absl::IsAborted(job.status())) << job.status();
+  });
+}
+
+}  // namespace
+}  // namespace hvd

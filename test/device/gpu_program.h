@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's program with tensors on a GPU of the stand-in.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/runtime/settings/config.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/fake_nccl/fake_nccl.h"
+
+namespace hvd {
+
+// By NCCL, each rank with a GPU of its own; or, two sharing one, by memory of GPUs that
+// ranks share, or by way of the host.
+enum class Way { kNccl, kIpc, kStaged };
+
+inline Config gpu_config(Way way) {
+  testing::FakeCuda::set_delay(300);
+  testing::FakeNccl::set_delay(100);
+  Config config;
+  config.cuda_library = testing::FakeCuda::file();
+  config.nccl_library = testing::FakeNccl::file();
+  const bool by_nccl = way == Way::kNccl;
+  config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
+  config.cuda_ipc = way == Way::kIpc;
+  device::Gpus::of_process().look_for(config.cuda_library);
+  return config;
+}
+
+// Its GPU, a stream of its own, and memory.
+class GpuProgram {
+ public:
+  GpuProgram(int rank, int size, Way way)
+      : rank_(rank),
+        size_(size),
+        gpu_(way == Way::kNccl ? rank : rank / 2),
+        context_(
+            device::Gpus::of_process().driver().value()->context(gpu_).value()),
+        stream_(device::CudaStream::create(context_).value()) {}
+
+  // What was put into the stream is copied by then.
+  ~GpuProgram() { EXPECT_TRUE(stream_.synchronize().ok()); }
+  GpuProgram(const GpuProgram&) = delete;
+  GpuProgram& operator=(const GpuProgram&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  void* stream() const { return stream_.handle(); }
+  device::CudaStream& own_stream() { return stream_; }
+  int gpu() const { return gpu_; }
+
+  // Put into the stream, and most likely not there yet.
+  template <typename T>
+  TensorView put(std::vector<T> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    const auto sent = std::make_shared<std::vector<T>>(std::move(values));
+    sent_.push_back(sent);
+    return put(sent->data(), dtype_of<T>, Shape({count}));
+  }
+  TensorView put(const void* values, DType dtype, const Shape& shape) {
+    TensorView view(nullptr, dtype, shape, Device::cuda(gpu_));
+    memory_.push_back(device::allocate_on(context_, view.bytes()).value());
+    view = TensorView(memory_.back().get(), dtype, shape, Device::cuda(gpu_));
+    EXPECT_TRUE(stream_.copy(view.data(), values, view.bytes()).ok());
+    return view;
+  }
+
+  std::vector<float> get(const ConstTensorView& tensor) {
+    EXPECT_EQ(tensor.device(), Device::cuda(gpu_));
+    std::vector<float> values(static_cast<std::size_t>(tensor.num_elements()));
+    // In a stream of its own: results are there for all.
+    device::CudaStream other = device::CudaStream::create(context_).value();
+    EXPECT_TRUE(other.copy(values.data(), tensor.data(), tensor.bytes()).ok());
+    EXPECT_TRUE(other.synchronize().ok());
+    return values;
+  }
+
+ private:
+  const int rank_;
+  const int size_;
+  const int gpu_;
+  const device::CudaContext context_;
+  device::CudaStream stream_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
+  std::vector<std::shared_ptr<const void>> sent_;
+};
+
+}  // namespace hvd
