@@ -95,7 +95,7 @@ class Checks:
                 self.table.add(name, "-", "the Python package was not built: no nanobind")
                 continue
             done = self.in_job(ranks, sys.executable, script)
-            answer = done.stdout.strip()
+            answer = " ".join(sorted(set(done.stdout.splitlines())))
             if done.returncode == 77:
                 self.table.add(name, "-", answer)
             elif done.returncode != 0:

@@ -28,6 +28,9 @@
 
 namespace hvd::collective {
 
+inline constexpr std::uint32_t kFirstSequence =
+    0xfffffff0;  // Of a Member's calls.
+
 // Memory of the host, and its copy on a GPU.
 class Mirrored {
  public:
@@ -178,7 +181,8 @@ class OnGpu : public DataPlane {
   // has to wait for them.
   static Call spaced(Call call) {
     constexpr std::uint32_t kMostTags = 256;
-    call.tag.sequence *= kMostTags;
+    const std::uint32_t made = call.tag.sequence - kFirstSequence;
+    call.tag.sequence = kFirstSequence + 1 + made * kMostTags;
     return call;
   }
   template <typename F>
@@ -240,10 +244,10 @@ inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
               {.rank = rank, .ranks = ranks});
   NeverInterrupt interrupt;
   if (ipc.needs_introduction()) {
-    constexpr std::uint32_t kBeforeAll = 0xfffffffeu << 3;
-    ASSERT_EQ(ipc.introduce(Device::cuda(rank / 2),
-                            {{.epoch = 0, .sequence = kBeforeAll}, interrupt}),
-              absl::OkStatus());
+    ASSERT_EQ(
+        ipc.introduce(Device::cuda(rank / 2),
+                      {{.epoch = 1, .sequence = kFirstSequence}, interrupt}),
+        absl::OkStatus());
   }
   Member member = {plane, rank, ranks, ranks_here, interrupt};
   body(member);

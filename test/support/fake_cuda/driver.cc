@@ -16,7 +16,23 @@
 namespace fake_cuda {
 namespace {
 
-thread_local std::vector<CuContext> current;
+// The contexts of a thread. It needs no destructor: destructors of the program's own
+// objects may use CUDA after those of the thread's.
+class ContextStack {
+ public:
+  bool empty() const { return depth_ == 0; }
+  bool full() const { return depth_ == kMost; }
+  CuContext back() const { return contexts_[depth_ - 1]; }
+  void push_back(CuContext context) { contexts_[depth_++] = context; }
+  void pop_back() { --depth_; }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  CuContext contexts_[kMost] = {};
+  std::size_t depth_ = 0;
+};
+
+thread_local ContextStack current;
 
 std::vector<std::shared_ptr<Stream>> queues_of(int device) {
   World& all = world();
@@ -132,7 +148,7 @@ CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) { return kSuccess; }
 
 CuResult cuCtxPushCurrent_v2(CuContext context) {
-  if (context == nullptr) return kInvalidContext;
+  if (context == nullptr || current.full()) return kInvalidContext;
   current.push_back(context);
   return kSuccess;
 }

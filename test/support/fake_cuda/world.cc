@@ -30,9 +30,10 @@ World::World() {
   }
 }
 
+// Never destroyed: programs use CUDA until they end.
 World& world() {
-  static World one;
-  return one;
+  static World* const one = new World;
+  return *one;
 }
 
 CuResult failure_of(const char* function) {
