@@ -3,15 +3,15 @@
  * posix_memalign(), and little else does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { kSlots = 1 << 20 };
 
-static void*
-    slots[kSlots]; /* What was given, by its address; open addressing. */
+/* What was given, by its address; open addressing. */
+static void* slots[kSlots];
+static long sizes[kSlots];
 static long now, begun, most;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -30,7 +30,8 @@ int posix_memalign(void** memory, size_t alignment, size_t size) {
     for (at = slot_of(*memory); slots[at] > (void*)1; at = (at + 1) % kSlots) {
     }
     slots[at] = *memory;
-    now += (long)malloc_usable_size(*memory);
+    sizes[at] = (long)size;
+    now += sizes[at];
     if (now > most) most = now;
     pthread_mutex_unlock(&mutex);
   }
@@ -46,7 +47,7 @@ void free(void* memory) {
     for (at = slot_of(memory); slots[at] != NULL; at = (at + 1) % kSlots) {
       if (slots[at] != memory) continue;
       slots[at] = (void*)1; /* One that is free, behind which others may be. */
-      now -= (long)malloc_usable_size(memory);
+      now -= sizes[at];
       break;
     }
     pthread_mutex_unlock(&mutex);

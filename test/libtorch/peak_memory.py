@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 
+NOISE = 1.001  # Small things are allocated in a process of any kind.
+
 
 def measure():
     import torch
@@ -44,7 +46,7 @@ def main():
                            capture_output=True).stdout)
         for command in ([program, "--peak-memory"], [sys.executable, __file__]))
     print(f"in C++ {ours} bytes, in Python {theirs}: {ours / theirs:.3f}")
-    return not 0 < ours <= theirs
+    return not 0 < ours <= theirs * NOISE
 
 
 if __name__ == "__main__":
