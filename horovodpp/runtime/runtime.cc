@@ -39,6 +39,16 @@ absl::Status check_name(const std::string& name) {
       "what is prepared is known by its name on every rank; give it one");
 }
 
+// `build` makes the submission of the options.
+template <typename Options, typename Build>
+StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
+    runtime::Submitter& submitter, Options options,
+    coordinator::Outputs results, const Build& build) {
+  HVD_RETURN_IF_ERROR(check_name(options.name));
+  const ProcessSet set = options.process_set;
+  return submitter.prepare(build(std::move(options)), set, std::move(results));
+}
+
 // What becomes of the results of operations whose memory the runtime allocates.
 Outcome<Buffer> take_one(Results results) {
   return std::move(results.tensors.front());
@@ -166,34 +176,32 @@ StatusOr<Prepared> Runtime::prepare_allreduce_(TensorView tensor,
 StatusOr<Prepared> Runtime::prepare_allreduce(ConstTensorView tensor,
                                               TensorView result,
                                               AllreduceOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(submitter_->prepare(
-      runtime::into(
-          result,
-          runtime::allreduce_submission(sets_, {tensor}, std::move(options)),
-          tensor.shape()),
-      set, {result}));
+  return prepared(prepare(
+      *submitter_, std::move(options), {result}, [&](AllreduceOptions mine) {
+        return runtime::into(
+            result,
+            runtime::allreduce_submission(sets_, {tensor}, std::move(mine)),
+            tensor.shape());
+      }));
 }
 
 StatusOr<Prepared> Runtime::prepare_grouped_allreduce_(
     const std::vector<TensorView>& tensors, AllreduceOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(
-      submitter_->prepare(runtime::allreduce_submission(
-                              sets_, inputs_of(tensors), std::move(options)),
-                          set, {tensors.begin(), tensors.end()}));
+  return prepared(prepare(*submitter_, std::move(options),
+                          {tensors.begin(), tensors.end()},
+                          [&](AllreduceOptions mine) {
+                            return runtime::allreduce_submission(
+                                sets_, inputs_of(tensors), std::move(mine));
+                          }));
 }
 
 StatusOr<Prepared> Runtime::prepare_broadcast_(TensorView tensor, int root_rank,
                                                BroadcastOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(
-      submitter_->prepare(runtime::broadcast_submission(
-                              sets_, tensor, root_rank, std::move(options)),
-                          set, {tensor}));
+  return prepared(prepare(*submitter_, std::move(options), {tensor},
+                          [&](BroadcastOptions mine) {
+                            return runtime::broadcast_submission(
+                                sets_, tensor, root_rank, std::move(mine));
+                          }));
 }
 
 StatusOr<Prepared> Runtime::prepared(
@@ -229,12 +237,11 @@ Future<void> Runtime::allgather_into_async(ConstTensorView tensor,
 StatusOr<Prepared> Runtime::prepare_allgather(ConstTensorView tensor,
                                               TensorView result,
                                               AllgatherOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(submitter_->prepare(
-      runtime::into(result, runtime::allgather_submission(sets_, {tensor},
-                                                          std::move(options))),
-      set, {result}));
+  return prepared(prepare(
+      *submitter_, std::move(options), {result}, [&](AllgatherOptions mine) {
+        return runtime::into(result, runtime::allgather_submission(
+                                         sets_, {tensor}, std::move(mine)));
+      }));
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
@@ -276,12 +283,11 @@ Future<std::vector<std::int64_t>> Runtime::alltoall_into_async(
 StatusOr<Prepared> Runtime::prepare_alltoall(ConstTensorView tensor,
                                              TensorView result,
                                              AlltoallOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(submitter_->prepare(
-      runtime::into(result, runtime::alltoall_submission(sets_, tensor,
-                                                         std::move(options))),
-      set, {result}));
+  return prepared(prepare(
+      *submitter_, std::move(options), {result}, [&](AlltoallOptions mine) {
+        return runtime::into(result, runtime::alltoall_submission(
+                                         sets_, tensor, std::move(mine)));
+      }));
 }
 
 Future<void> Runtime::reducescatter_into_async(ConstTensorView tensor,
@@ -294,11 +300,11 @@ Future<void> Runtime::reducescatter_into_async(ConstTensorView tensor,
 
 StatusOr<Prepared> Runtime::prepare_reducescatter(
     ConstTensorView tensor, TensorView result, ReducescatterOptions options) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return prepared(submitter_->prepare(
-      runtime::reducescatter_into(sets_, tensor, result, std::move(options)),
-      set, {result}));
+  return prepared(prepare(*submitter_, std::move(options), {result},
+                          [&](ReducescatterOptions mine) {
+                            return runtime::reducescatter_into(
+                                sets_, tensor, result, std::move(mine));
+                          }));
 }
 
 Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
