@@ -17,8 +17,8 @@
 
 namespace {
 
-constexpr int kWarmUp = 50;  // Longer than it takes to make a cycle of it.
-constexpr int kRecorded = 20;
+constexpr int kWarmUp = 100;  // Longer than it takes to make a cycle of it.
+constexpr int kRecorded = 60;
 
 void must(const absl::Status& status) {
   if (status.ok()) return;
