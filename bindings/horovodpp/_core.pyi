@@ -153,7 +153,7 @@ class Compressor:
     def state(self) -> list:
         """What it remembers: (name, bytes of float32), of '<key>.<what>'."""
 
-    def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int]]]]) -> None:
+    def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]]) -> None:
         """Remembers that instead: (name, tensor of float32)."""
 
 def int8_blocks() -> Compressor: ...

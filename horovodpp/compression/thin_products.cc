@@ -38,7 +38,9 @@ std::vector<float> across(const float* thin, std::int64_t rows,
 
 void multiply(const ThinShape& shape, const float* m, const float* q,
               float* p) {
-  const auto [rows, columns, rank] = shape;
+  const std::int64_t rows = shape.rows;
+  const std::int64_t columns = shape.columns;
+  const std::int64_t rank = shape.rank;
   const std::vector<float> q_across = across(q, columns, rank);
   for_columns(rank, [&]<std::int64_t kCount>(std::int64_t first) {
     const float* const qs = q_across.data() + first * columns;
@@ -67,7 +69,9 @@ void multiply(const ThinShape& shape, const float* m, const float* q,
 
 void multiply_transposed(const ThinShape& shape, const float* m, const float* p,
                          float* q) {
-  const auto [rows, columns, rank] = shape;
+  const std::int64_t rows = shape.rows;
+  const std::int64_t columns = shape.columns;
+  const std::int64_t rank = shape.rank;
   std::vector<float> q_across(static_cast<std::size_t>(columns * rank));
   for_columns(rank, [&]<std::int64_t kCount>(std::int64_t first) {
     float* const qs = q_across.data() + first * columns;
