@@ -102,6 +102,16 @@ class StartInterrupt : public transport::Interrupt {
   const TimePoint deadline_;
 };
 
+std::string waited_in_a_callback(const coordinator::Submission& submission) {
+  return absl::StrCat(
+      "waited in a callback of a future for the ",
+      name_of(submission.request.kind), " of ",
+      submission.request.key.to_string(),
+      " (or dropped its last future there), and the thread of callbacks is the "
+      "one that executes it; wait on a thread of the program, or hand its "
+      "memory over with keep_alive");
+}
+
 }  // namespace
 
 Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
@@ -474,7 +484,11 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
     if (submission->is_enqueued) return;
     return refuse_to_wait(submission);
   }
-  if (ready && nccl_.watch().is_here()) return refuse_to_wait(submission);
+  if (ready && nccl_.watch().is_here()) {
+    abort(waited_in_a_callback(*submission));
+    segment_->doorbell(segment_->local_rank()).ring();
+    return nccl_.watch().look_until(ready);
+  }
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
@@ -491,20 +505,11 @@ Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
 // more. Anything else would be executed with memory that whoever does not wait
 // takes back.
 void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
-  const std::string what = absl::StrCat(
-      "waited in a callback of a future for the ",
-      name_of(submission->request.kind), " of ",
-      submission->request.key.to_string(),
-      " (or dropped its last future there), and the thread of callbacks is the "
-      "one that executes it; wait on a thread of the program, or hand its "
-      "memory over with keep_alive");
-  const bool is_of_watch = nccl_.watch().is_here();
-  if (is_of_watch || queue_.holds(*submission)) {
+  const std::string what = waited_in_a_callback(*submission);
+  if (queue_.holds(*submission)) {
     abort(what);
     const absl::Status reason = status();
-    const absl::Status why = reason.ok() ? absl::AbortedError(what) : reason;
-    queue_.close(why);
-    if (is_of_watch) nccl_.watch().end_all(why);
+    queue_.close(reason.ok() ? absl::AbortedError(what) : reason);
   }
   submission->done(absl::FailedPreconditionError(
       absl::StrCat(topology_.describe(topology_.rank()), " ", what)));

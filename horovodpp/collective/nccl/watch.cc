@@ -185,21 +185,34 @@ void NcclWatch::look_for_stall(const Watched& work) {
   job_.give_up(what);
 }
 
-// Nobody may use the memory any more when its owner hears of it.
+void NcclWatch::look_until(const std::function<bool()>& ready) {
+  while (!ready()) {
+    look();
+    std::this_thread::sleep_for(kShortestPause);
+  }
+}
+
+// Nobody may use the memory any more when its owner hears of it. A callback of one may
+// wait for the next, and ends it then itself.
 void NcclWatch::end_all(const absl::Status& why) {
-  std::deque<Watched> works;
+  std::vector<std::shared_ptr<NcclCommunicator>> used;
   {
     const MutexLock lock(mutex_);
-    works.swap(works_);
+    for (const Watched& work : works_) used.push_back(work.by);
   }
-  for (const Watched& work : works) work.by->abort();
+  for (const auto& communicator : used) communicator->abort();
   const auto deadline = steady_clock::now() + kMostForAbort;
-  for (const Watched& work : works) {
-    while (steady_clock::now() < deadline) {
-      if (work.work->is_done().value_or(true)) break;
+  while (const auto work = first()) {
+    {
+      const MutexLock lock(mutex_);
+      works_.pop_front();
+    }
+    work->by->abort();
+    while (!work->work->is_done().value_or(true) &&
+           steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kShortestPause);
     }
-    work.work->end(why);
+    work->work->end(why);
   }
 }
 

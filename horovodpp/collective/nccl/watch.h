@@ -70,8 +70,9 @@ class NcclWatch {
   // Whether this thread is the watch's, as in a callback of a future.
   bool is_here() const { return std::this_thread::get_id() == id_.load(); }
 
-  // Ends all work, which gets `why` for its outcome. For the watch's thread.
-  void end_all(const absl::Status& why);
+  // On the watch's thread: goes on with what that does until `ready()`, as a callback
+  // that waits for the end of a broken job needs it.
+  void look_until(const std::function<bool()>& ready);
 
   // Retires all. Returns when all work is over, done or not, and they have ended.
   void stop();
@@ -95,6 +96,8 @@ class NcclWatch {
   bool end_what_is_done();
   void look_for_errors(const Watched& work);
   void look_for_stall(const Watched& work);
+  // Ends all work, which gets `why` for its outcome.
+  void end_all(const absl::Status& why);
   bool close_retired();
   bool has_work(const NcclCommunicator& by);
   bool close(Closing& closing) const;
