@@ -132,7 +132,7 @@ std::int32_t hvd_reducer_add(hvd_reducer reducer, const char* key,
     HVD_RETURN_IF_ERROR(check_not_null(key, "key"));
     HVD_RETURN_IF_ERROR(check_not_null(gradient, "gradient"));
     HVD_ASSIGN_OR_RETURN(hvd::TensorView view, hvd::c::view_of(*gradient));
-    found.add(key, std::move(view));
+    found.add(key, view);
     return {};
   });
 }

@@ -27,11 +27,8 @@ absl::StatusOr<std::unique_ptr<StagingLane>> StagingLane::make(
                        device::CudaStream::create(context));
   HVD_ASSIGN_OR_RETURN(device::CudaStream up,
                        device::CudaStream::create(context));
-  return std::unique_ptr<StagingLane>(new StagingLane{
-      .down = std::move(down),
-      .up = std::move(up),
-      .whole = {context, source},
-      .slots = {{context, source}, {context, source}, {context, source}}});
+  return std::make_unique<StagingLane>(std::move(down), std::move(up), context,
+                                       source);
 }
 
 }  // namespace hvd::collective

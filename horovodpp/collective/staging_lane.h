@@ -48,6 +48,13 @@ struct StagingLane {
   static absl::StatusOr<std::unique_ptr<StagingLane>> make(
       const device::CudaContext& context, const StagingSource& source);
 
+  StagingLane(device::CudaStream from_gpu, device::CudaStream to_gpu,
+              const device::CudaContext& context, const StagingSource& source)
+      : down(std::move(from_gpu)),
+        up(std::move(to_gpu)),
+        whole(context, source),
+        slots{{context, source}, {context, source}, {context, source}} {}
+
   device::CudaStream down;      // From the GPU,
   device::CudaStream up;        // and to it.
   StagingMemory whole;          // Of a call that is carried in one piece,

@@ -26,14 +26,12 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/threads.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25  // Since Linux 6.1; C libraries know it later.
-#endif
-
 namespace hvd::transport {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// MADV_COLLAPSE, since Linux 6.1; C libraries know it later.
+constexpr int kCollapse = 25;
 
 // Closes its descriptor unless that is released.
 class Descriptor {
@@ -152,7 +150,7 @@ void make_huge(std::byte* data, std::size_t bytes) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!populate(first + i * kHugePage, 1, kWrite)) return;
     }
-    if (::madvise(first, count * kHugePage, MADV_COLLAPSE) != 0) return;
+    if (::madvise(first, count * kHugePage, kCollapse) != 0) return;
     if (thread_time() - start > count * kMostForOne) return;
   }
 }

@@ -174,6 +174,8 @@ void Exchange::show(const Operation& operation, std::size_t first,
 
 void Exchange::take(const Operation& operation, std::size_t first,
                     std::size_t count) {
+  // The others of a reduction to one rank have no place for it.
+  if (operation.kind == Kind::kReduce && operation.peer != rank_) return;
   const std::size_t size = size_of(operation.type);
   std::byte* const to = operation.to + first * size;
   if (operation.kind == Kind::kBroadcast) {
@@ -187,7 +189,6 @@ void Exchange::take(const Operation& operation, std::size_t first,
     }
     return;
   }
-  if (operation.kind == Kind::kReduce && operation.peer != rank_) return;
   const std::size_t mine = operation.kind == Kind::kReduceScatter
                                ? static_cast<std::size_t>(rank_) * count
                                : 0;
