@@ -29,16 +29,6 @@ std::int32_t begin_by(hvd_operation* operation, Submit&& submit) noexcept {
   });
 }
 
-// Waits for what `submit(job)` has begun, which gives nothing.
-template <typename Submit>
-std::int32_t run_by(Submit&& submit) noexcept {
-  return call([&]() -> Status {
-    HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
-    HVD_ASSIGN_OR_RETURN(const Future<void> future, submit(*runtime));
-    return future.wait();
-  });
-}
-
 absl::StatusOr<Future<void>> barrier(Runtime& job, hvd_process_set set) {
   HVD_ASSIGN_OR_RETURN(const ProcessSet found, set_of(set));
   return job.barrier_async(found);
@@ -73,7 +63,6 @@ using hvd::c::call;
 using hvd::c::check_not_null;
 using hvd::c::moving_options;
 using hvd::c::reduction_options;
-using hvd::c::run_by;
 using hvd::c::views_of;
 
 }  // namespace
@@ -94,9 +83,13 @@ std::int32_t hvd_allreduce(void* data, std::int64_t elements,
 std::int32_t hvd_broadcast(void* data, std::int64_t elements,
                            std::int32_t dtype, std::int32_t root_rank,
                            const hvd_collective_options* options) {
-  return run_by([&](Runtime& job) {
-    return hvd::c::broadcast(job, hvd::c::flat_view(data, elements, dtype),
-                             root_rank, options);
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    HVD_ASSIGN_OR_RETURN(
+        const Future<void> future,
+        hvd::c::broadcast(*runtime, hvd::c::flat_view(data, elements, dtype),
+                          root_rank, options));
+    return future.wait();
   });
 }
 

@@ -97,14 +97,6 @@ absl::Status IpcEvent::record(const CudaStream& stream) {
                    "cuEventRecord");
 }
 
-absl::Status hold(const CudaStream& stream, CuEvent event) {
-  const CurrentContext current(stream.context());
-  HVD_RETURN_IF_ERROR(current.status());
-  const CudaApi& api = *stream.context().api;
-  return status_of(api, api.cuStreamWaitEvent(stream.handle(), event, 0),
-                   "cuStreamWaitEvent");
-}
-
 absl::Status enable_peer_access(const CudaContext& context,
                                 const CudaContext& peer) {
   if (context.index == peer.index) return absl::OkStatus();

@@ -82,9 +82,6 @@ class IpcEvent {
   CuIpcHandle ticket_ = {};
 };
 
-// What is put into `stream` from now on waits for the event's last recording.
-absl::Status hold(const CudaStream& stream, CuEvent event);
-
 // Lets the GPU of `context` read and write memory of `peer`'s, in this process.
 //   FailedPrecondition  they are not connected in a way that allows it
 absl::Status enable_peer_access(const CudaContext& context,

@@ -76,11 +76,11 @@ CudaStream::~CudaStream() {
   if (stream_ != nullptr) context_.api->cuStreamDestroy_v2(stream_);
 }
 
-absl::Status CudaStream::wait_for(const CudaEvent& event) {
+absl::Status CudaStream::wait_for(CuEvent event) const {
   const CurrentContext current(context_);
   HVD_RETURN_IF_ERROR(current.status());
   return status_of(*context_.api,
-                   context_.api->cuStreamWaitEvent(stream_, event.handle(), 0),
+                   context_.api->cuStreamWaitEvent(stream_, event, 0),
                    "cuStreamWaitEvent");
 }
 

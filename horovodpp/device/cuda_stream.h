@@ -64,8 +64,11 @@ class CudaStream {
   // Waits for nothing: what is in the queue is still done.
   ~CudaStream();
 
-  // What is put into this stream from now on waits for `event`.
-  absl::Status wait_for(const CudaEvent& event);
+  // What is put into this stream from now on waits for `event`, by its last recording.
+  absl::Status wait_for(CuEvent event) const;
+  absl::Status wait_for(const CudaEvent& event) const {
+    return wait_for(event.handle());
+  }
 
   // Puts a copy into the queue, between memory of any GPU and of the host. Host
   // memory that is not pinned may block the caller.

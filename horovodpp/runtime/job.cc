@@ -252,7 +252,7 @@ collective::NcclWatch::Job Job::nccl_job(const Config& config) {
           .is_broken = [this] { return !monitor_.verdict().ok(); },
           .give_up = [this](const std::string& why) { abort(why); },
           .warn = [this](const std::string& text) { log_.warning(text); },
-          .ring = [this] { segment_->doorbell(segment_->local_rank()).ring(); },
+          .ring = [this] { ring(); },
           .stall_warning = config.stall_warning_time,
           .stall_shutdown = config.stall_shutdown_time,
           .others_loss = config.heartbeat_deadline,
@@ -472,9 +472,11 @@ void Job::submit(const coordinator::SubmissionPtr& submission) {
   const absl::StatusOr<bool> wake = queue_.push(submission);
   if (!wake.ok()) return submission->done(wake.status());
   if (*wake && !WaitsAtOnce::here()) {
-    segment_->doorbell(segment_->local_rank()).ring();
+    ring();
   }
 }
+
+void Job::ring() { segment_->doorbell(segment_->local_rank()).ring(); }
 
 void Job::wait_for(const coordinator::SubmissionPtr& submission,
                    const Ready& ready) {
@@ -486,13 +488,13 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   }
   if (ready && nccl_.watch().is_here()) {
     abort(waited_in_a_callback(*submission));
-    segment_->doorbell(segment_->local_rank()).ring();
+    ring();
     return nccl_.watch().look_until(ready);
   }
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
-  segment_->doorbell(segment_->local_rank()).ring();
+  ring();
 }
 
 Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,

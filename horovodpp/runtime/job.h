@@ -132,6 +132,8 @@ class Job : public SubmissionSink {
   void warn(const Config& config);  // Of what users should know.
   absl::Status no_part_in_it() const;
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
+  // Wakes whoever drives this rank's part.
+  void ring();
   // What comes before the loop, on its thread.
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);

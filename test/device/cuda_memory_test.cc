@@ -125,7 +125,7 @@ TEST_F(CudaMemory, EventsHoldOtherStreamsUntilTheirLastRecording) {
     int received = 0;
     ASSERT_TRUE(stream_.copy(gpu.get(), &i, sizeof(i)).ok());
     ASSERT_EQ(event.record(stream_), absl::OkStatus());
-    ASSERT_EQ(hold(other, event.handle()), absl::OkStatus());
+    ASSERT_EQ(other.wait_for(event.handle()), absl::OkStatus());
     ASSERT_TRUE(other.copy(&received, gpu.get(), sizeof(i)).ok());
     ASSERT_EQ(other.synchronize(), absl::OkStatus());
     EXPECT_EQ(received, i);

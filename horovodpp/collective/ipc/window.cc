@@ -120,8 +120,8 @@ absl::Status Neighbourhood::await_packed(const IpcWindow& mine,
                                          std::uint64_t number) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (i == rank_) continue;
-    HVD_RETURN_IF_ERROR(device::hold(
-        mine.stream(), members_[i].packed[number % kWindowHalves]));
+    HVD_RETURN_IF_ERROR(
+        mine.stream().wait_for(members_[i].packed[number % kWindowHalves]));
   }
   return absl::OkStatus();
 }
@@ -130,8 +130,8 @@ absl::Status Neighbourhood::await_reduced(const IpcWindow& mine,
                                           std::uint64_t number) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (i == rank_) continue;
-    HVD_RETURN_IF_ERROR(device::hold(
-        mine.stream(), members_[i].reduced[number % kWindowHalves]));
+    HVD_RETURN_IF_ERROR(
+        mine.stream().wait_for(members_[i].reduced[number % kWindowHalves]));
   }
   return absl::OkStatus();
 }
