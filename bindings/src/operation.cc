@@ -79,7 +79,9 @@ nb::object wait(Operation& operation) {
       const nb::gil_scoped_release without_gil;
       done = operation.wait_unless(&handler_has_raised);
     }
-    if (!done) throw nb::python_error();
+    // An interrupt reaches all ranks: the error of one that has ended by it is
+    // not this one's news.
+    if (!done || PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return operation.result();
 }

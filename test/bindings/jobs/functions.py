@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What jobs_test.py has ranks do."""
+import contextlib
 import os
 import signal
 import sys
@@ -41,14 +42,18 @@ def prints():
 
 def waits_for_a_rank_that_sleeps():
     horovodpp.init()
-    if horovodpp.rank() == 0:
-        print("waiting", flush=True)
-        try:
+    try:
+        if horovodpp.rank() == 0:
+            print("waiting", flush=True)
             horovodpp.allreduce(numpy.ones(1))
-        except KeyboardInterrupt:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        if horovodpp.rank() == 0:
             print("interrupted", flush=True)
-            raise
-    time.sleep(60)
+        else:  # Whichever rank the signal reaches first, rank 0 ends first.
+            with contextlib.suppress(horovodpp.HorovodInternalError):
+                horovodpp.barrier()
+        raise
 
 
 def loads_with_workers():
