@@ -40,11 +40,6 @@ constexpr std::chrono::seconds kNcclFarewell(10);
 // Of a process whose error nobody can be given.
 constexpr int kCaughtCode = 1;
 
-std::size_t whole_pages(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
 // The job is given up in time though its users want to be warned later, or never.
 std::chrono::nanoseconds first_stall_check(const Config& config) {
   const auto warning = config.stall_warning_time;
@@ -114,19 +109,6 @@ std::string waited_in_a_callback(const coordinator::Submission& submission) {
 
 }  // namespace
 
-Job::Layout Job::lay_out(const Config& config, const Topology& sharing) {
-  return {
-      .board = whole_pages(
-          coordinator::SharedBoard::bytes_needed(config.cache_capacity)),
-      .mail =
-          whole_pages(transport::NodeMail::bytes_needed(sharing.local_size())),
-      .hindrance = whole_pages(sizeof(transport::BreakWord)),
-      .lives =
-          whole_pages(transport::LifeLines::bytes_needed(sharing.local_size())),
-      .arenas = collective::ArenaMap::bytes_needed(sharing.local_size()),
-      .plane = collective::ShmBoard::bytes_needed(sharing.local_size())};
-}
-
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
   return start(config, std::move(wires),
@@ -151,10 +133,10 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   // While the others wait for this rank anyway: a file may be slow to come by.
   const auto remembered = cache.load();
   HVD_RETURN_IF_ERROR(agree_on_config(config, *wires, deadline));
-  const Layout layout = lay_out(config, sharing);
+  const NodeLayout layout(sharing.local_size(), config.cache_capacity);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
-      transport::NodeSegment::open(*wires, sharing, layout.total(), deadline));
+      transport::NodeSegment::open(*wires, sharing, layout.bytes(), deadline));
   set_default_num_threads(config.num_threads > 0
                               ? config.num_threads
                               : cores_for_ranks() / topology.local_size());
@@ -181,26 +163,21 @@ Job::Job(const Config& config, Places places,
       launcher_(config.launcher),
       wires_(std::move(wires)),
       segment_(std::move(segment)),
-      layout_(lay_out(config, sharing_)),
+      layout_(sharing_.local_size(), config.cache_capacity),
       monitor_(topology_, *segment_,
-               hindrance_in(segment_->payload().subspan(
-                   layout_.board + layout_.mail, layout_.hindrance)),
+               hindrance_in(layout_.hindrance(segment_->payload())),
                kFirstEpoch),
-      node_mail_(*segment_,
-                 segment_->payload().subspan(layout_.board, layout_.mail)),
+      node_mail_(*segment_, layout_.mail(segment_->payload())),
       router_(*wires_, node_mail_, sharing_),
-      board_(segment_->payload().first(layout_.board), segment_->local_rank(),
+      board_(layout_.board(segment_->payload()), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
       arena_(std::move(arena)),
       arenas_(arena_,
               {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
-              segment_->payload().subspan(layout_.board + layout_.mail +
-                                              layout_.hindrance + layout_.lives,
-                                          layout_.arenas),
-              config.arena_read_only),
-      plane_board_(*segment_, segment_->payload().last(layout_.plane),
+              layout_.arenas(segment_->payload()), config.arena_read_only),
+      plane_board_(*segment_, layout_.plane(segment_->payload()),
                    transport::WaitPolicy::for_node(topology_.local_size())),
       nccl_(device::Gpus::of_process(), nccl_options(config), nccl_job(config)),
       planes_(
@@ -341,9 +318,8 @@ void Job::watch_peers() {
     monitor_.peer_lost(rank, how);
   });
   life_lines_.emplace(
-      segment_->payload().subspan(
-          layout_.board + layout_.mail + layout_.hindrance, layout_.lives),
-      segment_->local_rank(), segment_->local_size(), [this](int local_rank) {
+      layout_.lives(segment_->payload()), segment_->local_rank(),
+      segment_->local_size(), [this](int local_rank) {
         const auto at = static_cast<std::size_t>(local_rank);
         monitor_.peer_lost(sharing_.local_ranks()[at], kEndedEarly);
       });

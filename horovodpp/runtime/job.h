@@ -30,6 +30,7 @@
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/node_layout.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/progress/call_watch.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
@@ -106,20 +107,6 @@ class Job : public SubmissionSink {
     Topology sharing;
   };
 
-  // What lies where in the memory of the node.
-  struct Layout {
-    std::size_t board = 0;
-    std::size_t mail = 0;
-    std::size_t hindrance = 0;
-    std::size_t lives = 0;
-    std::size_t arenas = 0;
-    std::size_t plane = 0;
-    std::size_t total() const {
-      return board + mail + hindrance + lives + arenas + plane;
-    }
-  };
-  static Layout lay_out(const Config& config, const Topology& sharing);
-
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
       std::unique_ptr<transport::NodeSegment> segment,
@@ -153,7 +140,7 @@ class Job : public SubmissionSink {
   const LauncherChannel launcher_;
   std::unique_ptr<transport::Communicator> wires_;
   std::unique_ptr<transport::NodeSegment> segment_;
-  const Layout layout_;
+  const NodeLayout layout_;
   FailureMonitor monitor_;
   transport::NodeMail node_mail_;
   MessageRouter router_;
@@ -173,7 +160,6 @@ class Job : public SubmissionSink {
 
   Mutex stop_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
-  std::thread::id driver_;  // The thread's, set before anything is submitted.
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // The thread's, until it is joined.
