@@ -12,45 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "test/runtime/submission/recorded_submissions.h"
+
 namespace hvd::runtime {
 namespace {
 
 using coordinator::RequestKind;
-using coordinator::Results;
-using coordinator::SubmissionPtr;
 using ::testing::ElementsAre;
 
-class BarrierCallsTest : public ::testing::Test, public SubmissionSink {
+class BarrierCallsTest : public RecordedSubmissions {
  protected:
-  void submit(const SubmissionPtr& submission) override {
-    submitted_.push_back(submission);
-    if (!refusal_.ok()) submission->done(refusal_);
-  }
-  void wait_for(const SubmissionPtr& awaited, const Ready& ready) override {
+  void wait_for(const SubmissionPtr&, const Ready& ready) override {
     waited_for_.push_back(ready ? "blocks" : "knows");
     if (ready) end();
-    static_cast<void>(awaited);
   }
-  Quick try_at_once(const SubmissionPtr& submission,
-                    const std::function<void()>& begun) override {
-    if (while_tried_) std::exchange(while_tried_, nullptr)();
-    if (tried_as_ == Quick::kNot) return Quick::kNot;
-    ++tried_;
-    if (tried_as_ == Quick::kBegun) {
-      begun();
-      submitted_.push_back(submission);
-    }
-    return tried_as_;
-  }
-  void callback_threw(const std::string& what) override { thrown_ = what; }
-  void expect_more(coordinator::Submission&) override { ++expected_; }
-  void expect_no_more(coordinator::Submission&) override { --expected_; }
 
-  // The one under way.
-  void end(absl::StatusOr<Results> outcome = Results()) {
-    const SubmissionPtr last = submitted_.back();
-    last->done(std::move(outcome));
-  }
   Future<void> barrier(const ProcessSet& set = ProcessSet::global()) {
     return calls_->begin(set);
   }
@@ -60,16 +36,7 @@ class BarrierCallsTest : public ::testing::Test, public SubmissionSink {
     return submission;
   }
 
-  SetTable sets_{0, 2};
-  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
-  std::vector<SubmissionPtr> submitted_;
-  Quick tried_as_ = Quick::kNot;
-  int tried_ = 0;
-  std::function<void()> while_tried_;
-  absl::Status refusal_;
   std::vector<std::string> waited_for_;
-  std::string thrown_;
-  int expected_ = 0;
   std::optional<BarrierCalls> calls_{std::in_place, sets_, sink_};
 };
 

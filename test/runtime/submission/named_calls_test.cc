@@ -14,36 +14,17 @@
 #include <vector>
 
 #include "horovodpp/runtime/submission/submissions.h"
+#include "test/runtime/submission/recorded_submissions.h"
 #include "test/runtime/world.h"
 
 namespace hvd::runtime {
 namespace {
 
-using coordinator::Results;
-using coordinator::SubmissionPtr;
-
-class NamedCallsTest : public ::testing::Test, public SubmissionSink {
+class NamedCallsTest : public RecordedSubmissions {
  protected:
-  void submit(const SubmissionPtr& submission) override {
-    submitted_.push_back(submission);
-  }
   void wait_for(const SubmissionPtr&, const Ready&) override {
     end(absl::CancelledError("waited for"));
   }
-  Quick try_at_once(const SubmissionPtr& submission,
-                    const std::function<void()>& begun) override {
-    if (while_tried_) std::exchange(while_tried_, nullptr)();
-    if (tried_as_ == Quick::kNot) return Quick::kNot;
-    ++tried_;
-    if (tried_as_ == Quick::kBegun) {
-      begun();
-      submitted_.push_back(submission);
-    }
-    return tried_as_;
-  }
-  void callback_threw(const std::string& what) override { thrown_ = what; }
-  void expect_more(coordinator::Submission&) override { ++expected_; }
-  void expect_no_more(coordinator::Submission&) override { --expected_; }
 
   // As Runtime::allreduce_async_.
   Future<void> call(float* memory, AllreduceOptions options) {
@@ -55,22 +36,10 @@ class NamedCallsTest : public ::testing::Test, public SubmissionSink {
         **allreduce_submission(sets_, {tensor}, std::move(options)), set,
         tensor);
   }
-  void end(absl::StatusOr<Results> outcome = Results()) {
-    const SubmissionPtr last = submitted_.back();
-    last->done(std::move(outcome));
-  }
 
   float x_ = 1;
   float y_ = 2;
-  SetTable sets_{0, 2};
-  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
-  std::vector<SubmissionPtr> submitted_;
-  Quick tried_as_ = Quick::kNot;
-  int tried_ = 0;
-  std::function<void()> while_tried_;
-  std::string thrown_;
   int built_ = 0;
-  int expected_ = 0;
   std::optional<NamedCalls> calls_{std::in_place, sets_, *this, sink_};
 };
 

@@ -13,39 +13,21 @@
 
 #include "horovodpp/runtime/prepared.h"
 #include "horovodpp/runtime/submission/submissions.h"
+#include "test/runtime/submission/recorded_submissions.h"
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
 
 namespace hvd::runtime {
 namespace {
 
-using coordinator::Results;
-using coordinator::SubmissionPtr;
 using ::testing::HasSubstr;
 
-class PreparedCallTest : public ::testing::Test, public SubmissionSink {
+class PreparedCallTest : public RecordedSubmissions {
  protected:
-  void submit(const SubmissionPtr& submission) override {
-    submitted_.push_back(submission);
-  }
   void wait_for(const SubmissionPtr&, const Ready& ready) override {
     ++(ready ? waits_ : announced_);
     if (ready) submitted_.back()->done(absl::CancelledError("waited for"));
   }
-  Quick try_at_once(const SubmissionPtr& submission,
-                    const std::function<void()>& begun) override {
-    if (while_tried_) std::exchange(while_tried_, nullptr)();
-    if (tried_as_ == Quick::kNot) return Quick::kNot;
-    ++tried_;
-    if (tried_as_ == Quick::kBegun) {
-      begun();
-      submitted_.push_back(submission);
-    }
-    return tried_as_;
-  }
-  void callback_threw(const std::string&) override {}
-  void expect_more(coordinator::Submission&) override { ++expected_; }
-  void expect_no_more(coordinator::Submission&) override { --expected_; }
 
   void SetUp() override {
     sets_.add(1, {0, 1});
@@ -56,16 +38,8 @@ class PreparedCallTest : public ::testing::Test, public SubmissionSink {
   }
 
   float x_ = 1;
-  SetTable sets_{0, 2};
-  // Owns nothing.
-  std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
-  std::vector<SubmissionPtr> submitted_;
-  Quick tried_as_ = Quick::kNot;
-  int tried_ = 0;
-  std::function<void()> while_tried_;
   int waits_ = 0;
   int announced_ = 0;
-  int expected_ = 0;
   std::optional<PreparedCall> call_;
 };
 
