@@ -97,6 +97,8 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
   config.stall_warning_time = std::chrono::seconds(0);
   config.stall_shutdown_time = std::chrono::milliseconds(500);
   std::atomic<bool> is_over{false};
+  std::latch told(
+      kRanks);  // Else the sum ends well for one that is slow to look.
   run_with_fault(config, [&](Runtime& job, GpuProgram& mine) {
     if (mine.rank() == 1) {
       testing::FakeCuda::put(
@@ -111,6 +113,7 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
     const Status status = sum(job, mine, x);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("rank 1 ("), HasSubstr("its own stream")));
+    told.arrive_and_wait();
     is_over = true;
     is_over.notify_all();
   });

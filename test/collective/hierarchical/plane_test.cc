@@ -128,7 +128,7 @@ TEST(HierarchicalPlane, AsksNobodyBeforeCallsThatAreCertain) {
           seating,
           [](Member& member) {
             std::mt19937 plan(5);  // Equal on all ranks.
-            for (int i = 0; i < 120; ++i) {
+            for (int i = 0; i < 40; ++i) {
               member.certain = plan() % 3 != 0;
               const auto count = static_cast<std::int64_t>(
                   plan() % 4 == 0 ? 2000 : plan() % 60);
