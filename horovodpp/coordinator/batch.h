@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,7 +18,7 @@ struct Batch {
   struct Entry {
     // What was agreed on. Equal in all entries in what decides the operation.
     // (The first dimension of a gathered tensor is the submission's business.)
-    std::shared_ptr<const Request> agreed = nullptr;
+    RequestPtr agreed = nullptr;
     // As it was submitted here.
     Submission* mine = nullptr;
     // False where this rank has joined: it contributes what changes nothing.

@@ -97,8 +97,7 @@ void Coordinator::submit(const Request& request) {
   protocol_.submit(request, clock_.now());
 }
 
-Clock::TimePoint Coordinator::submit(
-    const std::vector<Submission*>& submissions) {
+Clock::TimePoint Coordinator::submit(std::span<Submission* const> submissions) {
   const Clock::TimePoint now = clock_.now();
   protocol_.submit(submissions, now);
   return now;

@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,7 @@ class Coordinator {
 
   // Ranks that live in one process by the thousand may keep one copy of what
   // they agree on: gives the one that is equal to the argument.
-  using ShareCopy = std::function<std::shared_ptr<const Request>(
-      std::shared_ptr<const Request>)>;
+  using ShareCopy = std::function<RequestPtr(RequestPtr)>;
 
   struct Options {
     int rank = 0;
@@ -87,7 +87,7 @@ class Coordinator {
   // This rank has submitted `request`; its key is not in flight here.
   void submit(const Request& request);
   // The same of all of these, which batches and failures then name; when.
-  Clock::TimePoint submit(const std::vector<Submission*>& submissions);
+  Clock::TimePoint submit(std::span<Submission* const> submissions);
 
   // What a submission takes that is all this rank has in flight, where it is the whole
   // of what the cycle in force comes to next: the batch to execute; nullptr if it is

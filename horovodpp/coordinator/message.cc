@@ -26,13 +26,10 @@ struct Put {
     w.u32(key.process_set);
     w.text(key.name);
   }
-  void operator()(const Request& request) const { encode(request, w); }
-  void operator()(const std::shared_ptr<const Request>& request) const {
-    encode(*request, w);
-  }
-  void operator()(const std::optional<Request>& request) const {
+  void operator()(const RequestPtr& request) const { encode(*request, w); }
+  void operator()(const std::optional<RequestPtr>& request) const {
     w.flag(request.has_value());
-    if (request) encode(*request, w);
+    if (request) encode(**request, w);
   }
   void operator()(const Record& record) const {
     w.u8(static_cast<std::uint8_t>(record.kind));
@@ -66,12 +63,11 @@ struct Get {
     key.process_set = r.u32();
     key.name = r.text();
   }
-  void operator()(Request& request) const { request = decode_request(r); }
-  void operator()(std::shared_ptr<const Request>& request) const {
+  void operator()(RequestPtr& request) const {
     request = std::make_shared<const Request>(decode_request(r));
   }
-  void operator()(std::optional<Request>& request) const {
-    if (r.flag()) request = decode_request(r);
+  void operator()(std::optional<RequestPtr>& request) const {
+    if (r.flag()) (*this)(request.emplace());
   }
   void operator()(Record& record) const {
     const std::uint8_t kind = r.u8();

@@ -30,7 +30,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,9 +77,9 @@ struct Propose {
   // What the subtree's first rank proposes, and if another of its ranks
   // proposes something that does not match, that.
   int rank = 0;
-  Request request = {};
+  RequestPtr request = {};
   int other_rank = 0;
-  std::optional<Request> other = {};
+  std::optional<RequestPtr> other = {};
   std::uint32_t count = 1;  // Ranks that propose.
   // Of a broadcast: the root is among them.
   bool root_is_here = false;
@@ -171,7 +170,7 @@ struct Define {
   std::uint32_t slot = kNoSlot;
   int participants = 0;
   std::uint32_t result = 0;  // add_process_set: the number of the new set.
-  std::shared_ptr<const Request> request = {};
+  RequestPtr request = {};
   static auto fields(auto& m) {
     return std::tie(m.id, m.slot, m.participants, m.result, m.request);
   }

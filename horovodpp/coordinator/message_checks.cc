@@ -41,7 +41,7 @@ struct Check {
   }
 
   absl::Status operator()(const Propose& message) const {
-    if (message.request.kind == RequestKind::kJoin) {
+    if (message.request->kind == RequestKind::kJoin) {
       return refuse("a join, which is not proposed");
     }
     HVD_RETURN_IF_ERROR(rank(message.rank));

@@ -18,12 +18,11 @@ absl::Status OperationTable::define(Operation operation) {
   place->second = std::move(operation);
   Operation& added = place->second;
   if (added.serves_once()) return absl::OkStatus();
-  if (const auto before = ids_.find(added.key())) {
+  added.has_name = true;
+  if (const auto before = ids_.set(added.request(), id)) {
     find(*before)->has_name = false;
     ++changes_;
   }
-  added.has_name = true;
-  ids_.set(added.request(), id);
   return absl::OkStatus();
 }
 

@@ -47,14 +47,12 @@ void RankProtocol::submit_one(Submission& mine, Clock::TimePoint now) {
     ++in_flight_;
     return submit_known(*known, now, &mine);
   }
-  submit(mine.request, now, &mine);
-  const auto id = mine.name == nullptr ? std::nullopt : operations_.id_of(key);
-  if (!id) return;
-  Operation& found = *operations_.find(*id);
-  mine.name->operation = &found;
+  Operation* const found = submit_by_name(mine.request, now, &mine);
+  if (found == nullptr || mine.name == nullptr) return;
+  mine.name->operation = found;
   mine.name->as_of = operations_.changes();
-  const bool is_it = found.mine == &mine && found.state != State::kIdle;
-  mine.repeats = is_it ? *id : kNoId;
+  const bool is_it = found->mine == &mine && found->state != State::kIdle;
+  mine.repeats = is_it ? found->definition.id : kNoId;
 }
 
 Operation* RankProtocol::repeated_by(Submission& mine) const {
@@ -74,41 +72,59 @@ Operation* RankProtocol::repeated_by(Submission& mine) const {
 
 void RankProtocol::submit(const Request& request, Clock::TimePoint now,
                           Submission* mine) {
+  submit_by_name(request, now, mine);
+}
+
+Operation* RankProtocol::submit_by_name(const Request& request,
+                                        Clock::TimePoint now,
+                                        Submission* mine) {
   const Key& key = request.key;
   awaited_.erase(key);
   last_alone_ = kNoId;
   stalls_.submitted(key.name, in_flight_++ == 0, now);
-  if (ended_by_) return fail(key, mine, cancelled_by(*ended_by_, key));
-  if (joining_.contains(key.process_set)) {
-    return fail(key, mine,
-                absl::FailedPreconditionError(absl::StrCat(
-                    "rank ", options_.rank, " submitted ", key.to_string(),
-                    " after it had joined; wait for the join to complete")));
-  }
   const auto id = operations_.id_of(key);
   Operation* const known = id ? operations_.find(*id) : nullptr;
-  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
-    return fail(key, mine,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "rank ", options_.rank, " submitted ", key.to_string(),
-                    ", a set that it is not (or no longer) a member of")));
+  if (ended_by_) {
+    fail(key, mine, cancelled_by(*ended_by_, key));
+    return known;
   }
-  if (request.kind == RequestKind::kJoin) return join(request, now, mine);
+  if (joining_.contains(key.process_set)) {
+    fail(key, mine,
+         absl::FailedPreconditionError(absl::StrCat(
+             "rank ", options_.rank, " submitted ", key.to_string(),
+             " after it had joined; wait for the join to complete")));
+    return known;
+  }
+  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
+    fail(key, mine,
+         absl::InvalidArgumentError(absl::StrCat(
+             "rank ", options_.rank, " submitted ", key.to_string(),
+             ", a set that it is not (or no longer) a member of")));
+    return known;
+  }
+  if (request.kind == RequestKind::kJoin) {
+    join(request, now, mine);
+    return known;
+  }
   if (known != nullptr) {
     if (is_repetition(known->request(), request)) {
-      return submit_known(*known, now, mine);
+      submit_known(*known, now, mine);
+      return known;
     }
     messages_.emplace_back(Outdated{*id});
   }
-  propose(request, {.since = now, .mine = mine});
+  // A copy: what becomes of the submission is its owner's affair.
+  propose(std::make_shared<const Request>(request),
+          {.since = now, .mine = mine});
+  return known;
 }
 
-void RankProtocol::propose(const Request& request, const Proposed& as) {
-  const bool is_root =
-      request.kind == RequestKind::kBroadcast && request.root == options_.rank;
+void RankProtocol::propose(RequestPtr request, const Proposed& as) {
+  const bool is_root = request->kind == RequestKind::kBroadcast &&
+                       request->root == options_.rank;
   messages_.emplace_back(Propose{
       .rank = options_.rank, .request = request, .root_is_here = is_root});
-  proposed_[request.key] = as;
+  proposed_.insert_or_assign(NamedRequest(std::move(request)), as);
 }
 
 bool RankProtocol::forget_proposal(const Key& key) {
@@ -222,8 +238,8 @@ void RankProtocol::look(Clock::TimePoint now) {
     if (operation.state == State::kIdle) continue;
     waiting.push_back({operation.since, operation.key()});
   }
-  for (const auto& [key, proposed] : proposed_) {
-    waiting.push_back({proposed.since, key});
+  for (const auto& [request, proposed] : proposed_) {
+    waiting.push_back({proposed.since, request.key()});
   }
   for (const auto& [set, joining] : joining_) {
     waiting.push_back({joining.since, joining.request->key, true});

@@ -25,6 +25,7 @@
 #include "horovodpp/coordinator/current_batch.h"
 #include "horovodpp/coordinator/cycle_follower.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/name_table.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/operation_table.h"
 #include "horovodpp/coordinator/process_sets.h"
@@ -132,7 +133,7 @@ class RankProtocol {
   using State = Operation::State;
 
   struct Joining {
-    std::shared_ptr<const Request> request = {};
+    RequestPtr request = {};
     bool in_effect = false;
     Clock::TimePoint since = {};
     Submission* mine = nullptr;
@@ -150,13 +151,16 @@ class RankProtocol {
   std::uint64_t node_members(ProcessSetId set) const;
   // What is in flight under `key` is not over yet.
   bool is_in_flight(const Key& key) const;
-  void propose(const Request& request, const Proposed& as);
+  void propose(RequestPtr request, const Proposed& as);
   // False if `key` was not proposed.
   bool forget_proposal(const Key& key);
   // The operation that `mine` repeats, where nothing about its name has changed
   // since it was found; else nullptr.
   Operation* repeated_by(Submission& mine) const;
   void submit_one(Submission& mine, Clock::TimePoint now);
+  // What there is under the name of `request`, which is submitted; else nullptr.
+  Operation* submit_by_name(const Request& request, Clock::TimePoint now,
+                            Submission* mine);
   void join(const Request& request, Clock::TimePoint now, Submission* mine);
   void submit_known(Operation& operation, Clock::TimePoint now,
                     Submission* mine);
@@ -187,7 +191,7 @@ class RankProtocol {
   NodeBoard& board_;
 
   OperationTable operations_;
-  absl::flat_hash_map<Key, Proposed> proposed_;
+  RequestMap<Proposed> proposed_;
   absl::flat_hash_map<std::uint32_t, Reject> rejects_;  // Yet to be read.
   absl::flat_hash_map<ProcessSetId, Joining> joining_;
   absl::flat_hash_set<ProcessSetId> join_phases_;

@@ -128,7 +128,7 @@ void RankProtocol::retire(std::uint32_t id) {
   operations_.erase(id);
   if (operation.state == State::kMarked) {
     board_.withdraw(operation.definition.slot);
-    propose(operation.request(),
+    propose(operation.definition.request,
             {.since = operation.since, .mine = operation.mine});
   }
   if (!messages_.empty() && std::holds_alternative<Passed>(messages_.back())) {
@@ -180,8 +180,9 @@ void RankProtocol::remove_set(ProcessSetId set) {
     operation.state = State::kIdle;
     dropped.emplace_back(operation.key(), operation.mine);
   }
-  for (const auto& [key, proposed] : proposed_) {
-    if (key.process_set == set) dropped.emplace_back(key, proposed.mine);
+  for (const auto& [request, proposed] : proposed_) {
+    if (request.key().process_set != set) continue;
+    dropped.emplace_back(request.key(), proposed.mine);
   }
   if (const auto joining = joining_.extract(set)) {
     dropped.emplace_back(joining.mapped().request->key, joining.mapped().mine);
@@ -209,8 +210,8 @@ void RankProtocol::end(int rank) {
     operation.state = State::kIdle;
     dropped.emplace_back(operation.key(), operation.mine);
   }
-  for (const auto& [key, proposed] : proposed_) {
-    dropped.emplace_back(key, proposed.mine);
+  for (const auto& [request, proposed] : proposed_) {
+    dropped.emplace_back(request.key(), proposed.mine);
   }
   for (const auto& [set, joining] : joining_) {
     dropped.emplace_back(joining.request->key, joining.mine);

@@ -125,12 +125,12 @@ TensorSpec decode_tensor(WireReader& reader) {
   if (!dtype) reader.fail(absl::StrCat("dtype ", static_cast<int>(number)));
   const std::uint32_t rank = reader.count(sizeof(std::int64_t));
   if (rank > kMaxDimensions) reader.fail(absl::StrCat(rank, " dimensions"));
-  std::vector<std::int64_t> dims;
+  absl::InlinedVector<std::int64_t, 8> dims;
   for (std::uint32_t i = 0; i < rank && reader.ok(); ++i) {
     dims.push_back(reader.i64());
   }
   tensor.dtype = dtype.value_or(DType::kF32);
-  tensor.shape = Shape(dims);
+  tensor.shape = Shape(IntSpan(dims.data(), dims.size()));
   if (reader.ok() && !tensor.shape.checked(size_of(tensor.dtype)).ok()) {
     reader.fail(absl::StrCat("shape ", tensor.shape.to_string()));
   }

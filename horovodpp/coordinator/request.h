@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -110,6 +111,9 @@ struct Request {
 
   friend bool operator==(const Request&, const Request&) = default;
 };
+
+// Of those who tell each other of it, none changes it.
+using RequestPtr = std::shared_ptr<const Request>;
 
 // Why the ranks cannot carry out these two requests as one operation; nullopt
 // if they can. Names both ranks and both values:

@@ -25,7 +25,7 @@ absl::Status RootScheduler::receive(Message message) {
 void RootScheduler::take(const Propose& message) {
   halt_cycle();
   if (is_leaving_) return;  // The schedule tells the proposers.
-  const Key& key = message.request.key;
+  const Key& key = message.request->key;
   if (sets_.ranks(key.process_set) == nullptr) return;  // Likewise.
   if (message.count > static_cast<std::uint32_t>(sets_.size(key.process_set))) {
     protocol_error_ = absl::InvalidArgumentError(
@@ -33,18 +33,17 @@ void RootScheduler::take(const Propose& message) {
                      ", more than its process set has"));
     return;
   }
-  const auto known = id_of_.find(key);
-  if (known != id_of_.end()) retire(known->second);
+  if (const auto known = ids_.find(key)) retire(*known);
   const Verdict verdict = judge(message);
   if (verdict.status.ok()) return define(message, verdict.result);
   reject(key, verdict.status);
 }
 
 RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
-  const Request& request = message.request;
+  const Request& request = *message.request;
   if (message.other) {
     const auto why = find_mismatch(message.rank, request, message.other_rank,
-                                   *message.other);
+                                   **message.other);
     return {absl::InvalidArgumentError(
         why.value_or("ranks disagree on " + request.key.to_string()))};
   }
@@ -80,7 +79,7 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
 }
 
 absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
-  const Request& request = message.request;
+  const Request& request = *message.request;
   const auto size =
       static_cast<std::uint32_t>(sets_.size(request.key.process_set));
   if (message.count == size) return absl::OkStatus();
@@ -130,7 +129,7 @@ void RootScheduler::reject(const Key& key, const absl::Status& why) {
 
 void RootScheduler::define(const Propose& message, std::uint32_t result) {
   const std::uint32_t id = next_id_++;
-  const auto request = std::make_shared<const Request>(message.request);
+  const RequestPtr& request = message.request;
   const ProcessSetId set = request->key.process_set;
   const bool once = request->once || join_phases_.contains(set) ||
                     request->kind == RequestKind::kAddProcessSet ||
@@ -140,7 +139,7 @@ void RootScheduler::define(const Propose& message, std::uint32_t result) {
     live_[id] = {.request = request,
                  .slot = slot,
                  .age = by_age_.insert(by_age_.end(), id)};
-    id_of_[request->key] = id;
+    ids_.set(*request, id);
   }
   const int participants = static_cast<int>(message.count);
   announcements_.emplace_back(Define{.id = id,
@@ -172,7 +171,7 @@ std::uint32_t RootScheduler::take_slot() {
 void RootScheduler::retire(std::uint32_t id) {
   const auto found = live_.find(id);
   retired_[id] = found->second.slot;
-  id_of_.erase(found->second.request->key);
+  ids_.erase(found->second.request->key, id);
   by_age_.erase(found->second.age);
   live_.erase(found);
   queue_.push({.kind = RecordKind::kRetire, .id = id});
@@ -256,8 +255,7 @@ void RootScheduler::take(const Leave& message) {
 
 void RootScheduler::take(const AllLeft&) { all_left_ = true; }
 
-void RootScheduler::enqueue_run(std::uint32_t id,
-                                std::shared_ptr<const Request> request,
+void RootScheduler::enqueue_run(std::uint32_t id, RequestPtr request,
                                 int participants) {
   if (is_leaving_) return;  // Behind a kLeave nothing runs.
   queue_.push_run(id, std::move(request), participants);

@@ -23,6 +23,7 @@
 #include "horovodpp/coordinator/cycle.h"
 #include "horovodpp/coordinator/fusion_planner.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/name_table.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/coordinator/schedule_queue.h"
@@ -77,7 +78,7 @@ class RootScheduler {
 
  private:
   struct Live {
-    std::shared_ptr<const Request> request = {};
+    RequestPtr request = {};
     std::uint32_t slot = 0;
     std::list<std::uint32_t>::iterator age = {};  // In by_age_.
   };
@@ -106,8 +107,7 @@ class RootScheduler {
   void retire(std::uint32_t id);
   void retire_all_of(ProcessSetId set);
   void remove_set(std::uint32_t id, ProcessSetId set);
-  void enqueue_run(std::uint32_t id, std::shared_ptr<const Request> request,
-                   int participants);
+  void enqueue_run(std::uint32_t id, RequestPtr request, int participants);
   void halt_cycle();
   void was_followed();
   Cycle fused(const std::vector<std::uint32_t>& ids,
@@ -127,7 +127,7 @@ class RootScheduler {
   absl::flat_hash_set<ProcessSetId> join_phases_;
 
   absl::flat_hash_map<std::uint32_t, Live> live_;
-  absl::flat_hash_map<Key, std::uint32_t> id_of_;
+  NameTable ids_;  // Of live_.
   // Not yet passed by every rank: ids with the slots they give back, removals
   // with the numbers of their sets.
   absl::flat_hash_map<std::uint32_t, std::uint32_t> retired_;

@@ -8,8 +8,7 @@
 
 namespace hvd::coordinator {
 
-void ScheduleQueue::push_run(std::uint32_t id,
-                             std::shared_ptr<const Request> request,
+void ScheduleQueue::push_run(std::uint32_t id, RequestPtr request,
                              int participants) {
   bytes_ += request->bytes();
   queue_.push_back({.record = {.kind = RecordKind::kRun, .id = id},

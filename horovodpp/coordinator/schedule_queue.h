@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,8 +27,7 @@ class ScheduleQueue {
   void push_front(const Record& record) {
     queue_.push_front({.record = record});
   }
-  void push_run(std::uint32_t id, std::shared_ptr<const Request> request,
-                int participants);
+  void push_run(std::uint32_t id, RequestPtr request, int participants);
   bool empty() const { return queue_.empty(); }
 
   // The next records, in whole batches; at most kMaxAppend of them. Runs only if
@@ -48,7 +46,7 @@ class ScheduleQueue {
  private:
   struct Queued {
     Record record = {};
-    std::shared_ptr<const Request> request = {};  // Of a run.
+    RequestPtr request = {};  // Of a run.
     int participants = 0;
     bool is_run() const { return record.kind == RecordKind::kRun; }
   };

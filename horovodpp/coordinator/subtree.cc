@@ -30,7 +30,7 @@ void merge(Propose& merged, Propose& more) {
   merged.count += more.count;
   merged.root_is_here = merged.root_is_here || more.root_is_here;
   if (merged.other) return;
-  if (find_mismatch(merged.rank, merged.request, more.rank, more.request)) {
+  if (find_mismatch(merged.rank, *merged.request, more.rank, *more.request)) {
     merged.other_rank = more.rank;
     merged.other = std::move(more.request);
   } else if (more.other) {
@@ -110,11 +110,11 @@ absl::Status Subtree::take(const Sources&, M&) {
 }
 
 absl::Status Subtree::take(const Sources& from, Propose& message) {
-  const Key key = message.request.key;
-  const auto set = sets_.find(key.process_set);
+  const auto set = sets_.find(message.request->key.process_set);
   if (set == sets_.end()) return absl::OkStatus();
   if (!set->second.members.includes(from)) return no_member();
-  const auto [place, is_new] = proposals_.try_emplace(key);
+  const auto [place, is_new] =
+      proposals_.try_emplace(NamedRequest(message.request));
   Count& count = place->second;
   if (count.from.overlaps(from)) return said_twice("a proposal");
   count.from = count.from | from;
@@ -123,16 +123,16 @@ absl::Status Subtree::take(const Sources& from, Propose& message) {
   } else {
     merge(count.merged, message);
   }
-  tell_if_complete(key);
+  tell_if_complete(place);
   return absl::OkStatus();
 }
 
-void Subtree::tell_if_complete(const Key& key) {
-  const auto found = proposals_.find(key);
-  const Set& set = sets_[key.process_set];
-  if (!(found->second.from | set.joined).includes(set.members)) return;
-  messages_.emplace_back(std::move(found->second.merged));
-  proposals_.erase(found);
+void Subtree::tell_if_complete(RequestMap<Count>::iterator proposal) {
+  auto& [request, count] = *proposal;
+  const Set& set = sets_[request.key().process_set];
+  if (!(count.from | set.joined).includes(set.members)) return;
+  messages_.emplace_back(std::move(count.merged));
+  proposals_.erase(proposal);
   // The first step proposes every name, and the later ones hardly any.
   if (proposals_.empty()) proposals_ = {};
 }
@@ -203,11 +203,13 @@ absl::Status Subtree::take(const Sources& from, Joined& message) {
   set.joined = set.joined | from;
   set.last_joined = message.last_rank;
   std::vector<Key> keys;
-  for (const auto& [key, count] : proposals_) {
-    if (key.process_set == message.process_set) keys.push_back(key);
+  for (const auto& [request, count] : proposals_) {
+    if (request.key().process_set == message.process_set) {
+      keys.push_back(request.key());
+    }
   }
   std::sort(keys.begin(), keys.end());
-  for (const Key& key : keys) tell_if_complete(key);
+  for (const Key& key : keys) tell_if_complete(proposals_.find(key));
   if (set.joined.includes(set.members)) {
     messages_.emplace_back(Joined{message.process_set, set.last_joined});
   }
@@ -293,7 +295,7 @@ void Subtree::forget_set(ProcessSetId id) {
     return entry.second == id;
   });
   absl::erase_if(proposals_, [id](const auto& proposal) {
-    return proposal.first.process_set == id;
+    return proposal.first.key().process_set == id;
   });
 }
 

@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/name_table.h"
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/coordinator/tree.h"
 
@@ -100,13 +101,13 @@ class Subtree {
   absl::Status count_ready(const Sources& from, std::uint32_t id,
                            ProcessSetId set);
   void left(const Sources& from);
-  void tell_if_complete(const Key& key);
+  void tell_if_complete(RequestMap<Count>::iterator proposal);
   void forget_set(ProcessSetId id);
 
   const std::shared_ptr<const Tree> tree_;
   const int node_;
   absl::flat_hash_map<ProcessSetId, Set> sets_;
-  absl::flat_hash_map<Key, Count> proposals_;
+  RequestMap<Count> proposals_;  // As the first one has said it.
   absl::flat_hash_map<std::uint32_t, ProcessSetId> set_of_id_;
   absl::flat_hash_map<std::uint32_t, Sources> ready_;
   absl::flat_hash_map<std::uint32_t, Sources> passed_;

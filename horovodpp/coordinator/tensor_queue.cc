@@ -13,20 +13,24 @@ namespace hvd::coordinator {
 TensorQueue::~TensorQueue() {
   std::vector<SubmissionPtr> left;
   MutexLock lock(mutex_);
-  for (auto& [key, name] : names_) {
+  for (const Entry& entry : names_) {
+    QueuedName& name = entry.name();
     if (claim(name)) left.push_back(std::move(name.holder->in_flight));
   }
 }
 
 QueuedName* TensorQueue::look_up(const Key& key) {
+  const HashedKey hashed(key);
   MutexLock lock(mutex_);
   if (names_.size() >= most_names_ && closed_.ok()) {
-    absl::erase_if(names_, [](const auto& entry) {
-      return entry.second.users.load() == 0;
+    absl::erase_if(names_, [](const Entry& entry) {
+      return entry.name().users.load() == 0;
     });
     most_names_ = std::max(most_names_, 2 * names_.size());
   }
-  QueuedName& name = names_[key];
+  const auto place = names_.lazy_emplace(
+      hashed, [&](const auto& construct) { construct(key, hashed.hash()); });
+  QueuedName& name = place->name();
   name.users.fetch_add(1);
   return &name;
 }
@@ -35,7 +39,7 @@ QueuedName* TensorQueue::look_up(const Key& key) {
 void TensorQueue::forget(const Key& key) {
   MutexLock lock(mutex_);
   const auto found = names_.find(key);
-  if (found != names_.end() && found->second.users.load() == 0) {
+  if (found != names_.end() && found->name().users.load() == 0) {
     names_.erase(found);
   }
 }
@@ -99,8 +103,8 @@ absl::Status TensorQueue::why_closed() {
 bool TensorQueue::is_pending(const Key& key, std::uint32_t flight) const {
   const auto found = names_.find(key);
   return found != names_.end() &&
-         found->second.stage.load() == Stage::kQueued &&
-         found->second.flight.load(std::memory_order_relaxed) == flight;
+         found->name().stage.load() == Stage::kQueued &&
+         found->name().flight.load(std::memory_order_relaxed) == flight;
 }
 
 void TensorQueue::wait_for(const Key& key) {
@@ -108,7 +112,7 @@ void TensorQueue::wait_for(const Key& key) {
   const auto found = names_.find(key);
   if (found == names_.end()) return;
   const std::uint32_t flight =
-      found->second.flight.load(std::memory_order_relaxed);
+      found->name().flight.load(std::memory_order_relaxed);
   if (!closed_.ok() || !is_pending(key, flight)) return;
   waits_.push_back({key, flight});
   has_waits_.store(true);
@@ -239,7 +243,8 @@ void TensorQueue::close(const absl::Status& reason) {
     unsent_.store(&closed_mark_);
     waits_.clear();
     has_waits_.store(false);
-    for (auto& [key, name] : names_) {
+    for (const Entry& entry : names_) {
+      QueuedName& name = entry.name();
       if (claim(name)) orphans.push_back(std::move(name.holder->in_flight));
     }
   }

@@ -11,13 +11,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/node_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/name_table.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/mutex.h"
 
@@ -27,6 +30,9 @@ struct Operation;
 
 // What a TensorQueue knows of a name.
 struct QueuedName {
+  explicit QueuedName(Key named) : key(std::move(named)) {}
+  const Key key;
+
   enum class Stage : std::uint8_t {
     kFree,
     kClaimed,  // Being pushed.
@@ -132,6 +138,20 @@ class TensorQueue {
   bool is_pending(const Key& key, std::uint32_t flight) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // A name, which stays where it is.
+  class Entry {
+   public:
+    Entry(const Key& key, std::size_t hash)
+        : name_(std::make_unique<QueuedName>(key)), hash_(hash) {}
+    QueuedName& name() const { return *name_; }
+    const Key& key() const { return name_->key; }
+    std::size_t hash() const { return hash_; }
+
+   private:
+    std::unique_ptr<QueuedName> name_;
+    std::size_t hash_;
+  };
+
   struct Wait {
     Key key = {};
     std::uint32_t flight = 0;
@@ -149,7 +169,7 @@ class TensorQueue {
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::vector<Wait> waits_ ABSL_GUARDED_BY(mutex_);
-  absl::node_hash_map<Key, QueuedName> names_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<Entry, KeyHash, KeyEqual> names_ ABSL_GUARDED_BY(mutex_);
   std::size_t most_names_ ABSL_GUARDED_BY(mutex_) = 4096;  // Before a look.
   Submission closed_mark_;
 };

@@ -20,6 +20,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,12 +103,17 @@ class WireReader {
       fail();
       return 0;
     }
-    std::uint64_t value = 0;
-    for (unsigned i = 0; i < sizeof(T); ++i) {
-      value |= std::uint64_t{static_cast<std::uint8_t>(bytes_[position_++])}
-               << (8 * i);
+    const char* const at = bytes_.data() + position_;
+    position_ += sizeof(T);
+    T value = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, at, sizeof(T));
+      return value;
     }
-    return static_cast<T>(value);
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+      value |= static_cast<T>(T{static_cast<std::uint8_t>(at[i])} << (8 * i));
+    }
+    return value;
   }
 
   std::string raw(std::size_t length) {

@@ -25,7 +25,16 @@ std::string framed(const std::string& message) {
 struct NodeMail::Ring {
   alignas(128) std::atomic<std::uint64_t> written;
   alignas(128) std::atomic<std::uint64_t> read;
+  // 1 while the writer waits for room.
+  alignas(128) std::atomic<std::uint64_t> room_is_wanted;
   alignas(128) char bytes[kRingBytes];
+
+  void copy_in(std::uint64_t at, const char* from, std::size_t length) {
+    const std::size_t offset = at % kRingBytes;
+    const std::size_t first = std::min(length, kRingBytes - offset);
+    std::memcpy(bytes + offset, from, first);
+    std::memcpy(bytes, from + first, length - first);
+  }
 };
 
 std::size_t NodeMail::bytes_needed(int local_size) {
@@ -53,13 +62,37 @@ bool NodeMail::reaches(int local_rank) const {
   return local_rank != me && (me == 0 || local_rank == 0);
 }
 
-void NodeMail::send(int to, std::string bytes) {
+void NodeMail::post(int to, std::string bytes) {
   Link& link = segment_.local_rank() == 0
                    ? links_[static_cast<std::size_t>(to - 1)]
                    : links_.front();
+  if (link.unwritten.empty() && write_whole(link, bytes)) {
+    link.is_to_ring = true;
+    return;
+  }
   link.unwritten.push_back(framed(bytes));
   ++unwritten_;
   flush(link);
+}
+
+void NodeMail::ring() {
+  for (Link& link : links_) {
+    if (!std::exchange(link.is_to_ring, false)) continue;
+    segment_.doorbell(link.peer).ring();
+  }
+}
+
+// Whether there is room for all of it.
+bool NodeMail::write_whole(Link& link, const std::string& message) {
+  Ring& ring = *link.out;
+  const std::uint64_t at = ring.written.load(std::memory_order_relaxed);
+  const std::uint64_t end = at + kLengthBytes + message.size();
+  if (end - ring.read.load() > kRingBytes) return false;
+  const auto length = static_cast<std::uint32_t>(message.size());
+  ring.copy_in(at, reinterpret_cast<const char*>(&length), kLengthBytes);
+  ring.copy_in(at + kLengthBytes, message.data(), message.size());
+  ring.written.store(end);
+  return true;
 }
 
 bool NodeMail::flush() {
@@ -69,28 +102,38 @@ bool NodeMail::flush() {
 }
 
 bool NodeMail::flush(Link& link) {
+  const std::size_t before = link.unwritten.size();
+  bool wrote = write_parts(link);
+  if (!link.unwritten.empty()) {
+    // Looked at once more: a reader that did not see this rings nobody.
+    link.out->room_is_wanted.store(1);
+    wrote = write_parts(link) || wrote;
+  }
+  unwritten_ -= before - link.unwritten.size();
+  if (wrote) segment_.doorbell(link.peer).ring();
+  return link.unwritten.empty();
+}
+
+// As much as there is room for; whether that is anything.
+bool NodeMail::write_parts(Link& link) {
   bool wrote = false;
   while (!link.unwritten.empty()) {
     const std::string& message = link.unwritten.front();
     const std::uint64_t at = link.out->written.load(std::memory_order_relaxed);
     const std::size_t free = kRingBytes - (at - link.out->read.load());
-    const std::size_t offset = at % kRingBytes;
-    const std::size_t step = std::min(
-        {free, kRingBytes - offset, message.size() - link.written_of_first});
+    const std::size_t step =
+        std::min(free, message.size() - link.written_of_first);
     if (step == 0) break;
-    std::memcpy(link.out->bytes + offset,
-                message.data() + link.written_of_first, step);
+    link.out->copy_in(at, message.data() + link.written_of_first, step);
     link.out->written.store(at + step);
     wrote = true;
     link.written_of_first += step;
     if (link.written_of_first == message.size()) {
       link.unwritten.pop_front();
-      --unwritten_;
       link.written_of_first = 0;
     }
   }
-  if (wrote) segment_.doorbell(link.peer).ring();
-  return link.unwritten.empty();
+  return wrote;
 }
 
 void NodeMail::read(Link& link) {
@@ -103,8 +146,10 @@ void NodeMail::read(Link& link) {
   link.read.append(link.in->bytes + offset, first);
   link.read.append(link.in->bytes, there - first);
   link.in->read.store(at + there);
-  // The writer may be waiting for room.
-  segment_.doorbell(link.peer).ring();
+  if (link.in->room_is_wanted.load() != 0) {
+    link.in->room_is_wanted.store(0);
+    segment_.doorbell(link.peer).ring();
+  }
 }
 
 std::optional<NodeLetter> NodeMail::receive() {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/transport/node_segment.h"
@@ -41,7 +42,13 @@ class NodeMail {
 
   // Sends a message to `to`, which reaches() says it can; the bytes are taken
   // over.
-  void send(int to, std::string bytes);
+  void send(int to, std::string bytes) {
+    post(to, std::move(bytes));
+    ring();
+  }
+  // The same, of which a sleeping `to` hears with the next ring().
+  void post(int to, std::string bytes);
+  void ring();
 
   // The next message that has arrived whole, if any.
   std::optional<NodeLetter> receive();
@@ -59,10 +66,13 @@ class NodeMail {
     Ring* in = nullptr;
     std::deque<std::string> unwritten = {};
     std::size_t written_of_first = 0;
-    std::string read = {};  // Out of the ring;
-    std::size_t given = 0;  // so much of it has been given out.
+    bool is_to_ring = false;  // For what was posted.
+    std::string read = {};    // Out of the ring;
+    std::size_t given = 0;    // so much of it has been given out.
   };
 
+  static bool write_whole(Link& link, const std::string& message);
+  static bool write_parts(Link& link);
   bool flush(Link& link);
   void read(Link& link);
   static std::size_t length_of_next(const Link& link);

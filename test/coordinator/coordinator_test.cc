@@ -612,7 +612,7 @@ TEST(Coordinator, RefusesWhatAPeerMayNotSay) {
     return !status.ok();
   };
   const auto a = std::make_shared<const Request>(allreduce_of("a"));
-  EXPECT_TRUE(refused(1, 2, Propose{.rank = 2, .request = *a}));
+  EXPECT_TRUE(refused(1, 2, Propose{.rank = 2, .request = a}));
   EXPECT_TRUE(refused(2, 1, Define{.request = a}));
   EXPECT_TRUE(refused(1, 0, Round{}));
   Cluster cluster({.size = 2});

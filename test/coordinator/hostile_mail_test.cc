@@ -68,14 +68,14 @@ TEST_F(HostileMail, WhatIsNoMessageIsAnErrorThatNamesTheSender) {
 TEST_F(HostileMail, ARequestThatCannotBeIsAnErrorThatNamesSenderAndValue) {
   Request request = sample_allreduce();
   request.tensors[0].dtype = static_cast<DType>(77);
-  absl::Status status = receive(3, Propose{.request = request});
+  absl::Status status = receive(3, Propose{.request = shared(request)});
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()),
               AllOf(StartsWith("mail from rank 3:"),
                     HasSubstr("is malformed: it names dtype 77")));
   request = sample_allreduce();
   request.prescale = std::nan("");
-  status = receive(3, Propose{.request = request});
+  status = receive(3, Propose{.request = shared(request)});
   EXPECT_THAT(std::string(status.message()), HasSubstr("it names scale nan"));
 }
 

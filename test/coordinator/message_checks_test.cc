@@ -44,7 +44,8 @@ TEST(MessageChecks, ARankThatTheJobDoesNotHaveIsRefusedWhereverItIsNamed) {
     Request add = sample_add_process_set();
     add.ranks = {0, rank};
     for (const Message& message : std::vector<Message>{
-             Propose{.rank = rank}, Propose{.other_rank = rank},
+             Propose{.rank = rank, .request = shared(sample_allreduce())},
+             Propose{.request = shared(sample_allreduce()), .other_rank = rank},
              Joined{kGlobalSet, rank}, Leave{rank},
              Inspected{.ready = {0, rank}},
              Inspected{.missing = {{.rank = 1}, {.rank = rank}}},
@@ -61,7 +62,9 @@ TEST(MessageChecks, ARankThatTheJobDoesNotHaveIsRefusedWhereverItIsNamed) {
 
 TEST(MessageChecks, AsManyRanksAsTheJobHasTakePartAtMost) {
   for (const std::uint32_t count : {0u, 4u, 0xffffffffu}) {
-    EXPECT_NE(complaint(Propose{.count = count}), "");
+    EXPECT_NE(complaint(Propose{.request = shared(sample_allreduce()),
+                                .count = count}),
+              "");
     Define define = definition(sample_allreduce());
     define.participants = static_cast<int>(count);
     EXPECT_NE(complaint(define), "");
@@ -97,7 +100,7 @@ TEST(MessageChecks, SetsChangeForTheWholeJobAndOnce) {
 TEST(MessageChecks, AJoinIsNeitherProposedNorDefined) {
   Request join;
   join.kind = RequestKind::kJoin;
-  EXPECT_NE(complaint(Propose{.request = join}), "");
+  EXPECT_NE(complaint(Propose{.request = shared(join)}), "");
   EXPECT_NE(complaint(definition(join)), "");
 }
 

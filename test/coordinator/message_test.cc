@@ -104,11 +104,13 @@ TEST(Message, FieldsArriveWhereTheyWereSent) {
 
 TEST(Message, EveryRequestSurvivesInAProposalAndInADefinition) {
   for (const Request& request : sample_requests()) {
-    const auto proposed = decode(
-        encode(1, Propose{.rank = 2, .request = request, .other = request}));
+    const auto proposed = decode(encode(1, Propose{.rank = 2,
+                                                   .request = shared(request),
+                                                   .other = shared(request)}));
     ASSERT_EQ(proposed.status(), absl::OkStatus());
-    EXPECT_EQ(std::get<Propose>(proposed->message).request, request);
-    EXPECT_EQ(std::get<Propose>(proposed->message).other, request);
+    const auto& propose = std::get<Propose>(proposed->message);
+    EXPECT_EQ(*propose.request, request);
+    EXPECT_EQ(**propose.other, request);
     const auto defined = decode(
         encode(1, Define{.request = std::make_shared<const Request>(request)}));
     ASSERT_EQ(defined.status(), absl::OkStatus());
@@ -181,8 +183,9 @@ TEST(Message, AListThatPromisesMoreThanItHoldsCostsNoMoreThanItHolds) {
   for (const std::string& bytes :
        {with_body(Inspected{}, std::string(24, '\0') + promise + filling),
         with_body(Round{}, promise + filling),
-        with_body(Propose{}, u32(0) + std::string(1, '\0') + u32(0) + u32(0) +
-                                 promise + filling)}) {
+        with_body(Propose{.request = shared({})},
+                  u32(0) + std::string(1, '\0') + u32(0) + u32(0) + promise +
+                      filling)}) {
     EXPECT_FALSE(decode_within_bounds(bytes).ok());
   }
 }
@@ -190,9 +193,10 @@ TEST(Message, AListThatPromisesMoreThanItHoldsCostsNoMoreThanItHolds) {
 TEST(Message, ManyOfTheSmallestItemsCostMemoryInProportion) {
   Inspected inspected;
   inspected.missing.resize(20000);
-  Propose propose;
-  propose.request.tensors.resize(100000);
-  propose.request.ranks.resize(100000);
+  Request request;
+  request.tensors.resize(100000);
+  request.ranks.resize(100000);
+  const Propose propose = {.request = shared(request)};
   Round round;
   round.records.resize(50000);
   for (const Message& message :

@@ -183,7 +183,7 @@ TEST_F(RankProtocolTest, AnIdThatServesOnceIsForgotten) {
   EXPECT_EQ(protocol_->definition(0), nullptr);
   said();
   submit(allreduce("a"));
-  EXPECT_EQ(only_said<Propose>().request.key.name, "a");
+  EXPECT_EQ(only_said<Propose>().request->key.name, "a");
 }
 
 TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
@@ -194,7 +194,7 @@ TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
   const std::vector<Message> messages = said();
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(std::get<Outdated>(messages[0]).id, 7u);
-  EXPECT_EQ(std::get<Propose>(messages[1]).request, changed);
+  EXPECT_EQ(*std::get<Propose>(messages[1]).request, changed);
   // Its new id may be defined before this rank has read that the old one is gone.
   define(8, changed, 3);
   schedule(RecordKind::kRetire, 7);
@@ -211,7 +211,7 @@ TEST_F(RankProtocolTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
   EXPECT_THAT(execute(), IsEmpty());
   const std::vector<Message> messages = said();
   ASSERT_EQ(messages.size(), 2u);
-  EXPECT_EQ(std::get<Propose>(messages[0]).request, allreduce("a"));
+  EXPECT_EQ(*std::get<Propose>(messages[0]).request, allreduce("a"));
   EXPECT_EQ(std::get<Passed>(messages[1]).ids, std::vector<std::uint32_t>{7});
   // The mark is gone, so that the place can serve another id.
   EXPECT_FALSE(leader_.arrive(2, 8, kBoth));
@@ -312,7 +312,7 @@ TEST_F(RankProtocolTest, TheNumberOfARemovedSetMayServeAnother) {
   EXPECT_EQ(execute().size(), 2u);
   said();
   submit(allreduce("a", 1));
-  EXPECT_EQ(only_said<Propose>().request.key, key("a", 1));
+  EXPECT_EQ(only_said<Propose>().request->key, key("a", 1));
 }
 
 TEST_F(RankProtocolTest, AfterAJoinThisRankContributesNothing) {
@@ -378,7 +378,7 @@ TEST_F(RankProtocolTest, AJoinOfOneSetDoesNotConcernAnother) {
   said();
   submit(allreduce("a"));
   EXPECT_THAT(failures(), IsEmpty());
-  EXPECT_EQ(only_said<Propose>().request, allreduce("a"));
+  EXPECT_EQ(*only_said<Propose>().request, allreduce("a"));
 }
 
 TEST_F(RankProtocolTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {

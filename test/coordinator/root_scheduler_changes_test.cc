@@ -65,7 +65,7 @@ TEST_F(RootSchedulerChanges, ARemovedSetTakesItsIdsAlongBehindIt) {
   EXPECT_THAT(records(), ElementsAre(run_of(removal.id),
                                      record(RecordKind::kRetire, of_set.id)));
   hear(Ready{{of_set.id}});
-  hear({Propose{.request = allreduce("a", 1), .count = 2}});
+  hear({Propose{.request = shared(allreduce("a", 1)), .count = 2}});
   EXPECT_THAT(records(), IsEmpty());
   EXPECT_THAT(refused({.request = remove_set(1), .count = kRanks}).why,
               HasSubstr("there is no process set 1"));
@@ -94,7 +94,7 @@ TEST_F(RootSchedulerChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
 TEST_F(RootSchedulerChanges, WhileSomebodyHasJoinedNamesServeOnce) {
   hear(Join{kGlobalSet});
   records();
-  hear({Propose{.request = allreduce("a"), .count = 3}});
+  hear({Propose{.request = shared(allreduce("a")), .count = 3}});
   const auto defined = announced<Define>();
   EXPECT_EQ(defined.slot, kNoSlot);
   EXPECT_EQ(defined.participants, 3);
@@ -125,9 +125,10 @@ TEST_F(RootSchedulerChanges, ABroadcastNeedsItsRootOnly) {
   records();
   Request broadcast = allreduce("a");
   broadcast.kind = RequestKind::kBroadcast;
-  EXPECT_THAT(refused({.request = broadcast, .count = 3}).why,
+  EXPECT_THAT(refused({.request = shared(broadcast), .count = 3}).why,
               HasSubstr("from rank 0, which has joined"));
-  hear({Propose{.request = broadcast, .count = 3, .root_is_here = true}});
+  hear({Propose{
+      .request = shared(broadcast), .count = 3, .root_is_here = true}});
   EXPECT_EQ(announced<Define>().participants, 3);
 }
 
@@ -135,7 +136,7 @@ TEST_F(RootSchedulerChanges, ContributionsOfDifferentRanksAreNotFused) {
   hear(Join{kGlobalSet});
   records();
   for (const std::uint32_t count : {3u, 2u}) {
-    hear({Propose{.request = allreduce("a" + std::to_string(count)),
+    hear({Propose{.request = shared(allreduce("a" + std::to_string(count))),
                   .count = count}});
   }
   const std::vector<Record> runs = records();
@@ -276,7 +277,7 @@ TEST_F(RootSchedulerChanges, AStepOfAnyNumberOfOperationsBecomesACycle) {
 TEST_F(RootSchedulerChanges, EveryReasonHaltsTheCycle) {
   for (const Message& reason : std::vector<Message>{
            Outdated{0}, Join{1}, Leave{2},
-           Propose{.request = allreduce("c"), .count = kRanks}}) {
+           Propose{.request = shared(allreduce("c")), .count = kRanks}}) {
     start({.capacity = 4});
     const Define a = define(allreduce("a"));
     const Define b = define(allreduce("b"));
@@ -321,7 +322,7 @@ TEST_F(RootSchedulerChanges, BehindALeaveNothingRuns) {
   hear(Leave{2});
   hear(Leave{1});
   hear(Ready{{a.id}});
-  hear({Propose{.request = allreduce("b"), .count = kRanks}});
+  hear({Propose{.request = shared(allreduce("b")), .count = kRanks}});
   hear(Join{kGlobalSet});
   EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());
   EXPECT_THAT(records(),

@@ -40,7 +40,7 @@ class RootSchedulerTest : public ::testing::Test {
     ASSERT_EQ(scheduler_->receive(std::move(message)), absl::OkStatus());
   }
   void propose(const Request& request) {
-    hear({Propose{.request = request,
+    hear({Propose{.request = shared(request),
                   .count = request.key.process_set == 1 ? 2 : kRanks}});
   }
   // The definition of a request that all propose.

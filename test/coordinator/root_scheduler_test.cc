@@ -42,10 +42,12 @@ TEST_F(RootSchedulerTest, AnUnknownIdIsNotRun) {
 }
 
 TEST_F(RootSchedulerTest, ADisagreementIsRejectedInTheScheduleAndNamesBoth) {
-  Propose message = {.rank = 1, .request = allreduce("a"), .count = kRanks};
+  Propose message = {
+      .rank = 1, .request = shared(allreduce("a")), .count = kRanks};
   message.other_rank = 3;
-  message.other = allreduce("a");
-  message.other->op = ReduceOp::kMax;
+  Request other = allreduce("a");
+  other.op = ReduceOp::kMax;
+  message.other = shared(other);
   const Reject reject = refused(message);
   EXPECT_EQ(reject.key, (Key{kGlobalSet, "a"}));
   EXPECT_EQ(static_cast<absl::StatusCode>(reject.code),
@@ -55,9 +57,9 @@ TEST_F(RootSchedulerTest, ADisagreementIsRejectedInTheScheduleAndNamesBoth) {
 }
 
 TEST_F(RootSchedulerTest, RejectionsAreNumbered) {
-  Propose message = {.request = allreduce("a"),
+  Propose message = {.request = shared(allreduce("a")),
                      .other_rank = 1,
-                     .other = allreduce("a"),
+                     .other = shared(allreduce("a")),
                      .count = kRanks};
   const std::uint32_t first = refused(message).number;
   EXPECT_NE(refused(message).number, first);
@@ -136,12 +138,12 @@ TEST_F(RootSchedulerTest, APlaceIsGivenBackOnce) {
 }
 
 TEST_F(RootSchedulerTest, MoreProposersThanTheSetHasIsAnError) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      scheduler_->receive(Propose{.request = allreduce("a", 1), .count = 3})));
+  EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(
+      Propose{.request = shared(allreduce("a", 1)), .count = 3})));
 }
 
 TEST_F(RootSchedulerTest, WhatIsOfASetThatIsGoneIsIgnored) {
-  hear(Propose{.request = allreduce("a", 7), .count = 1});
+  hear(Propose{.request = shared(allreduce("a", 7)), .count = 1});
   hear(Join{7});
   hear(Joined{7, 1});
   EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());

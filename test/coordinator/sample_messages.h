@@ -64,19 +64,20 @@ inline std::vector<Request> sample_requests() {
           sample_add_process_set(), sample_remove_process_set()};
 }
 
+inline RequestPtr shared(Request request) {
+  return std::make_shared<const Request>(std::move(request));
+}
+
 inline std::vector<Message> sample_messages() {
-  const auto shared = [](Request request) {
-    return std::make_shared<const Request>(std::move(request));
-  };
   return {
-      Propose{.rank = 1, .request = sample_allreduce()},
+      Propose{.rank = 1, .request = shared(sample_allreduce())},
       Propose{.rank = 0,
-              .request = sample_group(),
+              .request = shared(sample_group()),
               .other_rank = 2,
-              .other = sample_allreduce("grads"),
+              .other = shared(sample_allreduce("grads")),
               .count = 3,
               .root_is_here = true},
-      Propose{.rank = 1, .request = sample_add_process_set()},
+      Propose{.rank = 1, .request = shared(sample_add_process_set())},
       Outdated{4},
       Ready{{1, 2, 3}},
       Ready{},

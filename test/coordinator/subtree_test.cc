@@ -50,10 +50,15 @@ class SubtreeTest : public ::testing::Test {
 
   static Propose proposal(int rank, ProcessSetId set = kGlobalSet,
                           std::uint32_t count = 1) {
-    Propose propose = {
-        .rank = rank, .request = sample_allreduce("x"), .count = count};
-    propose.request.key.process_set = set;
-    return propose;
+    Request request = sample_allreduce("x");
+    request.key.process_set = set;
+    return {.rank = rank, .request = shared(request), .count = count};
+  }
+
+  static Request with_op(ReduceOp op) {
+    Request request = sample_allreduce("x");
+    request.op = op;
+    return request;
   }
 
   void define(std::uint32_t id, Request request, std::uint32_t slot = 0,
@@ -98,38 +103,39 @@ TEST_F(SubtreeTest, AProposalMayComeAgainOnceItIsPassedOn) {
 
 TEST_F(SubtreeTest, ProposalsOfDifferentKeysAreCountedApart) {
   Propose other = proposal(0);
-  other.request.key.name = "y";
+  other.request = shared(sample_allreduce("y"));
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_THAT(after(0, other), IsEmpty());
   EXPECT_THAT(after(1, proposal(1)), IsEmpty());
   EXPECT_THAT(after(2, proposal(2)), IsEmpty());
   EXPECT_EQ(
-      only<Propose>(after(3, proposal(3, kGlobalSet, 2))).request.key.name,
+      only<Propose>(after(3, proposal(3, kGlobalSet, 2))).request->key.name,
       "x");
 }
 
 TEST_F(SubtreeTest, AMismatchIsKeptWithTheFirstRankThatDiffers) {
   Propose odd = proposal(2);
-  odd.request.op = ReduceOp::kMax;
+  odd.request = shared(with_op(ReduceOp::kMax));
   Propose also_odd = proposal(3, kGlobalSet, 2);
-  also_odd.request.op = ReduceOp::kMin;
+  also_odd.request = shared(with_op(ReduceOp::kMin));
   EXPECT_THAT(after(2, odd), IsEmpty());
   EXPECT_THAT(after(1, proposal(1)), IsEmpty());
   EXPECT_THAT(after(3, also_odd), IsEmpty());
   const auto merged = only<Propose>(after(0, proposal(0)));
   EXPECT_EQ(merged.rank, 0);
-  EXPECT_EQ(merged.request.op, ReduceOp::kAverage);
+  EXPECT_EQ(merged.request->op, ReduceOp::kAverage);
   ASSERT_TRUE(merged.other.has_value());
   EXPECT_EQ(merged.other_rank, 2);
-  EXPECT_EQ(merged.other->op, ReduceOp::kMax);
+  EXPECT_EQ((*merged.other)->op, ReduceOp::kMax);
   EXPECT_EQ(merged.count, 5u);
 }
 
 TEST_F(SubtreeTest, AMismatchBelowAChildIsPassedOn) {
   Propose odd = proposal(3, kGlobalSet, 2);
   odd.other_rank = 4;
-  odd.other = odd.request;
-  odd.other->root = 1;
+  Request other = *odd.request;
+  other.root = 1;
+  odd.other = shared(other);
   EXPECT_THAT(after(3, odd), IsEmpty());
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_THAT(after(1, proposal(1)), IsEmpty());
@@ -261,15 +267,15 @@ TEST_F(SubtreeTest, WhoHasJoinedIsNotWaitedFor) {
 
 TEST_F(SubtreeTest, AJoinCompletesWhatTheOthersHaveProposed) {
   Propose second = proposal(0);
-  second.request.key.name = "y";
+  second.request = shared(sample_allreduce("y"));
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_THAT(after(0, second), IsEmpty());
   EXPECT_THAT(after(1, Joined{kGlobalSet, 1}), IsEmpty());
   EXPECT_THAT(after(2, Joined{kGlobalSet, 2}), IsEmpty());
   const auto messages = after(3, Joined{kGlobalSet, 3});
   ASSERT_THAT(messages, SizeIs(2));
-  EXPECT_EQ(std::get<Propose>(messages[0]).request.key.name, "x");
-  EXPECT_EQ(std::get<Propose>(messages[1]).request.key.name, "y");
+  EXPECT_EQ(std::get<Propose>(messages[0]).request->key.name, "x");
+  EXPECT_EQ(std::get<Propose>(messages[1]).request->key.name, "y");
 }
 
 TEST_F(SubtreeTest, AJoinOfOneSetIsNoneOfAnother) {
@@ -379,7 +385,7 @@ TEST(Subtree, AJobOfOneSaysAtOnceWhatItIsTold) {
   const auto tree =
       std::make_shared<const Tree>(std::vector<std::vector<int>>{{0}});
   Subtree subtree(tree, 0, ProcessSets(tree->all_ranks()));
-  EXPECT_EQ(subtree.receive(0, Propose{.request = sample_allreduce()}),
+  EXPECT_EQ(subtree.receive(0, Propose{.request = shared(sample_allreduce())}),
             absl::OkStatus());
   EXPECT_EQ(subtree.receive(0, Leave{0}), absl::OkStatus());
   EXPECT_THAT(subtree.take_messages(), SizeIs(3));
@@ -402,8 +408,9 @@ TEST(Subtree, ALeaderInTheMiddleCountsWhoIsBelowIt) {
   EXPECT_TRUE(absl::IsInvalidArgument(middle.receive(0, Passed{{6}})));
   EXPECT_TRUE(absl::IsInvalidArgument(root.receive(7, Passed{{6}})));
 
-  Propose proposal = {.rank = 7, .request = sample_allreduce()};
-  proposal.request.key.process_set = 1;
+  Request request = sample_allreduce();
+  request.key.process_set = 1;
+  const Propose proposal = {.rank = 7, .request = shared(request)};
   EXPECT_EQ(middle.receive(7, proposal), absl::OkStatus());
   ASSERT_THAT(middle.take_messages(), SizeIs(1));
   EXPECT_EQ(root.receive(1, proposal), absl::OkStatus());

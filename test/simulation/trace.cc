@@ -27,7 +27,7 @@ std::string describe(const std::vector<std::uint32_t>& ids) {
 
 struct Describe {
   std::string operator()(const Propose& m) const {
-    return absl::StrCat("Propose ", m.request.key.to_string(), " by ", m.count,
+    return absl::StrCat("Propose ", m.request->key.to_string(), " by ", m.count,
                         m.other ? ", differing" : "");
   }
   std::string operator()(const Outdated& m) const {

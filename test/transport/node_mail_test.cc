@@ -42,6 +42,9 @@ class Node {
   NodeMail& operator[](int rank) {
     return *mail_[static_cast<std::size_t>(rank)];
   }
+  NodeSegment& segment(int rank) {
+    return *segments_[static_cast<std::size_t>(rank)];
+  }
 
  private:
   LoopbackWorld world_;
@@ -85,6 +88,37 @@ TEST(NodeMail, AMessageLargerThanTheRingComesInParts) {
   EXPECT_EQ(letter->bytes, large);
   EXPECT_TRUE(node[1].flush());
   EXPECT_EQ(node[0].receive()->bytes, "next");
+}
+
+TEST(NodeMail, TheWriterIsRungOnceThereIsRoomAndNotBefore) {
+  Node node(2);
+  const auto has_rung_since = [&](std::uint32_t ticket) {
+    return node.segment(1).doorbell(1).has_rung_since(ticket);
+  };
+  Doorbell& bell = node.segment(1).doorbell(1);
+  const std::uint32_t ticket = bell.listen(Doorbell::Listener::kDriver);
+  node[1].send(0, "small");
+  EXPECT_EQ(node[0].receive()->bytes, "small");
+  EXPECT_FALSE(has_rung_since(ticket));
+  node[1].send(0, std::string(1 << 20, 'x'));
+  EXPECT_FALSE(has_rung_since(ticket));
+  EXPECT_FALSE(node[0].receive().has_value());  // A part of it.
+  EXPECT_TRUE(has_rung_since(ticket));
+  bell.leave(Doorbell::Listener::kDriver);
+}
+
+TEST(NodeMail, WhatIsPostedIsHeardOfWithTheRing) {
+  Node node(2);
+  Doorbell& bell = node.segment(0).doorbell(0);
+  const std::uint32_t ticket = bell.listen(Doorbell::Listener::kDriver);
+  node[1].post(0, "first");
+  node[1].post(0, "second");
+  EXPECT_FALSE(bell.has_rung_since(ticket));
+  EXPECT_EQ(node[0].receive()->bytes, "first");
+  node[1].ring();
+  EXPECT_TRUE(bell.has_rung_since(ticket));
+  bell.leave(Doorbell::Listener::kDriver);
+  EXPECT_EQ(node[0].receive()->bytes, "second");
 }
 
 TEST(NodeMail, ARankAloneHasNobodyToWriteTo) {

@@ -44,10 +44,10 @@ std::optional<std::chrono::steady_clock::duration> MessageRouter::helps_after()
   return mail && data ? std::min(*mail, *data) : mail ? mail : data;
 }
 
-absl::Status MessageRouter::send(int to, std::string bytes) {
+absl::Status MessageRouter::post(int to, std::string bytes) {
   const auto local_rank = position_in(topology_.local_ranks(), to);
   if (local_rank && node_mail_.reaches(*local_rank)) {
-    node_mail_.send(*local_rank, std::move(bytes));
+    node_mail_.post(*local_rank, std::move(bytes));
     return absl::OkStatus();
   }
   mail_.was_used();

@@ -25,7 +25,14 @@ class MessageRouter {
                 const Topology& topology)
       : wires_(wires), node_mail_(node_mail), topology_(topology) {}
 
-  absl::Status send(int to, std::string bytes);
+  absl::Status send(int to, std::string bytes) {
+    const absl::Status status = post(to, std::move(bytes));
+    ring();
+    return status;
+  }
+  // The same; a rank of this node that sleeps hears of it with the next ring().
+  absl::Status post(int to, std::string bytes);
+  void ring() { node_mail_.ring(); }
 
   // The next message, if one has arrived.
   absl::StatusOr<std::optional<transport::Mail>> receive() {

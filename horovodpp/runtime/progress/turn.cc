@@ -2,6 +2,7 @@
 #include "horovodpp/runtime/progress/turn.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,10 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kBeatsPerDeadline = 4;
+
+// As many submissions, or letters, are taken in before what comes of them is given
+// out: that then stays in the cache, and others begin with it meanwhile.
+constexpr std::size_t kPortion = 256;
 
 }  // namespace
 
@@ -105,7 +110,12 @@ absl::StatusOr<bool> Turn::take_in() {
   if (parts_.queue.has_news()) {
     moved = true;
     parts_.queue.take_news(news_);
-    taken_at_ = parts_.coordinator.submit(news_.unsent);
+    std::span<coordinator::Submission* const> unsent = news_.unsent;
+    for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
+      taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
+      HVD_RETURN_IF_ERROR(give_out().status());
+    }
+    taken_at_ = parts_.coordinator.submit(unsent);
     for (const coordinator::Key& key : news_.waited_for) {
       parts_.coordinator.wait_for(key);
     }
@@ -119,12 +129,13 @@ absl::StatusOr<bool> Turn::take_in() {
 }
 
 absl::StatusOr<bool> Turn::receive() {
-  bool moved = false;
-  while (true) {
+  for (std::size_t received = 0;; ++received) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
                          parts_.router.receive());
-    if (!mail) return moved;
-    moved = true;
+    if (!mail) return received > 0;
+    if (received % kPortion == kPortion - 1) {
+      HVD_RETURN_IF_ERROR(give_out().status());
+    }
     if (beats_) beats_->heard(mail->from, steady_clock::now());
     if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
       HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
@@ -143,8 +154,9 @@ absl::StatusOr<bool> Turn::give_out() {
   if (parts_.coordinator.has_output()) {
     for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
       moved = true;
-      HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
+      HVD_RETURN_IF_ERROR(parts_.router.post(mail.to, std::move(mail.bytes)));
     }
+    parts_.router.ring();
     const coordinator::Bells bells = parts_.coordinator.take_bells();
     ring(bells);
     moved = moved || bells.leader || bells.node;

@@ -143,6 +143,11 @@ class NamedCalls::Call final : public Waiter,
   std::shared_ptr<const void> keep_alive_;
 };
 
+NamedCalls::Kept::Kept(std::shared_ptr<Call> call)
+    : call_(std::move(call)), hash_(coordinator::KeyHash()(call_->key())) {}
+
+const Key& NamedCalls::Kept::key() const { return call_->key(); }
+
 std::optional<Future<void>> NamedCalls::repeat(const TensorView& tensor,
                                                AllreduceOptions& options) {
   const std::shared_ptr<Call> call = claim(tensor, options);
@@ -211,7 +216,7 @@ NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
   const auto found = calls_.find(key);
   options.name = std::move(key.name);
   if (found == calls_.end()) return nullptr;
-  last_ = found->second.get();
+  last_ = found->call().get();
   if (before != nullptr) {
     before->next = last_;
     before->next_is_as_of = drops_;
@@ -231,13 +236,16 @@ Future<void> NamedCalls::make(Submission built, const ProcessSet& set,
 
 // One that is under way stays: the new one will be told of it.
 void NamedCalls::keep(const std::shared_ptr<Call>& call) {
-  std::shared_ptr<Call> before;  // Goes when the lock is gone.
+  const Kept kept(call);
+  std::optional<Kept> before;  // Goes when the lock is gone.
   MutexLock lock(mutex_);
   if (calls_.size() >= most_) drop_unused();
-  std::shared_ptr<Call>& place = calls_[call->key()];
-  if (place != nullptr && place->is_under_way()) return;
-  if (place != nullptr) forget_order();
-  before = std::exchange(place, call);
+  const auto [place, is_new] = calls_.insert(kept);
+  if (is_new || place->call()->is_under_way()) return;
+  forget_order();
+  before = *place;
+  calls_.erase(place);
+  calls_.insert(kept);
 }
 
 // Some of what `next` and `last_` point to goes.
@@ -249,8 +257,8 @@ void NamedCalls::forget_order() {
 void NamedCalls::drop_unused() {
   forget_order();
   absl::erase_if(calls_, [](const auto& entry) {
-    return !std::exchange(entry.second->is_recent, false) &&
-           !entry.second->is_under_way();
+    return !std::exchange(entry.call()->is_recent, false) &&
+           !entry.call()->is_under_way();
   });
   most_ = std::max(most_, 2 * calls_.size());
 }

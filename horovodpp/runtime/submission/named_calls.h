@@ -14,7 +14,8 @@
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "horovodpp/coordinator/name_table.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
@@ -61,6 +62,19 @@ class NamedCalls {
  private:
   class Call;
 
+  // One of the table.
+  class Kept {
+   public:
+    explicit Kept(std::shared_ptr<Call> call);
+    const std::shared_ptr<Call>& call() const { return call_; }
+    const coordinator::Key& key() const;
+    std::size_t hash() const { return hash_; }
+
+   private:
+    std::shared_ptr<Call> call_;
+    std::size_t hash_;
+  };
+
   std::shared_ptr<Call> claim(const TensorView& tensor,
                               AllreduceOptions& options);
   absl::Status admit(Call& call);
@@ -76,7 +90,7 @@ class NamedCalls {
   SubmissionSink& sink_;
   const std::weak_ptr<SubmissionSink> key_;
   mutable Mutex mutex_;
-  absl::flat_hash_map<coordinator::Key, std::shared_ptr<Call>> calls_
+  absl::flat_hash_set<Kept, coordinator::KeyHash, coordinator::KeyEqual> calls_
       ABSL_GUARDED_BY(mutex_);
   std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;  // Before a look.
   Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;       // That was found.
