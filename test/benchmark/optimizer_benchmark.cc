@@ -24,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -52,54 +53,82 @@ double largest_over_ranks(double value) {
   return value;
 }
 
-double milliseconds_of(const std::function<void()>& work) {
+// In milliseconds, of the slowest rank.
+struct Took {
+  double wall = 0;
+  double processor = 0;  // Of all of its threads.
+};
+
+// What all threads of this process have computed.
+double processor_milliseconds() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 +
+         static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+Took time_of(const std::function<void()>& work) {
+  const double before = processor_milliseconds();
   const auto begin = std::chrono::steady_clock::now();
   work();
   const std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - begin;
-  return took.count();
+  return {took.count(), processor_milliseconds() - before};
+}
+
+Took largest_over_ranks(const Took& took) {
+  return {largest_over_ranks(took.wall), largest_over_ranks(took.processor)};
 }
 
 // All ranks at once; the slowest counts.
-double together(const std::function<void()>& work) {
+Took together(const std::function<void()>& work) {
   meet();
-  return largest_over_ranks(milliseconds_of(work));
+  return largest_over_ranks(time_of(work));
 }
 
 // Rank 0, while the others wait at a barrier.
-double alone(const std::function<void()>& work) {
+Took alone(const std::function<void()>& work) {
   meet();
-  const double took = rank() == 0 ? milliseconds_of(work) : 0.0;
+  const Took took = rank() == 0 ? time_of(work) : Took();
   meet();
   return largest_over_ranks(took);
 }
 
 struct Contender {
   std::string name;
-  std::function<double()> measure;  // Milliseconds.
+  std::function<Took()> measure;
 };
 
 // The first contender is what the others are compared with.
 void compare(const std::string& row, int rounds,
              const std::vector<Contender>& contenders) {
-  std::vector<std::vector<double>> took(contenders.size());
+  std::vector<std::vector<Took>> took(contenders.size());
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       const std::size_t next =
           (i + static_cast<std::size_t>(round + 1)) % contenders.size();
-      const double time = contenders[next].measure();
+      const Took time = contenders[next].measure();
       if (round >= 0) took[next].push_back(time);
     }
   }
   if (rank() != 0) return;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    std::vector<double> ratios;
-    for (std::size_t round = 0; round < took[i].size(); ++round) {
-      ratios.push_back(took[i][round] / took[0][round]);
-    }
-    std::printf("%-10s %-44s %10.3f ms  x %.3f\n", row.c_str(),
-                contenders[i].name.c_str(), quartiles(took[i]).median,
-                quartiles(ratios).median);
+    const auto median_of = [&](auto value) {
+      std::vector<double> values;
+      for (std::size_t round = 0; round < took[i].size(); ++round) {
+        values.push_back(value(took[i][round], took[0][round]));
+      }
+      return quartiles(values).median;
+    };
+    using A = const Took&;
+    std::printf("%-10s %-44s %10.3f ms  x %.3f   processor %10.3f ms  x %.3f\n",
+                row.c_str(), contenders[i].name.c_str(),
+                median_of([](A own, A) { return own.wall; }),
+                median_of([](A own, A first) { return own.wall / first.wall; }),
+                median_of([](A own, A) { return own.processor; }),
+                median_of([](A own, A first) {
+                  return own.processor / first.processor;
+                }));
   }
   std::fflush(stdout);
 }
@@ -268,8 +297,11 @@ void compare_updates(const std::string& row, int rounds,
   with("sharded", true, true);
 }
 
+// Of steps in a row, as a training has them: after a few the order of the calls is a
+// cycle.
 void compare_hooks(int rounds) {
   constexpr int kParameters = 2000;
+  constexpr int kSteps = 20;
   const Named plain =
       named_parameters_of(std::vector<Shape>(kParameters, Shape({1})));
   const Named named =
@@ -291,10 +323,16 @@ void compare_hooks(int rounds) {
     return cat(tensors).sum();
   };
   std::vector<float> memory(kParameters);
+  const auto steps = [](const std::function<void()>& step) {
+    for (int i = 0; i < kSteps; ++i) step();
+    return together([&] {
+      for (int i = 0; i < kSteps; ++i) step();
+    });
+  };
   compare("hooks", rounds,
           {{"SGD: backward and step",
             [&] {
-              return together([&] {
+              return steps([&] {
                 alone_sgd->zero_grad();
                 loss(plain).backward();
                 alone_sgd->step();
@@ -302,14 +340,14 @@ void compare_hooks(int rounds) {
             }},
            {"distributed: backward and step",
             [&] {
-              return together([&] {
+              return steps([&] {
                 distributed.zero_grad();
                 loss(named).backward();
                 distributed.step();
               });
             }},
            {"calls: prepared by name, and waited for", [&] {
-              return together([&] {
+              return steps([&] {
                 std::vector<Future<void>> calls;
                 for (int i = 0; i < kParameters; ++i) {
                   calls.push_back(current_runtime().allreduce_async_(
@@ -322,8 +360,9 @@ void compare_hooks(int rounds) {
               });
             }}});
   if (rank() == 0) {
-    std::printf("hooks      a parameter's part is a %d-th of each line\n",
-                kParameters);
+    std::printf(
+        "hooks      a parameter's part of a step is a %d-th of each line\n",
+        kParameters * kSteps);
   }
 }
 
@@ -449,7 +488,7 @@ void compare_recompute(int rounds) {
             .compression = std::make_shared<SlowLink>(kBytesPerSecond),
             .check_parameters_every = 0,
             .name = recomputes ? "again" : "once"});
-    return std::function<double()>([layers, recomputes] {
+    return std::function<Took()>([layers, recomputes] {
       return together([&] {
         layers->optimizer->zero_grad();
         Tensor x = full({128, 1024}, 0.1).set_requires_grad(true);
