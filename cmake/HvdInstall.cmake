@@ -7,9 +7,11 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
 install(TARGETS horovodpp EXPORT horovodppTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development ARCHIVE COMPONENT development)
-if(TARGET horovodpp_mpi)
-  install(TARGETS horovodpp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
-endif()
+get_property(mpi_modules GLOBAL PROPERTY HVD_MPI_MODULES)
+foreach(module ${mpi_modules})
+  get_target_property(flavor ${module} HVD_MPI_FLAVOR)
+  install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${flavor})
+endforeach()
 install(CODE "set(ROOT \"${PROJECT_SOURCE_DIR}\")
   set(PREFIX \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")"
   COMPONENT development)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # libhorovodpp_mpi_<flavor>.so: what speaks MPI, beside the library, which loads it when
 # MPI's launcher has started a program (transport/mpi_module.h). It holds copies of what
-# it uses of core and transport, and shows one function.
+# it uses of core and transport, and shows one function. There is one for the MPI of
+# MPI_CXX_COMPILER, and one for each of HVD_MORE_MPI.
 
-# Which MPI this is, as the library looks for it.
-file(WRITE ${PROJECT_BINARY_DIR}/mpi_flavor.h [[
+# hvd_ask_flavor(<variable> <how> <option>...): which MPI these options compile with, as the
+# library looks for its module.
+function(hvd_ask_flavor variable how)
+  file(WRITE ${PROJECT_BINARY_DIR}/mpi_flavor.h [[
 #include <mpi.h>
 #if defined(OMPI_MAJOR_VERSION)
 flavor openmpi OMPI_MAJOR_VERSION
@@ -12,33 +15,90 @@ flavor openmpi OMPI_MAJOR_VERSION
 flavor mpich
 #endif
 ]])
-list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE include)
-execute_process(
-  COMMAND ${CMAKE_CXX_COMPILER} ${include} ${MPI_CXX_COMPILE_OPTIONS} -x c++ -E -P
-    ${PROJECT_BINARY_DIR}/mpi_flavor.h
-  OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-if(NOT text MATCHES "flavor ([a-z]+) ?([0-9]*)")
-  message(FATAL_ERROR "This MPI is neither Open MPI nor one of MPICH's kin: build with "
-    "-DHVD_WITH_MPI=OFF, or choose another one with -DMPI_CXX_COMPILER=<mpicxx>")
-endif()
-set(HVD_MPI_FLAVOR ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} ${ARGN} -x c++ -E -P ${PROJECT_BINARY_DIR}/mpi_flavor.h
+    OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT text MATCHES "flavor ([a-z]+) ?([0-9]*)")
+    message(FATAL_ERROR "The MPI of ${how} is neither Open MPI nor one of MPICH's kin: build with "
+      "-DHVD_WITH_MPI=OFF, or choose another one with -DMPI_CXX_COMPILER=<mpicxx>")
+  endif()
+  set(flavor ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
+  get_property(built GLOBAL PROPERTY HVD_MPI_FLAVORS)
+  if(flavor IN_LIST built)
+    message(FATAL_ERROR "There is a module for ${flavor} already: ${how} is one more")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY HVD_MPI_FLAVORS ${flavor})
+  set(${variable} ${flavor} PARENT_SCOPE)
+endfunction()
 
-# MPI's interface for C++, which nothing here uses, is a library of its own.
-target_compile_definitions(hvd_transport_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-add_library(horovodpp_mpi MODULE $<TARGET_OBJECTS:hvd_transport_mpi>)
-set_target_properties(horovodpp_mpi PROPERTIES
-  LINKER_LANGUAGE CXX OUTPUT_NAME horovodpp_mpi_${HVD_MPI_FLAVOR})
+# hvd_wrapped_mpi(<target> <wrapper>): a library of what a compiler wrapper adds to a command.
+# (FindMPI knows one MPI.)
+function(hvd_wrapped_mpi target wrapper)
+  execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE command COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(arguments UNIX_COMMAND "${command}")
+  set(include ${arguments})
+  list(FILTER include INCLUDE REGEX "^-I")
+  list(TRANSFORM include REPLACE "^-I" "")
+  set(folders ${arguments})
+  list(FILTER folders INCLUDE REGEX "^-L")
+  list(TRANSFORM folders REPLACE "^-L" "")
+  set(options ${arguments})
+  list(FILTER options INCLUDE REGEX "^-Wl,")
+  list(JOIN options " " options)
+  set(libraries ${arguments})
+  list(FILTER libraries INCLUDE REGEX "^-l|\\.(so|a)$")
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${include})
+  target_link_directories(${target} INTERFACE ${folders})
+  target_link_options(${target} INTERFACE "SHELL:${options}")
+  target_link_libraries(${target} INTERFACE ${libraries})
+endfunction()
+
 # Of an archive only what is used is taken.
 add_library(hvd_wires STATIC EXCLUDE_FROM_ALL
   $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>)
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
-set(names ${CMAKE_CURRENT_SOURCE_DIR}/transport/mpi/exported_names.map)
-target_link_options(horovodpp_mpi PRIVATE LINKER:--version-script=${names} LINKER:--as-needed)
-set_property(TARGET horovodpp_mpi APPEND PROPERTY LINK_DEPENDS ${names})
-target_link_libraries(horovodpp_mpi PRIVATE hvd_wires ${used_everywhere} MPI::MPI_CXX
-  Threads::Threads ${CMAKE_DL_LIBS})
-add_dependencies(horovodpp horovodpp_mpi)
-add_dependencies(hvd_internals horovodpp_mpi)
+
+# hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module, for the MPI that
+# the library <mpi> stands for.
+function(hvd_mpi_module target flavor wrapper mpi)
+  add_library(${target} MODULE ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    LINKER_LANGUAGE CXX OUTPUT_NAME horovodpp_mpi_${flavor}
+    HVD_MPI_FLAVOR ${flavor} HVD_MPI_WRAPPER ${wrapper})
+  set(names ${PROJECT_SOURCE_DIR}/horovodpp/transport/mpi/exported_names.map)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${names} LINKER:--as-needed)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${names})
+  target_link_libraries(${target} PRIVATE hvd_wires ${used_everywhere} ${mpi}
+    Threads::Threads ${CMAKE_DL_LIBS})
+  add_dependencies(horovodpp ${target})
+  add_dependencies(hvd_internals ${target})
+  set_property(GLOBAL APPEND PROPERTY HVD_MPI_MODULES ${target})
+endfunction()
+
+# MPI's interface for C++, which nothing here uses, is a library of its own.
+set(no_cxx_interface OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+target_compile_definitions(hvd_transport_mpi PRIVATE ${no_cxx_interface})
+list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE include)
+hvd_ask_flavor(flavor "${MPI_CXX_COMPILER}" ${include} ${MPI_CXX_COMPILE_OPTIONS})
+hvd_mpi_module(horovodpp_mpi ${flavor} ${MPI_CXX_COMPILER} MPI::MPI_CXX
+  $<TARGET_OBJECTS:hvd_transport_mpi>)
+
+get_target_property(sources hvd_transport_mpi SOURCES)
+foreach(wrapper IN LISTS HVD_MORE_MPI)
+  string(MAKE_C_IDENTIFIER hvd_${wrapper} mpi)
+  hvd_wrapped_mpi(${mpi} ${wrapper})
+  get_target_property(include ${mpi} INTERFACE_INCLUDE_DIRECTORIES)
+  list(TRANSFORM include PREPEND -I)
+  hvd_ask_flavor(flavor ${wrapper} ${include})
+  set(target horovodpp_mpi_${flavor})
+  hvd_mpi_module(${target} ${flavor} ${wrapper} ${mpi} ${sources})
+  target_compile_definitions(${target} PRIVATE ${no_cxx_interface})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE hvd_compile_options)
+  set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
+  hvd_precompile(${target} library)
+endforeach()
 
 # For tests of what is in it.
 add_library(hvd_mpi_internals STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:hvd_transport_mpi>)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What CPack makes: Debian packages of the library, its module for MPI, what programs are
+# What CPack makes: Debian packages of the library, its modules for MPI, what programs are
 # compiled with, and the launcher. Their dependencies are what dpkg-shlibdeps finds.
 #
 #   cmake --preset package && cmake --build --preset package && cpack --preset package
@@ -13,16 +13,12 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL library development launcher)
-if(TARGET horovodpp_mpi)
-  list(APPEND CPACK_COMPONENTS_ALL mpi)
-  get_target_property(module horovodpp_mpi OUTPUT_NAME)
-  string(REPLACE horovodpp_mpi_ "" flavor ${module})
-endif()
+get_property(flavors GLOBAL PROPERTY HVD_MPI_FLAVORS)
+list(APPEND CPACK_COMPONENTS_ALL ${flavors})
 
 # A library's package is named after its SONAME, so that two versions may lie side by side.
 set(library libhorovodpp${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library})
-set(CPACK_DEBIAN_MPI_PACKAGE_NAME ${library}-${flavor})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libhorovodpp-dev)
 set(CPACK_DEBIAN_LAUNCHER_PACKAGE_NAME horovodrun)
 
@@ -32,18 +28,23 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(same_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${library} ${same_version}")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} ${same_version}")
 set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SECTION science)
-if(TARGET horovodpp_mpi)
-  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS ${CPACK_DEBIAN_MPI_PACKAGE_NAME})
-  set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SUGGESTS ${CPACK_DEBIAN_MPI_PACKAGE_NAME})
-endif()
+foreach(flavor ${flavors})
+  string(TOUPPER ${flavor} upper)
+  set(package ${library}-${flavor})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${library} ${same_version}")
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION
+    "The module that the library speaks MPI with, loaded where MPI's launcher has started the ranks.")
+  list(APPEND modules ${package})
+endforeach()
+list(JOIN modules " | " modules)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS ${modules})
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SUGGESTS ${modules})
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The shared library.")
-set(CPACK_COMPONENT_MPI_DESCRIPTION
-  "The module that the library speaks MPI with, loaded where MPI's launcher has started the ranks.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
   "The headers, and what tells CMake, pkg-config and make how to compile with the library.")
 set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION

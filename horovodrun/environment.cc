@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "horovodrun/rank_starter.h"
 
 namespace hvd::launcher {
@@ -81,6 +82,22 @@ Environment outside_of_jobs(const Environment& environment) {
     return says_what_rank_it_is(variable.first, variable.second);
   });
   return outside;
+}
+
+std::string find_program(const std::string& program,
+                         const Environment& environment) {
+  const auto can_run = [](const std::string& file) {
+    return ::access(file.c_str(), X_OK) == 0;
+  };
+  if (absl::StrContains(program, '/')) return can_run(program) ? program : "";
+  const auto path = environment.find("PATH");
+  if (path == environment.end()) return "";
+  for (const absl::string_view folder :
+       absl::StrSplit(path->second, ':', absl::SkipEmpty())) {
+    const std::string file = absl::StrCat(folder, "/", program);
+    if (can_run(file)) return file;
+  }
+  return "";
 }
 
 std::vector<std::string> to_strings(const Environment& environment) {

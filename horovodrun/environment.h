@@ -24,6 +24,11 @@ Environment outside_of_jobs(const Environment& environment);
 // "NAME=value", one for each variable, in the order of the names.
 std::vector<std::string> to_strings(const Environment& environment);
 
+// Where the environment's PATH has the program, or `program` itself if that is a path;
+// "" if nothing there can be run.
+std::string find_program(const std::string& program,
+                         const Environment& environment);
+
 // The names a rank on another host should get, sorted. Left out is what
 // describes one host, one shell or one MPI daemon, and what mpirun cannot
 // carry.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/mpi_flavor.h"
 
-#include <unistd.h>
-
 #include <cctype>
-#include <cstdlib>
+#include <cerrno>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "horovodrun/environment.h"
 #include "horovodrun/process.h"
 
 namespace hvd::launcher {
@@ -33,17 +31,9 @@ int version_after(const std::string& text, const std::string& name) {
 
 // Where the PATH's mpirun is in the end; empty if there is none.
 std::filesystem::path mpirun_program() {
-  const char* const path = std::getenv("PATH");
-  if (path == nullptr) return {};
-  for (const absl::string_view folder : absl::StrSplit(path, ':')) {
-    if (folder.empty()) continue;
-    const std::filesystem::path link =
-        std::filesystem::path(std::string(folder)) / "mpirun";
-    if (::access(link.c_str(), X_OK) != 0) continue;
-    std::error_code error;
-    return std::filesystem::canonical(link, error);
-  }
-  return {};
+  std::error_code error;
+  return std::filesystem::canonical(
+      find_program("mpirun", current_environment()), error);
 }
 
 }  // namespace

@@ -29,18 +29,6 @@ using Words = std::vector<std::string>;
 const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                         SIGQUIT};
 
-bool can_run(const std::string& program, const Environment& environment) {
-  if (absl::StrContains(program, '/'))
-    return access(program.c_str(), X_OK) == 0;
-  const auto path = environment.find("PATH");
-  if (path == environment.end()) return false;
-  const Words folders = absl::StrSplit(path->second, ':');
-  return std::any_of(
-      folders.begin(), folders.end(), [&](const std::string& folder) {
-        return access(absl::StrCat(folder, "/", program).c_str(), X_OK) == 0;
-      });
-}
-
 // The first of the alternatives, which Open MPI separates by colons, that there
 // is here.
 Words users_agent(const Environment& environment) {
@@ -50,7 +38,9 @@ Words users_agent(const Environment& environment) {
   for (const absl::string_view alternative : absl::StrSplit(text, ':')) {
     const Words words =
         absl::StrSplit(alternative, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    if (!words.empty() && can_run(words[0], environment)) return words;
+    if (!words.empty() && !find_program(words[0], environment).empty()) {
+      return words;
+    }
   }
   return {};
 }

@@ -78,12 +78,19 @@ def python_options(preset, root=ROOT):
             f"-DHVD_TORCH_PYTHON={python}"]
 
 
+def mpi_options(preset, root=ROOT):
+    """The MPIs that `dev` has modules for beside the system's, where they have been brought."""
+    wrappers = [root / "build" / "tools" / mpi / "bin" / "mpicxx" for mpi in ("mpich", "openmpi5")]
+    found = [str(wrapper) for wrapper in wrappers if wrapper.exists()]
+    return [f"-DHVD_MORE_MPI={';'.join(found)}"] if preset == "dev" and found else []
+
+
 def build(preset, jobs):
     """Configures and builds a preset; its seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
     subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
-                    *python_options(preset)], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+                    *python_options(preset), *mpi_options(preset)], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
                    check=True)
     return time.monotonic() - begin

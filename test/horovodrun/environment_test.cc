@@ -18,6 +18,15 @@ TEST(Environment, BecomesStringsInOrder) {
               ElementsAre("A=", "B=x=y"));
 }
 
+TEST(Environment, FindsProgramsOnItsPath) {
+  const Environment environment = {{"PATH", "/nowhere::/bin:/usr/bin"}};
+  EXPECT_EQ(find_program("sh", environment), "/bin/sh");
+  EXPECT_EQ(find_program("/bin/sh", {}), "/bin/sh");
+  EXPECT_EQ(find_program("sh", {}), "");
+  EXPECT_EQ(find_program("nothing-of-that-name", environment), "");
+  EXPECT_EQ(find_program("/etc/passwd", environment), "");
+}
+
 TEST(Environment, IsThatOfNoRankOutsideOfJobs) {
   const Environment environment = {{"HOROVODPP_LAUNCHER", "x"},
                                    {"OMPI_COMM_WORLD_RANK", "0"},

@@ -60,5 +60,19 @@ class Python(unittest.TestCase):
             self.assertEqual(build_and_test.python_options("asan", root), [])
 
 
+class Mpi(unittest.TestCase):
+    def test_is_each_that_was_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(build_and_test.mpi_options("dev", root), [])
+            wrappers = [root / "build/tools" / mpi / "bin/mpicxx" for mpi in ("mpich", "openmpi5")]
+            for wrapper in wrappers:
+                wrapper.parent.mkdir(parents=True)
+                wrapper.touch()
+            self.assertEqual(build_and_test.mpi_options("dev", root),
+                             [f"-DHVD_MORE_MPI={wrappers[0]};{wrappers[1]}"])
+            self.assertEqual(build_and_test.mpi_options("tsan", root), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -168,6 +168,16 @@ std::string cache_directory() {
   return "";
 }
 
+// What MPI's own launchers promise counts where HOROVOD_SIZE is not set: a rank of
+// theirs that loaded another MPI would take itself for a whole job.
+absl::Status read_expected_size(int& value) {
+  for (const char* name :
+       {"HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (variable(name)) return read_count(name, value);
+  }
+  return absl::OkStatus();
+}
+
 bool is_launched(int expected_size) {
   return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
          variable("PMIX_RANK") || variable("PMI_SIZE") ||
@@ -201,7 +211,7 @@ std::vector<std::string> unsupported_settings() {
 StatusOr<Config> Config::from_env() {
   Config config;
   config.unsupported = unsupported_settings();
-  HVD_RETURN_IF_ERROR(read_count("HOROVOD_SIZE", config.expected_size));
+  HVD_RETURN_IF_ERROR(read_expected_size(config.expected_size));
   config.launched = is_launched(config.expected_size);
   config.mpi_module = variable("HOROVODPP_MPI_MODULE").value_or("");
   config.mpi_launcher = launcher_of_mpi();

@@ -19,8 +19,9 @@
 namespace HVD_EXPORT hvd {
 
 struct Config {
-  // HOROVOD_SIZE: the number of ranks the launcher promised; 0: not told. A job
-  // that turns out to have another size does not start.
+  // HOROVOD_SIZE, or else OMPI_COMM_WORLD_SIZE or PMI_SIZE: the number of ranks the
+  // launcher promised; 0: not told. A job that turns out to have another size does
+  // not start.
   int expected_size = 0;
 
   // HOROVODPP_RENDEZVOUS and HOROVOD_RANK: by what name the ranks that a launcher

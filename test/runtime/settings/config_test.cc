@@ -243,6 +243,13 @@ TEST(Config, KnowsHowRanksMeetWithoutMpi) {
           .status()));
 }
 
+TEST(Config, KnowsHowManyRanksALauncherPromised) {
+  EXPECT_EQ(read({})->expected_size, 0);
+  EXPECT_EQ(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->expected_size, 2);
+  EXPECT_EQ(read({{"PMI_SIZE", "3"}})->expected_size, 3);
+  EXPECT_EQ(read({{"HOROVOD_SIZE", "4"}, {"PMI_SIZE", "3"}})->expected_size, 4);
+}
+
 TEST(Config, KnowsTheSignsOfALauncher) {
   EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
   EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
