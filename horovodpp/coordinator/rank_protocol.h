@@ -142,10 +142,16 @@ class RankProtocol {
     Clock::TimePoint since = {};
     Submission* mine = nullptr;
   };
+  // An operation that comes more than once in the cycle, and where.
+  struct Place {
+    Operation* operation = nullptr;
+    Operation::Place place = {};
+  };
   // A batch of the cycle, with its operations in order.
   struct PlannedBatch {
     Batch batch = {};
     std::vector<Operation*> operations = {};
+    std::vector<Place> next = {};  // Where some of these come again.
   };
 
   std::uint64_t node_members(ProcessSetId set) const;
@@ -183,6 +189,7 @@ class RankProtocol {
   absl::Status start_cycle(const Record& start);
   absl::Status end_cycle(std::uint64_t executed);
   void plan_cycle();
+  static void go_to(const std::vector<Place>& places);
   void enter_cycle_head();
   void stop_cycle();
 
@@ -202,6 +209,7 @@ class RankProtocol {
   CycleFollower cycle_;
   std::vector<PlannedBatch> plan_;  // Of the cycle in force, or the last one.
   std::uint64_t plan_number_ = 0;
+  std::vector<Place> first_places_;  // Of those that come again in it.
   PlannedBatch* entered_ = nullptr;  // Which of it is executed.
   // What was submitted last, if that entered the head of the cycle: its id, and when.
   std::uint32_t last_alone_ = kNoId;

@@ -247,6 +247,7 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
     return not_the_roots_cycle();
   }
   if (is_new) plan_cycle();
+  go_to(first_places_);
   batch_.begin_epoch();
   // Marks of before count no more.
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
@@ -261,23 +262,44 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
 // An id that is forgotten never comes again, so a plan is good whenever its cycle is.
 void RankProtocol::plan_cycle() {
   ++plan_number_;
+  first_places_.clear();
+  absl::flat_hash_map<Operation*, std::vector<Operation::Place>> repeated;
   const Cycle& cycle = cycle_.cycle();
   plan_.assign(cycle.batches(), {});
   for (std::size_t i = 0; i < plan_.size(); ++i) {
-    auto& [batch, operations] = plan_[i];
+    Batch& batch = plan_[i].batch;
+    std::vector<Operation*>& operations = plan_[i].operations;
     batch.cycle = plan_number_;
     batch.place = i;
     for (const std::uint32_t id : cycle.ids_of(i)) {
       Operation& operation = *operations_.find(id);
-      operation.place = {
+      const Operation::Place place = {
           .cycle = plan_number_,
           .batch = static_cast<std::uint32_t>(i),
           .entry = static_cast<std::uint32_t>(operations.size())};
+      if (operation.place.cycle == plan_number_) {
+        std::vector<Operation::Place>& places = repeated[&operation];
+        if (places.empty()) places.push_back(operation.place);
+        places.push_back(place);
+      } else {
+        operation.place = place;
+      }
       operations.push_back(&operation);
       batch.entries.push_back({.agreed = operation.definition.request});
       batch.participants = operation.definition.participants;
     }
   }
+  for (const auto& [operation, places] : repeated) {
+    first_places_.push_back({operation, places.front()});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      plan_[places[i].batch].next.push_back(
+          {operation, places[(i + 1) % places.size()]});
+    }
+  }
+}
+
+void RankProtocol::go_to(const std::vector<Place>& places) {
+  for (const Place& next : places) next.operation->place = next.place;
 }
 
 absl::Status RankProtocol::end_cycle(std::uint64_t executed) {

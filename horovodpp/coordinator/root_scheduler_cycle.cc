@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "horovodpp/coordinator/cycle.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/root_scheduler.h"
@@ -30,6 +31,18 @@ Cycle as_it_ran(const std::vector<std::uint32_t>& ids,
   return cycle;
 }
 
+// Where the batches that begin with `first` end at the latest: what is cut at a time
+// elsewhere is planned at a time here, and what comes again is not in flight before
+// the first time is over.
+std::size_t end_of_part(const std::vector<std::uint32_t>& ids,
+                        std::size_t first) {
+  const std::size_t most = std::min(ids.size(), first + kMaxAppend);
+  absl::flat_hash_set<std::uint32_t> seen;
+  std::size_t end = first;
+  while (end < most && seen.insert(ids[end]).second) ++end;
+  return end;
+}
+
 }  // namespace
 
 // The cycle that was interrupted goes on with the next step, as soon as that has
@@ -47,10 +60,9 @@ bool RootScheduler::resume_cycle() {
 Cycle RootScheduler::fused(const std::vector<std::uint32_t>& ids,
                            const std::vector<Candidate>& step) const {
   Cycle cycle;
-  // What is cut at a time elsewhere is planned at a time here.
-  for (std::size_t first = 0; first < ids.size(); first += kMaxAppend) {
-    const auto part = std::span(step).subspan(
-        first, std::min(kMaxAppend, ids.size() - first));
+  for (std::size_t first = 0, end = 0; first < ids.size(); first = end) {
+    end = end_of_part(ids, first);
+    const auto part = std::span(step).subspan(first, end - first);
     for (const auto& batch : plan_fusion(part, options_.fusion)) {
       for (const std::size_t index : batch) {
         cycle.add(ids[first + index], index == batch.back());

@@ -36,8 +36,10 @@ void StepDetector::ran(std::uint32_t id, bool ends_batch) {
     }
     beside_.clear();
     // The step that was interrupted never ended.
-    if (tracker_.in_current().contains(id)) give_up();
+    if (tracker_.is_surplus(id)) give_up();
   }
+  // The order was not begun, as more was to be scheduled at once.
+  if (is_wanted_ && tracker_.slide(id, ends_batch)) return;
   is_wanted_ = false;
   if (state_ == State::kInterrupted) {
     if (!tracker_.ran(id, ends_batch)) return;

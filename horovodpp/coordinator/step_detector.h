@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The StepDetector watches what is scheduled, operation by operation, and sees
-// when a program repeats itself: steps in which the same operations run, each
-// once, in any order. After enough of them the root fixes the order.
+// when a program repeats itself: steps in which the same operations run, each as
+// often, in any order. After enough of them the root fixes the order.
 //
 // Where something ends an order that was of use, as a validation now and then
 // does, the order is good for the step after that again. If instead it goes on,

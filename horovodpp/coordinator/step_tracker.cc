@@ -1,9 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/coordinator/step_tracker.h"
 
+#include <algorithm>
+
 namespace hvd::coordinator {
+namespace {
+
+// Of an operation that runs more than once in a step.
+constexpr std::uint64_t kOnceMore = std::uint64_t{1} << 32;
+
+// The most times that an operation is seen to come in a step, and the fewest steps
+// that tell so.
+constexpr std::uint32_t kMostTimes = 4;
+constexpr std::uint32_t kFewestSteps = 3;
+
+// So many steps were not like those before: enough to count.
+constexpr int kOddSteps = 16;
+
+}  // namespace
+
+std::uint64_t StepTracker::next_time(std::uint32_t id) const {
+  std::uint64_t time = id;
+  while (in_current_.contains(time)) time += kOnceMore;
+  return time;
+}
+
+OperationIds StepTracker::times(const std::vector<std::uint32_t>& ids) {
+  OperationIds all;
+  for (const std::uint32_t id : ids) {
+    std::uint64_t time = id;
+    while (!all.insert(time).second) time += kOnceMore;
+  }
+  return all;
+}
 
 bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
+  ++counts_[id];
   if (current_.empty() && !in_last_.contains(id)) {
     // The last step was not complete: it has grown.
     equal_ = 0;
@@ -11,19 +43,74 @@ bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
     current_ends_ = std::exchange(last_ends_, {});
     in_current_ = std::exchange(in_last_, {});
   }
-  if (in_current_.contains(id)) {
+  std::uint64_t time = next_time(id);
+  if (time != id && !in_last_.contains(time)) {
     // A new step begins, and the one before was not like its predecessor.
     close_step();
+    note_odd_step();
+    time = id;
   }
   current_.push_back(id);
   current_ends_.push_back(ends_batch);
-  in_current_.insert(id);
+  in_current_.insert(time);
   if (equal_ == 0 || in_current_ != in_last_) return false;
   last_ = std::exchange(current_, {});
   last_ends_ = std::exchange(current_ends_, {});
   in_current_.clear();
   ++equal_;
+  // An operation that comes some times in a row looks like equal steps, too.
+  if (equal_ > static_cast<int>(kMostTimes)) {
+    counts_.clear();
+    odd_steps_ = 0;
+  }
   return true;
+}
+
+bool StepTracker::slide(std::uint32_t id, bool ends_batch) {
+  if (!is_between_steps() || last_.front() != id ||
+      std::none_of(in_last_.begin(), in_last_.end(),
+                   [](std::uint64_t time) { return time >= kOnceMore; })) {
+    return false;
+  }
+  std::rotate(last_.begin(), last_.begin() + 1, last_.end());
+  std::rotate(last_ends_.begin(), last_ends_.begin() + 1, last_ends_.end());
+  last_ends_.back() = ends_batch;
+  return true;
+}
+
+void StepTracker::note_odd_step() {
+  if (++odd_steps_ < kOddSteps) return;
+  expect_as_counted();
+  counts_.clear();
+  odd_steps_ = 0;
+}
+
+// Any stretch as long as a step has each operation as often as a step has, so it
+// does not matter where a step is said to begin.
+void StepTracker::expect_as_counted() {
+  std::uint32_t steps = 0;
+  for (const auto& [id, count] : counts_) {
+    // What has run once may belong to no step.
+    if (count > 1) steps = steps == 0 ? count : std::min(steps, count);
+  }
+  if (steps < kFewestSteps) return;
+  std::vector<std::uint32_t> step;
+  bool comes_again = false;
+  for (const auto& [id, count] : counts_) {
+    if (count == 1) continue;
+    const std::uint32_t times = (count + steps / 2) / steps;
+    const std::uint32_t whole = times * steps;
+    const std::uint32_t rest = std::max(count, whole) - std::min(count, whole);
+    // Steps that were counted in part explain no more than that.
+    if (times > kMostTimes || rest > times) return;
+    step.insert(step.end(), times, id);
+    comes_again = comes_again || times > 1;
+  }
+  if (!comes_again) return;
+  equal_ = 1;
+  in_last_ = times(step);
+  last_ends_.assign(step.size(), true);
+  last_ = std::move(step);
 }
 
 void StepTracker::close_step() {
@@ -36,12 +123,12 @@ void StepTracker::close_step() {
 void StepTracker::assume(std::vector<std::uint32_t> all,
                          const std::vector<std::uint32_t>& begun) {
   equal_ = 1;
-  in_last_ = {all.begin(), all.end()};
+  in_last_ = times(all);
   last_ends_.assign(all.size(), true);
   last_ = std::move(all);
   current_ends_.assign(begun.size(), true);
   current_ = begun;
-  in_current_ = {begun.begin(), begun.end()};
+  in_current_ = times(begun);
 }
 
 }  // namespace hvd::coordinator

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A StepTracker cuts what is scheduled into steps: a step ends where all of the
-// step before has run again, each operation once, in any order. It counts how
+// step before has run again, each operation as often, in any order. It counts how
 // many equal ones there have been in a row.
+//
+// At first each operation is expected once in a step. Where steps never become
+// equal like that, the operations' numbers tell how often each comes.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -10,11 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
 namespace hvd::coordinator {
 
-using OperationIds = absl::flat_hash_set<std::uint32_t>;
+// Of a step: an id stands for the first time that an operation runs in it; see
+// StepTracker for the others.
+using OperationIds = absl::flat_hash_set<std::uint64_t>;
 
 class StepTracker {
  public:
@@ -32,6 +38,16 @@ class StepTracker {
 
   void clear() { *this = StepTracker(); }
 
+  // `id` is scheduled, and is what the last step began with: where operations come
+  // more than once in a step, that may as well have begun one later, and there is
+  // still nothing of the next. False, and nothing has happened, where it is not so.
+  bool slide(std::uint32_t id, bool ends_batch);
+
+  // Whether `id`, if it runs, does so more often than in the last step.
+  bool is_surplus(std::uint32_t id) const {
+    return !in_last_.contains(next_time(id));
+  }
+
   // Complete steps like the last one, it included.
   int equal() const { return equal_; }
 
@@ -45,6 +61,12 @@ class StepTracker {
   bool is_between_steps() const { return !last_.empty() && current_.empty(); }
 
  private:
+  // The next time that `id` runs in this step.
+  std::uint64_t next_time(std::uint32_t id) const;
+  static OperationIds times(const std::vector<std::uint32_t>& ids);
+  void note_odd_step();
+  void expect_as_counted();
+
   int equal_ = 0;
   std::vector<std::uint32_t> last_;
   std::vector<std::uint32_t> current_;
@@ -52,6 +74,11 @@ class StepTracker {
   std::vector<bool> current_ends_;
   OperationIds in_last_;
   OperationIds in_current_;
+
+  // While no order is found: how often each has run, and how many steps were not
+  // like those before them.
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> counts_;
+  int odd_steps_ = 0;
 };
 
 }  // namespace hvd::coordinator

@@ -5,9 +5,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
+
+namespace {
+
+// Submissions, in the order of a batch, lie anywhere.
+constexpr std::size_t kTakenAhead = 8;
+
+void prefetch_next(const Submission* submission) {
+  if (submission == nullptr) return;
+  prefetch(&submission->name);
+  prefetch(&submission->inputs);
+  prefetch(&submission->outputs);
+}
+
+}  // namespace
 
 // What is in flight refers to itself, and is not told where nobody closed the queue.
 TensorQueue::~TensorQueue() {
@@ -54,6 +69,12 @@ void TensorQueue::let_go(Submission& submission) {
   std::exchange(submission.name, nullptr)->users.fetch_sub(1);
 }
 
+// Nobody else writes it while the name is this thread's.
+void TensorQueue::begin_flight(QueuedName& name) {
+  const std::uint32_t before = name.flight.load(std::memory_order_relaxed);
+  name.flight.store(before + 1, std::memory_order_relaxed);
+}
+
 bool TensorQueue::claim(QueuedName& name) {
   Stage queued = Stage::kQueued;
   return name.stage.compare_exchange_strong(queued, Stage::kTaken);
@@ -72,7 +93,7 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission) {
                      "one another name"));
   }
   name.holder = &mine;
-  name.flight.fetch_add(1, std::memory_order_relaxed);
+  begin_flight(name);
   // A copy: whoever closes the queue may complete the submission before it has
   // its place in the list.
   mine.in_flight = submission;
@@ -156,7 +177,11 @@ absl::Status TensorQueue::take(const Batch& batch,
   taken.clear();
   // What a closed queue held may be gone.
   if (is_closed()) return why_closed();
-  for (const Batch::Entry& entry : batch.entries) {
+  for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+    const Batch::Entry& entry = batch.entries[i];
+    if (i + kTakenAhead < batch.entries.size()) {
+      prefetch_next(batch.entries[i + kTakenAhead].mine);
+    }
     if (!entry.submitted_here) continue;
     taken.push_back(take_one(entry.mine));
     if (taken.back() != nullptr) continue;
@@ -203,7 +228,7 @@ bool TensorQueue::take_at_once(Submission& submission) {
 
 void TensorQueue::leave_in_flight(const SubmissionPtr& submission) {
   QueuedName& name = *submission->name;
-  name.flight.fetch_add(1, std::memory_order_relaxed);
+  begin_flight(name);
   submission->in_flight = submission;
   name.stage.store(Stage::kQueued);
 }

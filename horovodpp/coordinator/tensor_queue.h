@@ -30,7 +30,7 @@ struct Operation;
 
 // What a TensorQueue knows of a name.
 struct QueuedName {
-  explicit QueuedName(Key named) : key(std::move(named)) {}
+  explicit QueuedName(Key named = {}) : key(std::move(named)) {}
   const Key key;
 
   enum class Stage : std::uint8_t {
@@ -128,6 +128,7 @@ class TensorQueue {
 
   QueuedName* look_up(const Key& key);
   void forget(const Key& key);
+  static void begin_flight(QueuedName& name);
   static bool claim(QueuedName& name);
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();

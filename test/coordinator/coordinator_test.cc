@@ -318,6 +318,52 @@ TEST_P(CoordinatorLayouts, ABarrierInEveryStepIsPartOfTheCycle) {
   EXPECT_EQ(cluster.executed().size(), 80u);
 }
 
+void run_and_wait(Cluster& cluster, const Request& request) {
+  cluster.submit_everywhere(request);
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    cluster[rank].coordinator->wait_for(request.key);
+  }
+  cluster.settle();
+}
+
+TEST_P(CoordinatorLayouts, TwoBarriersInAStepArePartOfTheCycle) {
+  Cluster cluster(with_cycles(GetParam()));
+  Request barrier;
+  barrier.kind = RequestKind::kBarrier;
+  barrier.key.name = "barrier";
+  const auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      cluster.submit_everywhere(allreduce_of("a"));
+      cluster.submit_everywhere(allreduce_of("b"));
+      run_and_wait(cluster, barrier);
+      run_and_wait(cluster, allreduce_of("c"));
+      run_and_wait(cluster, barrier);
+    }
+  };
+  run_and_wait(cluster, allreduce_of("once"));
+  steps(30);
+  const int mail = cluster.mail_sent();
+  steps(10);
+  EXPECT_EQ(cluster.mail_sent(), mail);
+  EXPECT_EQ(cluster.executed().size(), 201u);
+}
+
+TEST_P(CoordinatorLayouts, ANameThreeTimesInAStepIsPartOfTheCycle) {
+  Cluster cluster(with_cycles(GetParam()));
+  const auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      for (const char* name : {"loss", "loss", "a", "loss", "b"}) {
+        run_and_wait(cluster, allreduce_of(name));
+      }
+    }
+  };
+  steps(60);
+  const int mail = cluster.mail_sent();
+  steps(10);
+  EXPECT_EQ(cluster.mail_sent(), mail);
+  EXPECT_EQ(cluster.executed().size(), 350u);
+}
+
 TEST_P(CoordinatorLayouts, SendsNothingThoughAProgramWaitsForEachOperation) {
   Cluster cluster(with_cycles(GetParam()));
   const auto step = [&] {

@@ -42,6 +42,40 @@ TEST_F(RankProtocolCycle, BatchesAreExecutedInItsOrderWithoutASchedule) {
   EXPECT_EQ(leader_.next_completed(), std::nullopt);
 }
 
+TEST_F(RankProtocolCycle, ANameMayComeMoreThanOnceInIt) {
+  schedule_cycle(1, {0, 1, 0, 2});
+  EXPECT_THAT(execute(), IsEmpty());
+  for (int round = 0; round < 3; ++round) {
+    submit_names({"a", "c"});
+    EXPECT_THAT(execute(), ElementsAre("a"));
+    submit_names({"a"});
+    EXPECT_THAT(execute(), IsEmpty());
+    submit_names({"b"});
+    EXPECT_THAT(execute(), ElementsAre("b", "a", "c"));
+  }
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(RankProtocolCycle, ANameThatComesAgainBeginsAtItsFirstPlaceAgain) {
+  schedule_cycle(1, {0, 1, 0});
+  EXPECT_THAT(execute(), IsEmpty());
+  submit_names({"a", "b"});
+  EXPECT_THAT(execute(), ElementsAre("a", "b"));
+  protocol_->halt({1});
+  said();
+  Cycle same;
+  for (const std::uint32_t id : {0u, 1u, 0u}) same.add(id, true);
+  schedule(RecordKind::kEndCycle, 0, 2);
+  schedule(RecordKind::kStartCycle, 2, same.hash());
+  EXPECT_THAT(execute(), IsEmpty());
+  submit_names({"a"});
+  EXPECT_THAT(execute(), ElementsAre("a"));
+  submit_names({"a"});
+  EXPECT_THAT(execute(), IsEmpty());
+  submit_names({"b"});
+  EXPECT_THAT(execute(), ElementsAre("b", "a"));
+}
+
 TEST_F(RankProtocolCycle, ItsBatchesKnowTheirPlacesAndWhatWasSubmitted) {
   begin_cycle();
   std::uint64_t cycle = 0;

@@ -18,7 +18,7 @@ TEST_F(RankProtocolTest, ANewNameIsProposed) {
   const auto proposal = only_said<Propose>();
   EXPECT_EQ(proposal.rank, kRank);
   EXPECT_EQ(proposal.count, 1u);
-  EXPECT_EQ(proposal.request, allreduce("a"));
+  EXPECT_EQ(*proposal.request, allreduce("a"));
   EXPECT_FALSE(proposal.root_is_here);
   EXPECT_TRUE(protocol_->has_in_flight());
 }

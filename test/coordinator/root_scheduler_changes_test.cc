@@ -42,19 +42,22 @@ TEST_F(RootSchedulerChanges, ANewSetGetsANumberAndServesOnce) {
 }
 
 TEST_F(RootSchedulerChanges, ASetThatCannotBeIsRejected) {
-  EXPECT_THAT(refused({.request = add_set({1, 4}), .count = kRanks}).why,
-              HasSubstr("names rank 4"));
-  EXPECT_THAT(refused({.request = add_set({2, 0}), .count = kRanks}).why,
-              HasSubstr("it is number 1"));
-  EXPECT_THAT(refused({.request = add_set({}), .count = kRanks}).why,
+  EXPECT_THAT(
+      refused({.request = shared(add_set({1, 4})), .count = kRanks}).why,
+      HasSubstr("names rank 4"));
+  EXPECT_THAT(
+      refused({.request = shared(add_set({2, 0})), .count = kRanks}).why,
+      HasSubstr("it is number 1"));
+  EXPECT_THAT(refused({.request = shared(add_set({})), .count = kRanks}).why,
               HasSubstr("at least one rank"));
   EXPECT_EQ(define(add_set({1, 3})).result, 2u);
 }
 
 TEST_F(RootSchedulerChanges, OnlyASetThatExistsIsRemovedAndNotTheWholeJob) {
   for (const ProcessSetId set : {kGlobalSet, 9u, kNoSlot}) {
-    EXPECT_THAT(refused({.request = remove_set(set), .count = kRanks}).why,
-                HasSubstr("there is no process set"));
+    EXPECT_THAT(
+        refused({.request = shared(remove_set(set)), .count = kRanks}).why,
+        HasSubstr("there is no process set"));
   }
 }
 
@@ -67,7 +70,7 @@ TEST_F(RootSchedulerChanges, ARemovedSetTakesItsIdsAlongBehindIt) {
   hear(Ready{{of_set.id}});
   hear({Propose{.request = shared(allreduce("a", 1)), .count = 2}});
   EXPECT_THAT(records(), IsEmpty());
-  EXPECT_THAT(refused({.request = remove_set(1), .count = kRanks}).why,
+  EXPECT_THAT(refused({.request = shared(remove_set(1)), .count = kRanks}).why,
               HasSubstr("there is no process set 1"));
 }
 
@@ -112,7 +115,7 @@ TEST_F(RootSchedulerChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
   Request alltoall = allreduce("a");
   alltoall.kind = RequestKind::kAlltoall;
   for (const Request& request : {alltoall, add_set({1}), remove_set(1)}) {
-    EXPECT_THAT(refused({.request = request, .count = 3}).why,
+    EXPECT_THAT(refused({.request = shared(request), .count = 3}).why,
                 HasSubstr("needs every rank: 1 of 4 ranks have joined"));
   }
   // And nothing of it has happened.

@@ -155,7 +155,7 @@ TEST_F(RootSchedulerTest, ABroadcastFromOutsideItsSetIsRejected) {
   broadcast.kind = RequestKind::kBroadcast;
   for (const int root : {1, -1, 4}) {
     broadcast.root = root;
-    EXPECT_THAT(refused({.request = broadcast, .count = 2}).why,
+    EXPECT_THAT(refused({.request = shared(broadcast), .count = 2}).why,
                 HasSubstr("not a member of the process set"));
   }
   broadcast.root = 2;

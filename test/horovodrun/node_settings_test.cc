@@ -6,15 +6,19 @@
 namespace hvd::launcher {
 namespace {
 
-// Of several ranks on a node.
+// Of any number of ranks on a node.
+const Environment kNotBound = {{"OMPI_MCA_orte_bound_at_launch", "1"}};
+
+// Of several.
 Environment with_no_direct_copies(Environment settings) {
+  settings.insert(kNotBound.begin(), kNotBound.end());
   settings["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";
   settings["OMPI_MCA_smsc"] = "^cma";
   return settings;
 }
 
-TEST(NodeSettings, AreNoneForOneRank) {
-  EXPECT_EQ(node_settings({.ranks = 1, .cores = 8}, {}), Environment());
+TEST(NodeSettings, OfOneRankSayOnlyThatItsCoresAreSeenTo) {
+  EXPECT_EQ(node_settings({.ranks = 1, .cores = 8}, {}), kNotBound);
 }
 
 TEST(NodeSettings, ShareTheCoresAndReadNobodysMemory) {
@@ -33,6 +37,7 @@ TEST(NodeSettings, LeaveTheUsersAlone) {
                           {{"OMP_NUM_THREADS", "7"},
                            {"OMPI_MCA_btl_vader_single_copy_mechanism", "cma"},
                            {"OMPI_MCA_mpi_yield_when_idle", "0"},
+                           {"OMPI_MCA_orte_bound_at_launch", "0"},
                            {"OMPI_MCA_smsc", "cma"}}),
             Environment());
 }

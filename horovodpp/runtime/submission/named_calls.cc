@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -17,7 +18,7 @@ using coordinator::SubmissionPtr;
 class NamedCalls::Call final : public Waiter,
                                public std::enable_shared_from_this<Call> {
  public:
-  Call(Submission built, ProcessSet set, std::weak_ptr<SubmissionSink> sink)
+  Call(Submission&& built, ProcessSet set, std::weak_ptr<SubmissionSink> sink)
       : submission_(std::move(built)),
         set_(std::move(set)),
         sink_(std::move(sink)) {
@@ -77,14 +78,14 @@ class NamedCalls::Call final : public Waiter,
     }
   }
 
-  // Told what becomes of it, once it is submitted.
-  Future<void> begin(std::shared_ptr<const void> keep_alive) {
+  // Told what becomes of it, once it is submitted. `mine` is this.
+  Future<void> begin(std::shared_ptr<Call> mine,
+                     std::shared_ptr<const void> keep_alive) {
     const IfDropped if_dropped =
         keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
     keep_alive_ = std::move(keep_alive);
     // The last time's, if nobody looks at that any more: whoever holds a future of
     // it, or sets it, holds this call.
-    std::shared_ptr<Call> mine = shared_from_this();
     if (mine.use_count() <= kOwnersOfOneAtRest && !state_.has_futures()) {
       state_.renew(*this, if_dropped);
       sets_own_ = true;
@@ -109,18 +110,18 @@ class NamedCalls::Call final : public Waiter,
   // The table, whoever calls it, and begin().
   static constexpr long kOwnersOfOneAtRest = 3;
 
+  // Of whoever calls this a reference to this call outlives it.
   void end(const absl::Status& outcome) {
     if (!promise_ && !sets_own_) return;  // It was refused before.
     const auto promise = std::exchange(promise_, std::nullopt);
-    const std::shared_ptr<Call> own =
-        std::exchange(sets_own_, false) ? shared_from_this() : nullptr;
+    const bool own = std::exchange(sets_own_, false);
     // Goes when the callbacks have run.
     const std::shared_ptr<const void> kept = std::move(keep_alive_);
     // A callback may make the next call of this name.
     stage_.store(outcome.ok() ? Stage::kFree : Stage::kFailed,
                  std::memory_order_release);
     try {
-      own != nullptr ? state_.set(outcome) : promise->set(outcome);
+      own ? state_.set(outcome) : promise->set(outcome);
     } catch (const std::exception& e) {
       report(e.what());
     } catch (...) {
@@ -148,13 +149,19 @@ NamedCalls::Kept::Kept(std::shared_ptr<Call> call)
 
 const Key& NamedCalls::Kept::key() const { return call_->key(); }
 
+bool NamedCalls::KeyEqual::operator()(const Kept& kept,
+                                      const auto& other) const {
+  prefetch_all(kept.call().get());
+  return kept.key() == coordinator::KeyEqual::key_of(other);
+}
+
 std::optional<Future<void>> NamedCalls::repeat(const TensorView& tensor,
                                                AllreduceOptions& options) {
-  const std::shared_ptr<Call> call = claim(tensor, options);
+  std::shared_ptr<Call> call = claim(tensor, options);
   if (call == nullptr) return std::nullopt;
   const absl::Status admitted = admit(*call);
   if (!admitted.ok()) return Future<void>::ready(admitted);
-  return start(call, tensor, std::move(options.keep_alive));
+  return start(std::move(call), tensor, std::move(options.keep_alive));
 }
 
 std::optional<Status> NamedCalls::run(const TensorView& tensor,
@@ -166,7 +173,7 @@ std::optional<Status> NamedCalls::run(const TensorView& tensor,
   Future<void> begun;
   const Quick quick = sink_.try_at_once(
       SubmissionPtr(call, &call->submission()),
-      [&] { begun = call->begin(std::move(options.keep_alive)); });
+      [&] { begun = call->begin(call, std::move(options.keep_alive)); });
   if (quick == Quick::kBegun) return begun.wait();
   if (quick == Quick::kNot) {
     return start(call, tensor, std::move(options.keep_alive)).wait();
@@ -208,7 +215,9 @@ NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
     const Key& key = before->next->key();
     if (key.process_set == options.process_set.id() &&
         key.name == options.name) {
-      return last_ = before->next;
+      last_ = before->next;
+      prefetch_after(*last_);
+      return last_;
     }
   }
   Key key = {.process_set = options.process_set.id(),
@@ -224,7 +233,15 @@ NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
   return last_;
 }
 
-Future<void> NamedCalls::make(Submission built, const ProcessSet& set,
+// What the next calls will look at, if they come in the same order.
+void NamedCalls::prefetch_after(const Call& call) const {
+  if (call.next_is_as_of != drops_) return;
+  const Call& next = *call.next;
+  prefetch(next.key().name.data());
+  if (next.next_is_as_of == drops_) prefetch_all(next.next);
+}
+
+Future<void> NamedCalls::make(Submission&& built, const ProcessSet& set,
                               const TensorView& tensor) {
   const std::uint64_t changes = sets_.changes();
   std::shared_ptr<const void> keep_alive = std::move(built.keep_alive);
@@ -263,12 +280,13 @@ void NamedCalls::drop_unused() {
   most_ = std::max(most_, 2 * calls_.size());
 }
 
-Future<void> NamedCalls::start(const std::shared_ptr<Call>& call,
+Future<void> NamedCalls::start(std::shared_ptr<Call> call,
                                const TensorView& tensor,
                                std::shared_ptr<const void> keep_alive) {
   call->take(tensor);
-  Future<void> future = call->begin(std::move(keep_alive));
-  sink_.submit(SubmissionPtr(call, &call->submission()));
+  Future<void> future = call->begin(call, std::move(keep_alive));
+  Submission& submission = call->submission();
+  sink_.submit(SubmissionPtr(std::move(call), &submission));
   return future;
 }
 

@@ -50,7 +50,7 @@ class NamedCalls {
 
   // For the first time, and kept: `built` was checked, in place of `tensor`, and
   // is of `set`.
-  Future<void> make(coordinator::Submission built, const ProcessSet& set,
+  Future<void> make(coordinator::Submission&& built, const ProcessSet& set,
                     const TensorView& tensor);
 
   // How many are kept.
@@ -79,18 +79,25 @@ class NamedCalls {
                               AllreduceOptions& options);
   absl::Status admit(Call& call);
   Call* find(AllreduceOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void prefetch_after(const Call& call) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void keep(const std::shared_ptr<Call>& call);
   void forget_order() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_unused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Future<void> start(const std::shared_ptr<Call>& call,
-                     const TensorView& tensor,
+  Future<void> start(std::shared_ptr<Call> call, const TensorView& tensor,
                      std::shared_ptr<const void> keep_alive);
 
   SetTable& sets_;
   SubmissionSink& sink_;
   const std::weak_ptr<SubmissionSink> key_;
   mutable Mutex mutex_;
-  absl::flat_hash_set<Kept, coordinator::KeyHash, coordinator::KeyEqual> calls_
+  // Who is asked after is there, mostly, and all of it is needed next.
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(const Kept& kept, const auto& other) const;
+  };
+
+  absl::flat_hash_set<Kept, coordinator::KeyHash, KeyEqual> calls_
       ABSL_GUARDED_BY(mutex_);
   std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;  // Before a look.
   Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;       // That was found.

@@ -32,9 +32,8 @@ class NamedCallsTest : public RecordedSubmissions {
     if (auto again = calls_->repeat(tensor, options)) return *again;
     ++built_;
     const ProcessSet set = options.process_set;
-    return calls_->make(
-        **allreduce_submission(sets_, {tensor}, std::move(options)), set,
-        tensor);
+    auto built = allreduce_submission(sets_, {tensor}, std::move(options));
+    return calls_->make(std::move(**built), set, tensor);
   }
 
   float x_ = 1;
