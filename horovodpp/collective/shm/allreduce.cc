@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "horovodpp/collective/reduce/fetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -57,7 +58,7 @@ std::int64_t ChunkedAllreduce::count_of(std::uint64_t i) const {
                   count_ - static_cast<std::int64_t>(i) * per_chunk_);
 }
 
-// Nobody else reads this rank's slice of its slot: the result gets its place.
+// Not this rank's slice, which nobody else needs.
 void ChunkedAllreduce::show(std::uint64_t i, std::byte* slot) {
   const Range own = slice_of(seat_.rank, i);
   const std::int64_t end = own.begin + own.count;
@@ -68,40 +69,53 @@ void ChunkedAllreduce::show(std::uint64_t i, std::byte* slot) {
   seat_.writer.finish();
 }
 
-// In portions that do not leave the nearest cache in between.
+// Only this rank reads its slice of the others' slots: the results get their place.
 void ChunkedAllreduce::reduce(std::uint64_t i, std::uint64_t step) {
-  constexpr std::size_t kPortion = 16384;
-  const auto most = static_cast<std::int64_t>(kPortion / element_bytes_);
   const Range own = slice_of(seat_.rank, i);
-  std::byte* const slot = seat_.board.slot(seat_.board.rank(), step);
   std::size_t at = shown_at_ + bytes_of(own.begin);
+  const std::size_t end = at + bytes_of(own.count);
+  std::size_t fetched = at;
   mine_.seek(static_cast<std::int64_t>(i) * per_chunk_ + own.begin);
-  for (std::int64_t left = own.count; left > 0;) {
-    const Piece run = mine_.take(std::min(left, most));
-    const std::size_t bytes = bytes_of(run.count);
-    reducer_.reduce({.step = step, .byte = at}, run.output, run.count,
-                    run.input);
-    seat_.writer.copy(slot + at, static_cast<const std::byte*>(run.output),
-                      bytes);
-    at += bytes;
-    left -= run.count;
+  while (at < end) {
+    const std::size_t ahead = std::min(end, at + 2 * kPortion);
+    fetch_of_others(step, fetched, ahead - fetched);
+    fetched = ahead;
+    const Piece run = mine_.take(static_cast<std::int64_t>(
+        std::min(end - at, kPortion) / element_bytes_));
+    reducer_.reduce_for_all({.step = step, .byte = at}, run);
+    at += bytes_of(run.count);
   }
-  seat_.writer.finish();
 }
 
+void ChunkedAllreduce::fetch_of_others(std::uint64_t step, std::size_t at,
+                                       std::size_t bytes) const {
+  for (int peer = 0; peer < seat_.ranks(); ++peer) {
+    if (peer != seat_.rank) fetch_to_write(seat_.slot(peer, step) + at, bytes);
+  }
+}
+
+// From where this rank showed what they are the results of: it writes there again.
 absl::Status ChunkedAllreduce::take(std::uint64_t i, std::uint64_t step) {
   HVD_RETURN_IF_ERROR(seat_.board.wait_for_results(step, seat_.interrupt));
-  for (int peer = 0; peer < seat_.ranks(); ++peer) {
-    const Range slice = slice_of(peer, i);
-    if (peer == seat_.rank) {
-      outputs_.skip(slice.count);
-    } else {
-      outputs_.unpack(
-          seat_.slot(peer, step) + shown_at_ + bytes_of(slice.begin),
-          slice.count);
-    }
-  }
+  const Range own = slice_of(seat_.rank, i);
+  const std::int64_t end = own.begin + own.count;
+  const std::byte* const slot = seat_.slot(seat_.rank, step) + shown_at_;
+  unpack(slot, own.begin);
+  outputs_.skip(own.count);
+  unpack(slot + bytes_of(end), count_of(i) - end);
   return absl::OkStatus();
+}
+
+void ChunkedAllreduce::unpack(const std::byte* from, std::int64_t count) {
+  const std::byte* const end = from + bytes_of(count);
+  const auto left = [&] { return static_cast<std::size_t>(end - from); };
+  fetch_to_write(from, std::min(left(), kPortion));
+  while (from < end) {
+    const std::size_t bytes = std::min(left(), kPortion);
+    fetch_to_write(from + bytes, std::min(left() - bytes, kPortion));
+    outputs_.unpack(from, static_cast<std::int64_t>(bytes / element_bytes_));
+    from += bytes;
+  }
 }
 
 }  // namespace hvd::collective

@@ -53,10 +53,17 @@ class ChunkedAllreduce {
 
   // Copies this rank's i-th chunk, but for its own slice, into its slot.
   void show(std::uint64_t i, std::byte* slot);
-  // Reduces this rank's slice into the outputs and into its slot.
+  // Reduces this rank's slice into the outputs and into the others' slots.
   void reduce(std::uint64_t i, std::uint64_t step);
-  // Copies the others' slices into the outputs.
+  // Copies the others' slices from this rank's slot into the outputs.
   absl::Status take(std::uint64_t i, std::uint64_t step);
+  void unpack(const std::byte* from, std::int64_t count);
+  // Has what lies at `at` of the others' slots brought near.
+  void fetch_of_others(std::uint64_t step, std::size_t at,
+                       std::size_t bytes) const;
+
+  // Of what is on its way to the cache while what is before it is used.
+  static constexpr std::size_t kPortion = 4096;
 
   const BoardSeat& seat_;
   const std::size_t element_bytes_;

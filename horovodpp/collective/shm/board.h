@@ -13,20 +13,20 @@
 //
 // A call takes place in steps. In a step every member fills its slot and
 // arrives; once all have arrived, all may read all slots, and each may
-// overwrite a part of its own that nobody else reads with a result; once all
+// overwrite the parts of any slot that nobody else reads with results; once all
 // have finished, all may read the results.
 //
-// A rank writes only to its own slots. It has four, used in turn, and announces
-// its two latest calls in two records. These rules make them enough:
+// A rank has four slots, used in turn, and announces its two latest calls in two
+// records. These rules make them enough:
 //   1. A rank arrives at a step only after it has seen all members arrive at
 //      the step before.
 //   2. When it arrives at step s it no longer reads the slots of step s - 3, or
-//      of any before.
+//      of any before, nor writes to those of others.
 //   3. After the first step of a call, before anything else, it waits until all
 //      members of its previous call have ended that.
 // So nothing is overwritten that somebody reads:
 //   - Before a rank fills the slot of step s it has seen all arrive at s - 1,
-//     so nobody reads that of s - 4, which lies in the same place. Let s be the
+//     so nobody uses that of s - 4, which lies in the same place. Let s be the
 //     first step of a call: it has seen the members of its previous call arrive
 //     at the last step of that, or, if s - 4 belongs to a call further back,
 //     has seen the members of that call end it (3). Let s be the second step:

@@ -34,12 +34,17 @@ class SlotReducer {
   SlotReducer(const BoardSeat& seat, const ReduceKernel& kernel)
       : seat_(seat),
         kernel_(kernel),
-        inputs_(static_cast<std::size_t>(seat.ranks())) {}
+        inputs_(static_cast<std::size_t>(seat.ranks())),
+        outputs_(inputs_.size()) {}
 
   // Combines `count` elements of all slots. `own`, if it is not nullptr, takes
   // the place of this rank's.
   void reduce(const Place& place, void* output, std::int64_t count,
               const void* own = nullptr);
+
+  // Combines what `run` has and what all others show at `place`, into the run's output
+  // and that place of the others' slots.
+  void reduce_for_all(const Place& place, const Piece& run);
 
   // Combines pieces of which all members show all, one behind the other, in step
   // 0 from `byte` on: every piece, or this rank's part of each.
@@ -50,6 +55,7 @@ class SlotReducer {
   const BoardSeat& seat_;
   const ReduceKernel& kernel_;
   absl::InlinedVector<const void*, 16> inputs_;  // One for each member.
+  absl::InlinedVector<void*, 16> outputs_;       // Likewise.
 };
 
 }  // namespace hvd::collective
