@@ -11,6 +11,7 @@
 
 #include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/threads.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/gpu_choice.h"
 #include "horovodpp/runtime/run_ranks.h"
@@ -93,6 +94,8 @@ void add_job(nb::module_& module) {
   module.def("size", &size);
   module.def("local_rank", &local_rank);
   module.def("local_size", &local_size);
+  module.def("have_spare_cores", &have_spare_cores, arg("ranks"),
+             arg("threads"));
   module.def("cross_rank", &cross_rank);
   module.def("cross_size", &cross_size);
   module.def("is_homogeneous", &is_homogeneous);

@@ -49,4 +49,8 @@ int usable_cores() { return cores_of(0); }
 
 int cores_for_ranks() { return std::max(cores_of(0), cores_of(::getppid())); }
 
+bool have_spare_cores(int ranks, int threads) {
+  return cores_for_ranks() / std::max(1, ranks) > threads;
+}
+
 }  // namespace hvd

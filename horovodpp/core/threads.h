@@ -35,4 +35,8 @@ int usable_cores();
 // of its own leaves it only those, but has more itself. At least 1.
 int cores_for_ranks();
 
+// Whether each of so many ranks of this node has a core left over where all of them
+// compute with so many threads.
+bool have_spare_cores(int ranks, int threads);
+
 }  // namespace hvd

@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/threads.h"
 #include "horovodpp/optim/arena_gradients.h"
 #include "horovodpp/optim/compression_advice.h"
 #include "horovodpp/optim/contributions.h"
@@ -37,6 +38,18 @@ int checked_passes(int passes) {
   return passes;
 }
 
+// Reducing a gradient as soon as it is complete hides it where there is a core for
+// it. Where all cores compute, it stops the computation, as often as that happens.
+std::size_t bucket_bytes_of(const DistributedOptions& options) {
+  constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
+  if (options.bucket_bytes) return *options.bucket_bytes;
+  const Topology& topology = job_of(options.runtime)->topology();
+  const int ranks = topology.local_size();
+  const bool hides_nothing =
+      ranks == topology.size() && !have_spare_cores(ranks, get_num_threads());
+  return hides_nothing ? kBucketBytes : 0;
+}
+
 }  // namespace
 
 DistributedOptimizer::SkipSynchronize::SkipSynchronize(
@@ -60,6 +73,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .scale = options.average_passes ? 1.0 / passes_per_step_ : 1.0,
                 .groups = options.groups.names_in(parameters()),
+                .bucket_bytes = bucket_bytes_of(options),
                 .scattered = shards_ == nullptr
                                  ? std::vector<replica::ScatteredGroup>()
                                  : shards_->groups(),

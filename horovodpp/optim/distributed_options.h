@@ -5,6 +5,7 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -45,6 +46,12 @@ struct DistributedOptions {
   // arrive sooner one by one; a group saves messages where many are small. Equal
   // on all ranks, where parameters are listed in the same order.
   GradientGroups groups = 0;
+  // Gradients that are complete, and in no group, are held back until they have so
+  // many bytes, or for the step, and then sent together. 0: none is. By default that
+  // is up to the machine: where the ranks are on one node and compute on all of its
+  // cores, so that reducing does not get a core of its own, 16 MiB; elsewhere 0. Not
+  // with compression, or where updates are sharded.
+  std::optional<std::size_t> bucket_bytes = std::nullopt;
   // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, which each rank
   // may have others of, and none; and are rows afterwards. With this they are sent
   // whole, as one of the other gradients, and come back as the rows that are not 0:

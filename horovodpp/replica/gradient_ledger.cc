@@ -2,6 +2,7 @@
 #include "horovodpp/replica/gradient_ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
@@ -76,6 +77,18 @@ GradientGroup* GradientLedger::add(GradientRecord& record) {
   return &group;
 }
 
+std::size_t GradientLedger::hold(GradientRecord& record,
+                                 const TensorView& gradient) {
+  record.gradient = gradient;
+  held_.push_back(&record);
+  return held_bytes_ += gradient.bytes();
+}
+
+std::vector<GradientRecord*> GradientLedger::release() {
+  held_bytes_ = 0;
+  return std::exchange(held_, {});
+}
+
 void GradientLedger::leave_group(GradientRecord& record) {
   if (!record.group.has_value()) return;
   std::vector<GradientRecord*>& members = groups_[*record.group].members;
@@ -91,6 +104,7 @@ std::vector<GradientRecord*> GradientLedger::take(bool sent_only) {
     (stays ? later : taken).push_back(record);
   }
   added_ = std::move(later);
+  if (!sent_only) release();
   for (GradientRecord& record : records_) {
     if (!record.is_added) record.came = 0;
   }

@@ -31,7 +31,7 @@ struct GradientRecord {
   int expected = 1;  // Contributions.
   int came = 0;      // Of them.
   bool is_added = false;
-  std::optional<TensorView> gradient = {};  // Of a group that is not complete.
+  std::optional<TensorView> gradient = {};  // Of a group, or held back.
   std::shared_ptr<const void> owner = nullptr;
   Sent sent = {};
   std::optional<std::size_t> group = std::nullopt;
@@ -71,6 +71,12 @@ class GradientLedger {
   // For good.
   void leave_group(GradientRecord& record);
 
+  // Holds back what was added, and goes by itself. How many bytes are held by now.
+  std::size_t hold(GradientRecord& record, const TensorView& gradient);
+  bool holds_any() const { return !held_.empty(); }
+  // Lets go of what is held, in the order of adding.
+  std::vector<GradientRecord*> release();
+
   std::vector<GradientGroup>& groups() { return groups_; }
   bool is_pending() const { return !added_.empty(); }
 
@@ -89,6 +95,8 @@ class GradientLedger {
   absl::flat_hash_map<std::string_view, GradientRecord*> by_key_;
   std::vector<GradientGroup> groups_;
   std::vector<GradientRecord*> added_;  // In that order.
+  std::vector<GradientRecord*> held_;   // Of these; likewise.
+  std::size_t held_bytes_ = 0;
 };
 
 }  // namespace hvd::replica

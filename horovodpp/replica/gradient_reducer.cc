@@ -29,7 +29,8 @@ struct GradientReducer::State {
             const TensorView& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void send(Runtime& runtime, GradientGroup& group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void flush_groups();
+  void send_held(Runtime& runtime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void flush();
 
   mutable Mutex mutex;
   GradientSender sender;  // Sends under the lock.
@@ -41,15 +42,26 @@ void GradientReducer::State::add(Runtime& runtime, GradientRecord& record,
                                  std::shared_ptr<const void> owner) {
   GradientGroup* const group = ledger.add(record);
   record.owner = std::move(owner);
-  if (group == nullptr) return send(runtime, record, gradient);
-  record.gradient = gradient;
-  if (group->is_complete()) send(runtime, *group);
+  if (group != nullptr) {
+    record.gradient = gradient;
+    if (group->is_complete()) send(runtime, *group);
+  } else if (const std::size_t most = sender.bucket_bytes(); most == 0) {
+    send(runtime, record, gradient);
+  } else if (ledger.hold(record, gradient) >= most) {
+    send_held(runtime);
+  }
 }
 
 void GradientReducer::State::send(Runtime& runtime, GradientRecord& record,
                                   const TensorView& gradient) {
   record.sent =
       sender.send(runtime, {record.key, gradient, record.owner}, record.call);
+}
+
+void GradientReducer::State::send_held(Runtime& runtime) {
+  for (GradientRecord* const record : ledger.release()) {
+    send(runtime, *record, *record->gradient);
+  }
 }
 
 // Those of its members that have been added, in the group's order.
@@ -76,9 +88,13 @@ void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
 }
 
 // A parameter of a group may be frozen, on all ranks alike.
-void GradientReducer::State::flush_groups() {
+void GradientReducer::State::flush() {
   const StatusOr<std::shared_ptr<Runtime>> runtime = sender.job();
   MutexLock lock(mutex);
+  if (ledger.holds_any()) {
+    throw_if_error(runtime.status());
+    send_held(**runtime);
+  }
   for (GradientGroup& group : ledger.groups()) {
     if (group.added == 0 || group.is_sent) continue;
     throw_if_error(runtime.status());
@@ -232,7 +248,7 @@ ReducerStats GradientReducer::stats() const {
 }
 
 std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
-  state_->flush_groups();
+  state_->flush();
   std::vector<GradientRecord*> pending;
   {
     MutexLock lock(state_->mutex);
@@ -256,6 +272,11 @@ std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
 }
 
 void GradientReducer::discard() {
+  // Peers may have sent what is held back here: so that does not end half-way.
+  if (const auto runtime = job(); runtime.ok()) {
+    MutexLock lock(state_->mutex);
+    state_->send_held(**runtime);
+  }
   std::vector<GradientRecord*> pending;
   {
     MutexLock lock(state_->mutex);

@@ -5,6 +5,7 @@
 // Not thread-safe but for const methods; its reducer sends under a lock.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ class GradientSender {
             std::shared_ptr<GatheredRows> result);
 
   const ReducerOptions& options() const { return options_; }
+  std::size_t bucket_bytes() const {
+    return options_.compressor == nullptr ? options_.bucket_bytes : 0;
+  }
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
   ReducerStats stats() const { return stats_; }

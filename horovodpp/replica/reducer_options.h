@@ -4,6 +4,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,6 +51,10 @@ struct ReducerOptions {
   double scale = 1.0;
   // Groups of keys; equal on all ranks.
   std::vector<std::vector<std::string>> groups = {};
+  // Gradients that are in no group are held back until so many bytes of them have
+  // been added, or for finish(): then they are sent together. 0: none is. Not with a
+  // compressor.
+  std::size_t bucket_bytes = 0;
   // More groups, likewise. What is added of them lies in their buffers.
   std::vector<ScatteredGroup> scattered = {};
   // How gradients of float32 are sent, by groups, where there is more than one

@@ -74,7 +74,8 @@ TEST(DistributedOptions, GroupsChangeNoValues) {
 TEST(DistributedOptions, AGroupIsSentWithItsLastMember) {
   run_ranks(2, [] {
     ThreeWeights m;
-    const auto optimizer = m.optimizer({.groups = {{m.a, m.b}}});
+    const auto optimizer =
+        m.optimizer({.groups = {{m.a, m.b}}, .bucket_bytes = 0});
     m.a.sum().backward();
     EXPECT_EQ(optimizer->reduced().gradients, 0u);
     m.c.sum().backward();
@@ -83,6 +84,56 @@ TEST(DistributedOptions, AGroupIsSentWithItsLastMember) {
     EXPECT_EQ(optimizer->reduced().gradients, 3u);
     optimizer->step();
     EXPECT_THAT(m.weights(), ElementsAre(-1, -1, -1));
+  });
+}
+
+// Each has 4 bytes.
+TEST(DistributedOptions, GradientsWaitUntilABucketIsFull) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.bucket_bytes = 8});
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      optimizer->zero_grad();
+      // In another order on the other rank.
+      (rank() == 0 ? m.a : m.b).sum().backward();
+      EXPECT_EQ(optimizer->reduced().gradients, 3 * step);
+      EXPECT_THROW(optimizer->zero_grad(), Error);
+      (rank() == 0 ? m.b : m.c).sum().backward();
+      EXPECT_EQ(optimizer->reduced().gradients, 3 * step + 2);
+      (rank() == 0 ? m.c : m.a).sum().backward();
+      EXPECT_EQ(optimizer->reduced().gradients, 3 * step + 2);
+      EXPECT_THROW(m.a.sum().backward(), Error);
+      optimizer->step();
+      EXPECT_EQ(optimizer->reduced().gradients, 3 * step + 3);
+    }
+    EXPECT_THAT(m.weights(), ElementsAre(-3, -3, -3));
+  });
+}
+
+// What one rank has sent and the other has not is sent by it when its optimizer ends.
+TEST(DistributedOptions, AnOptimizerEndsWithGradientsThatWait) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    auto optimizer = m.optimizer(
+        {.bucket_bytes = rank() == 0 ? std::size_t{0} : std::size_t{1} << 20});
+    m.loss(1).backward();
+    optimizer.reset();
+    EXPECT_EQ(m.a.grad().item<float>(), 1.0f);
+  });
+}
+
+TEST(DistributedOptions, AGradientThatIsWrittenWhileItWaitsIsAnError) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    const auto optimizer = m.optimizer({.bucket_bytes = std::size_t{1} << 20});
+    m.loss(1).backward();
+    {
+      const NoGrad no_grad;
+      m.b.grad().fill_(7);
+    }
+    EXPECT_THROW(optimizer->step(), Error);
+    EXPECT_THAT(m.weights(), ElementsAre(0, 0, 0));
+    EXPECT_EQ(optimizer->reduced().gradients, 3u);
   });
 }
 
@@ -182,7 +233,7 @@ TEST(DistributedOptions, AParameterThatThawsGetsItsHooks) {
   run_ranks(2, [] {
     ThreeWeights m;
     m.c.set_requires_grad(false);
-    const auto optimizer = m.optimizer({});
+    const auto optimizer = m.optimizer({.bucket_bytes = 0});
     m.loss(rank()).backward();
     optimizer->step();
     m.c.set_requires_grad(true);

@@ -62,6 +62,44 @@ TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
   });
 }
 
+TEST(GradientReducer, HoldsGradientsBackUntilThereAreEnoughBytes) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const auto rank = static_cast<float>(job.topology().rank());
+    GradientReducer reducer(job, {.bucket_bytes = 40});
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      std::vector<float> gradients(3 * 5, rank);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(reducer.stats().gradients, 3 * step + (i < 2 ? 0 : 2));
+        reducer.add(std::to_string(i),
+                    TensorView::of(gradients.data() + 5 * i, {5}));
+        EXPECT_TRUE(reducer.has(std::to_string(i)));
+      }
+      EXPECT_TRUE(reducer.is_pending());
+      EXPECT_EQ(reducer.stats().gradients, 3 * step + 2);
+      reducer.finish();
+      EXPECT_EQ(reducer.stats().gradients, 3 * step + 3);
+      EXPECT_EQ(gradients, std::vector<float>(3 * 5, 0.5f));
+    }
+  });
+}
+
+TEST(GradientReducer, SendsWhatItHoldsBeforeItIsDiscarded) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    GradientReducer reducer(
+        job,
+        {.bucket_bytes = rank == 0 ? std::size_t{0} : std::size_t{1} << 20});
+    auto value = static_cast<float>(rank);
+    reducer.add("w", TensorView::of(&value, {}));
+    reducer.discard();
+    EXPECT_FALSE(reducer.is_pending());
+    EXPECT_EQ(value, 0.5f);
+    reducer.add("w", TensorView::of(&value, {}));
+    reducer.finish();
+    EXPECT_EQ(value, 0.5f);
+  });
+}
+
 TEST(GradientReducer, CountsTheContributionsOfAStep) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job);

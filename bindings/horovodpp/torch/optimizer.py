@@ -10,13 +10,14 @@ import warnings
 
 import torch
 
+from horovodpp import _core
 from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.contributions import Contributions, Passes
 from horovodpp.torch.homes import Homes
-from horovodpp.torch.mpi_ops import Adasum, Average, Sum, size
+from horovodpp.torch.mpi_ops import Adasum, Average, Sum, local_size, size
 from horovodpp.torch.sending import Sender, Sent
 
 
@@ -25,7 +26,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     # DistributedOptimizer().
 
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
-               sparse_as_dense=False, gradients_in_arena=True):
+               sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0):
         self._parameter_names = parameters.names_of(
             self.param_groups, parameters.numbered_by_group(self.param_groups)
             if named_parameters is None else named_parameters)
@@ -39,6 +40,9 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self.steps_taken = 0
 
         self._handles = {}  # Parameter -> Sent, in the order of sending.
+        self._held = {}  # Parameter -> Sent, of a gradient that waits for others to go with it.
+        self._held_bytes = 0
+        self._bucket_bytes = bucket_bytes
         self._contributions = Contributions()
         self._passes = Passes()
         self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
@@ -72,13 +76,14 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _before_gradient(self, p):
         """A contribution is about to be added to p.grad: not to one that is on its way."""
-        sent = self._handles.get(p)
+        sent = self._handles.get(p) or self._held.get(p)
         if sent is None:
             self._homes.expect(p)
         elif p not in self._contributions.late:
             if not sent.is_nested and not self._passes.is_nested():
                 parameters.refuse_another_pass()
-            self._contributions.put_aside(p, self._parameter_names[p])
+            if p not in self._held:
+                self._contributions.put_aside(p, self._parameter_names[p])
 
     def _on_gradient(self, p):
         self._synchronized = False
@@ -86,7 +91,9 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if p in self._handles:
             return
         self._homes.take_in(p)
-        if is_complete:
+        if p in self._held:
+            self._held[p] = Sent([(p, p.grad)], None, self._held[p].is_nested)
+        elif is_complete:
             self._send(p)
 
     # --- Sending ---
@@ -94,7 +101,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def _send(self, p):
         group = self._group_of.get(p)
         if group is None:
-            self._start([p])
+            self._hold_or_start(p)
             return
         members = [member for member in group if member.requires_grad]
         ready = self._ready_in_group.setdefault(id(group), set())
@@ -102,19 +109,36 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if len(ready) == len(members):
             self._start(members)
 
-    def _start(self, members):
+    def _hold_or_start(self, p):
+        gradient = self._gradient(p)
+        if not self._bucket_bytes or gradient.is_sparse or gradient.device.type != "cpu":
+            self._start([p])
+            return
+        self._held[p] = Sent([(p, gradient)], None, self._passes.is_nested())
+        self._held_bytes += gradient.numel() * gradient.element_size()
+        if self._held_bytes >= self._bucket_bytes:
+            self._start_held()
+
+    def _start_held(self):
+        held, self._held, self._held_bytes = self._held, {}, 0
+        for p, sent in held.items():
+            self._tell_if_changed(p, sent)
+            self._start([p], sent.is_nested)
+
+    def _start(self, members, is_nested=None):
         """Sends the gradients: the dense ones together."""
+        if is_nested is None:
+            is_nested = self._passes.is_nested()
         gradients = [(p, self._gradient(p)) for p in members]
         dense = [(p, gradient) for p, gradient in gradients if not gradient.is_sparse]
         for p, gradient in gradients:
             if gradient.is_sparse:
-                self._handles[p] = Sent([], self._start_sparse(p, gradient),
-                                        self._passes.is_nested())
+                self._handles[p] = Sent([], self._start_sparse(p, gradient), is_nested)
         if not dense:
             return
         finish = self._sender.start([self._wire_name(p) for p, _ in dense],
                                     [gradient for _, gradient in dense])
-        sent = Sent(dense, finish, self._passes.is_nested())
+        sent = Sent(dense, finish, is_nested)
         self._handles.update((p, sent) for p, _ in dense)
 
     def _gradient(self, p):
@@ -152,8 +176,9 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self._register_hooks()  # Of parameters that were added or unfrozen since.
             late = self._agree()
             for p in self._in_order():
-                if p not in self._handles:
+                if p not in self._handles and p not in self._held:
                     self._send(p)
+            self._start_held()
             self._wait(late)
         self._synchronized = True
 
@@ -182,7 +207,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         return [p for p, is_late in zip(members, late) if is_late]
 
     def _wait(self, late):
-        self._tell_of_changes()
+        for p, sent in self._handles.items():
+            self._tell_if_changed(p, sent)
         failure = None
         for sent in dict.fromkeys(self._handles.values()):
             try:
@@ -197,17 +223,15 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if failure is not None:
             raise failure
 
-    def _tell_of_changes(self):
-        for p, sent in self._handles.items():
-            if self._has_told_of_changes or p in self._contributions.late or \
-                    not sent.has_changed(p):
-                continue
-            self._has_told_of_changes = True
-            warnings.warn(
-                f"The gradient of '{self._parameter_names[p]}' was changed while it was "
-                "reduced, so that its value is not defined: call optimizer.synchronize() "
-                "before changing gradients (clipping them, for instance), and "
-                "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=5)
+    def _tell_if_changed(self, p, sent):
+        if self._has_told_of_changes or p in self._contributions.late or not sent.has_changed(p):
+            return
+        self._has_told_of_changes = True
+        warnings.warn(
+            f"The gradient of '{self._parameter_names[p]}' was changed while it was "
+            "reduced, so that its value is not defined: call optimizer.synchronize() "
+            "before changing gradients (clipping them, for instance), and "
+            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=5)
 
     def _complete(self, late):
         """Adds the late parts of all ranks to what was reduced before they came."""
@@ -225,6 +249,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _reset(self):
         self._handles.clear()
+        self._held.clear()
+        self._held_bytes = 0
         self._contributions.reset()
         self._ready_in_group.clear()
 
@@ -294,7 +320,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, *args, **kwargs):
         """As the wrapped optimizer's; not while gradients are on their way."""
-        if self._handles:
+        if self._handles or self._held:
             parameters.refuse_zero_grad()
         self._reset()
         self._synchronized = False
@@ -320,6 +346,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict):
         """As the wrapped optimizer's. Gradients that are on their way are waited for first."""
+        self._start_held()  # Other ranks may have sent them.
         for sent in dict.fromkeys(self._handles.values()):
             with torch.no_grad():
                 sent.finish()
@@ -331,6 +358,17 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self._sender.compression.load_state({
                 f"{name}{self._suffix}.{what}": tensor for (name, what), tensor in remembered})
         return self._wrapped.load_state_dict(self, state_dict)
+
+
+def _bucket_bytes_of(wanted, sender):
+    if not sender.sends_where_they_lie():
+        return 0
+    if wanted is not None:
+        return wanted
+    # Reducing a gradient as soon as it is complete hides it where there is a core for it. Where
+    # all cores compute, it stops the computation, as often as that happens.
+    hides = local_size() < size() or _core.have_spare_cores(local_size(), torch.get_num_threads())
+    return 0 if hides else 16 << 20
 
 
 def _split(key):
@@ -366,7 +404,8 @@ def _take_over(optimizer, methods):
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,
                          backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
                          num_groups=0, groups=None, sparse_as_dense=False,
-                         process_set=global_process_set, gradients_in_arena=True):
+                         process_set=global_process_set, gradients_in_arena=True,
+                         bucket_bytes=None):
     """An optimizer of `optimizer`'s class and state, whose gradients are those of all ranks.
 
     optimizer: it is not used any more; its parameter groups and state are taken over.
@@ -383,12 +422,18 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     process_set: the ranks whose gradients are reduced.
     gradients_in_arena: gradients that torch allocates are moved to memory that the ranks of a node
         share, where they are reduced without a copy. Not with compression.
+    bucket_bytes: gradients of CPUs that are complete, and in no group, are held back until they
+        have so many bytes, or for the step, and then sent together; 0: none is. By default 16 MiB
+        where the ranks are on one node and compute on all of its cores, so that reducing has no
+        core of its own, and elsewhere 0. Not with compression.
 
     Every rank of the process set makes the same optimizers in the same order. Raises ValueError for
     arguments that make no sense.
     """
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
+    if bucket_bytes is not None and bucket_bytes < 0:
+        raise ValueError("bucket_bytes must be >= 0")
     if backward_passes_per_step <= 0:
         raise ValueError("backward_passes_per_step must be > 0")
     if op not in (Average, Sum, Adasum):
@@ -407,5 +452,6 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         distributed = _take_over(optimizer, _DistributedOptimizer)
         sender = Sender(compression, op, gradient_predivide_factor, process_set)
         distributed._begin(named_parameters, sender, backward_passes_per_step, groups,
-                           sparse_as_dense, gradients_in_arena)
+                           sparse_as_dense, gradients_in_arena,
+                           _bucket_bytes_of(bucket_bytes, sender))
     return distributed

@@ -95,7 +95,7 @@ def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
     model = Tied(reentrant)
-    optimizer = models.named(model, models.sgd(model))
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=0)
     for step in range(3):
         optimizer.zero_grad()
         with warnings.catch_warnings(record=True) as told:
@@ -109,10 +109,28 @@ def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
         {"embedding.weight": 2, "block.0.weight": 2, "block.0.bias": 2}
 
 
-def test_late_parts_of_some_ranks_only(rank, size):
+def test_gradients_that_wait_have_no_late_parts(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    model = Tied(reentrant)
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=1 << 20)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loss_of(model, models.batch_of(rank)).backward()
+        assert not optimizer._contributions.late
+        assert optimizer._handles == {}
+        optimizer.step()
+
+
+@pytest.mark.parametrize("bucket_bytes", [0, 100, 1 << 20])
+def test_late_parts_of_some_ranks_only(rank, size, bucket_bytes):
     model = Tied(reentrant if rank == 0 else plain)
     alone = Tied(plain)
-    optimizer = models.named(model, models.sgd(model))
+    # A gradient may wait on one rank, and have late parts on another.
+    optimizer = models.named(model, models.sgd(model),
+                             bucket_bytes=bucket_bytes if rank == 0 else 0)
     inner = models.sgd(alone)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The gradient of")

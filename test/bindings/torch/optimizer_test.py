@@ -42,6 +42,7 @@ def test_parameters_have_names():
     ({"gradient_predivide_factor": 2.0, "op": hvd.Sum}, ValueError,
      "gradient_predivide_factor not supported with op != Average"),
     ({"backward_passes_per_step": 0}, ValueError, "backward_passes_per_step must be > 0"),
+    ({"bucket_bytes": -1}, ValueError, "bucket_bytes must be >= 0"),
     ({"op": hvd.Max}, ValueError, "Average, Sum or Adasum"),
     ({"groups": -1}, ValueError, "groups should be a non-negative integer or a list of list"),
     ({"groups": "many"}, ValueError, "groups should be a non-negative integer or a list of list"),
@@ -163,6 +164,38 @@ def test_sums(size):
     models.compare(models.mlp(), functools.partial(models.named, op=hvd.Sum),
                    lambda model, batch: models.loss_of(model, batch) * (
                        1 if batch.shape[0] == models.ROWS else size))
+
+
+@pytest.mark.parametrize("bucket_bytes", [0, 100, 1 << 20])
+def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    model = models.mlp()  # 192 + 32 + 64 + 8 bytes.
+    optimizer = models.compare(
+        model, functools.partial(models.named, bucket_bytes=bucket_bytes), steps=2)
+    optimizer.zero_grad()
+    models.loss_of(model, models.batch_of(rank)).backward()
+    sent, waiting = len(optimizer._handles), len(optimizer._held)
+    assert sent + waiting == 4
+    assert sent == {0: 4, 1 << 20: 0}.get(bucket_bytes, sent) and (bucket_bytes != 100 or sent > 2)
+    with pytest.raises(AssertionError, match="more than backward_passes_per_step"):
+        models.loss_of(model, models.batch_of(rank)).backward()
+    with pytest.raises(AssertionError, match=r"optimizer.zero_grad\(\) was called after "):
+        optimizer.zero_grad()
+    optimizer.load_state_dict(optimizer.state_dict())  # Ends what was begun, on all ranks.
+    optimizer.zero_grad()
+    assert optimizer._handles == {} and optimizer._held == {}
+
+
+def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=1 << 20)
+    models.loss_of(model, models.batch_of(rank)).backward()
+    model[0].bias.grad.zero_()
+    with pytest.warns(UserWarning, match="'0.bias' was changed while it was reduced"):
+        optimizer.step()
 
 
 def test_ranks_are_equal_afterwards(rank):
