@@ -19,5 +19,6 @@
 #include "horovodpp/libtorch/broadcast.h"              // IWYU pragma: export
 #include "horovodpp/libtorch/checkpoint.h"             // IWYU pragma: export
 #include "horovodpp/libtorch/collectives.h"            // IWYU pragma: export
+#include "horovodpp/libtorch/delta_optimizer.h"        // IWYU pragma: export
 #include "horovodpp/libtorch/distributed_optimizer.h"  // IWYU pragma: export
 #include "horovodpp/libtorch/job.h"                    // IWYU pragma: export

@@ -33,8 +33,21 @@ absl::StatusOr<DType> dtype_of_number(std::int32_t number) {
       absl::StrCat("there is no dtype with number ", number));
 }
 
+absl::StatusOr<Device> device_of_number(std::int32_t number) {
+  if (number == HVD_CPU) return Device::cpu();
+  if (number >= HVD_CUDA(0)) return Device::cuda(number - HVD_CUDA(0));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no device with number ", number));
+}
+
+std::int16_t number_of(Device device) {
+  return static_cast<std::int16_t>(device.is_cpu() ? HVD_CPU
+                                                   : HVD_CUDA(device.index));
+}
+
 absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor) {
   HVD_ASSIGN_OR_RETURN(const DType dtype, dtype_of_number(tensor.dtype));
+  HVD_ASSIGN_OR_RETURN(const Device device, device_of_number(tensor.device));
   if (tensor.num_dims < 0 || tensor.num_dims > kMostDims) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a tensor has 0 to ", kMostDims, " dimensions, not ", tensor.num_dims));
@@ -47,12 +60,15 @@ absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor) {
   if (shape.num_elements() > 0) {
     HVD_RETURN_IF_ERROR(check_not_null(tensor.data, "data"));
   }
-  return TensorView(tensor.data, dtype, std::move(shape));
+  return TensorView(tensor.data, dtype, std::move(shape), device);
 }
 
 absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
                                      std::int32_t dtype) {
-  return view_of({data, &elements, 1, dtype});
+  // Before it is cut to what a tensor's dtype has room for.
+  HVD_RETURN_IF_ERROR(dtype_of_number(dtype).status());
+  return view_of(
+      {data, &elements, 1, static_cast<std::int16_t>(dtype), HVD_CPU});
 }
 
 absl::StatusOr<std::vector<TensorView>> views_of(const hvd_tensor* tensors,

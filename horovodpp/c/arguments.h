@@ -23,6 +23,15 @@ inline constexpr std::int32_t kMostDims = 64;
 template <typename Options>
 inline constexpr std::size_t kFirstSize = sizeof(Options);
 template <>
+inline constexpr std::size_t kFirstSize<hvd_allreduce_options> =
+    offsetof(hvd_allreduce_options, stream);
+template <>
+inline constexpr std::size_t kFirstSize<hvd_collective_options> =
+    offsetof(hvd_collective_options, stream);
+template <>
+inline constexpr std::size_t kFirstSize<hvd_alltoall_options> =
+    offsetof(hvd_alltoall_options, stream);
+template <>
 inline constexpr std::size_t kFirstSize<hvd_reducer_options> =
     offsetof(hvd_reducer_options, compression);
 
@@ -60,9 +69,11 @@ std::string text_of(const char* text);
 
 absl::StatusOr<ReduceOp> op_of(std::int32_t number);
 absl::StatusOr<DType> dtype_of_number(std::int32_t number);
+absl::StatusOr<Device> device_of_number(std::int32_t number);
+std::int16_t number_of(Device device);
 
-//   InvalidArgument  it cannot be one: its memory is NULL, or its shape or dtype
-//                    is none
+//   InvalidArgument  it cannot be one: its memory is NULL, or its shape, dtype or
+//                    device is none
 absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor);
 absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
                                      std::int32_t dtype);

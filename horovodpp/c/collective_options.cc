@@ -13,6 +13,7 @@ absl::StatusOr<AlltoallOptions> alltoall_options(
   AlltoallOptions options;
   options.name = text_of(read.name);
   options.process_set = std::move(set);
+  options.stream = read.stream;
   if (read.num_splits > 0) {
     HVD_RETURN_IF_ERROR(check_not_null(read.splits, "splits"));
     options.splits.assign(read.splits, read.splits + read.num_splits);

@@ -27,7 +27,8 @@ absl::StatusOr<Options> reduction_options(const hvd_allreduce_options* given) {
                  .prescale_factor = read.prescale_factor,
                  .postscale_factor = read.postscale_factor,
                  .average_of_participants = read.average_of_participants != 0,
-                 .process_set = std::move(set)};
+                 .process_set = std::move(set),
+                 .stream = read.stream};
 }
 
 // AllgatherOptions and BroadcastOptions, which do so, too.
@@ -36,7 +37,9 @@ absl::StatusOr<Options> moving_options(const hvd_collective_options* given) {
   HVD_ASSIGN_OR_RETURN(const hvd_collective_options read,
                        read_options(given, HVD_COLLECTIVE_OPTIONS));
   HVD_ASSIGN_OR_RETURN(ProcessSet set, set_of(read.process_set));
-  return Options{.name = text_of(read.name), .process_set = std::move(set)};
+  return Options{.name = text_of(read.name),
+                 .process_set = std::move(set),
+                 .stream = read.stream};
 }
 
 absl::StatusOr<AlltoallOptions> alltoall_options(

@@ -102,12 +102,18 @@ typedef uint64_t hvd_prepared;
 /* All ranks of the job. */
 #define HVD_GLOBAL_PROCESS_SET ((hvd_process_set)0)
 
-/* Contiguous elements, last dimension fastest. No dimensions: a scalar, of one element. */
+/* Where memory lies. Tensors on a GPU are NVIDIA's: see docs/gpu.md. */
+#define HVD_CPU 0
+#define HVD_CUDA(index) (1 + (index))
+
+/* Contiguous elements, last dimension fastest. No dimensions: a scalar, of one element.
+ * What leaves the device out is on the CPU. */
 typedef struct hvd_tensor {
   void* data;
   const int64_t* dims;
   int32_t num_dims;
-  int32_t dtype;
+  int16_t dtype;
+  int16_t device;
 } hvd_tensor;
 
 /* Errors. */
@@ -161,9 +167,13 @@ typedef struct hvd_allreduce_options {
   double prescale_factor;
   double postscale_factor;
   hvd_process_set process_set;
+  /* Of tensors on a GPU, the stream (a cudaStream_t) that produces them; NULL: the
+   * legacy default stream. The operation comes after all that is in it when it is
+   * submitted. */
+  void* stream;
 } hvd_allreduce_options;
 #define HVD_ALLREDUCE_OPTIONS \
-  { sizeof(hvd_allreduce_options), NULL, HVD_AVERAGE, 0, 1.0, 1.0, 0 }
+  { sizeof(hvd_allreduce_options), NULL, HVD_AVERAGE, 0, 1.0, 1.0, 0, NULL }
 
 /* Also those of a reducescatter. */
 typedef hvd_allreduce_options hvd_reducescatter_options;
@@ -174,9 +184,10 @@ typedef struct hvd_collective_options {
   size_t size;
   const char* name;
   hvd_process_set process_set;
+  void* stream; /* As of an allreduce. */
 } hvd_collective_options;
 #define HVD_COLLECTIVE_OPTIONS \
-  { sizeof(hvd_collective_options), NULL, 0 }
+  { sizeof(hvd_collective_options), NULL, 0, NULL }
 
 typedef struct hvd_alltoall_options {
   size_t size;
@@ -186,11 +197,12 @@ typedef struct hvd_alltoall_options {
    * many for each. */
   const int64_t* splits;
   size_t num_splits;
+  void* stream; /* As of an allreduce. */
 } hvd_alltoall_options;
 #define HVD_ALLTOALL_OPTIONS \
-  { sizeof(hvd_alltoall_options), NULL, 0, NULL, 0 }
+  { sizeof(hvd_alltoall_options), NULL, 0, NULL, 0, NULL }
 
-/* Flat memory, in place; return when it is done. */
+/* Flat memory of the CPU, in place; return when it is done. */
 HVD_C_API int32_t hvd_allreduce(void* data, int64_t elements, int32_t dtype,
                                 const hvd_allreduce_options* options);
 HVD_C_API int32_t hvd_broadcast(void* data, int64_t elements, int32_t dtype,
@@ -248,6 +260,10 @@ HVD_C_API int32_t hvd_broadcast_tensors(const char* const* names,
 HVD_C_API int32_t hvd_poll(hvd_operation operation, int32_t* done);
 /* Returns its outcome, once it is there; callable any number of times. */
 HVD_C_API int32_t hvd_wait(hvd_operation operation);
+/* Of tensors on a GPU: what is put into `stream` from now on comes after the operation.
+ * Waits until it is in a stream of the GPU, and not until it is done. On the CPU it is
+ * hvd_wait(). */
+HVD_C_API int32_t hvd_wait_in_stream(hvd_operation operation, void* stream);
 /* As hvd_poll(), after waiting for at most so long. */
 HVD_C_API int32_t hvd_wait_for(hvd_operation operation, double seconds,
                                int32_t* done);
@@ -361,7 +377,8 @@ HVD_C_API int32_t hvd_reducer_create(const hvd_reducer_options* options,
 /* Waits for what is under way. */
 HVD_C_API int32_t hvd_reducer_destroy(hvd_reducer reducer);
 /* Starts to reduce a gradient in place, when it is final; once per key and step. Its
- * memory is borrowed until hvd_reducer_finish() has returned. */
+ * memory is borrowed until hvd_reducer_finish() has returned. One on a GPU comes after
+ * what is in the legacy default stream. */
 HVD_C_API int32_t hvd_reducer_add(hvd_reducer reducer, const char* key,
                                   const hvd_tensor* gradient);
 /* The same of all gradients in a flat buffer, or none. */

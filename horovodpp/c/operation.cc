@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/c/arguments.h"
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/status.h"
@@ -51,6 +52,12 @@ bool Operation::wait_for(double seconds) const {
 Status Operation::wait() const {
   return std::visit([](const auto& future) { return status_of(future.wait()); },
                     future_);
+}
+
+Status Operation::wait(void* stream) const {
+  return std::visit(
+      [&](const auto& future) { return status_of(future.wait(stream)); },
+      future_);
 }
 
 absl::StatusOr<const Operation::Results*> Operation::results() {
@@ -109,6 +116,13 @@ std::int32_t hvd_wait(hvd_operation operation) {
   });
 }
 
+std::int32_t hvd_wait_in_stream(hvd_operation operation, void* stream) {
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
+    return found->wait(stream);
+  });
+}
+
 std::int32_t hvd_wait_for(hvd_operation operation, double seconds,
                           std::int32_t* done) {
   return call([&]() -> Status {
@@ -155,7 +169,8 @@ std::int32_t hvd_result(hvd_operation operation, std::size_t index,
     const hvd::IntSpan dims = tensors[index].shape().dims();
     *result = {tensors[index].view().data(), dims.data(),
                static_cast<std::int32_t>(dims.size()),
-               static_cast<std::int32_t>(tensors[index].dtype())};
+               static_cast<std::int16_t>(tensors[index].dtype()),
+               hvd::c::number_of(tensors[index].view().device())};
     return {};
   });
 }

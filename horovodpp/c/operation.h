@@ -38,6 +38,8 @@ class Operation {
   bool poll() const;
   bool wait_for(double seconds) const;
   Status wait() const;
+  // As Future::wait(stream).
+  Status wait(void* stream) const;
 
   // What it gave; lives as long as this.
   //   FailedPrecondition  it has not ended, or it failed

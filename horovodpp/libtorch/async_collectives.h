@@ -9,6 +9,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
 #include <cstdint>
@@ -77,6 +78,27 @@ inline hvd_collective_options in_c(const MoveOptions& options) {
   return result;
 }
 
+// As long as `options` live.
+inline hvd_alltoall_options in_c(const AlltoallOptions& options) {
+  hvd_alltoall_options result = HVD_ALLTOALL_OPTIONS;
+  result.name = name_or_null(options.name);
+  result.process_set = options.process_set.handle();
+  result.splits = options.splits.data();
+  result.num_splits = options.splits.size();
+  return result;
+}
+
+// A result where `device` is. One on a GPU is copied, since streams of libtorch's may use
+// it after its handle is released.
+inline torch::Tensor in_place_of(const torch::Tensor& result,
+                                 torch::Device device) {
+  if (!result.is_cuda()) return result.to(device);
+  const torch::Tensor copy = result.clone();
+  const c10::impl::VirtualGuardImpl guard(result.device().type());
+  guard.getStream(result.device()).synchronize();
+  return copy;
+}
+
 // Gives results of the operation, in memory of its own, the place that `like` have.
 inline Operation::Finish results_like(const std::vector<torch::Tensor>& like) {
   std::vector<torch::Device> devices;
@@ -84,21 +106,29 @@ inline Operation::Finish results_like(const std::vector<torch::Tensor>& like) {
   return [devices](const std::shared_ptr<OperationHandle>& handle) {
     std::vector<torch::Tensor> results;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      results.push_back(result_of(handle, i).to(devices[i]));
+      results.push_back(in_place_of(result_of(handle, i), devices[i]));
     }
     return results;
   };
 }
 
-// Starts to reduce `made`, which lie ready.
+// The operation that `start(tensors, &operation)`, a function of C, begins with `made`,
+// which lie ready.
+template <typename Start>
+hvd_operation started(const std::vector<torch::Tensor>& made,
+                      const Start& start) {
+  const std::vector<hvd_tensor> tensors = described(made);
+  hvd_operation number = 0;
+  throw_if_error(start(tensors.data(), &number));
+  return number;
+}
+
 inline hvd_operation start_allreduce(const std::vector<torch::Tensor>& made,
                                      const ReduceOptions& options) {
-  const std::vector<hvd_tensor> tensors = described(made);
   const hvd_allreduce_options in_words = in_c(options);
-  hvd_operation number = 0;
-  throw_if_error(
-      hvd_allreduce_async(tensors.data(), tensors.size(), &in_words, &number));
-  return number;
+  return started(made, [&](const hvd_tensor* tensors, hvd_operation* number) {
+    return hvd_allreduce_async(tensors, made.size(), &in_words, number);
+  });
 }
 
 inline std::vector<torch::Tensor> all_readied(
@@ -157,11 +187,11 @@ inline Operation allreduce_async(const torch::Tensor& tensor,
 inline Operation allgather_async(const torch::Tensor& tensor,
                                  const MoveOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
-  const hvd_tensor in_words = internal::described(made);
-  const hvd_collective_options c_options = internal::in_c(options);
-  hvd_operation number = 0;
-  internal::throw_if_error(
-      hvd_allgather_async(&in_words, 1, &c_options, &number));
+  const hvd_collective_options in_words = internal::in_c(options);
+  const hvd_operation number = internal::started(
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
+        return hvd_allgather_async(tensors, 1, &in_words, begun);
+      });
   return Operation(number, {made}, internal::results_like({tensor}));
 }
 
@@ -169,11 +199,11 @@ inline Operation allgather_async(const torch::Tensor& tensor,
 inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
                                   const MoveOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
-  const hvd_tensor in_words = internal::described(made);
-  const hvd_collective_options c_options = internal::in_c(options);
-  hvd_operation number = 0;
-  internal::throw_if_error(
-      hvd_broadcast_async(&in_words, root_rank, &c_options, &number));
+  const hvd_collective_options in_words = internal::in_c(options);
+  const hvd_operation number = internal::started(
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
+        return hvd_broadcast_async(tensors, root_rank, &in_words, begun);
+      });
   return Operation(number, {made}, [tensor, made](const auto&) {
     internal::put_back(tensor, made);
     return std::vector<torch::Tensor>{tensor};
@@ -185,11 +215,11 @@ inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
 inline Operation reducescatter_async(const torch::Tensor& tensor,
                                      const ReduceOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
-  const hvd_tensor in_words = internal::described(made);
-  const hvd_reducescatter_options c_options = internal::in_c(options);
-  hvd_operation number = 0;
-  internal::throw_if_error(
-      hvd_reducescatter_async(&in_words, 1, &c_options, &number));
+  const hvd_reducescatter_options in_words = internal::in_c(options);
+  const hvd_operation number = internal::started(
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
+        return hvd_reducescatter_async(tensors, 1, &in_words, begun);
+      });
   return Operation(number, {made}, internal::results_like({tensor}));
 }
 
@@ -198,14 +228,11 @@ inline Operation reducescatter_async(const torch::Tensor& tensor,
 inline Operation alltoall_async(const torch::Tensor& tensor,
                                 const AlltoallOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
-  const hvd_tensor in_words = internal::described(made);
-  hvd_alltoall_options c_options = HVD_ALLTOALL_OPTIONS;
-  c_options.name = internal::name_or_null(options.name);
-  c_options.process_set = options.process_set.handle();
-  c_options.splits = options.splits.data();
-  c_options.num_splits = options.splits.size();
-  hvd_operation number = 0;
-  internal::throw_if_error(hvd_alltoall_async(&in_words, &c_options, &number));
+  const hvd_alltoall_options in_words = internal::in_c(options);
+  const hvd_operation number = internal::started(
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
+        return hvd_alltoall_async(tensors, &in_words, begun);
+      });
   const auto rows = internal::results_like({tensor});
   return Operation(number, {made}, [rows](const auto& handle) {
     std::vector<torch::Tensor> results = rows(handle);

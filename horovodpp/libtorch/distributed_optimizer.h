@@ -40,7 +40,6 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -52,17 +51,14 @@
 #include "horovodpp/libtorch/distributed_options.h"
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/parameter_gradient.h"
+#include "horovodpp/libtorch/parameter_names.h"
 #include "horovodpp/libtorch/reducer.h"
+#include "horovodpp/libtorch/wrapped_optimizer.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
 class DistributedOptimizer {
-  // Of what is taken over: no reference.
-  template <typename Wrapped>
-  using IfOptimizer =
-      std::enable_if_t<std::is_base_of_v<torch::optim::Optimizer, Wrapped>>;
-
  public:
   using LossClosure = torch::optim::Optimizer::LossClosure;
 
@@ -86,39 +82,20 @@ class DistributedOptimizer {
   //                                    optimizer has no name; one of a group is not the
   //                                    optimizer's, or is in two groups
   //   Error (HVD_FAILED_PRECONDITION)  there is no job
-  DistributedOptimizer(torch::optim::Optimizer& wrapped,
+  DistributedOptimizer(WrappedOptimizer wrapped,
                        const NamedTensors& named_parameters,
                        DistributedOptions options = {})
-      : DistributedOptimizer(shared(wrapped), named_parameters,
-                             std::move(options)) {}
-  template <typename Wrapped, typename = IfOptimizer<Wrapped>>
-  DistributedOptimizer(Wrapped&& wrapped, const NamedTensors& named_parameters,
-                       DistributedOptions options = {})
-      : DistributedOptimizer(std::make_shared<Wrapped>(std::move(wrapped)),
-                             named_parameters, std::move(options)) {}
-  DistributedOptimizer(std::shared_ptr<torch::optim::Optimizer> wrapped,
-                       const NamedTensors& named_parameters,
-                       DistributedOptions options = {})
-      : wrapped_(std::move(wrapped)), options_(std::move(options)) {
-    for (const auto& item : named_parameters) {
-      names_.emplace(item.value().unsafeGetTensorImpl(), item.key());
-    }
-    check_names();
+      : wrapped_(std::move(wrapped)),
+        options_(std::move(options)),
+        names_(wrapped_, named_parameters) {
     begin();
   }
   // Parameters are numbered, by the group and the place in it.
-  explicit DistributedOptimizer(torch::optim::Optimizer& wrapped,
+  explicit DistributedOptimizer(WrappedOptimizer wrapped,
                                 DistributedOptions options = {})
-      : DistributedOptimizer(shared(wrapped), std::move(options)) {}
-  template <typename Wrapped, typename = IfOptimizer<Wrapped>>
-  explicit DistributedOptimizer(Wrapped&& wrapped,
-                                DistributedOptions options = {})
-      : DistributedOptimizer(std::make_shared<Wrapped>(std::move(wrapped)),
-                             std::move(options)) {}
-  explicit DistributedOptimizer(
-      std::shared_ptr<torch::optim::Optimizer> wrapped,
-      DistributedOptions options = {})
-      : wrapped_(std::move(wrapped)), options_(std::move(options)) {
+      : wrapped_(std::move(wrapped)),
+        options_(std::move(options)),
+        names_(wrapped_) {
     begin();
   }
   DistributedOptimizer(const DistributedOptimizer&) = delete;
@@ -168,16 +145,21 @@ class DistributedOptimizer {
   // order. The closure is called once.
   //   c10::Error  the gradients that are to be scaled down are not finite; the
   //               parameters are as they were
+  //   Error (HVD_FAILED_PRECONDITION)  the weights of all ranks are 0; or there is one
+  //               while synchronize() is skipped, and has not been called
   StepResult step(const StepOptions& options) {
+    internal::check(options, options_);
     StepResult result;
     if (options.closure) {
       const torch::AutoGradMode records(true);
       result.loss = options.closure();
     }
     if (!skips_synchronize_ && !is_synchronized_) synchronize();
+    if (options.weight.has_value()) weigh(*options.weight);
     if (std::isfinite(options.max_norm)) {
       result.norm = torch::nn::utils::clip_grad_norm_(
-          parameters(), options.max_norm, 2.0, /*error_if_nonfinite=*/true);
+          wrapped_.parameters(), options.max_norm, 2.0,
+          /*error_if_nonfinite=*/true);
     }
     is_synchronized_ = false;
     wrapped_->step();
@@ -207,7 +189,7 @@ class DistributedOptimizer {
   // From the next step on, so many backward passes make one.
   void set_backward_passes_per_step(int passes) {
     options_.backward_passes_per_step = passes;
-    check(options_);
+    internal::check(options_);
     for (const auto& gradient : gradients_) {
       reducer_->expect(gradient->key(), passes);
     }
@@ -219,79 +201,18 @@ class DistributedOptimizer {
   }
 
  private:
-  // Of somebody else.
-  static std::shared_ptr<torch::optim::Optimizer> shared(
-      torch::optim::Optimizer& optimizer) {
-    return {std::shared_ptr<void>(), &optimizer};
-  }
-
-  static void check(const DistributedOptions& options) {
-    if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum) {
-      internal::refuse("gradients are reduced by an average or a sum");
-    }
-    if (options.op != ReduceOp::kAverage &&
-        options.gradient_predivide_factor != 1.0) {
-      internal::refuse("a gradient_predivide_factor goes with an average only");
-    }
-    if (options.backward_passes_per_step < 1) {
-      internal::refuse("backward_passes_per_step must be > 0");
-    }
-    if (options.num_groups < 0) {
-      internal::refuse("num_groups is a number of groups, or 0");
-    }
-    if (options.num_groups > 0 && !options.groups.empty()) {
-      internal::refuse("there is a num_groups, and there are groups: give one");
-    }
-  }
-
-  void check_names() const {
-    for (const torch::Tensor& parameter : parameters()) {
-      if (names_.count(parameter.unsafeGetTensorImpl()) == 0) {
-        internal::refuse(
-            "named_parameters were given, but one or more parameters of the "
-            "optimizer are not among them: pass model->named_parameters()");
-      }
-    }
-  }
-
-  std::vector<torch::Tensor> parameters() const {
-    std::vector<torch::Tensor> all;
-    for (const auto& group : wrapped_->param_groups()) {
-      all.insert(all.end(), group.params().begin(), group.params().end());
-    }
-    return all;
-  }
-
   void begin() {
-    check(options_);
-    const bool is_alone = size() == 1;
-    name_parameters();
+    internal::check(options_);
     const auto groups = keys_of_groups();
-    if (is_alone || !options_.process_set.included() ||
-        options_.process_set.size() == 1) {
-      return;
-    }
+    if (!internal::has_peers(options_.process_set)) return;
     reducer_ = std::make_unique<internal::Reducer>(options_, groups);
     watch();
-  }
-
-  // Those that have no name yet, by the group and the place in it.
-  void name_parameters() {
-    const auto& groups = wrapped_->param_groups();
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      const std::vector<torch::Tensor>& members = groups[i].params();
-      for (std::size_t j = 0; j < members.size(); ++j) {
-        std::string& name = names_[members[j].unsafeGetTensorImpl()];
-        if (!name.empty()) continue;
-        name = "noname." + std::to_string(i) + "." + std::to_string(j);
-      }
-    }
   }
 
   std::vector<std::vector<std::string>> keys_of_groups() const {
     std::vector<std::vector<torch::Tensor>> groups = options_.groups;
     if (options_.num_groups > 0) {
-      const std::vector<torch::Tensor> all = parameters();
+      const std::vector<torch::Tensor> all = wrapped_.parameters();
       const auto number = static_cast<std::size_t>(options_.num_groups);
       groups.resize(number);
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -302,12 +223,12 @@ class DistributedOptimizer {
     for (const auto& group : groups) {
       keys.emplace_back();
       for (const torch::Tensor& parameter : group) {
-        const auto found = names_.find(parameter.unsafeGetTensorImpl());
-        if (found == names_.end()) {
+        const std::string* const name = names_.find(parameter);
+        if (name == nullptr) {
           internal::refuse(
               "a tensor of a group is no parameter of the optimizer");
         }
-        keys.back().push_back(found->second);
+        keys.back().push_back(*name);
       }
     }
     return keys;
@@ -319,9 +240,9 @@ class DistributedOptimizer {
 
   // Hears of the gradients of all parameters that require one.
   void watch() {
-    name_parameters();
-    for (const torch::Tensor& parameter : parameters()) {
-      const auto& name = names_.at(parameter.unsafeGetTensorImpl());
+    names_.number_others(wrapped_);
+    for (const torch::Tensor& parameter : wrapped_.parameters()) {
+      const std::string& name = names_.of(parameter);
       auto& known = by_tensor_[parameter.unsafeGetTensorImpl()];
       if (known == nullptr) {
         gradients_.push_back(
@@ -391,6 +312,28 @@ class DistributedOptimizer {
     if (failure != nullptr) std::rethrow_exception(failure);
   }
 
+  // From the mean of the ranks' gradients to the mean over all samples.
+  void weigh(double weight) {
+    if (reducer_ != nullptr && !is_synchronized_) {
+      throw Error(HVD_FAILED_PRECONDITION,
+                  "step() with a weight, where skip_synchronize() keeps the "
+                  "gradients from being reduced; call synchronize() before");
+    }
+    const double total =
+        reducer_ == nullptr ? weight : reducer_->sum("(weight)", weight);
+    if (!(total > 0)) {
+      throw Error(HVD_FAILED_PRECONDITION,
+                  "the weights of all ranks add up to 0: there is nothing to "
+                  "step along");
+    }
+    const int ranks = reducer_ == nullptr ? 1 : options_.process_set.size();
+    const torch::NoGradGuard no_grad;
+    for (const torch::Tensor& parameter : wrapped_.parameters()) {
+      if (!parameter.grad().defined()) continue;
+      parameter.mutable_grad().mul_(ranks / total);
+    }
+  }
+
   torch::Tensor reduced(const LossClosure& closure) {
     torch::Tensor loss = closure();
     if (!skips_synchronize_) {
@@ -404,9 +347,9 @@ class DistributedOptimizer {
         .wait();
   }
 
-  const std::shared_ptr<torch::optim::Optimizer> wrapped_;
+  const WrappedOptimizer wrapped_;
   DistributedOptions options_;
-  std::unordered_map<const void*, std::string> names_;  // By tensor.
+  internal::ParameterNames names_;
   std::vector<std::unique_ptr<internal::ParameterGradient>> gradients_;
   std::unordered_map<const void*, internal::ParameterGradient*> by_tensor_;
   // Null: nothing is reduced. Its end waits for what uses the gradients' memory.

@@ -6,6 +6,7 @@
 
 #include <torch/types.h>
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/async_collectives.h"
+#include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/job.h"
 
 namespace HVD_EXPORT hvd {
@@ -33,7 +35,7 @@ enum class Compression : std::int32_t {
 };
 
 struct DistributedOptions {
-  ReduceOp op = ReduceOp::kAverage;  // Or sum.
+  ReduceOp op = ReduceOp::kAverage;  // Or sum, or Adasum of gradients.
   // With an average, gradients are divided by this before the sum, and multiplied by it
   // after.
   double gradient_predivide_factor = 1.0;
@@ -68,6 +70,10 @@ struct StepOptions {
   double max_norm = std::numeric_limits<double>::infinity();
   // Called first: clears the gradients, runs forward and backward, returns the loss.
   std::function<torch::Tensor()> closure = {};
+  // How many samples, tokens, … the loss on this rank is the sum over: the step goes along
+  // the mean of all samples of all ranks. It may be 0. Given on all ranks or none, with an
+  // average.
+  std::optional<double> weight = std::nullopt;
 };
 
 struct StepResult {
@@ -75,6 +81,42 @@ struct StepResult {
   std::optional<double> norm = std::nullopt;
   torch::Tensor loss = {};  // The closure's, on this rank.
 };
+
+namespace internal {
+
+// Both refuse what makes no sense: Error (HVD_INVALID_ARGUMENT).
+inline void check(const DistributedOptions& options) {
+  if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum &&
+      options.op != ReduceOp::kAdasum) {
+    refuse("gradients are reduced by an average, a sum or Adasum");
+  }
+  if (options.op != ReduceOp::kAverage &&
+      options.gradient_predivide_factor != 1.0) {
+    refuse("a gradient_predivide_factor goes with an average only");
+  }
+  if (options.backward_passes_per_step < 1) {
+    refuse("backward_passes_per_step must be > 0");
+  }
+  if (options.num_groups < 0) {
+    refuse("num_groups is a number of groups, or 0");
+  }
+  if (options.num_groups > 0 && !options.groups.empty()) {
+    refuse("there is a num_groups, and there are groups: give one");
+  }
+}
+
+inline void check(const StepOptions& step, const DistributedOptions& options) {
+  if (!step.weight.has_value()) return;
+  if (options.op != ReduceOp::kAverage) {
+    refuse("a weight goes with an average only");
+  }
+  if (!std::isfinite(*step.weight) || *step.weight < 0) {
+    refuse("the weight is " + std::to_string(*step.weight) +
+           ": it is the number of samples on this rank");
+  }
+}
+
+}  // namespace internal
 
 }  // namespace libtorch
 }  // namespace hvd

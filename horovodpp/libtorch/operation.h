@@ -49,7 +49,9 @@ inline torch::Tensor result_of(const std::shared_ptr<OperationHandle>& handle,
                                  static_cast<std::size_t>(found.num_dims));
   return torch::from_blob(
       found.data, shape, [handle](void*) {},
-      torch::TensorOptions().dtype(type_of(found.dtype)));
+      torch::TensorOptions()
+          .dtype(type_of(found.dtype))
+          .device(device_of(found.device)));
 }
 
 }  // namespace internal

@@ -47,8 +47,9 @@ class ParameterGradient {
   void take_in() {
     if (!std::exchange(is_expected_, false)) return;
     const torch::Tensor& gradient = parameter_.grad();
-    if (!gradient.defined() || !lies_ready(gradient) ||
-        !parameter_.is_contiguous() || gradient.numel() == 0) {
+    if (!gradient.defined() || !gradient.device().is_cpu() ||
+        !lies_ready(gradient) || !parameter_.is_contiguous() ||
+        gradient.numel() == 0) {
       return;
     }
     const torch::NoGradGuard no_grad;

@@ -18,6 +18,12 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
+// Whether this rank has anybody to reduce with.
+//   Error (HVD_FAILED_PRECONDITION)  there is no job
+inline bool has_peers(const ProcessSet& set) {
+  return size() > 1 && set.included() && set.size() > 1;
+}
+
 class Reducer {
  public:
   Reducer(const DistributedOptions& options,
@@ -56,6 +62,11 @@ class Reducer {
     std::int32_t last = 0;
     throw_if_error(hvd_reducer_contribute(handle_, key.c_str(), &last));
     return last != 0;
+  }
+  // Of the ranks' numbers; waits.
+  double sum(const std::string& key, double number) {
+    throw_if_error(hvd_reducer_sum(handle_, key.c_str(), &number, 1));
+    return number;
   }
   void finish() { throw_if_error(hvd_reducer_finish(handle_)); }
   void discard() { throw_if_error(hvd_reducer_discard(handle_)); }

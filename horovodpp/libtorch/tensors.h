@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of libtorch as the library sees them: contiguous memory of the processor. A
-// tensor that is not, as one on a GPU, is moved there and back.
+// Tensors of libtorch as the library sees them: contiguous memory of the processor, or of
+// a GPU of NVIDIA's. A tensor that is not is moved there and back.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-inline std::int32_t dtype_of(torch::ScalarType type) {
+inline std::int16_t dtype_of(torch::ScalarType type) {
   switch (type) {
     case torch::kByte:
       return HVD_UINT8;
@@ -47,7 +48,7 @@ inline std::int32_t dtype_of(torch::ScalarType type) {
   }
 }
 
-inline torch::ScalarType type_of(std::int32_t dtype) {
+inline torch::ScalarType type_of(std::int16_t dtype) {
   constexpr torch::ScalarType kTypes[] = {
       torch::kByte,   torch::kChar, torch::kShort,    torch::kInt,
       torch::kLong,   torch::kHalf, torch::kBFloat16, torch::kFloat,
@@ -55,10 +56,24 @@ inline torch::ScalarType type_of(std::int32_t dtype) {
   return kTypes[dtype];
 }
 
+// Whether what produces the tensor is in CUDA's default stream, which the library comes
+// behind unless it is told of another. (Of another, libtorch tells those who compile with
+// CUDA alone.)
+inline bool is_of_default_stream(const torch::Tensor& tensor) {
+  const c10::impl::VirtualGuardImpl guard(tensor.device().type());
+  return guard.getStream(tensor.device()).id() == 0;
+}
+
+// Where the library takes a tensor from: its own device, or the processor.
+inline torch::Device wire_device(const torch::Tensor& tensor) {
+  const bool stays = tensor.is_cuda() && is_of_default_stream(tensor);
+  return stays ? tensor.device() : torch::Device(torch::kCPU);
+}
+
 // Whether the library can use the tensor's own memory.
 inline bool lies_ready(const torch::Tensor& tensor) {
-  return tensor.layout() == torch::kStrided && tensor.device().is_cpu() &&
-         tensor.is_contiguous();
+  return tensor.layout() == torch::kStrided &&
+         tensor.device() == wire_device(tensor) && tensor.is_contiguous();
 }
 
 // `tensor`, or a copy of it, that lies ready.
@@ -67,14 +82,25 @@ inline torch::Tensor readied(const torch::Tensor& tensor) {
   if (tensor.layout() != torch::kStrided) {
     refuse("a sparse tensor does not travel between ranks: use to_dense()");
   }
-  return tensor.detach().to(torch::kCPU).contiguous();
+  return tensor.detach().to(wire_device(tensor)).contiguous();
+}
+
+// As C says it.
+inline std::int16_t number_of(torch::Device device) {
+  return static_cast<std::int16_t>(device.is_cpu() ? HVD_CPU
+                                                   : HVD_CUDA(device.index()));
+}
+inline torch::Device device_of(std::int16_t number) {
+  if (number == HVD_CPU) return torch::kCPU;
+  return torch::Device(torch::kCUDA,
+                       static_cast<torch::DeviceIndex>(number - HVD_CUDA(0)));
 }
 
 // Of a tensor that lies ready, as long as it lives.
 inline hvd_tensor described(const torch::Tensor& tensor) {
   return {tensor.data_ptr(), tensor.sizes().data(),
           static_cast<std::int32_t>(tensor.dim()),
-          dtype_of(tensor.scalar_type())};
+          dtype_of(tensor.scalar_type()), number_of(tensor.device())};
 }
 
 inline std::vector<hvd_tensor> described(

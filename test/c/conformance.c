@@ -455,6 +455,33 @@ static void takes_options_of_older_programs(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
+/* When it knew no device, and options no stream. */
+static void takes_tensors_of_older_programs(void) {
+  struct {
+    void* data;
+    const int64_t* dims;
+    int32_t num_dims;
+    int32_t dtype;
+  } old;
+  float value = (float)rank;
+  hvd_tensor tensor;
+  hvd_allreduce_options options = summed("older");
+  hvd_operation operation = 0;
+  old.data = &value;
+  old.dims = NULL;
+  old.num_dims = 0;
+  old.dtype = HVD_FLOAT32;
+  CHECK(sizeof(old) == sizeof(tensor));
+  memcpy(&tensor, &old, sizeof(old));
+  CHECK(tensor.device == HVD_CPU);
+  options.size = offsetof(hvd_allreduce_options, stream);
+  options.stream = &value; /* Unread. */
+  CHECK_OK(hvd_allreduce_async(&tensor, 1, &options, &operation));
+  CHECK_OK(hvd_wait_in_stream(operation, NULL));
+  CHECK_OK(hvd_finish(operation));
+  CHECK(value == (float)sum_to(size - 1));
+}
+
 static void shares_memory(void) {
   float* const memory = (float*)hvd_arena_alloc(kMany * sizeof(float));
   int i;
@@ -541,6 +568,7 @@ int main(void) {
   reduces_gradients();
   compresses_gradients();
   takes_options_of_older_programs();
+  takes_tensors_of_older_programs();
   shares_memory();
   keeps_errors_by_thread();
   breaks_and_forms_anew();

@@ -19,6 +19,7 @@ int main(void) {
   FIELD(hvd_tensor, dims);
   FIELD(hvd_tensor, num_dims);
   FIELD(hvd_tensor, dtype);
+  FIELD(hvd_tensor, device);
   STRUCT(hvd_allreduce_options);
   FIELD(hvd_allreduce_options, size);
   FIELD(hvd_allreduce_options, name);
@@ -27,17 +28,20 @@ int main(void) {
   FIELD(hvd_allreduce_options, prescale_factor);
   FIELD(hvd_allreduce_options, postscale_factor);
   FIELD(hvd_allreduce_options, process_set);
+  FIELD(hvd_allreduce_options, stream);
   STRUCT(hvd_reducescatter_options);
   STRUCT(hvd_collective_options);
   FIELD(hvd_collective_options, size);
   FIELD(hvd_collective_options, name);
   FIELD(hvd_collective_options, process_set);
+  FIELD(hvd_collective_options, stream);
   STRUCT(hvd_alltoall_options);
   FIELD(hvd_alltoall_options, size);
   FIELD(hvd_alltoall_options, name);
   FIELD(hvd_alltoall_options, process_set);
   FIELD(hvd_alltoall_options, splits);
   FIELD(hvd_alltoall_options, num_splits);
+  FIELD(hvd_alltoall_options, stream);
   STRUCT(hvd_reducer_options);
   FIELD(hvd_reducer_options, size);
   FIELD(hvd_reducer_options, name);
@@ -66,6 +70,8 @@ int main(void) {
   STRUCT(hvd_reducer);
   STRUCT(hvd_prepared);
   NUMBER(HVD_GLOBAL_PROCESS_SET);
+  NUMBER(HVD_CPU);
+  NUMBER(HVD_CUDA(0));
   NUMBER(HVD_OK);
   NUMBER(HVD_CANCELLED);
   NUMBER(HVD_UNKNOWN);

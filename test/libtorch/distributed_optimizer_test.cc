@@ -122,7 +122,7 @@ TEST(OptionsThatMakeNoSenseAreRefused) {
   refused(options, "backward_passes_per_step must be > 0", __LINE__);
   options = {};
   options.op = lt::ReduceOp::kMax;
-  refused(options, "average or a sum", __LINE__);
+  refused(options, "average, a sum or Adasum", __LINE__);
   options = {};
   options.op = lt::ReduceOp::kSum;
   options.gradient_predivide_factor = 2;
@@ -213,6 +213,61 @@ TEST(GradientsAreScaledDownTogether) {
                  }})
           .loss;
   EXPECT(loss.item<float>() > 0);
+}
+
+// Each rank's mean over its rows, as a sum.
+Tensor sum_of(const Tensor& output) {
+  return (output - 0.5).pow(2).mean(1).sum();
+}
+
+TEST(AWeightMakesTheMeanOfAllSamples) {
+  Model model, other;
+  torch::optim::SGD sgd = sgd_for(model), plain = sgd_for(other);
+  lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
+  for (int step = 0; step < kSteps; ++step) {
+    // Of ranks that have none but one row, rank 0 has the others.
+    const Tensor all = batch(step);
+    const int others = lt::size() - 1;
+    const auto first = all.size(0) - others;
+    const Tensor rows = lt::rank() == 0
+                            ? all.narrow(0, 0, first)
+                            : all.narrow(0, first + lt::rank() - 1, 1);
+    optimizer.zero_grad();
+    sum_of(model->plain(rows)).backward();
+    lt::StepOptions options;
+    options.weight = static_cast<double>(rows.size(0));
+    optimizer.step(options);
+    plain.zero_grad();
+    loss_of(other->plain(all)).backward();
+    plain.step();
+  }
+  for (std::size_t i = 0; i < model->parameters().size(); ++i) {
+    EXPECT_CLOSE(model->parameters()[i], other->parameters()[i], 1e-6);
+  }
+}
+
+TEST(WeightsThatMakeNoSenseAreRefused) {
+  Model model;
+  torch::optim::SGD sgd = sgd_for(model);
+  lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
+  lt::DistributedOptions options;
+  options.op = lt::ReduceOp::kSum;
+  options.name = "sums";
+  lt::DistributedOptimizer summing(sgd, model->named_parameters(), options);
+  lt::StepOptions step;
+  step.weight = 1;
+  EXPECT_THROWN(lt::Error, "an average only", summing.step(step));
+  for (const double weight : {-1.0, std::nan("")}) {
+    step.weight = weight;
+    EXPECT_THROWN(lt::Error, "number of samples", optimizer.step(step));
+  }
+  step.weight = 0;
+  EXPECT_THROWN(lt::Error, "add up to 0", optimizer.step(step));
+  if (lt::size() == 1) return;
+  step.weight = 1;
+  optimizer.zero_grad();
+  const auto skips = optimizer.skip_synchronize();
+  EXPECT_THROWN(lt::Error, "skip_synchronize", optimizer.step(step));
 }
 
 TEST(OptimizersThatCallTheirClosureDecideAlike) {

@@ -55,8 +55,13 @@ def blocks(root):
 
 
 def snippets(root, language):
-    """The blocks of a language that are run, by place."""
-    return [block for block in blocks(root) if block.language == language and block.name]
+    """The blocks of a language that are run, by place. Those in C++ that are written with libtorch
+    have names that begin so, and are a language of their own."""
+    def language_of(block):
+        is_libtorch = block.language == "cpp" and block.name.startswith("libtorch_")
+        return "libtorch" if is_libtorch else block.language
+
+    return [block for block in blocks(root) if block.name and language_of(block) == language]
 
 
 def mistakes(root):

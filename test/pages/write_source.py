@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes one source of the pages' snippets in C++ or C: a function for each, and a table of them.
 
-    write_source.py <root> --language cpp|c --context HEADER --output SOURCE
+    write_source.py <root> --language cpp|c|libtorch --context HEADER --output SOURCE
 
 A snippet is a program, if it has a main, or statements of a function. What these take from the
 text around them is declared by the context: in C++ the members of a struct of the snippet's name,
 or of the struct `Common`, which exists anew for each. The compiler names file and line of the page.
+Those with libtorch are cases of the program that test/libtorch makes.
 """
 
 import argparse
@@ -41,9 +42,17 @@ def c_function(block, _):
     return f"static int run_{block.name}(void) {{\n{where}{code}return 0;\n}}\n"
 
 
+def libtorch_case(block, contexts):
+    """A case that runs it."""
+    return f"{cpp_function(block, contexts)}TEST(Snippet_of_{block.name}_runs) {{ run_{block.name}(); }}\n"
+
+
 def source(found, context, language):
     includes = dict.fromkeys(line for block in found for line in INCLUDE.findall(block.code))
     contexts = set(re.findall(r"^struct (\w+)", context.read_text(), re.MULTILINE))
+    if language == "libtorch":
+        return "\n".join([*includes, f'#include "{context}"',
+                          *(libtorch_case(block, contexts) for block in found)])
     function = cpp_function if language == "cpp" else c_function
     rows = [f'  {{"{block.place} {block.name}", run_{block.name}, '
             f"{'0' if 'init(' in block.code else '1'}}},\n" for block in found]
@@ -57,7 +66,7 @@ def source(found, context, language):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=pathlib.Path)
-    parser.add_argument("--language", choices=("cpp", "c"), required=True)
+    parser.add_argument("--language", choices=("cpp", "c", "libtorch"), required=True)
     parser.add_argument("--context", type=pathlib.Path, required=True)
     parser.add_argument("--output", type=pathlib.Path, required=True)
     args = parser.parse_args()

@@ -16,6 +16,7 @@
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/exchange_post.h"
 #include "horovodpp/transport/mpi/farewell.h"
+#include "horovodpp/transport/mpi/leftovers.h"
 #include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {
@@ -233,7 +234,11 @@ void MpiWorld::finalize() {
   // Not in a forked child.
   if (started_by_ != ::getpid() || mpi_was_finalized()) return;
   // Leaving without MPI_Finalize tells the launcher that the job failed.
-  if (may_finalize()) MPI_Finalize();
+  if (may_finalize()) {
+    MPI_Finalize();
+  } else {
+    remove_names_of_shared_memory();
+  }
 }
 
 bool MpiWorld::may_finalize() {

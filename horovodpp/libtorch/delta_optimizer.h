@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DeltaOptimizer reduces what each rank's own step would change, and not the
+// gradients: each parameter takes the wrapped optimizer's step as soon as its gradient is
+// final, and the ranks' differences are reduced, by Adasum, while backward goes on.
+// step() gives every rank where it began plus what that came to.
+//
+//   hvd::libtorch::DeltaOptimizer optimizer(
+//       torch::optim::AdamW(model->parameters(), 3e-4), model->named_parameters());
+//   for (...) {
+//     optimizer.zero_grad();
+//     loss_of(model->forward(x), y).backward();
+//     optimizer.step();
+//   }
+//
+// Adasum adds what is orthogonal and averages what is parallel, so that the learning rate
+// need not grow with the ranks (Maleki et al., "Scaling distributed training with adaptive
+// summation", 2021). A DistributedOptimizer with op kAdasum applies it to the gradients
+// instead. On one rank the step is the wrapped optimizer's.
+//
+// The wrapped optimizer's step is one that moves each parameter by itself, as all but
+// L-BFGS do. Gradients, and what it remembers of them, are each rank's own.
+//
+// Every rank of the process set makes the same optimizers in the same order. Not
+// thread-safe, but backward may run on other threads than step().
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/export.h"
+#include "horovodpp/libtorch/broadcast.h"
+#include "horovodpp/libtorch/distributed_options.h"
+#include "horovodpp/libtorch/error.h"
+#include "horovodpp/libtorch/parameter_delta.h"
+#include "horovodpp/libtorch/parameter_names.h"
+#include "horovodpp/libtorch/reducer.h"
+#include "horovodpp/libtorch/wrapped_optimizer.h"
+
+namespace HVD_EXPORT hvd {
+namespace libtorch {
+
+struct DeltaOptions {
+  ReduceOp op = ReduceOp::kAdasum;  // Or average.
+  // Gradients of so many backward passes are summed up before the step.
+  int backward_passes_per_step = 1;
+  // Before the parameters' names, as peers see them. Optimizers at work at the same time
+  // have different ones.
+  std::string name = "delta";
+  // The ranks that step together; on others the optimizer is as it was.
+  ProcessSet process_set = {};
+};
+
+class DeltaOptimizer {
+ public:
+  // `wrapped` outlives this, or is taken over. `named_parameters` are equal on all
+  // ranks.
+  //   Error (HVD_INVALID_ARGUMENT)     the op is neither Adasum nor average; fewer passes
+  //                                    than one; a parameter has no name
+  //   Error (HVD_FAILED_PRECONDITION)  there is no job
+  DeltaOptimizer(WrappedOptimizer wrapped, const NamedTensors& named_parameters,
+                 const DeltaOptions& options = {})
+      : wrapped_(std::move(wrapped)), names_(wrapped_, named_parameters) {
+    begin(options);
+  }
+  // Parameters are numbered, by the group and the place in it.
+  explicit DeltaOptimizer(WrappedOptimizer wrapped,
+                          const DeltaOptions& options = {})
+      : wrapped_(std::move(wrapped)), names_(wrapped_) {
+    begin(options);
+  }
+  DeltaOptimizer(const DeltaOptimizer&) = delete;
+  DeltaOptimizer& operator=(const DeltaOptimizer&) = delete;
+
+  torch::optim::Optimizer& wrapped() { return *wrapped_; }
+
+  // Of parameters that no backward has reached, the step is one along zeros. Every rank
+  // calls it equally often.
+  //   Error  a reduction failed: the parameters are where they were before the step, but
+  //          what the wrapped optimizer remembers is not
+  void step() {
+    if (reducer_ == nullptr) {
+      wrapped_->step();
+      return;
+    }
+    watch();
+    for (const auto& delta : deltas_) {
+      if (delta->takes_part() && !delta->is_sent()) start(*delta);
+    }
+    try {
+      reducer_->finish();
+    } catch (...) {
+      for (const auto& delta : deltas_) delta->take_back();
+      throw;
+    }
+    for (const auto& delta : deltas_) delta->complete();
+  }
+
+  // The wrapped optimizer's.
+  //   Error (HVD_FAILED_PRECONDITION)  differences are on their way, between backward and
+  //                                    step()
+  void zero_grad() {
+    for (const auto& delta : deltas_) {
+      if (!delta->is_sent()) continue;
+      throw Error(
+          HVD_FAILED_PRECONDITION,
+          "optimizer.zero_grad() was called after loss.backward() but before "
+          "optimizer.step(). This is prohibited, as what the ranks change is "
+          "on its way.");
+    }
+    if (reducer_ != nullptr) reducer_->discard();
+    wrapped_->zero_grad();
+  }
+
+ private:
+  void begin(const DeltaOptions& options) {
+    if (options.op != ReduceOp::kAdasum && options.op != ReduceOp::kAverage) {
+      internal::refuse("steps are reduced by Adasum or an average");
+    }
+    options_.op = options.op;
+    options_.backward_passes_per_step = options.backward_passes_per_step;
+    options_.name = options.name;
+    options_.process_set = options.process_set;
+    internal::check(options_);
+    if (!internal::has_peers(options_.process_set)) return;
+    reducer_ = std::make_unique<internal::Reducer>(
+        options_, std::vector<std::vector<std::string>>());
+    watch();
+  }
+
+  // Hears of the gradients of all parameters that require one.
+  void watch() {
+    names_.number_others(wrapped_);
+    for (const torch::Tensor& parameter : wrapped_.parameters()) {
+      auto& known = by_tensor_[parameter.unsafeGetTensorImpl()];
+      if (known == nullptr) {
+        deltas_.push_back(std::make_unique<internal::ParameterDelta>(
+            names_.of(parameter), parameter));
+        known = deltas_.back().get();
+        reducer_->expect(known->key(), options_.backward_passes_per_step);
+      }
+      if (!known->takes_part() || known->is_watched()) continue;
+      known->watch({[known] { before_contribution(*known); },
+                    [this, known] {
+                      if (reducer_->contribute(known->key())) start(*known);
+                    }});
+    }
+  }
+
+  static void before_contribution(const internal::ParameterDelta& delta) {
+    if (!delta.is_sent()) return;
+    throw Error(HVD_FAILED_PRECONDITION,
+                "Gradients of '" + delta.key() +
+                    "' were computed more than backward_passes_per_step times "
+                    "before call to step(). Increase backward_passes_per_step "
+                    "to accumulate gradients locally.");
+  }
+
+  void start(internal::ParameterDelta& delta) {
+    delta.send(wrapped_, reducer_->handle());
+  }
+
+  const WrappedOptimizer wrapped_;
+  DistributedOptions options_;
+  internal::ParameterNames names_;
+  std::vector<std::unique_ptr<internal::ParameterDelta>> deltas_;
+  std::unordered_map<const void*, internal::ParameterDelta*> by_tensor_;
+  // Null: nothing is reduced. Its end waits for what uses the deltas' memory.
+  std::unique_ptr<internal::Reducer> reducer_;
+};
+
+}  // namespace libtorch
+}  // namespace hvd
