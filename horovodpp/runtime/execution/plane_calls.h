@@ -71,6 +71,8 @@ class PlaneCalls {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
     const bool captured = batch_.request().captured && !device.is_cpu();
+    // What is refused is over, and must not come again.
+    if (captured) HVD_RETURN_IF_ERROR(meet());
     if (captured && !plane->captures()) {
       return collective::cannot_be_captured(
           "only what goes by NCCL can be, between ranks that have used it "
