@@ -17,6 +17,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
+  horovodpp/runtime/captured_step.h
   horovodpp/runtime/gpu_choice.h
   horovodpp/runtime/run_ranks.h
   horovodpp/runtime/waits_at_once.h

@@ -37,6 +37,8 @@ class Table:
 
 
 class Checks:
+    # The first NCCL that lets processes share a GPU, if NCCL_MULTI_RANK_GPU_ENABLE=1.
+    SHARING_NCCL = 23000
     AIMS = {"pack kernel / copy": "0.9 or more", "CPU time of an enqueue, 100 tensors": "3 or less"}
 
     def __init__(self, options):
@@ -49,6 +51,9 @@ class Checks:
         if self.stand_in:
             self.environment["HOROVODPP_CUDA_LIBRARY"] = str(
                 self.build / "test/support/fake_cuda/libfake_cuda.so")
+            self.environment["HOROVODPP_NCCL_LIBRARY"] = str(
+                self.build / "test/support/fake_nccl/libfake_nccl.so")
+            self.environment["FAKE_NCCL_VERSION"] = str(self.SHARING_NCCL)
 
     def run(self, *command, **settings):
         return subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -86,6 +91,43 @@ class Checks:
         else:
             self.table.add(name, numbers["allreduce"], "GB/s")
 
+    def why_not_by_nccl(self, ranks):
+        version = int(self.run(self.build / "test/benchmark/gpu_benchmark", "nccl").stdout or 0)
+        if version == 0:
+            return "there is no NCCL 2.14 or later (HOROVODPP_NCCL_LIBRARY)"
+        if ranks > 1 and version < self.SHARING_NCCL:
+            return f"NCCL {version} does not let processes share a GPU, 2.30 does"
+        return ""
+
+    def by_nccl(self, name, ranks, *words):
+        """What the benchmark prints, by name, or None: its row has been made."""
+        why_not = self.why_not_by_nccl(ranks)
+        if why_not:
+            self.table.add(name, "-", why_not)
+            return None
+        done = self.in_job(ranks, self.build / "test/benchmark/gpu_benchmark", *words,
+                           NCCL_MULTI_RANK_GPU_ENABLE="1", HOROVOD_LOG_LEVEL="debug")
+        lines = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
+        numbers = {line[0]: line[1] for line in lines}
+        if done.returncode != 0 or numbers.get("right") != "1.000":
+            self.table.fail(name, done.stderr)
+        elif "tensors on GPUs go by NCCL" not in done.stdout + done.stderr:
+            self.table.fail(name, "they did not go by NCCL")
+        else:
+            return numbers
+        return None
+
+    def nccl(self, ranks):
+        name = f"allreduce, {ranks} processes, NCCL"
+        numbers = self.by_nccl(name, ranks, "allreduce", self.megabytes)
+        if numbers:
+            self.table.add(name, numbers["allreduce"], "GB/s")
+        name = f"host's time, {ranks} processes, NCCL"
+        numbers = self.by_nccl(name, ranks, "step")
+        for what in ("one allreduce of 4 KiB", "a step of 100", "its replay") if numbers else ():
+            aim = "3 or less" if what.startswith("one") and ranks == 1 else ""
+            self.table.add(f"{name}: {what}", numbers[what], "us", aim)
+
     def training(self):
         """Training steps of torch on a GPU, beside those of torch alone."""
         script = ROOT / "scripts/gpu_check_torch.py"
@@ -107,8 +149,10 @@ class Checks:
         self.tests()
         self.kernels()
         for ranks in (1, 2, 4):
-            self.allreduce("CUDA IPC", ranks)
-            self.allreduce("by way of the host", ranks, HOROVODPP_CUDA_IPC="0")
+            self.nccl(ranks)
+            self.allreduce("CUDA IPC", ranks, HOROVOD_GPU_OPERATIONS="MPI")
+            self.allreduce("by way of the host", ranks, HOROVOD_GPU_OPERATIONS="MPI",
+                           HOROVODPP_CUDA_IPC="0")
         self.training()
         return self.table
 

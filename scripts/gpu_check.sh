@@ -4,7 +4,8 @@
 # prints a table.
 #
 #   scripts/gpu_check.sh              needs CUDA's toolkit and driver, CMake, a C++ compiler,
-#                                     the libraries of CONTRIBUTING.md, and Python
+#                                     the libraries of CONTRIBUTING.md, and Python; NCCL's
+#                                     rows need NCCL (HOROVODPP_NCCL_LIBRARY names its file)
 #   scripts/gpu_check.sh --stand-in   the same with the stand-in for CUDA's driver, of which
 #                                     the numbers say nothing: to try the script
 #
@@ -21,7 +22,7 @@ if "$python" -c 'import nanobind' 2>/dev/null; then with_python=ON; fi
 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
   -DHVD_WITH_MPI=OFF -DHVD_WITH_DNNL=OFF -DHVD_BUILD_EXAMPLES=OFF -DHVD_BUILD_TESTS=ON \
   -DHVD_BUILD_PYTHON=$with_python -DPython_EXECUTABLE="$(command -v "$python")"
-targets='device_test fake_cuda gpu_benchmark horovodrun'
+targets='device_test fake_cuda fake_nccl gpu_benchmark horovodrun'
 if [ $with_python = ON ]; then targets="$targets horovodpp_python"; fi
 # shellcheck disable=SC2086
 cmake --build "$build" -j "$(nproc)" -t $targets

@@ -93,4 +93,9 @@ absl::Status check_broadcast(int root, int ranks) {
       "broadcast from rank ", root, ", but the ranks are 0 to ", ranks - 1));
 }
 
+absl::Status cannot_be_captured(const std::string& why) {
+  return absl::UnimplementedError(
+      absl::StrCat("it cannot be captured into a graph: ", why));
+}
+
 }  // namespace hvd::collective

@@ -35,4 +35,7 @@ absl::Status check_alltoall(std::size_t input_bytes,
                             std::span<const std::size_t> receive_bytes,
                             int rank, int ranks);
 
+// Unimplemented: `why` this call cannot be captured into a graph.
+absl::Status cannot_be_captured(const std::string& why);
+
 }  // namespace hvd::collective

@@ -45,6 +45,7 @@
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/reduce_op.h"
+#include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpu_work.h"
 #include "horovodpp/transport/communicator.h"
@@ -63,6 +64,11 @@ struct Call {
   // Every member has tensors of its own. If not, what a plane for GPUs is given may be
   // memory of the host, where a rank that has joined has none. Equal on all members.
   bool all_take_part = true;
+  // Equal on all members: it is to be recorded into a graph, where `after` are points of
+  // a stream that is captured. Of planes that say that they do so (captures()); where
+  // one does not do so with this very call it returns Unimplemented, on all members, and
+  // nothing has happened.
+  bool captured = false;
   // Where to put what is still under way on a GPU when the call returns, if the caller
   // wants to wait for its end itself. Planes that do not work so put nothing there.
   std::shared_ptr<device::GpuWork>* work = nullptr;
@@ -88,6 +94,9 @@ class DataPlane {
   virtual absl::Status introduce(const Device&, Call) {
     return absl::OkStatus();
   }
+
+  // Whether calls can be captured by it, by now.
+  virtual bool captures() const { return false; }
 
   // How many tags a call of so many bytes uses: its own, and those after it.
   virtual std::uint32_t tags_of(std::size_t) const { return 1; }
@@ -148,6 +157,15 @@ class DataPlane {
 
   // Returns OK on no rank before every rank has called it.
   virtual absl::Status barrier(Call call) = 0;
+
+  // Launches what each member has captured; what there is in it of calls that were
+  // captured was so on all of them.
+  //   Unimplemented  it cannot; on all members, and nothing has happened
+  virtual absl::Status replay(const device::CudaGraph&, Call) {
+    return absl::UnimplementedError(
+        "only NCCL launches graphs of several ranks, and is not used between "
+        "these (HOROVOD_LOG_LEVEL=debug says why)");
+  }
 
   // Allreduces of `bytes`, all pieces together, or barriers, for callers that expect
   // to find all members there; nullptr: this plane has none for these.

@@ -9,10 +9,8 @@ namespace hvd::collective {
 absl::StatusOr<DataPlane*> PlaneSelector::select(const Device& device,
                                                  std::size_t bytes,
                                                  ReduceOp op) const {
-  for (const auto& plane : planes_) {
-    if (plane->supports(device, bytes) && plane->reduces_by(op)) {
-      return plane.get();
-    }
+  if (DataPlane* const plane = first_for(planes_, device, bytes, op)) {
+    return plane;
   }
   const auto append_name = [](std::string* out, const auto& plane) {
     absl::StrAppend(out, plane->name());

@@ -17,6 +17,17 @@
 
 namespace hvd::collective {
 
+// The first of `planes`, pointers to them, that supports such a call and, of an
+// allreduce, its `op`; nullptr: none does.
+template <typename Planes>
+DataPlane* first_for(const Planes& planes, const Device& device,
+                     std::size_t bytes, ReduceOp op) {
+  for (const auto& plane : planes) {
+    if (plane->supports(device, bytes) && plane->reduces_by(op)) return &*plane;
+  }
+  return nullptr;
+}
+
 class PlaneSelector {
  public:
   explicit PlaneSelector(std::vector<std::unique_ptr<DataPlane>> planes)

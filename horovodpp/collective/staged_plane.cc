@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
+#include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/staged_allreduce.h"
 #include "horovodpp/core/status.h"
 
@@ -95,13 +96,8 @@ class StagedPlane::Trip {
 };
 
 DataPlane* StagedPlane::plane_for(ReduceOp op) const {
-  for (DataPlane* const plane : planes_) {
-    // Planes for CPU memory take calls of any size.
-    if (plane->supports(Device::cpu(), 0) && plane->reduces_by(op)) {
-      return plane;
-    }
-  }
-  return nullptr;
+  // Planes for CPU memory take calls of any size.
+  return first_for(planes_, Device::cpu(), 0, op);
 }
 
 absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {

@@ -26,7 +26,7 @@ bool may_fuse(const Candidate& left, const Candidate& right) {
   return a.key.process_set == b.key.process_set &&
          a.tensors.front().dtype == b.tensors.front().dtype && a.op == b.op &&
          a.prescale == b.prescale && a.postscale == b.postscale &&
-         a.device.kind == b.device.kind &&
+         a.device.kind == b.device.kind && a.captured == b.captured &&
          a.average_of_participants == b.average_of_participants &&
          left.participants == right.participants;
 }

@@ -65,6 +65,11 @@ std::string divisor_of(const Request& r) {
                                    : "an average over all ranks";
 }
 
+std::string in_graph_of(const Request& r) {
+  return r.captured ? "what is captured into a graph"
+                    : "what is to be done at once";
+}
+
 std::string ranks_of(const Request& r) {
   return absl::StrCat("ranks [", absl::StrJoin(r.ranks, ", "), "]");
 }
@@ -93,6 +98,9 @@ std::optional<Difference> find_difference(const Request& a, const Request& b) {
     return Difference{absl::StrCat("a tensor on ", a.device.to_string()),
                       absl::StrCat("a tensor on ", b.device.to_string()),
                       "use the same kind of device"};
+  }
+  if (a.captured != b.captured) {
+    return Difference{in_graph_of(a), in_graph_of(b), "capture it"};
   }
   if (a.ranks != b.ranks) {
     return Difference{ranks_of(a), ranks_of(b), "name the same ranks"};
@@ -165,6 +173,8 @@ std::string name_of(RequestKind kind) {
       return "add_process_set";
     case RequestKind::kRemoveProcessSet:
       return "remove_process_set";
+    case RequestKind::kReplay:
+      return "replay";
     case RequestKind::kBarrier:
       break;
   }
@@ -214,6 +224,7 @@ void encode(const Request& request, WireWriter& writer) {
   writer.flag(request.average_of_participants);
   writer.u32(static_cast<std::uint32_t>(request.root));
   writer.flag(request.once);
+  writer.flag(request.captured);
   writer.u32(static_cast<std::uint32_t>(request.ranks.size()));
   for (int rank : request.ranks) writer.u32(static_cast<std::uint32_t>(rank));
   writer.u32(request.subject);
@@ -249,6 +260,7 @@ Request decode_request(WireReader& reader) {
   request.average_of_participants = reader.flag();
   request.root = static_cast<int>(reader.u32());
   request.once = reader.flag();
+  request.captured = reader.flag();
   const std::uint32_t ranks = reader.count(sizeof(std::uint32_t));
   for (std::uint32_t i = 0; i < ranks; ++i) {
     request.ranks.push_back(static_cast<int>(reader.u32()));

@@ -32,14 +32,15 @@ enum class RequestKind : std::uint8_t {
   kReducescatter = 7,
   kAddProcessSet = 16,
   kRemoveProcessSet = 17,
+  kReplay = 18,
 };
 
 inline constexpr RequestKind kAllRequestKinds[] = {
-    RequestKind::kAllreduce,       RequestKind::kAllgather,
-    RequestKind::kBroadcast,       RequestKind::kJoin,
-    RequestKind::kAlltoall,        RequestKind::kBarrier,
-    RequestKind::kReducescatter,   RequestKind::kAddProcessSet,
-    RequestKind::kRemoveProcessSet};
+    RequestKind::kAllreduce,        RequestKind::kAllgather,
+    RequestKind::kBroadcast,        RequestKind::kJoin,
+    RequestKind::kAlltoall,         RequestKind::kBarrier,
+    RequestKind::kReducescatter,    RequestKind::kAddProcessSet,
+    RequestKind::kRemoveProcessSet, RequestKind::kReplay};
 
 // "allreduce", "allgather", …, as in messages and names.
 std::string name_of(RequestKind kind);
@@ -90,7 +91,7 @@ struct Request {
   RequestKind kind = RequestKind::kAllreduce;
   Key key;
   // One; several of a group, which arrives as a whole or not at all; none of a
-  // barrier, a join, a change of process sets.
+  // barrier, a join, a change of process sets, a replay of what was captured.
   TensorSpecs tensors = {};
   Device device = {};
   ReduceOp op = ReduceOp::kAverage;  // allreduce, reducescatter
@@ -103,6 +104,8 @@ struct Request {
   // The name is used this once (it was numbered, not given): no id is kept for
   // it.
   bool once = false;
+  // Of tensors on a GPU: it is not done, but recorded into a graph.
+  bool captured = false;
   std::vector<int> ranks = {};        // add_process_set: its members
   ProcessSetId subject = kGlobalSet;  // remove_process_set
 

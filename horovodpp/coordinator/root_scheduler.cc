@@ -106,6 +106,7 @@ absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
           ") has no neutral value for those that do not take part: ", joined,
           "; scale the tensors before, or the result"));
     case RequestKind::kAlltoall:
+    case RequestKind::kReplay:
     case RequestKind::kAddProcessSet:
     case RequestKind::kRemoveProcessSet:
       return absl::InvalidArgumentError(

@@ -19,7 +19,8 @@ bool can_be_abandoned(const Request& request) {
   return request.kind == RequestKind::kAllreduce ||
          request.kind == RequestKind::kAllgather ||
          request.kind == RequestKind::kReducescatter ||
-         request.kind == RequestKind::kBarrier;
+         request.kind == RequestKind::kBarrier ||
+         request.kind == RequestKind::kReplay;
 }
 
 Cycle as_it_ran(const std::vector<std::uint32_t>& ids,

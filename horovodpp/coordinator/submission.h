@@ -14,6 +14,7 @@
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/enqueued.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::coordinator {
@@ -51,6 +52,8 @@ struct Submission {
   // and the point in it that comes before the operation.
   void* stream = nullptr;
   std::shared_ptr<const device::CudaEvent> after = nullptr;
+  // replay: of what was captured.
+  std::shared_ptr<const device::CudaGraph> graph = nullptr;
   // Called with the outcome, of which it takes what it needs.
   std::function<void(absl::StatusOr<Results>&&)> done = {};
   // On GPUs, where the work goes on after it has been executed here: called before

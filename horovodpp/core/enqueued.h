@@ -14,6 +14,10 @@ class Enqueued {
   // thread.
   //   (errors)  CUDA's
   virtual Status order(void* stream) const = 0;
+
+  // Whether it is recorded into a graph, and done when that is launched: then streams
+  // come behind it though nothing is under way here.
+  virtual bool is_captured() const { return false; }
 };
 
 }  // namespace hvd

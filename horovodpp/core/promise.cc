@@ -44,9 +44,10 @@ const void* FutureState::order(void* stream, Status& ordered) {
   {
     MutexLock lock(mutex_);
     while (!is_known()) ready_.wait(mutex_);
-    if (is_set()) return outcome_;
+    const bool is_captured = enqueued_ != nullptr && enqueued_->is_captured();
+    if (is_set() && !is_captured) return outcome_;
     work = enqueued_;
-    expected = expected_;
+    expected = is_set() ? outcome_ : expected_;
   }
   ordered = work->order(stream);
   // What its memory is used for next comes behind it in that stream.

@@ -24,6 +24,8 @@ using CuEvent = struct CuEventOfDriver*;
 using CuModule = struct CuModuleOfDriver*;
 using CuFunction = struct CuFunctionOfDriver*;
 using CuPool = struct CuPoolOfDriver*;
+using CuGraph = struct CuGraphOfDriver*;
+using CuGraphExec = struct CuGraphExecOfDriver*;
 
 struct CuUuid {
   char bytes[16];
@@ -44,6 +46,9 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
 inline constexpr int kCuPoolReleaseThreshold = 4;
 inline constexpr int kCuPinnedAllocation = 1;
 inline constexpr int kCuLocationDevice = 1;
+inline constexpr int kCuCaptureThreadLocal = 1;
+inline constexpr int kCuCaptureRelaxed = 2;
+inline constexpr int kCuNotCapturing = 0;
 
 // What another process finds memory or an event by.
 struct CuIpcHandle {
@@ -108,6 +113,15 @@ struct CuPoolProperties {
   F(cuIpcCloseMemHandle, CuAddress memory)                                 \
   F(cuIpcGetEventHandle, CuIpcHandle* handle, CuEvent event)               \
   F(cuIpcOpenEventHandle, CuEvent* event, CuIpcHandle handle)              \
+  F(cuThreadExchangeStreamCaptureMode, int* mode)                          \
+  F(cuStreamIsCapturing, CuStream stream, int* status)                     \
+  F(cuStreamBeginCapture_v2, CuStream stream, int mode)                    \
+  F(cuStreamEndCapture, CuStream stream, CuGraph* graph)                   \
+  F(cuGraphDestroy, CuGraph graph)                                         \
+  F(cuGraphInstantiateWithFlags, CuGraphExec* made, CuGraph graph,         \
+    unsigned long long flags)                                              \
+  F(cuGraphLaunch, CuGraphExec graph, CuStream stream)                     \
+  F(cuGraphExecDestroy, CuGraphExec graph)                                 \
   F(cuModuleLoadData, CuModule* module, const void* image)                 \
   F(cuModuleUnload, CuModule module)                                       \
   F(cuModuleGetFunction, CuFunction* function, CuModule module,            \

@@ -129,11 +129,15 @@ absl::StatusOr<int> CudaDriver::device_of(const void* memory) const {
 CurrentContext::CurrentContext(const CudaContext& context)
     : api_(*context.api),
       status_(status_of(api_, api_.cuCtxPushCurrent_v2(context.handle),
-                        "cuCtxPushCurrent")) {}
+                        "cuCtxPushCurrent")) {
+  if (status_.ok()) api_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
+}
 
 CurrentContext::~CurrentContext() {
+  if (!status_.ok()) return;
+  api_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
   CuContext popped = nullptr;
-  if (status_.ok()) api_.cuCtxPopCurrent_v2(&popped);
+  api_.cuCtxPopCurrent_v2(&popped);
 }
 
 }  // namespace hvd::device

@@ -32,8 +32,8 @@ struct CudaContext {
 class CudaDriver {
  public:
   static constexpr const char* kLibrary = "libcuda.so.1";
-  // CUDA 11.2: nothing older is tested with.
-  static constexpr int kOldestVersion = 11020;
+  // CUDA 11.4: the first that has all we use, of which graphs came last.
+  static constexpr int kOldestVersion = 11040;
 
   //   NotFound            there is no driver; says which file was looked for, and
   //                       what brings it
@@ -76,7 +76,10 @@ class CudaDriver {
 // OK, or an Internal error "<call>: <name of the error>, <its text>".
 absl::Status status_of(const CudaApi& api, CuResult result, const char* call);
 
-// Makes a context the current one of this thread for as long as it lives.
+// Makes a context the current one of this thread for as long as it lives. What the
+// thread asks of the driver meanwhile does not disturb the capture of a stream by the
+// program, unless it is put into that very stream: elsewhere a look at an event, or an
+// allocation, would make the capture fail.
 class CurrentContext {
  public:
   explicit CurrentContext(const CudaContext& context);
@@ -89,6 +92,7 @@ class CurrentContext {
  private:
   const CudaApi& api_;
   absl::Status status_;
+  int capture_mode_ = kCuCaptureRelaxed;  // Of the thread, before and after.
 };
 
 }  // namespace hvd::device

@@ -7,8 +7,8 @@
 //   HVD_ASSIGN_OR_RETURN(IpcMemory theirs, IpcMemory::open(context, ticket));
 //
 // A process cannot open what is its own: there the memory is reached by its address,
-// and from another GPU of the same process after enable_peer_access(). Memory is given
-// back after all who have opened it have let it go. Errors are Internal, with the
+// and from another GPU of the same process after enable_peer_access(). Memory is not
+// to be given back before all who have opened it have let it go. Errors are Internal, with the
 // driver's words, unless it says otherwise.
 #pragma once
 

@@ -31,13 +31,17 @@ class GpuWork : public Enqueued {
     CudaEvent began;
     CudaEvent done;
   };
-  // `what`: as in messages.
-  GpuWork(Span span, std::string what)
-      : span_(std::move(span)), what_(std::move(what)) {}
+  // `what`: as in messages. Of what is recorded into a graph, nothing asks whether it
+  // is done.
+  GpuWork(Span span, std::string what, bool captured = false)
+      : span_(std::move(span)),
+        what_(std::move(what)),
+        is_captured_(captured) {}
 
   const std::string& what() const { return what_; }
 
   Status order(void* stream) const override;
+  bool is_captured() const override { return is_captured_; }
 
   // Of the GPU.
   absl::StatusOr<bool> has_begun() const { return span_.began.has_happened(); }
@@ -54,6 +58,7 @@ class GpuWork : public Enqueued {
  private:
   const Span span_;
   const std::string what_;
+  const bool is_captured_;
   Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status outcome_ ABSL_GUARDED_BY(mutex_);

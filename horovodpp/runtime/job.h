@@ -91,6 +91,11 @@ class Job : public SubmissionSink {
   }
   void callback_threw(const std::string& what) override;
 
+  // It goes before the connections do that it may have something of.
+  void keep_captured(const std::shared_ptr<device::CudaGraph>& graph) {
+    nccl_.graphs()->add(graph);
+  }
+
   SetTable& sets() { return sets_; }
   const SetTable& sets() const { return sets_; }
   telemetry::Log& log() { return log_; }

@@ -30,6 +30,10 @@ void Prepared::start() {
 
 Status Prepared::wait() { return call_ ? call_->wait() : of_nothing(); }
 
+Status Prepared::wait(void* stream) {
+  return call_ ? call_->wait(stream) : of_nothing();
+}
+
 bool Prepared::poll() { return call_ == nullptr || call_->poll(); }
 
 Status Prepared::run() {

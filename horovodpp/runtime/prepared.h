@@ -48,6 +48,10 @@ class Prepared {
   // times. The errors are those of the collective (see runtime.h).
   //   FailedPrecondition  nothing was started
   Status wait();
+  // For results on a GPU, as Future::wait(stream): what is put into `stream` (a
+  // cudaStream_t) from now on comes after them; blocks until the collective is in a
+  // stream of the GPU. The next start() waits for the end, if that has not come by then.
+  Status wait(void* stream);
   // Whether the outcome is there; never blocks.
   bool poll();
 

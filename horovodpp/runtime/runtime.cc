@@ -10,6 +10,7 @@
 #include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/recovery.h"
+#include "horovodpp/runtime/settings/capture_options.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/submission/door.h"
@@ -332,6 +333,23 @@ Status Runtime::barrier(const ProcessSet& set) {
   }
   const WaitsAtOnce at_once;
   return barrier_async(set).wait();
+}
+
+void Runtime::keep_captured(const std::shared_ptr<device::CudaGraph>& graph) {
+  job_->keep_captured(graph);
+}
+
+Future<void> Runtime::replay(const CaptureOptions& options,
+                             std::shared_ptr<const device::CudaGraph> graph) {
+  auto built = runtime::bare_submission(sets_, RequestKind::kReplay,
+                                        options.process_set, options.name);
+  if (built.ok()) {
+    (*built)->request.device = options.device;
+    (*built)->stream = options.stream;
+    (*built)->graph = std::move(graph);
+  }
+  return submitter_->submit<void>(
+      std::move(built), [](const Results&) { return absl::OkStatus(); });
 }
 
 Future<int> Runtime::join_async(const ProcessSet& set) {

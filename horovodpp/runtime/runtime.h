@@ -61,7 +61,12 @@
 namespace HVD_EXPORT hvd {
 
 class Arena;
+class CapturedStep;
+struct CaptureOptions;
 struct Config;
+namespace device {
+class CudaGraph;
+}
 namespace telemetry {
 class Log;
 }
@@ -242,6 +247,12 @@ class Runtime {
   StatusOr<std::unique_ptr<Runtime>> reform();
 
  private:
+  friend class CapturedStep;
+  // What is captured goes with the job, at the latest.
+  void keep_captured(const std::shared_ptr<device::CudaGraph>& graph);
+  Future<void> replay(const CaptureOptions& options,
+                      std::shared_ptr<const device::CudaGraph> graph);
+
   Runtime(std::shared_ptr<runtime::Recovery> recovery,
           std::shared_ptr<runtime::Job> job);
   static StatusOr<Prepared> prepared(

@@ -4,6 +4,9 @@
 //
 //   gpu_benchmark kernels [MEGABYTES]        kernels beside the driver's own copies
 //   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi ...
+//   gpu_benchmark step                       likewise, by NCCL: many small allreduces, by
+//                                            themselves and as a CUDA graph
+//   gpu_benchmark nccl                       the version of NCCL, or 0
 //
 // HOROVODPP_CUDA_LIBRARY names another driver, as for the library.
 #include <algorithm>
@@ -21,9 +24,11 @@
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/captured_step.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 
 namespace hvd {
@@ -180,12 +185,114 @@ int allreduce(std::size_t bytes) {
   return well ? 0 : 1;
 }
 
+// Many small tensors, of which each step has the maximum over the ranks.
+class SmallStep {
+ public:
+  SmallStep()
+      : gpu_(local_gpu().value()),
+        context_(device::Gpus::of_process()
+                     .driver()
+                     .value()
+                     ->context(gpu_.index)
+                     .value()),
+        stream_(device::CudaStream::create(context_).value()),
+        memory_(device::allocate_on(context_, kTensors * kBytes).value()),
+        values_(kTensors * kCount, static_cast<float>(rank())) {
+    check(stream_.copy(memory_.get(), values_.data(), kTensors * kBytes));
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      const TensorView tensor(memory_.get() + i * kBytes, DType::kF32,
+                              Shape({std::int64_t{kCount}}), gpu_);
+      calls_.push_back(value_or_throw(current_runtime().prepare_allreduce_(
+          tensor, {.name = "small." + std::to_string(i),
+                   .op = ReduceOp::kMax,
+                   .stream = stream()})));
+    }
+  }
+
+  Status run() {
+    for (Prepared& call : calls_) call.start();
+    for (Prepared& call : calls_) {
+      if (Status status = call.wait(stream()); !status.ok()) return status;
+    }
+    return {};
+  }
+  Status run_first() {
+    calls_.front().start();
+    return calls_.front().wait(stream());
+  }
+  CapturedStep capture() {
+    return value_or_throw(CapturedStep::capture(
+        current_runtime(), {.name = "step", .device = gpu_, .stream = stream()},
+        [&] { return run(); }));
+  }
+
+  void* stream() const { return stream_.handle(); }
+  // The host's time, in microseconds, after which the GPU is waited for.
+  double host_time(const std::function<Status()>& work) {
+    return 1e6 * median_of([&] {
+             const auto begin = Clock::now();
+             throw_if_error(work());
+             const double seconds = seconds_since(begin);
+             check(stream_.synchronize());
+             for (Prepared& call : calls_) call.wait().ignore_error();
+             return seconds;
+           });
+  }
+  bool is_right() {
+    check(stream_.copy(values_.data(), memory_.get(), kTensors * kBytes));
+    check(stream_.synchronize());
+    const auto most = static_cast<float>(size() - 1);
+    return std::all_of(values_.begin(), values_.end(),
+                       [&](float x) { return x == most; });
+  }
+
+ private:
+  static constexpr std::size_t kCount = 1024;
+  static constexpr std::size_t kBytes = kCount * sizeof(float);
+
+  const Device gpu_;
+  const device::CudaContext context_;
+  device::CudaStream stream_;
+  const std::shared_ptr<std::byte> memory_;
+  std::vector<float> values_;
+  std::vector<Prepared> calls_;
+};
+
+int step() {
+  throw_if_error(init());
+  bool well = false;
+  {
+    SmallStep small;
+    const double whole = small.host_time([&] { return small.run(); });
+    const double one = small.host_time([&] { return small.run_first(); });
+    well = small.is_right();
+    CapturedStep captured = small.capture();
+    const double replay =
+        small.host_time([&] { return captured.replay().wait(small.stream()); });
+    well = well && small.is_right();
+    if (rank() == 0) {
+      print("one allreduce of 4 KiB", one, "us");
+      print("a step of 100", whole, "us");
+      print("its replay", replay, "us");
+      print("right", well ? 1 : 0, "");
+    }
+  }
+  throw_if_error(shutdown());
+  return well ? 0 : 1;
+}
+
 int run(const std::vector<std::string>& words) {
   const std::size_t bytes = (words.size() > 1 ? std::stoul(words[1]) : 256)
                             << 20;
   if (!words.empty() && words[0] == "allreduce") return allreduce(bytes);
+  if (!words.empty() && words[0] == "step") return step();
+  if (!words.empty() && words[0] == "nccl") {
+    std::printf("%d\n", nccl_built());
+    return 0;
+  }
   if (words.empty() || words[0] != "kernels") {
-    std::fputs("usage: gpu_benchmark kernels|allreduce [MEGABYTES]\n", stderr);
+    std::fputs("usage: gpu_benchmark kernels|allreduce|step|nccl [MEGABYTES]\n",
+               stderr);
     return 2;
   }
   const auto config = Config::from_env();

@@ -219,37 +219,75 @@ inline void run_staged(transport::Communicator& communicator, int ranks_here,
   });
 }
 
-// Two ranks a GPU, and windows so small that little data goes through them in many
-// chunks.
-inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
-                       device::Gpus& gpus, const Body& body) {
-  const auto topology =
-      Topology::from_peers(communicator.rank(), communicator.peers());
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  const int ranks = topology->local_size();
-  auto segment = transport::NodeSegment::open(
-      communicator, *topology, ShmBoard::bytes_needed(ranks), soon());
-  ASSERT_TRUE(segment.ok()) << segment.status();
-  ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks));
-  ShmPlane shm(board);
-  const int rank = topology->local_rank();
-  StagedPlane staged(
-      {.gpus = gpus, .planes = {&shm}, .rank = rank, .ranks = ranks});
-  IpcPlane ipc({.gpus = gpus,
-                .board = board,
-                .members = all_ranks(ranks),
-                .otherwise = staged},
-               {.half_bytes = 2048});
-  OnGpu plane(ipc, gpus.driver().value()->context(rank / 2).value(),
-              {.rank = rank, .ranks = ranks});
-  NeverInterrupt interrupt;
-  if (ipc.needs_introduction()) {
-    ASSERT_EQ(
-        ipc.introduce(Device::cuda(rank / 2),
-                      {{.epoch = 1, .sequence = kFirstSequence}, interrupt}),
-        absl::OkStatus());
+// The GPUs of a process, and what it has made on them to be used by others.
+struct SharedGpus {
+  device::Gpus gpus{testing::FakeCuda::file()};
+  IpcWindows windows = {};
+};
+
+// One rank's planes over shared memory: of the host, and of GPUs, one for two ranks, with
+// windows so small that little data goes through them in many chunks.
+class IpcSeat {
+ public:
+  static constexpr std::size_t kHalfBytes = 2048;
+
+  IpcSeat(transport::Communicator& communicator, SharedGpus& shared)
+      : shared_(shared),
+        topology_(
+            Topology::from_peers(communicator.rank(), communicator.peers())
+                .value()),
+        segment_(transport::NodeSegment::open(
+                     communicator, topology_,
+                     ShmBoard::bytes_needed(topology_.local_size()), soon())
+                     .value()),
+        board_(*segment_, segment_->payload(), test_waiting(ranks())),
+        shm_(board_),
+        staged_({.gpus = shared.gpus,
+                 .planes = {&shm_},
+                 .rank = rank(),
+                 .ranks = ranks()}) {}
+
+  int rank() const { return topology_.local_rank(); }
+  int ranks() const { return topology_.local_size(); }
+  int gpu() const { return rank() / 2; }
+  device::CudaContext context() const {
+    return shared_.gpus.driver().value()->context(gpu()).value();
   }
-  Member member = {plane, rank, ranks, ranks_here, interrupt};
+  ShmPlane& host() { return shm_; }
+
+  // One that its members have introduced to each other.
+  std::unique_ptr<IpcPlane> make_plane(const Call& call) {
+    auto plane = std::make_unique<IpcPlane>(
+        IpcPlane::Means{.gpus = shared_.gpus,
+                        .board = board_,
+                        .members = all_ranks(ranks()),
+                        .otherwise = staged_,
+                        .windows = shared_.windows},
+        IpcPlane::Options{.half_bytes = kHalfBytes});
+    if (plane->needs_introduction()) {
+      EXPECT_EQ(plane->introduce(Device::cuda(gpu()), call), absl::OkStatus());
+    }
+    return plane;
+  }
+
+ private:
+  SharedGpus& shared_;
+  const Topology topology_;
+  const std::unique_ptr<transport::NodeSegment> segment_;
+  ShmBoard board_;
+  ShmPlane shm_;
+  StagedPlane staged_;
+};
+
+inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
+                       SharedGpus& shared, const Body& body) {
+  IpcSeat seat(communicator, shared);
+  NeverInterrupt interrupt;
+  const auto ipc =
+      seat.make_plane({{.epoch = 1, .sequence = kFirstSequence}, interrupt});
+  OnGpu plane(*ipc, seat.context(),
+              {.rank = seat.rank(), .ranks = seat.ranks()});
+  Member member = {plane, seat.rank(), seat.ranks(), ranks_here, interrupt};
   body(member);
 }
 
@@ -270,10 +308,10 @@ class IpcOfThreads {
  public:
   void run(const Body& body) {
     testing::FakeCuda::set_delay(20);
-    device::Gpus gpus(testing::FakeCuda::file());
+    SharedGpus shared;
     for (const int ranks : {1, 2, 3}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
-        run_on_ipc(communicator, ranks, gpus, body);
+        run_on_ipc(communicator, ranks, shared, body);
       });
     }
   }

@@ -118,10 +118,12 @@ TEST(FusionPlanner, DifferentOperationsAreNotFused) {
   on_device.device = Device::cuda(0);
   Request of_participants = of_bytes(8);
   of_participants.average_of_participants = true;
+  Request captured = of_bytes(8);
+  captured.captured = true;
   EXPECT_EQ(plan({of_bytes(8), max, scaled, scaled_after, of_set, on_device,
-                  of_participants},
+                  of_participants, captured},
                  100),
-            (Batches{{0}, {1}, {2}, {3}, {4}, {5}, {6}}));
+            (Batches{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
 }
 
 TEST(FusionPlanner, WhereOtherRanksContributeNothingIsFused) {

@@ -95,6 +95,9 @@ TEST(Request, EveryPartCanMismatch) {
             "an average over all ranks, rank 3 sent an average over "
             "participants"},
            {[](Request& r) { r.root = 1; }, "root 0, rank 3 sent root 1"},
+           {[](Request& r) { r.captured = true; },
+            "what is to be done at once, rank 3 sent what is captured into a "
+            "graph; capture it on every rank"},
            {[](Request& r) { r.device = Device::cuda(0); },
             "on cpu, rank 3 sent a tensor on cuda:0"},
            {[](Request& r) {
@@ -271,7 +274,7 @@ TEST(Request, SaysWhichValueOfItCannotBe) {
 }
 
 TEST(Request, RefusesAKindThatIsNone) {
-  for (const int kind : {4, 8, 15, 18, 255}) {
+  for (const int kind : {4, 8, 15, 19, 255}) {
     EXPECT_FALSE(decodes(weight(), [&](std::string& bytes) {
       bytes[0] = static_cast<char>(kind);
     }));

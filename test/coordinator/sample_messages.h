@@ -30,6 +30,7 @@ inline Request sample_group() {
   request.prescale = 0.1;
   request.postscale = -2;
   request.average_of_participants = true;
+  request.captured = true;
   return request;
 }
 

@@ -56,7 +56,7 @@ TEST(CudaDriver, RefusesOneThatIsTooOld) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(cuda.status().message()),
-              AllOf(HasSubstr("for CUDA 11.1"), HasSubstr("at least 11.2")));
+              AllOf(HasSubstr("for CUDA 11.1"), HasSubstr("at least 11.4")));
 }
 
 TEST(CudaDriver, SaysSoIfThereIsNoGpu) {

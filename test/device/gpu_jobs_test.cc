@@ -266,5 +266,33 @@ TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
   });
 }
 
+TEST_P(GpuJobs, PutAStreamBehindWhatIsPrepared) {
+  run_on_gpus([](Runtime& job, GpuProgram& mine) {
+    const auto n = static_cast<float>(mine.size());
+    const TensorView x = mine.put(filled(1));
+    const TensorView seen = mine.put(filled(0));
+    auto sum = job.prepare_allreduce_(
+        x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()});
+    ASSERT_EQ(sum.status(), absl::OkStatus());
+    EXPECT_TRUE(absl::IsFailedPrecondition(sum->wait(mine.stream())));
+    float expected = 1;
+    for (int step = 0; step < 8; ++step) {
+      expected *= n;
+      sum->start();
+      ASSERT_EQ(sum->wait(mine.stream()), absl::OkStatus());
+      ASSERT_TRUE(
+          mine.own_stream().copy(seen.data(), x.data(), x.bytes()).ok());
+      if (step % 3 == 0) {
+        ASSERT_EQ(sum->wait(), absl::OkStatus());
+      }
+      ASSERT_TRUE(mine.own_stream().synchronize().ok());
+      ASSERT_THAT(mine.get(seen), Each(expected));
+    }
+    // Of one that has ended long ago, too.
+    ASSERT_EQ(sum->wait(), absl::OkStatus());
+    EXPECT_EQ(sum->wait(mine.stream()), absl::OkStatus());
+  });
+}
+
 }  // namespace
 }  // namespace hvd

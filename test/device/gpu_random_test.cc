@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs whose tensors lie on GPUs give the bits that they give on the CPU,
-// however late and out of step streams are. Where NCCL has an order of its own the
-// numbers are such that every order gives the same.
+// however late and out of step streams are, and whichever way they go. Where NCCL has
+// an order of its own the numbers are such that every order gives the same.
 //
 // HOROVODPP_TEST_RUNS says how many programs there are.
 #include <gtest/gtest.h>
@@ -162,12 +162,12 @@ class Submitted {
   Future<AlltoallResult> exchanged_;
 };
 
-void play(Runtime& job, unsigned seed) {
+void play(Runtime& job, unsigned seed, Way way) {
   const int rank = job.topology().rank();
   const int size = job.topology().size();
   const std::vector<What> all = program_of(seed, size);
   std::mt19937 own(seed * 31 + static_cast<unsigned>(rank));
-  GpuProgram mine(rank, size, Way::kNccl);
+  GpuProgram mine(rank, size, way);
   // So often that a cycle begins.
   for (int step = 0; step < 6; ++step) {
     std::vector<std::size_t> order(all.size());
@@ -206,13 +206,15 @@ void play(Runtime& job, unsigned seed) {
 }
 
 TEST(GpuRandomPrograms, GiveTheBitsOfTheCpu) {
-  const Config config = gpu_config(Way::kNccl);
+  constexpr Way kWays[] = {Way::kNccl, Way::kIpc, Way::kStaged};
   for (int run = 0; run < programs(); ++run) {
+    const Way way = kWays[run / 4 % 3];
+    const Config config = gpu_config(way);
     const WorldOptions world = {.size = 1 + run % 4,
                                 .ranks_per_node = run % 8 == 7 ? 2 : 0,
                                 .config = config};
     run_world(world, [&](Runtime& job, transport::LoopbackWorld&) {
-      play(job, static_cast<unsigned>(run));
+      play(job, static_cast<unsigned>(run), way);
     });
     ASSERT_EQ(testing::FakeNccl::objects(), 0);
     if (::testing::Test::HasFailure()) return;

@@ -96,6 +96,7 @@ class Arbitrary {
     fill(request.root);
     fill(request.once);
     fill(request.average_of_participants);
+    fill(request.captured);
     if (request.kind == RequestKind::kAddProcessSet) fill(request.ranks);
     fill(request.subject);
   }

@@ -30,6 +30,7 @@ IpcPlane::IpcPlane(Means means, const Options& options)
       members_(std::move(means.members)),
       rank_(position_in(members_, board_.rank()).value_or(0)),
       otherwise_(means.otherwise),
+      windows_(means.windows),
       tell_(std::move(means.tell)),
       options_(options) {
   const bool fits = members_.size() <= device::kernels::kMostMembers &&
@@ -40,7 +41,12 @@ IpcPlane::IpcPlane(Means means, const Options& options)
 // After a failure the stream may wait for a rank that is gone, and others may still
 // write into the window: both are left to the process.
 IpcPlane::~IpcPlane() {
-  if (failure_.ok() || window_ == nullptr) return;
+  if (window_ == nullptr) return;
+  if (failure_.ok()) {
+    all_.reset();
+    windows_.put_back(std::move(window_));
+    return;
+  }
   static Mutex mutex;
   static auto* const left = new std::vector<
       std::pair<std::unique_ptr<IpcWindow>, std::optional<Neighbourhood>>>;
@@ -80,7 +86,7 @@ absl::Status IpcPlane::introduce(const Device& mine, Call call) {
 // In the first step all show their windows, in the second whether they reach all.
 absl::Status IpcPlane::open_windows(const BoardSeat& seat, const Device& mine) {
   IpcOffer offer = {};
-  auto window = IpcWindow::make(gpus_, mine.index, options_.half_bytes);
+  auto window = windows_.take(gpus_, mine.index, options_.half_bytes);
   if (window.ok()) offer = (*window)->offer();
   std::memcpy(board_.mine(), &offer, sizeof(offer));
   const std::uint64_t first = board_.steps();
@@ -102,7 +108,10 @@ absl::Status IpcPlane::open_windows(const BoardSeat& seat, const Device& mine) {
     if (*seat.slot(r, first + 1) == std::byte{0}) connected_ = false;
   }
   tell_of(all.status());
-  if (!*connected_) return absl::OkStatus();
+  if (!*connected_) {
+    if (window.ok()) windows_.put_back(*std::move(window));
+    return absl::OkStatus();
+  }
   window_ = *std::move(window);
   all_.emplace(*std::move(all));
   return absl::OkStatus();

@@ -49,6 +49,7 @@ class IpcPlane : public DataPlane {
     ShmBoard& board;           // Of a node,
     std::vector<int> members;  // of whose ranks these are connected, ascending.
     DataPlane& otherwise;      // Connects the same ranks.
+    IpcWindows& windows;       // Of this process.
     // Of what was chosen, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };
@@ -110,6 +111,7 @@ class IpcPlane : public DataPlane {
   const std::vector<int> members_;
   const int rank_;
   DataPlane& otherwise_;
+  IpcWindows& windows_;
   const std::function<void(const std::string& text)> tell_;
   const Options options_;
   SlotWriter writer_;

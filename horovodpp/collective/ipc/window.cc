@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -56,6 +57,33 @@ IpcOffer IpcWindow::offer() const {
                        .reduced_here = reduced_[i].handle()};
   }
   return offer;
+}
+
+IpcWindows& IpcWindows::of_process() {
+  static auto* const windows = new IpcWindows;
+  return *windows;
+}
+
+absl::StatusOr<std::unique_ptr<IpcWindow>> IpcWindows::take(
+    device::Gpus& gpus, int gpu, std::size_t half_bytes) {
+  {
+    const MutexLock lock(mutex_);
+    const auto found =
+        std::find_if(spare_.begin(), spare_.end(), [&](const auto& window) {
+          return window->gpu() == gpu && window->half_bytes() == half_bytes;
+        });
+    if (found != spare_.end()) {
+      std::unique_ptr<IpcWindow> window = std::move(*found);
+      spare_.erase(found);
+      return window;
+    }
+  }
+  return IpcWindow::make(gpus, gpu, half_bytes);
+}
+
+void IpcWindows::put_back(std::unique_ptr<IpcWindow> window) {
+  const MutexLock lock(mutex_);
+  spare_.push_back(std::move(window));
 }
 
 absl::StatusOr<Neighbourhood> Neighbourhood::open(

@@ -18,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_stream.h"
@@ -95,6 +97,28 @@ class IpcWindow {
   const std::size_t half_bytes_;
   std::vector<device::IpcEvent> packed_;
   std::vector<device::IpcEvent> reduced_;
+};
+
+// The windows of one process that are not in use. What other processes have opened must
+// not be freed before they have closed it, and when they do nobody tells: so a window
+// stays for the next plane that wants one like it.
+//
+// Thread-safe.
+class IpcWindows {
+ public:
+  // Those that all jobs of this process use. They are never freed.
+  static IpcWindows& of_process();
+
+  // As IpcWindow::make(), if there is none. `gpus` is the same each time, and outlives
+  // this.
+  absl::StatusOr<std::unique_ptr<IpcWindow>> take(device::Gpus& gpus, int gpu,
+                                                  std::size_t half_bytes);
+  // One in which nothing is under way.
+  void put_back(std::unique_ptr<IpcWindow> window);
+
+ private:
+  Mutex mutex_;
+  std::vector<std::unique_ptr<IpcWindow>> spare_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The windows of all ranks, as one of them reaches them.

@@ -18,7 +18,7 @@ absl::Status NcclCommunicator::accepted(NcclResult result,
 
 absl::StatusOr<std::shared_ptr<NcclCommunicator>> NcclCommunicator::begin(
     const NcclApi& nccl, const NcclUniqueId& id, const Seat& seat) {
-  std::shared_ptr<NcclCommunicator> made(new NcclCommunicator(nccl, seat.gpu));
+  std::shared_ptr<NcclCommunicator> made(new NcclCommunicator(nccl, seat));
   const MutexLock lock(made->mutex_);
   const device::CurrentContext current(seat.gpu);
   HVD_RETURN_IF_ERROR(current.status());
@@ -79,11 +79,13 @@ void NcclCommunicator::abort() {
     comm = std::exchange(comm_, nullptr);
   }
   if (comm == nullptr) return;
+  graphs_->drop_all();
   const device::CurrentContext current(gpu_);
   nccl_.ncclCommAbort(comm);
 }
 
 absl::Status NcclCommunicator::finalize() {
+  graphs_->drop_all();
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);

@@ -24,6 +24,7 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_graph.h"
 
 namespace hvd::collective {
 
@@ -33,6 +34,9 @@ class NcclCommunicator {
     int rank = 0;
     int ranks = 1;
     device::CudaContext gpu = {};
+    // What may have something of it, and has to go before it ends.
+    std::shared_ptr<device::CudaGraphs> graphs =
+        std::make_shared<device::CudaGraphs>();
   };
 
   // Begins to connect the ranks, of which one has made `id`. `nccl` outlives this.
@@ -78,8 +82,8 @@ class NcclCommunicator {
   absl::Status destroy();
 
  private:
-  NcclCommunicator(const NcclApi& nccl, const device::CudaContext& gpu)
-      : nccl_(nccl), gpu_(gpu) {}
+  NcclCommunicator(const NcclApi& nccl, const Seat& seat)
+      : nccl_(nccl), gpu_(seat.gpu), graphs_(seat.graphs) {}
 
   absl::Status usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status accepted(NcclResult result, const char* call) const
@@ -87,6 +91,7 @@ class NcclCommunicator {
 
   const NcclApi& nccl_;
   const device::CudaContext gpu_;
+  const std::shared_ptr<device::CudaGraphs> graphs_;
   Mutex mutex_;
   NcclComm comm_ ABSL_GUARDED_BY(mutex_) = nullptr;  // nullptr: it has ended.
 };

@@ -23,6 +23,8 @@ struct NcclIntroduction {
   std::uint8_t is_able = 0;
   // Whether it lets ranks share a GPU.
   std::uint8_t may_share = 0;
+  // Whether its GPU takes the kernels that put tensors together.
+  std::uint8_t packs = 0;
   std::int32_t version = 0;
   device::CuUuid gpu = {};
   NcclUniqueId id = {};  // Of rank 0: what the communicator is made with.

@@ -2,41 +2,14 @@
 #include "horovodpp/collective/nccl/plane.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstring>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "horovodpp/collective/call_checks.h"
-#include "horovodpp/core/deadline.h"
-#include "horovodpp/core/half.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/device/gpu_work.h"
 
 namespace hvd::collective {
 namespace {
-
-// Between two looks, where something takes longer than NCCL's usual answer.
-constexpr std::chrono::microseconds kPause(50);
-constexpr int kLooksWithoutPause = 200;
-
-// Asks `ready` until it says so.
-//   (errors)  its own, and the interrupt's
-template <typename Ready>
-absl::Status until(Ready ready, transport::Interrupt& interrupt) {
-  for (int looks = 0;; ++looks) {
-    HVD_ASSIGN_OR_RETURN(const bool is_ready, ready());
-    if (is_ready) return absl::OkStatus();
-    HVD_RETURN_IF_ERROR(interrupt.check());
-    if (looks < kLooksWithoutPause) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(kPause);
-    }
-  }
-}
 
 std::size_t offset_of(std::int64_t elements, const Reduction& reduction) {
   return static_cast<std::size_t>(elements) * size_of(reduction.dtype);
@@ -46,39 +19,22 @@ const std::byte* bytes_at(const void* memory, std::size_t offset) {
   return static_cast<const std::byte*>(memory) + offset;
 }
 
+NcclLine::Factor factor_of(const NcclReduction& how) {
+  return {.op = how.op, .type = how.type, .value = how.factor};
+}
+
 // What a group of calls comes to. (That one is under way is no error.)
 NcclResult with(NcclResult before, NcclResult next) {
   const bool was_well = before == kNcclSuccess || before == kNcclInProgress;
   return was_well ? next : before;
 }
 
-// As elements of NCCL's `type`.
-struct Scalar {
-  alignas(8) std::byte bytes[8] = {};
-
-  Scalar(double value, NcclDType type) {
-    const auto single = static_cast<float>(value);
-    if (type == kNcclFloat64) put(value);
-    if (type == kNcclFloat32) put(single);
-    if (type == kNcclFloat16) put(f16(single));
-    if (type == kNcclBfloat16) put(bf16(single));
-  }
-  template <typename T>
-  void put(T value) {
-    std::memcpy(bytes, &value, sizeof(T));
-  }
-};
-
 }  // namespace
-
-NcclPlane::~NcclPlane() {
-  if (communicator_ != nullptr) means_.session.watch().retire(communicator_);
-}
 
 absl::Status NcclPlane::noted(const absl::Status& outcome) {
   if (outcome.ok() || absl::IsCancelled(outcome)) return outcome;
   failure_ = outcome;
-  if (communicator_ != nullptr) communicator_->abort();
+  line_.abort();
   return outcome;
 }
 
@@ -91,6 +47,11 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
   me.is_able = 1;
   me.may_share = session.options().may_share_gpus ? 1 : 0;
   me.version = session.library().version();
+  if (auto packing = NcclPacking::make(session.gpus(), mine.index);
+      packing.ok()) {
+    packing_ = *std::move(packing);
+    me.packs = 1;
+  }
   HVD_ASSIGN_OR_RETURN(me.gpu, cuda->uuid_of(mine.index));
   if (means_.rank == 0) {
     // One that is not used stays good.
@@ -117,50 +78,22 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   is_introduced_ = true;
   const absl::Status possible = check_introductions(all, means_.members);
   if (!possible.ok()) {
+    packing_ = nullptr;
     means_.session.options().tell(
         absl::StrCat("tensors on GPUs do not go by NCCL between ranks ",
-                     describe_members(), ": ", possible.message()));
+                     line_.members(), ": ", possible.message()));
     return absl::OkStatus();
   }
-  HVD_RETURN_IF_ERROR(noted(connect(all.front().id, mine, call)));
-  means_.session.options().tell(absl::StrCat(
-      "tensors on GPUs go by NCCL ", nccl_version_text(me->version),
-      " between ranks ", describe_members(), ", of this rank on cuda:", gpu_));
+  HVD_RETURN_IF_ERROR(
+      noted(line_.open(all.front().id, mine.index, call.interrupt)));
+  const bool all_pack = std::all_of(
+      all.begin(), all.end(), [](const auto& one) { return one.packs != 0; });
+  if (!all_pack) packing_ = nullptr;
+  means_.session.options().tell(
+      absl::StrCat("tensors on GPUs go by NCCL ",
+                   nccl_version_text(me->version), " between ranks ",
+                   line_.members(), ", of this rank on cuda:", line_.gpu()));
   return absl::OkStatus();
-}
-
-std::string NcclPlane::describe_members() const {
-  return absl::StrCat("[", absl::StrJoin(means_.members, ", "), "]");
-}
-
-absl::Status NcclPlane::connect(const NcclUniqueId& id, const Device& mine,
-                                const Call& call) {
-  NcclSession& session = means_.session;
-  HVD_ASSIGN_OR_RETURN(nccl_, session.library().api());
-  HVD_ASSIGN_OR_RETURN(stream_, session.stream_on(mine.index));
-  gpu_ = mine.index;
-  HVD_ASSIGN_OR_RETURN(
-      communicator_,
-      NcclCommunicator::begin(
-          *nccl_, id,
-          {.rank = means_.rank, .ranks = ranks(), .gpu = stream_->context()}));
-  HVD_RETURN_IF_ERROR(session.watch().adopt(communicator_));
-  const auto patience = session.options().connect_timeout;
-  const auto deadline = deadline_after(patience);
-  return annotate(
-      until(
-          [&]() -> absl::StatusOr<bool> {
-            if (std::chrono::steady_clock::now() < deadline) {
-              return communicator_->is_ready();
-            }
-            return absl::DeadlineExceededError(absl::StrCat(
-                "it has not done so for ",
-                std::chrono::duration<double>(patience).count(),
-                " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows what it "
-                "waits for"));
-          },
-          call.interrupt),
-      absl::StrCat("NCCL does not connect ranks ", describe_members()));
 }
 
 absl::Status NcclPlane::meet(const Call& call) {
@@ -169,71 +102,58 @@ absl::Status NcclPlane::meet(const Call& call) {
   return noted(means_.host.barrier(call));
 }
 
+template <typename F>
+absl::Status NcclPlane::elsewhere(const Call& call, F f) {
+  if (!call.captured) return f(means_.otherwise);
+  return cannot_be_captured(
+      "NCCL does not do this with these tensors, and what goes another way is "
+      "not for graphs (docs/gpu.md); leave it out of what you capture");
+}
+
+// All members know whether the graph is still there: it goes with what it was captured
+// of, between two calls.
+absl::Status NcclPlane::replay(const device::CudaGraph& graph, Call call) {
+  if (!line_.is_open()) return DataPlane::replay(graph, call);
+  if (graph.is_dropped()) {
+    HVD_RETURN_IF_ERROR(call.interrupt.check());
+    return absl::UnimplementedError(
+        "a process set has been removed since it was captured, and its "
+        "connections have gone; capture it anew");
+  }
+  HVD_RETURN_IF_ERROR(meet(call));
+  return noted(line_.launch(graph, call));
+}
+
 absl::Status NcclPlane::check_memory(const void* memory) const {
   HVD_ASSIGN_OR_RETURN(device::CudaDriver* const cuda,
                        means_.session.gpus().driver());
   HVD_ASSIGN_OR_RETURN(const int index, cuda->device_of(memory));
-  if (index == gpu_) return absl::OkStatus();
+  if (index == line_.gpu()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "a tensor is on cuda:", index, ", and NCCL connects cuda:", gpu_,
+      "a tensor is on cuda:", index, ", and NCCL connects cuda:", line_.gpu(),
       " of this rank to those of the others; keep the tensors of a process set "
       "on one GPU, or set HOROVOD_GPU_OPERATIONS=MPI"));
 }
 
-template <typename F>
-absl::Status NcclPlane::enqueue(const char* what, const Call& call, F put) {
-  for (const device::CudaEvent* event : call.after) {
-    HVD_RETURN_IF_ERROR(stream_->wait_for(*event));
-  }
-  const std::string name =
-      absl::StrCat(what, " by NCCL between ranks ", describe_members());
-  HVD_ASSIGN_OR_RETURN(device::CudaEvent began, point_in_stream());
-  absl::Status status = annotate(communicator_->put(put), name);
-  // Until then it need not be in the stream.
-  if (status.ok()) {
-    status = until(
-        [&]() -> absl::StatusOr<bool> {
-          const absl::StatusOr<bool> ready = communicator_->is_ready();
-          if (!ready.ok()) return annotate(ready.status(), name);
-          return ready;
-        },
-        call.interrupt);
-  }
-  if (!status.ok()) communicator_->abort();
-  HVD_ASSIGN_OR_RETURN(device::CudaEvent done, point_in_stream());
-  const auto work = std::make_shared<device::GpuWork>(
-      device::GpuWork::Span{std::move(began), std::move(done)}, name);
-  means_.session.watch().watch(work, communicator_);
-  // What there is of it may be under way even if it has failed.
-  if (call.work != nullptr) {
-    *call.work = work;
-    return status;
-  }
-  HVD_RETURN_IF_ERROR(status);
-  return until([&] { return work->is_done(); }, call.interrupt);
-}
-
-absl::StatusOr<device::CudaEvent> NcclPlane::point_in_stream() const {
-  return device::CudaEvent::after(stream_->context(), stream_->handle());
-}
-
-template <typename F>
-absl::Status NcclPlane::enqueue_reduction(const char* what,
-                                          const NcclReduction& how,
-                                          const Call& call, F put) {
-  const auto enqueue_by = [&](NcclOp op) {
-    return enqueue(what, call, [&](const NcclApi& nccl, NcclComm comm) {
-      return put(nccl, comm, op);
-    });
-  };
-  if (how.factor == 1) return noted(enqueue_by(how.op));
-  Scalar factor(how.factor, how.type);
-  const absl::StatusOr<NcclOp> op =
-      communicator_->multiplied_sum(factor.bytes, how.type);
-  if (!op.ok()) return noted(op.status());
-  const absl::Status status = enqueue_by(*op);
-  communicator_->drop(*op);
-  return noted(status);
+absl::Status NcclPlane::allreduce_packed(std::span<const Piece> pieces,
+                                         const NcclReduction& how, DType dtype,
+                                         const Call& call) {
+  NcclPacking::Packed packed;
+  return line_.put_between(
+      "an allreduce", call,
+      [&](device::CudaStream& stream) -> absl::Status {
+        HVD_ASSIGN_OR_RETURN(packed,
+                             packing_->pack(stream, pieces, dtype, how.factor));
+        return absl::OkStatus();
+      },
+      [&](const NcclInto& into) {
+        return into.nccl.ncclAllReduce(packed.memory, packed.memory,
+                                       packed.elements, how.type, how.op,
+                                       into.comm, into.stream);
+      },
+      [&](device::CudaStream& stream) {
+        return packing_->unpack(stream, pieces, dtype, packed);
+      });
 }
 
 absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
@@ -241,26 +161,32 @@ absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
   HVD_RETURN_IF_ERROR(check(reduction));
   const auto how = nccl_reduction(reduction, ranks());
   if (!how || !goes_here(means_.session.options().use.allreduce, call)) {
-    return means_.otherwise.allreduce(pieces, reduction, call);
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.allreduce(pieces, reduction, call);
+    });
   }
   HVD_RETURN_IF_ERROR(meet(call));
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
     if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.output));
   }
-  return enqueue_reduction(
-      "an allreduce", *how, call,
-      [&](const NcclApi& nccl, NcclComm comm, NcclOp op) {
+  if (packing_ != nullptr && !call.captured &&
+      NcclPacking::is_for(pieces, reduction.dtype)) {
+    return noted(allreduce_packed(pieces, *how, reduction.dtype, call));
+  }
+  return noted(line_.put_reduction(
+      "an allreduce", call, factor_of(*how),
+      [&](const NcclInto& into, NcclOp op) {
         NcclResult result = kNcclSuccess;
         for (const Piece& piece : pieces) {
           if (piece.count == 0) continue;
-          result = with(result, nccl.ncclAllReduce(
+          result = with(result, into.nccl.ncclAllReduce(
                                     piece.input, piece.output,
                                     static_cast<std::size_t>(piece.count),
-                                    how->type, op, comm, stream_->handle()));
+                                    how->type, op, into.comm, into.stream));
         }
         return result;
-      });
+      }));
 }
 
 absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
@@ -270,16 +196,18 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
   HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks()));
   const auto how = nccl_reduction(reduction, ranks());
   if (!how || !goes_here(means_.session.options().use.reducescatter, call)) {
-    return means_.otherwise.reducescatter(pieces, counts, reduction, call);
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.reducescatter(pieces, counts, reduction, call);
+    });
   }
   HVD_RETURN_IF_ERROR(meet(call));
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
     if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.input));
   }
-  return enqueue_reduction(
-      "a reducescatter", *how, call,
-      [&](const NcclApi& nccl, NcclComm comm, NcclOp op) {
+  return noted(line_.put_reduction(
+      "a reducescatter", call, factor_of(*how),
+      [&](const NcclInto& into, NcclOp op) {
         NcclResult result = kNcclSuccess;
         const auto n = static_cast<std::size_t>(ranks());
         for (std::size_t p = 0; p < pieces.size(); ++p) {
@@ -288,10 +216,10 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
               std::equal(parts.begin() + 1, parts.end(), parts.begin());
           if (pieces[p].count == 0) continue;
           if (is_even) {
-            result = with(result, nccl.ncclReduceScatter(
+            result = with(result, into.nccl.ncclReduceScatter(
                                       pieces[p].input, pieces[p].output,
                                       static_cast<std::size_t>(parts[0]),
-                                      how->type, op, comm, stream_->handle()));
+                                      how->type, op, into.comm, into.stream));
             continue;
           }
           std::int64_t before = 0;
@@ -300,15 +228,15 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
             if (count == 0) continue;
             result = with(
                 result,
-                nccl.ncclReduce(
+                into.nccl.ncclReduce(
                     bytes_at(pieces[p].input, offset_of(before, reduction)),
                     pieces[p].output, static_cast<std::size_t>(count),
-                    how->type, op, root, comm, stream_->handle()));
+                    how->type, op, root, into.comm, into.stream));
             before += count;
           }
         }
         return result;
-      });
+      }));
 }
 
 absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
@@ -317,7 +245,9 @@ absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
   HVD_RETURN_IF_ERROR(
       check_allgather(mine.size(), bytes_of_rank, means_.rank, ranks()));
   if (!goes_here(means_.session.options().use.allgather, call)) {
-    return means_.otherwise.allgather(mine, bytes_of_rank, output, call);
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.allgather(mine, bytes_of_rank, output, call);
+    });
   }
   HVD_RETURN_IF_ERROR(meet(call));
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
@@ -327,43 +257,42 @@ absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
   HVD_RETURN_IF_ERROR(check_memory(output));
   const bool is_even = std::equal(bytes_of_rank.begin() + 1,
                                   bytes_of_rank.end(), bytes_of_rank.begin());
-  return noted(
-      enqueue("an allgather", call, [&](const NcclApi& nccl, NcclComm comm) {
-        if (is_even) {
-          return nccl.ncclAllGather(mine.data(), output, mine.size(),
-                                    kNcclUint8, comm, stream_->handle());
-        }
-        NcclResult result = kNcclSuccess;
-        std::byte* place = output;
-        for (int root = 0; root < ranks(); ++root) {
-          const std::size_t bytes =
-              bytes_of_rank[static_cast<std::size_t>(root)];
-          if (bytes == 0) continue;
-          result = with(result,
-                        nccl.ncclBroadcast(
-                            root == means_.rank ? mine.data() : place, place,
-                            bytes, kNcclUint8, root, comm, stream_->handle()));
-          place += bytes;
-        }
-        return result;
-      }));
+  return noted(line_.put("an allgather", call, [&](const NcclInto& into) {
+    if (is_even) {
+      return into.nccl.ncclAllGather(mine.data(), output, mine.size(),
+                                     kNcclUint8, into.comm, into.stream);
+    }
+    NcclResult result = kNcclSuccess;
+    std::byte* place = output;
+    for (int root = 0; root < ranks(); ++root) {
+      const std::size_t bytes = bytes_of_rank[static_cast<std::size_t>(root)];
+      if (bytes == 0) continue;
+      result =
+          with(result, into.nccl.ncclBroadcast(
+                           root == means_.rank ? mine.data() : place, place,
+                           bytes, kNcclUint8, root, into.comm, into.stream));
+      place += bytes;
+    }
+    return result;
+  }));
 }
 
 absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
                                   std::size_t bytes, int root, Call call) {
   HVD_RETURN_IF_ERROR(check_broadcast(root, ranks()));
   if (!goes_here(means_.session.options().use.broadcast, call)) {
-    return means_.otherwise.broadcast(input, output, bytes, root, call);
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.broadcast(input, output, bytes, root, call);
+    });
   }
   HVD_RETURN_IF_ERROR(meet(call));
   if (bytes == 0) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(check_memory(output));
-  return noted(
-      enqueue("a broadcast", call, [&](const NcclApi& nccl, NcclComm comm) {
-        return nccl.ncclBroadcast(root == means_.rank ? input : output, output,
-                                  bytes, kNcclUint8, root, comm,
-                                  stream_->handle());
-      }));
+  return noted(line_.put("a broadcast", call, [&](const NcclInto& into) {
+    return into.nccl.ncclBroadcast(root == means_.rank ? input : output, output,
+                                   bytes, kNcclUint8, root, into.comm,
+                                   into.stream);
+  }));
 }
 
 // Members meet by telling each other what they send and expect: NCCL would not notice
@@ -401,8 +330,9 @@ absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
   HVD_RETURN_IF_ERROR(check_alltoall(input.size(), send_bytes, receive_bytes,
                                      means_.rank, ranks()));
   if (!goes_here(means_.session.options().use.alltoall, call)) {
-    return means_.otherwise.alltoall(input, send_bytes, output, receive_bytes,
-                                     call);
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.alltoall(input, send_bytes, output, receive_bytes, call);
+    });
   }
   HVD_RETURN_IF_ERROR(check_sizes(send_bytes, receive_bytes, call));
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
@@ -411,27 +341,27 @@ absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
     return absl::OkStatus();
   }
   HVD_RETURN_IF_ERROR(check_memory(input.empty() ? output : input.data()));
-  return noted(
-      enqueue("an alltoall", call, [&](const NcclApi& nccl, NcclComm comm) {
-        NcclResult result = kNcclSuccess;
-        const std::byte* from = input.data();
-        std::byte* to = output;
-        for (int peer = 0; peer < ranks(); ++peer) {
-          const auto i = static_cast<std::size_t>(peer);
-          if (send_bytes[i] > 0) {
-            result = with(result, nccl.ncclSend(from, send_bytes[i], kNcclUint8,
-                                                peer, comm, stream_->handle()));
-          }
-          if (receive_bytes[i] > 0) {
-            result =
-                with(result, nccl.ncclRecv(to, receive_bytes[i], kNcclUint8,
-                                           peer, comm, stream_->handle()));
-          }
-          from += send_bytes[i];
-          to += receive_bytes[i];
-        }
-        return result;
-      }));
+  return noted(line_.put("an alltoall", call, [&](const NcclInto& into) {
+    NcclResult result = kNcclSuccess;
+    const std::byte* from = input.data();
+    std::byte* to = output;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const auto i = static_cast<std::size_t>(peer);
+      if (send_bytes[i] > 0) {
+        result =
+            with(result, into.nccl.ncclSend(from, send_bytes[i], kNcclUint8,
+                                            peer, into.comm, into.stream));
+      }
+      if (receive_bytes[i] > 0) {
+        result =
+            with(result, into.nccl.ncclRecv(to, receive_bytes[i], kNcclUint8,
+                                            peer, into.comm, into.stream));
+      }
+      from += send_bytes[i];
+      to += receive_bytes[i];
+    }
+    return result;
+  }));
 }
 
 }  // namespace hvd::collective

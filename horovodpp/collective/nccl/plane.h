@@ -28,10 +28,11 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/nccl/arithmetic.h"
-#include "horovodpp/collective/nccl/communicator.h"
 #include "horovodpp/collective/nccl/introduction.h"
+#include "horovodpp/collective/nccl/line.h"
+#include "horovodpp/collective/nccl/packing.h"
 #include "horovodpp/collective/nccl/session.h"
-#include "horovodpp/device/cuda_stream.h"
+#include "horovodpp/device/cuda_graph.h"
 
 namespace hvd::collective {
 
@@ -47,8 +48,9 @@ class NcclPlane : public DataPlane {
     std::vector<int> members;
     int rank;
   };
-  explicit NcclPlane(Means means) : means_(std::move(means)) {}
-  ~NcclPlane() override;
+  explicit NcclPlane(Means means)
+      : means_(std::move(means)),
+        line_(means_.session, means_.members, means_.rank) {}
 
   std::string name() const override { return "nccl"; }
   bool supports(const Device& device, std::size_t) const override {
@@ -59,12 +61,13 @@ class NcclPlane : public DataPlane {
   }
   bool needs_introduction() const override {
     return !is_introduced_ ||
-           (communicator_ == nullptr && means_.otherwise.needs_introduction());
+           (!line_.is_open() && means_.otherwise.needs_introduction());
   }
   std::uint32_t tags_of(std::size_t bytes) const override {
     return means_.otherwise.tags_of(bytes);
   }
   absl::Status introduce(const Device& mine, Call call) override;
+  bool captures() const override { return line_.is_open(); }
 
   absl::Status allreduce(std::span<const Piece> pieces,
                          const Reduction& reduction, Call call) override;
@@ -82,17 +85,21 @@ class NcclPlane : public DataPlane {
                         std::span<const std::size_t> receive_bytes,
                         Call call) override;
   absl::Status barrier(Call call) override { return means_.host.barrier(call); }
+  absl::Status replay(const device::CudaGraph& graph, Call call) override;
 
  private:
   int ranks() const { return static_cast<int>(means_.members.size()); }
   // Whether such a call goes by NCCL.
   bool goes_here(bool is_used, const Call& call) const {
-    return communicator_ != nullptr && is_used && call.all_take_part;
+    return line_.is_open() && is_used && call.all_take_part;
   }
   absl::StatusOr<NcclIntroduction> introduce_myself(const Device& mine);
-  absl::Status connect(const NcclUniqueId& id, const Device& mine,
-                       const Call& call);
-  std::string describe_members() const;
+  // A call that does not go by NCCL.
+  template <typename F>
+  absl::Status elsewhere(const Call& call, F f);
+  absl::Status allreduce_packed(std::span<const Piece> pieces,
+                                const NcclReduction& how, DType dtype,
+                                const Call& call);
 
   // Returns when all members are known to enter the call.
   absl::Status meet(const Call& call);
@@ -100,24 +107,14 @@ class NcclPlane : public DataPlane {
                            std::span<const std::size_t> receive_bytes,
                            const Call& call);
   absl::Status check_memory(const void* memory) const;
-  absl::StatusOr<device::CudaEvent> point_in_stream() const;
-  // Puts a group into the stream; `what`: as in messages.
-  template <typename F>
-  absl::Status enqueue(const char* what, const Call& call, F put);
-  template <typename F>
-  absl::Status enqueue_reduction(const char* what, const NcclReduction& how,
-                                 const Call& call, F put);
-  // `enqueued` with a note that the plane is not to be used again where it failed.
+  // `outcome` with a note that the plane is not to be used again where it failed.
   absl::Status noted(const absl::Status& outcome);
 
   const Means means_;
   bool is_introduced_ = false;
-  int gpu_ = -1;
-  const NcclApi* nccl_ = nullptr;
-  device::CudaStream* stream_ = nullptr;
-  std::optional<NcclUniqueId> id_;  // Made here.
-  // nullptr: NCCL is not used.
-  std::shared_ptr<NcclCommunicator> communicator_;
+  std::optional<NcclUniqueId> id_;        // Made here.
+  NcclLine line_;                         // Not open: NCCL is not used.
+  std::unique_ptr<NcclPacking> packing_;  // nullptr: not all ranks can.
   absl::Status failure_;
 };
 

@@ -5,8 +5,9 @@
 
 namespace hvd::collective {
 
-absl::StatusOr<device::CudaStream*> NcclSession::stream_on(int gpu) {
-  std::unique_ptr<device::CudaStream>& stream = streams_[gpu];
+absl::StatusOr<device::CudaStream*> NcclSession::stream_in(Streams& streams,
+                                                           int gpu) {
+  std::unique_ptr<device::CudaStream>& stream = streams[gpu];
   if (stream == nullptr) {
     HVD_ASSIGN_OR_RETURN(device::CudaDriver* const cuda, gpus_.driver());
     HVD_ASSIGN_OR_RETURN(const device::CudaContext context, cuda->context(gpu));

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/nccl/library.h"
 #include "horovodpp/collective/nccl/watch.h"
+#include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
 
@@ -60,13 +61,28 @@ class NcclSession {
 
   // Of the highest priority, the same each time; never nullptr, and valid as long as
   // this. For one thread.
-  absl::StatusOr<device::CudaStream*> stream_on(int gpu);
+  absl::StatusOr<device::CudaStream*> stream_on(int gpu) {
+    return stream_in(streams_, gpu);
+  }
+  // Likewise, for what is captured: it takes part in a capture until that ends.
+  absl::StatusOr<device::CudaStream*> captured_stream_on(int gpu) {
+    return stream_in(captured_streams_, gpu);
+  }
+
+  // What was captured in this job.
+  const std::shared_ptr<device::CudaGraphs>& graphs() const { return graphs_; }
 
  private:
+  using Streams = std::map<int, std::unique_ptr<device::CudaStream>>;
+  absl::StatusOr<device::CudaStream*> stream_in(Streams& streams, int gpu);
+
   device::Gpus& gpus_;
   const Options options_;
   NcclLibrary library_;
-  std::map<int, std::unique_ptr<device::CudaStream>> streams_;
+  Streams streams_;
+  Streams captured_streams_;
+  const std::shared_ptr<device::CudaGraphs> graphs_ =
+      std::make_shared<device::CudaGraphs>();
   NcclWatch watch_;  // Goes first: its work is in the streams.
 };
 

@@ -24,6 +24,12 @@ bool has_no_results(const Batch& batch) {
          batch.request().kind == RequestKind::kBarrier;
 }
 
+// Whether all ranks may find that it cannot be done, before anything has happened.
+bool can_be_refused(const Batch& batch) {
+  return batch.request().captured ||
+         batch.request().kind == RequestKind::kReplay;
+}
+
 absl::Status does_not_fit(const Batch& batch,
                           const std::vector<SubmissionPtr>& submissions) {
   return absl::InternalError(absl::StrCat("a batch of ", batch.entries.size(),
@@ -36,6 +42,16 @@ absl::Status does_not_fit(const Batch& batch,
 absl::Status Executor::execute(const Batch& batch,
                                const std::vector<SubmissionPtr>& submissions) {
   if (batch.entries.empty()) return does_not_fit(batch, submissions);
+  const absl::Status status = dispatch(batch, submissions);
+  if (!absl::IsUnimplemented(status) || !can_be_refused(batch)) return status;
+  const coordinator::Request& request = batch.request();
+  refused_ = annotate(status, absl::StrCat(name_of(request.kind), " of ",
+                                           request.key.to_string()));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::dispatch(const Batch& batch,
+                                const std::vector<SubmissionPtr>& submissions) {
   if (AllreducePlan::is_for(batch)) return execute_planned(batch, submissions);
   if (batch.request().kind == RequestKind::kBarrier) {
     return execute_barrier(batch, submissions);
@@ -59,6 +75,11 @@ absl::Status Executor::execute(const Batch& batch,
 
 void Executor::complete(const Batch& batch,
                         const std::vector<SubmissionPtr>& submissions) {
+  if (!refused_.ok()) {
+    const absl::Status why = std::exchange(refused_, absl::OkStatus());
+    for (const SubmissionPtr& submission : submissions) submission->done(why);
+    return;
+  }
   if (work_ != nullptr) {
     return complete_later(batch, submissions, std::exchange(work_, nullptr));
   }
@@ -215,6 +236,8 @@ absl::Status Executor::carry_out(const Batch& batch, PlaneCalls& calls) {
       return execute_broadcast(calls, parts_);
     case RequestKind::kAlltoall:
       return execute_alltoall(calls, parts_);
+    case RequestKind::kReplay:
+      return execute_replay(calls, parts_);
     default:
       return absl::InternalError(
           absl::StrCat("a batch is to be executed as ", name_of(kind)));

@@ -61,6 +61,9 @@ class Executor {
   absl::Status set_parts(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
+  absl::Status dispatch(
+      const coordinator::Batch& batch,
+      const std::vector<coordinator::SubmissionPtr>& submissions);
   absl::Status communicate(const coordinator::Batch& batch);
   absl::Status carry_out(const coordinator::Batch& batch, PlaneCalls& calls);
   absl::Status execute_planned(
@@ -87,6 +90,7 @@ class Executor {
   // Of the batch being executed; their memory is used again.
   std::vector<BatchPart> parts_;
   std::shared_ptr<device::GpuWork> work_;  // Of it, on a GPU.
+  absl::Status refused_;                   // Why it was not done, on any rank.
   ReductionScratch scratch_;
   // Of the batches of one cycle.
   std::uint64_t planned_cycle_ = 0;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
 
@@ -50,10 +51,16 @@ absl::StatusOr<Buffer> allocate_result(DType dtype, Shape shape,
 absl::Status note_order(coordinator::Submission& submission) {
   HVD_ASSIGN_OR_RETURN(const device::CudaContext context,
                        context_of(submission.request.device));
-  HVD_ASSIGN_OR_RETURN(
-      device::CudaEvent event,
-      device::CudaEvent::after(
-          context, static_cast<device::CuStream>(submission.stream)));
+  auto* const stream = static_cast<device::CuStream>(submission.stream);
+  HVD_ASSIGN_OR_RETURN(const bool captured,
+                       device::is_captured(context, stream));
+  // One that is repeated may have been something else the last time.
+  if (captured != submission.request.captured) {
+    submission.request.captured = captured;
+    submission.repeats = coordinator::kNoId;
+  }
+  HVD_ASSIGN_OR_RETURN(device::CudaEvent event,
+                       device::CudaEvent::after(context, stream));
   submission.after =
       std::make_shared<const device::CudaEvent>(std::move(event));
   return absl::OkStatus();

@@ -25,7 +25,8 @@ absl::Status check_gpu_tensor(const ConstTensorView& tensor);
 absl::StatusOr<Buffer> allocate_result(DType dtype, Shape shape,
                                        const Device& device);
 
-// Notes what the submission follows: all that is in its stream by now.
+// Notes what the submission follows: all that is in its stream by now; and whether
+// that is being captured, and the submission with it.
 //   (errors)  CUDA's
 absl::Status note_order(coordinator::Submission& submission);
 

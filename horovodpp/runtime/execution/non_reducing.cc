@@ -277,4 +277,18 @@ absl::Status execute_alltoall(PlaneCalls& calls,
   return absl::OkStatus();
 }
 
+absl::Status execute_replay(PlaneCalls& calls,
+                            const std::vector<BatchPart>& parts) {
+  const coordinator::Submission* const mine = parts.front().mine;
+  if (mine == nullptr || mine->graph == nullptr) {
+    return absl::InternalError("a replay is to be made of no graph");
+  }
+  // It may be refused, and must not come again then.
+  HVD_RETURN_IF_ERROR(calls.meet());
+  return calls.make(mine->request.device, 0,
+                    [&](auto& plane, const auto& call) {
+                      return plane.replay(*mine->graph, call);
+                    });
+}
+
 }  // namespace hvd::runtime

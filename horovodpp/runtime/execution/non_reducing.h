@@ -22,4 +22,9 @@ absl::Status execute_broadcast(PlaneCalls& calls,
                                std::vector<BatchPart>& parts);
 absl::Status execute_alltoall(PlaneCalls& calls, std::vector<BatchPart>& parts);
 
+// Of what was captured, by every rank of the set.
+//   Unimplemented  see DataPlane::replay
+absl::Status execute_replay(PlaneCalls& calls,
+                            const std::vector<BatchPart>& parts);
+
 }  // namespace hvd::runtime

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/submission.h"
@@ -69,12 +70,22 @@ class PlaneCalls {
                     ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
+    const bool captured = batch_.request().captured && !device.is_cpu();
+    // What is refused is over, and must not come again.
+    if (captured) HVD_RETURN_IF_ERROR(meet());
+    if (captured && !plane->captures()) {
+      return collective::cannot_be_captured(
+          "only what goes by NCCL can be, between ranks that have used it "
+          "before; make a step before you capture it (HOROVOD_LOG_LEVEL=debug "
+          "says what tensors go by)");
+    }
     if (!device.is_cpu() && all_take_part() && plane->needs_introduction()) {
       HVD_RETURN_IF_ERROR(number(1, [&](const collective::Call& call) {
         return plane->introduce(here_, call);
       }));
     }
-    return number(plane->tags_of(bytes), [&](const collective::Call& call) {
+    return number(plane->tags_of(bytes), [&](collective::Call call) {
+      call.captured = captured;
       return f(*plane, call);
     });
   }

@@ -48,12 +48,13 @@ Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
           }});
   std::unique_ptr<collective::DataPlane> ipc;
   if (means.cuda_ipc && !positions.empty()) {
-    ipc = std::make_unique<collective::IpcPlane>(
-        collective::IpcPlane::Means{.gpus = means.gpus,
-                                    .board = means.board,
-                                    .members = std::move(positions),
-                                    .otherwise = *staged,
-                                    .tell = means.nccl.options().tell});
+    ipc = std::make_unique<collective::IpcPlane>(collective::IpcPlane::Means{
+        .gpus = means.gpus,
+        .board = means.board,
+        .members = std::move(positions),
+        .otherwise = *staged,
+        .windows = collective::IpcWindows::of_process(),
+        .tell = means.nccl.options().tell});
   }
   collective::DataPlane& own = ipc == nullptr ? *staged : *ipc;
   if (means.nccl.options().use.any()) {

@@ -44,14 +44,22 @@ class Planes {
     int position_of(int rank) const;
   };
 
-  Planes(int rank, Factory factory)
-      : rank_(rank), factory_(std::move(factory)) {}
+  // `before_removal` is called on every rank of the job when a set is removed, in one
+  // order with the batches, before its planes go.
+  Planes(
+      int rank, Factory factory, std::function<void()> before_removal = [] {})
+      : rank_(rank),
+        factory_(std::move(factory)),
+        before_removal_(std::move(before_removal)) {}
 
   // Makes the planes of a set; none where this rank is not in it.
   //   (errors)  the factory's
   absl::Status add(coordinator::ProcessSetId id,
                    const std::vector<int>& members);
-  void remove(coordinator::ProcessSetId id) { sets_.erase(id); }
+  void remove(coordinator::ProcessSetId id) {
+    before_removal_();
+    sets_.erase(id);
+  }
 
   // Valid until the set is removed; never nullptr.
   //   Internal  there is no such set with this rank in it
@@ -66,6 +74,7 @@ class Planes {
 
   const int rank_;
   const Factory factory_;
+  const std::function<void()> before_removal_;
   std::map<coordinator::ProcessSetId, std::unique_ptr<Set>> sets_;
 };
 

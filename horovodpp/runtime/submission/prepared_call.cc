@@ -22,10 +22,17 @@ PreparedCall::PreparedCall(coordinator::SubmissionPtr submission,
       sink_(std::move(sink)),
       outcome_(std::make_shared<Outcome>()),
       admitted_(sets.changes()),
-      ready_([this] { return !is_under_way(); }) {
+      ready_([this] { return !is_under_way(); }),
+      enqueued_([this] { return is_enqueued(); }) {
   submission_->done = [outcome = outcome_](const auto& results) {
     outcome->set(results);
   };
+  if (!submission_->request.device.is_cpu()) {
+    submission_->enqueued = [outcome = outcome_](const auto& work,
+                                                 const auto&) {
+      outcome->set_enqueued(work);
+    };
+  }
   if (const auto sink_here = sink_.lock()) sink_here->expect_more(*submission_);
 }
 
@@ -36,10 +43,22 @@ PreparedCall::~PreparedCall() {
 
 void PreparedCall::Outcome::set(
     const absl::StatusOr<coordinator::Results>& results) {
-  if (is_under_way.load() == 0) return;
+  if (stage.load() == kOver) return;
   status = results.ok() ? Status() : Status(results.status());
-  is_under_way.store(0);
-  is_under_way.notify_all();
+  stage.store(kOver);
+  stage.notify_all();
+}
+
+void PreparedCall::Outcome::begin() {
+  work = nullptr;
+  stage.store(kUnderWay);
+}
+
+void PreparedCall::Outcome::set_enqueued(
+    const std::shared_ptr<const Enqueued>& goes_on) {
+  work = goes_on;
+  stage.store(kEnqueued);
+  stage.notify_all();
 }
 
 absl::Status PreparedCall::admit() {
@@ -53,7 +72,7 @@ absl::Status PreparedCall::admit() {
 void PreparedCall::start() {
   if (is_under_way()) wait().ignore_error();
   polls_ = 0;
-  outcome_->is_under_way.store(1);
+  outcome_->begin();
   const std::shared_ptr<SubmissionSink> sink = sink_.lock();
   if (sink == nullptr) {
     return submission_->done(absl::FailedPreconditionError(
@@ -73,7 +92,7 @@ bool PreparedCall::start_at_once() {
   }
   const Quick quick = sink->try_at_once(submission_, [this] {
     polls_ = 0;
-    outcome_->is_under_way.store(1);
+    outcome_->begin();
   });
   if (quick == Quick::kDone) outcome_->status = Status();
   return quick != Quick::kNot;
@@ -89,8 +108,25 @@ bool PreparedCall::poll() {
 Status PreparedCall::wait() {
   if (!is_under_way()) return outcome_->status;
   if (const auto sink = sink_.lock()) sink->wait_for(submission_, ready_);
-  while (is_under_way()) outcome_->is_under_way.wait(1);
+  for (auto stage = outcome_->stage.load(); stage != Outcome::kOver;
+       stage = outcome_->stage.load()) {
+    outcome_->stage.wait(stage);
+  }
   return outcome_->status;
+}
+
+Status PreparedCall::wait(void* stream) {
+  if (!is_enqueued()) {
+    if (const auto sink = sink_.lock()) {
+      sink->wait_for(submission_, enqueued_);
+    }
+  }
+  while (!is_enqueued()) outcome_->stage.wait(Outcome::kUnderWay);
+  const bool is_over = !is_under_way();
+  if (is_over && !outcome_->status.ok()) return outcome_->status;
+  const auto& work = outcome_->work;
+  if (work == nullptr || (is_over && !work->is_captured())) return Status();
+  return work->order(stream);
 }
 
 }  // namespace hvd::runtime

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/enqueued.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/execution/set_table.h"
@@ -35,20 +36,33 @@ class PreparedCall {
   // false, and nothing has happened, where it is not.
   bool start_at_once();
   Status wait();
+  Status wait(void* stream);
   bool poll();
 
  private:
   // What is told the outcome, maybe a little after this has gone.
   struct Outcome {
-    std::atomic<std::uint32_t> is_under_way{0};
+    enum Stage : std::uint32_t {
+      kOver,
+      kUnderWay,
+      kEnqueued,  // It goes on on a GPU.
+    };
+    std::atomic<std::uint32_t> stage{kOver};
     Status status{StatusCode::kFailedPrecondition,
                   "nothing was started; call start() before wait()"};
+    // Of the last time, on a GPU. Written before the stage says so.
+    std::shared_ptr<const Enqueued> work = nullptr;
+    void begin();
+    void set_enqueued(const std::shared_ptr<const Enqueued>& goes_on);
     void set(const absl::StatusOr<coordinator::Results>& results);
   };
 
   // Where sets have come or gone since the last time: may it still be?
   absl::Status admit();
-  bool is_under_way() const { return outcome_->is_under_way.load() != 0; }
+  bool is_under_way() const { return outcome_->stage.load() != Outcome::kOver; }
+  bool is_enqueued() const {
+    return outcome_->stage.load() != Outcome::kUnderWay;
+  }
 
   const coordinator::SubmissionPtr submission_;
   const ProcessSet set_;
@@ -58,6 +72,7 @@ class PreparedCall {
   std::uint64_t admitted_ = 0;  // The state of the sets.
   int polls_ = 0;               // Since the last start.
   const Ready ready_;
+  const Ready enqueued_;
 };
 
 }  // namespace hvd::runtime

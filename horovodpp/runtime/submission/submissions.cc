@@ -167,9 +167,11 @@ absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
 }
 
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets, RequestKind kind,
-                                              const ProcessSet& set) {
+                                              const ProcessSet& set,
+                                              std::string name) {
   auto submission = std::make_shared<coordinator::Submission>();
   submission->request.kind = kind;
+  submission->request.key.name = std::move(name);
   submission->request.key.process_set = set.id();
   HVD_RETURN_IF_ERROR(sets.admit(set, submission->request));
   return submission;

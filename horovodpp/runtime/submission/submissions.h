@@ -57,10 +57,11 @@ absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
                                                  const TensorView& result,
                                                  ReducescatterOptions options);
 
-// kJoin: what needs no tensor.
+// kJoin, kReplay: what needs no tensor. Without a name it is numbered.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
                                               coordinator::RequestKind kind,
-                                              const ProcessSet& set);
+                                              const ProcessSet& set,
+                                              std::string name = {});
 
 // `ranks` in any order. Whether there is such a set already is decided when it
 // is added.

@@ -76,7 +76,8 @@ class Submitter {
     if (!built.ok()) return Future<T>::ready(built.status());
     const coordinator::SubmissionPtr submission = *std::move(built);
     const bool borrows =
-        !submission->inputs.empty() && submission->keep_alive == nullptr;
+        submission->graph != nullptr ||
+        (!submission->inputs.empty() && submission->keep_alive == nullptr);
     Promise<T> promise(waiter_for(key_, submission),
                        borrows ? IfDropped::kWait : IfDropped::kNothing);
     Future<T> future = promise.future();

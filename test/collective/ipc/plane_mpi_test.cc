@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "horovodpp/transport/mpi_module.h"
@@ -18,10 +19,15 @@ class IpcOfProcesses {
  public:
   void run(const Body& body) {
     testing::FakeCuda::set_delay(20);
-    device::Gpus gpus(testing::FakeCuda::file());
     const auto communicator = transport::make_mpi_communicator({});
     ASSERT_TRUE(communicator.ok()) << communicator.status();
-    run_on_ipc(**communicator, 1, gpus, in_later_epochs(body));
+    run_on_ipc(**communicator, 1, shared(), in_later_epochs(body));
+  }
+
+  // As those of a process are, they are there until it ends.
+  static SharedGpus& shared() {
+    static SharedGpus all;
+    return all;
   }
 };
 
@@ -41,6 +47,43 @@ TEST(IpcPlaneOfProcesses, ReducesByKernels) {
     EXPECT_EQ(testing::FakeCuda::launches() - before,
               member.ranks > 1 ? 1u : 0u);
   });
+}
+
+absl::Status add_ones(IpcSeat& seat, IpcPlane& plane, const Call& call) {
+  OnGpu on_gpu(plane, seat.context(),
+               {.rank = seat.rank(), .ranks = seat.ranks()});
+  std::vector<float> x(1000, 1);
+  const Piece piece = {x.data(), x.data(), 1000};
+  const absl::Status status =
+      on_gpu.allreduce({&piece, 1}, {.op = ReduceOp::kSum}, call);
+  EXPECT_THAT(x, ::testing::Each(static_cast<float>(seat.ranks())));
+  return status;
+}
+
+// The planes of one set go one after the other; and the next ones may come before.
+TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
+  testing::FakeCuda::set_delay(20);
+  const auto communicator = transport::make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  IpcSeat seat(**communicator, IpcOfProcesses::shared());
+  NeverInterrupt interrupt;
+  std::uint32_t sequence = kFirstSequence;
+  const auto next = [&] {
+    return Call{{.epoch = 1, .sequence = sequence += 1000}, interrupt};
+  };
+  const std::size_t before = testing::FakeCuda::freed_too_early();
+  for (int first = 0; first < seat.ranks(); ++first) {
+    auto plane = seat.make_plane(next());
+    ASSERT_EQ(add_ones(seat, *plane, next()), absl::OkStatus());
+    if (seat.rank() == first) plane.reset();
+    ASSERT_EQ(seat.host().barrier(next()), absl::OkStatus());
+    const auto later = seat.make_plane(next());
+    ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
+    plane.reset();
+    ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
+    ASSERT_EQ(seat.host().barrier(next()), absl::OkStatus());
+  }
+  EXPECT_EQ(testing::FakeCuda::freed_too_early(), before);
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, PlaneConformance, IpcOfThreads);
 // Adds ones of four ranks, on two GPUs, three times; returns the kernels' launches.
 std::size_t add_on_four_ranks() {
   testing::FakeCuda::set_delay(20);
-  device::Gpus gpus(testing::FakeCuda::file());
+  SharedGpus shared;
   const std::size_t before = testing::FakeCuda::launches();
   on_loopback(4, [&](transport::Communicator& communicator) {
-    run_on_ipc(communicator, 4, gpus, [](Member& member) {
+    run_on_ipc(communicator, 4, shared, [](Member& member) {
       for (int i = 0; i < 3; ++i) {
         std::vector<float> x(1000, 1.0f);
         const Piece piece = {x.data(), x.data(), 1000};
@@ -68,9 +68,9 @@ TEST(IpcPlane, GoesAnotherWayIfGpusDoNotReachEachOther) {
 
 TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
   testing::FakeCuda::set_delay(20);
-  device::Gpus gpus(testing::FakeCuda::file());
+  SharedGpus shared;
   on_loopback(2, [&](transport::Communicator& communicator) {
-    run_on_ipc(communicator, 2, gpus, [](Member& member) {
+    run_on_ipc(communicator, 2, shared, [](Member& member) {
       std::vector<float> x(10, 1.0f);
       const Piece piece = {x.data(), x.data(), 10};
       const auto add = [&] {

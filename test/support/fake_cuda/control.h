@@ -27,8 +27,16 @@ std::size_t fake_cuda_objects();
 // device can be touched, and of which (nullptr: they are not one allocation's); the
 // device of the current context (-1: there is none).
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
+// The same; `argument` is released when the work is done for the last time: a stream
+// that is captured does it each time that the graph is launched.
+int fake_cuda_put_owned(void* stream, int (*work)(void*), void* argument,
+                        void (*release)(void*));
+int fake_cuda_is_capturing(void* stream);
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
 int fake_cuda_current_device();
+
+// Allocations that were freed while other processes had them open.
+std::size_t fake_cuda_freed_too_early();
 
 // How many kernels have been put into streams.
 std::size_t fake_cuda_launches();

@@ -58,6 +58,8 @@ using namespace fake_cuda;  // NOLINT: what follows is C.
 
 extern "C" {
 
+CuResult cuStreamIsCapturing(CuStream stream, int* status);
+
 void fake_cuda_set_delay(unsigned microseconds) { set_delay(microseconds); }
 
 void fake_cuda_fail_next(const char* function, int result) {
@@ -69,14 +71,26 @@ std::size_t fake_cuda_objects() {
   World& all = world();
   const std::lock_guard lock(all.mutex);
   return all.streams.size() + all.events.size() + all.pinned.size() +
-         all.pools.size() + all.modules.size() + all.memory.allocations();
+         all.pools.size() + all.modules.size() + all.graphs.size() +
+         all.launchable.size() + all.memory.allocations();
 }
 
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument) {
-  const auto queue = queue_of(static_cast<CuStream>(stream));
-  if (queue == nullptr) return kInvalidHandle;
-  queue->put([=] { return work(argument); });
-  return kSuccess;
+  return put(static_cast<CuStream>(stream), [=] { return work(argument); });
+}
+
+int fake_cuda_put_owned(void* stream, int (*work)(void*), void* argument,
+                        void (*release)(void*)) {
+  return put(static_cast<CuStream>(stream),
+             [work, owned = std::shared_ptr<void>(argument, release)] {
+               return work(owned.get());
+             });
+}
+
+int fake_cuda_is_capturing(void* stream) {
+  int state = hvd::device::kCuNotCapturing;
+  cuStreamIsCapturing(static_cast<CuStream>(stream), &state);
+  return state != hvd::device::kCuNotCapturing ? 1 : 0;
 }
 
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device) {
@@ -101,11 +115,34 @@ CuResult cuDriverGetVersion(int* version) {
 }
 
 CuResult cuGetErrorName(CuResult result, const char** name) {
-  *name = result == kOutOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : result == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : result == kInvalidContext ? "CUDA_ERROR_INVALID_CONTEXT"
-          : result == kInvalidHandle  ? "CUDA_ERROR_INVALID_HANDLE"
-                                      : "CUDA_ERROR_OF_THE_STAND_IN";
+  switch (result) {
+    case kOutOfMemory:
+      *name = "CUDA_ERROR_OUT_OF_MEMORY";
+      break;
+    case kInvalidContext:
+      *name = "CUDA_ERROR_INVALID_CONTEXT";
+      break;
+    case kInvalidHandle:
+      *name = "CUDA_ERROR_INVALID_HANDLE";
+      break;
+    case kIllegalAddress:
+      *name = "CUDA_ERROR_ILLEGAL_ADDRESS";
+      break;
+    case kCaptureUnsupported:
+      *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED";
+      break;
+    case kCaptureInvalidated:
+      *name = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED";
+      break;
+    case kCaptureUnjoined:
+      *name = "CUDA_ERROR_STREAM_CAPTURE_UNJOINED";
+      break;
+    case kCapturedEvent:
+      *name = "CUDA_ERROR_CAPTURED_EVENT";
+      break;
+    default:
+      *name = "CUDA_ERROR_OF_THE_STAND_IN";
+  }
   return kSuccess;
 }
 
@@ -191,6 +228,7 @@ CuResult cuStreamDestroy_v2(CuStream stream) {
 
 CuResult cuStreamSynchronize(CuStream stream) {
   if (current.empty()) return kInvalidContext;
+  if (fake_cuda_is_capturing(stream) != 0) return kCaptureUnsupported;
   const auto queue = queue_of(stream);
   return queue == nullptr ? kInvalidHandle : queue->synchronize();
 }
@@ -200,6 +238,7 @@ CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
   const auto queue = queue_of(stream);
   const auto awaited = event_of(event);
   if (queue == nullptr || awaited == nullptr) return kInvalidHandle;
+  if (const auto captured = await_captured(stream, event)) return *captured;
   queue->put([awaited, recording = awaited->last()] {
     awaited->wait(recording);
     return kSuccess;
@@ -236,6 +275,7 @@ CuResult cuEventRecord(CuEvent event, CuStream stream) {
   const auto recorded = event_of(event);
   if (queue == nullptr || recorded == nullptr) return kInvalidHandle;
   if (event->device != queue->device()) return kInvalidHandle;
+  if (const auto captured = record_captured(event, stream)) return *captured;
   queue->put([recorded, recording = recorded->begin()] {
     recorded->happen(recording);
     return kSuccess;
@@ -247,6 +287,8 @@ CuResult cuEventQuery(CuEvent event) {
   if (current.empty()) return kInvalidContext;
   const auto asked = event_of(event);
   if (asked == nullptr) return kInvalidHandle;
+  if (is_captured(event)) return kCapturedEvent;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   return asked->has_happened(asked->last()) ? kSuccess : kNotReady;
 }
 
@@ -254,12 +296,15 @@ CuResult cuEventSynchronize(CuEvent event) {
   if (current.empty()) return kInvalidContext;
   const auto awaited = event_of(event);
   if (awaited == nullptr) return kInvalidHandle;
+  if (is_captured(event)) return kCapturedEvent;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   awaited->wait(awaited->last());
   return kSuccess;
 }
 
 CuResult cuMemAlloc_v2(CuAddress* memory, std::size_t bytes) {
   if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   if (const CuResult failure = failure_of("cuMemAlloc_v2")) return failure;
   *memory = world().memory.allocate(bytes, current.back()->device);
   return *memory == 0 ? kOutOfMemory : kSuccess;
@@ -268,6 +313,7 @@ CuResult cuMemAlloc_v2(CuAddress* memory, std::size_t bytes) {
 // CUDA, too, first lets all work of the GPU end.
 CuResult cuMemFree_v2(CuAddress memory) {
   if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   for (const auto& queue : queues_of(current.back()->device)) {
     queue->synchronize();
   }
@@ -276,6 +322,7 @@ CuResult cuMemFree_v2(CuAddress memory) {
 
 CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   if (const CuResult failure = failure_of("cuMemHostAlloc")) return failure;
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return kOutOfMemory;
@@ -295,6 +342,7 @@ CuResult cuMemFreeHost(void* memory) {
 
 CuResult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned) {
   if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   if (const CuResult failure = failure_of("cuMemHostRegister_v2")) {
     return failure;
   }
@@ -313,10 +361,8 @@ CuResult cuMemHostUnregister(void* memory) {
 CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
                        CuStream stream) {
   if (current.empty()) return kInvalidContext;
-  const auto queue = queue_of(stream);
-  if (queue == nullptr) return kInvalidHandle;
   const CuResult failure = failure_of("cuMemcpyAsync");
-  queue->put([=] {
+  return put(stream, [=] {
     if (failure != kSuccess) return failure;
     std::byte* const target = place_of(to, bytes);
     const std::byte* const source = place_of(from, bytes);
@@ -324,7 +370,6 @@ CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
     std::memmove(target, source, bytes);
     return kSuccess;
   });
-  return kSuccess;
 }
 
 CuResult cuPointerGetAttribute(void* value, int attribute, CuAddress memory) {

@@ -33,6 +33,10 @@ class FakeCuda {
     return function<decltype(fake_cuda_objects)>("fake_cuda_objects")();
   }
 
+  static std::size_t freed_too_early() {
+    return function<decltype(fake_cuda_freed_too_early)>(
+        "fake_cuda_freed_too_early")();
+  }
   static std::size_t launches() {
     return function<decltype(fake_cuda_launches)>("fake_cuda_launches")();
   }

@@ -42,7 +42,8 @@ std::optional<DeviceMemory::Views> DeviceMemory::map_twice(int file,
 std::optional<DeviceMemory::Views> DeviceMemory::make(std::size_t bytes) {
   const int file = memfd_create("fake gpu", MFD_CLOEXEC);
   if (file < 0) return std::nullopt;
-  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+  // A page for the number of those who have it open.
+  if (ftruncate(file, static_cast<off_t>(bytes + in_pages(1))) == 0) {
     if (const auto views = map_twice(file, bytes)) return views;
   }
   close(file);
@@ -65,11 +66,24 @@ std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device) {
   return views.shown;
 }
 
+// Behind the memory.
+std::atomic<int>* DeviceMemory::openers_of(int file, std::size_t mapped) {
+  void* const page =
+      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+           MAP_SHARED, file, static_cast<off_t>(mapped));
+  return page == MAP_FAILED ? nullptr : static_cast<std::atomic<int>*>(page);
+}
+
 std::optional<DeviceMemory::Ticket> DeviceMemory::ticket_of(
-    std::uintptr_t address) const {
+    std::uintptr_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end() || found->second.opened) return std::nullopt;
+  std::atomic<int>*& openers = found->second.openers;
+  if (openers == nullptr) {
+    openers = openers_of(found->second.file, found->second.mapped);
+  }
+  if (openers == nullptr) return std::nullopt;
   return Ticket{{getpid(), found->second.file},
                 found->second.bytes,
                 found->second.device};
@@ -80,11 +94,13 @@ std::uintptr_t DeviceMemory::open(const Ticket& ticket) {
   if (file < 0) return 0;
   const std::size_t mapped = in_pages(ticket.bytes);
   const auto views = map_twice(file, mapped);
+  std::atomic<int>* const openers = openers_of(file, mapped);
   close(file);
-  if (!views) return 0;
+  if (!views || openers == nullptr) return 0;
+  ++*openers;
   const std::lock_guard lock(mutex_);
-  allocations_[views->shown] = {ticket.bytes, mapped,        views->visible,
-                                -1,           ticket.device, true};
+  allocations_[views->shown] = {ticket.bytes,  mapped, views->visible, -1,
+                                ticket.device, true,   openers};
   return views->shown;
 }
 
@@ -94,11 +110,16 @@ bool DeviceMemory::free(std::uintptr_t address) {
   if (found == allocations_.end()) return false;
   const Allocation& gone = found->second;
   if (gone.opened) {
+    --*gone.openers;
     munmap(reinterpret_cast<void*>(address), gone.mapped);
     munmap(gone.visible, gone.mapped);
   } else {
+    if (gone.openers != nullptr && gone.openers->load() > 0) {
+      ++freed_too_early_;
+    }
     free_.emplace(gone.mapped, Views{address, gone.visible, gone.file});
   }
+  if (gone.openers != nullptr) munmap(gone.openers, sizeof(*gone.openers));
   allocations_.erase(found);
   return true;
 }

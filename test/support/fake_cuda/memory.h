@@ -6,6 +6,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,7 +37,7 @@ class DeviceMemory {
     std::size_t bytes;
     int device;
   };
-  std::optional<Ticket> ticket_of(std::uintptr_t address) const;
+  std::optional<Ticket> ticket_of(std::uintptr_t address);
   // Memory of another process; 0 if it cannot be had.
   std::uintptr_t open(const Ticket& ticket);
 
@@ -52,6 +53,9 @@ class DeviceMemory {
 
   std::size_t allocations() const;
 
+  // Allocations that were freed while other processes had them open.
+  std::size_t freed_too_early() const { return freed_too_early_; }
+
  private:
   struct Allocation {
     std::size_t bytes;   // As asked for,
@@ -60,6 +64,8 @@ class DeviceMemory {
     int file;
     int device;
     bool opened;
+    // How many processes have it open; nullptr: no other has heard of it.
+    std::atomic<int>* openers = nullptr;
   };
   // Two views of one file.
   struct Views {
@@ -71,12 +77,14 @@ class DeviceMemory {
 
   static std::optional<Views> map_twice(int file, std::size_t bytes);
   static std::optional<Views> make(std::size_t bytes);
+  static std::atomic<int>* openers_of(int file, std::size_t mapped);
   Allocations::const_iterator holding(std::uintptr_t address) const;
 
   mutable std::mutex mutex_;
   Allocations allocations_;
   // By their size in whole pages: what was freed, and is given out again as it is.
   std::multimap<std::size_t, Views> free_;
+  std::atomic<std::size_t> freed_too_early_{0};
 };
 
 }  // namespace fake_cuda

@@ -39,9 +39,14 @@ extern "C" {
 
 std::size_t fake_cuda_launches() { return launches; }
 
+std::size_t fake_cuda_freed_too_early() {
+  return world().memory.freed_too_early();
+}
+
 CuResult cuModuleLoadData(CuModule* module, const void* image) {
   if (current_context() == nullptr) return kInvalidContext;
   if (image == nullptr) return kInvalidValue;
+  if (const CuResult forbidden = unsafe()) return forbidden;
   if (const CuResult failure = failure_of("cuModuleLoadData")) return failure;
   *module = new hvd::device::CuModuleOfDriver{current_context()->device};
   const std::lock_guard lock(world().mutex);
@@ -85,7 +90,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
   const auto* const bytes = static_cast<const std::byte*>(parameters[0]);
   auto parameter = std::make_shared<std::vector<std::byte>>(
       bytes, bytes + function->kernel->parameter_bytes);
-  queue->put([=, kernel = function->kernel, device = queue->device()] {
+  return put(stream, [=, kernel = function->kernel, device = queue->device()] {
     if (failure != kSuccess) return failure;
     const Reach reach_here = [&](const void* memory, std::size_t size) {
       return reach(device, memory, size);
@@ -93,7 +98,6 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
     return kernel->run(parameter->data(), grid_x, reach_here) ? kSuccess
                                                               : kIllegalAddress;
   });
-  return kSuccess;
 }
 
 CuResult cuMemPoolCreate(CuPool* pool, const CuPoolProperties* properties) {
@@ -135,12 +139,9 @@ CuResult cuMemAllocFromPoolAsync(CuAddress* memory, std::size_t bytes,
 
 CuResult cuMemFreeAsync(CuAddress memory, CuStream stream) {
   if (current_context() == nullptr) return kInvalidContext;
-  const auto queue = queue_of(stream);
-  if (queue == nullptr) return kInvalidHandle;
-  queue->put([memory] {
+  return put(stream, [memory] {
     return world().memory.free(memory) ? kSuccess : kInvalidValue;
   });
-  return kSuccess;
 }
 
 CuResult cuDeviceCanAccessPeer(int* can, CuDevice device, CuDevice peer) {

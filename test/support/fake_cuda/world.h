@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "horovodpp/device/cuda_api.h"
+#include "test/support/fake_cuda/capture.h"
 #include "test/support/fake_cuda/kernels.h"
 #include "test/support/fake_cuda/memory.h"
 #include "test/support/fake_cuda/stream.h"
@@ -24,10 +26,17 @@ struct CuContextOfDriver {
 };
 struct CuStreamOfDriver {
   std::shared_ptr<fake_cuda::Stream> stream;
+  // What it is recorded into, and as which of its branches; nullptr: it is not.
+  std::shared_ptr<fake_cuda::Capture> capture = nullptr;
+  std::size_t branch = 0;
 };
 struct CuEventOfDriver {
   std::shared_ptr<fake_cuda::Event> event;
   int device;
+  // Its last recording, where that was recorded itself.
+  bool was_captured = false;
+  std::weak_ptr<fake_cuda::Capture> captured = {};
+  std::size_t edge = 0;
 };
 struct CuModuleOfDriver {
   int device;
@@ -38,6 +47,12 @@ struct CuFunctionOfDriver {
 struct CuPoolOfDriver {
   int device;
 };
+struct CuGraphOfDriver {
+  std::vector<fake_cuda::Branch> branches;
+};
+struct CuGraphExecOfDriver {
+  std::shared_ptr<fake_cuda::Graph> graph;
+};
 }  // namespace hvd::device
 
 namespace fake_cuda {
@@ -47,6 +62,8 @@ using hvd::device::CuContext;
 using hvd::device::CuDevice;
 using hvd::device::CuEvent;
 using hvd::device::CuFunction;
+using hvd::device::CuGraph;
+using hvd::device::CuGraphExec;
 using hvd::device::CuIpcHandle;
 using hvd::device::CuModule;
 using hvd::device::CuPool;
@@ -65,6 +82,14 @@ inline constexpr CuResult kNotFound = 500;
 inline constexpr CuResult kNotReady = 600;
 inline constexpr CuResult kIllegalAddress = 700;
 inline constexpr CuResult kPeerAccessAlreadyEnabled = 704;
+inline constexpr CuResult kCaptureUnsupported = 900;
+inline constexpr CuResult kCaptureInvalidated = 901;
+inline constexpr CuResult kCaptureMerge = 902;
+inline constexpr CuResult kCaptureUnjoined = 904;
+inline constexpr CuResult kCaptureIsolation = 905;
+inline constexpr CuResult kCaptureImplicit = 906;
+inline constexpr CuResult kCapturedEvent = 907;
+inline constexpr CuResult kCaptureWrongThread = 908;
 
 int number_from_environment(const char* name, int otherwise);
 
@@ -81,6 +106,8 @@ struct World {
   std::set<void*> allocated;                     // Of what is pinned.
   std::set<CuPool> pools;
   std::set<CuModule> modules;
+  std::set<CuGraph> graphs;
+  std::set<CuGraphExec> launchable;
   std::set<std::pair<int, int>>
       peers;  // A device, and whose memory it may touch.
   std::vector<std::shared_ptr<Stream>> ending;
@@ -99,6 +126,16 @@ CuResult failure_of(const char* function);
 // The queue behind a handle; none if there is no such stream.
 std::shared_ptr<Stream> queue_of(CuStream stream);
 std::shared_ptr<Event> event_of(CuEvent event);
+
+// Puts work into a stream, or records it there.
+CuResult put(CuStream stream, Stream::Work work);
+// What happens to events in streams that are captured; nothing where none is, and all is
+// to go its usual way.
+std::optional<CuResult> record_captured(CuEvent event, CuStream stream);
+std::optional<CuResult> await_captured(CuStream stream, CuEvent event);
+bool is_captured(CuEvent event);
+// For what CUDA forbids while streams are captured.
+CuResult unsafe();
 
 // Where memory of a device can be touched by a copy; memory of the host is where it is.
 std::byte* place_of(CuAddress address, std::size_t bytes);

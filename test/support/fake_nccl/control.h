@@ -29,7 +29,8 @@ void fake_nccl_fault(const char* kind, int rank, int n);
 // How long an operation idles at most before it begins, in microseconds.
 void fake_nccl_set_delay(unsigned microseconds);
 
-// Communicators that exist, and ops.
+// Communicators that exist, and ops; and those that have ended while a graph had something
+// of theirs.
 std::size_t fake_nccl_objects();
 
 }  // extern "C"

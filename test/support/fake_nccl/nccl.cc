@@ -38,6 +38,7 @@ namespace {
 using namespace hvd::collective;  // NOLINT: NCCL's numbers.
 
 constexpr NcclOp kFirstOpOfUsers = 5;
+constexpr int kMostLooksForGraphs = 20'000;
 
 int number_from_environment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
@@ -68,6 +69,8 @@ struct World {
       static_cast<unsigned>(number_from_environment("FAKE_NCCL_DELAY", 0))};
   std::set<NcclComm> comms;
   std::atomic<unsigned> made{0};
+  // Communicators that ended while a graph had something of theirs.
+  std::atomic<std::size_t> ended_too_early{0};
 
   World() {
     const char* const text = std::getenv("FAKE_NCCL_FAULT");
@@ -110,17 +113,24 @@ struct Connection {
   const int device;
   std::atomic<bool> aborted{false};
   std::atomic<NcclResult> error{kNcclSuccess};
-  Exchange exchange;  // Of the thread of the stream.
-  int done = 0;       // Likewise.
+  Exchange exchange;             // Of the thread of the stream.
+  int done = 0;                  // Likewise.
+  std::atomic<int> captured{0};  // Groups that graphs have.
 };
 
-// A group on its way through a stream.
+// A group on its way through a stream, once or, in a graph, often.
 struct Launch {
   std::shared_ptr<Connection> by;
   std::vector<Operation> group;
+  bool is_captured;
+
+  static void release(void* argument) {
+    const std::unique_ptr<Launch> launch(static_cast<Launch*>(argument));
+    if (launch->is_captured) --launch->by->captured;
+  }
 
   static int run(void* argument) {
-    const std::unique_ptr<Launch> launch(static_cast<Launch*>(argument));
+    const auto* const launch = static_cast<const Launch*>(argument);
     Connection& by = *launch->by;
     const unsigned longest = world().delay.load();
     if (longest > 0) {
@@ -181,11 +191,19 @@ bool is_usable(NcclComm comm) {
          !comm->is_finalizing;
 }
 
+bool is_capturing(CuStream stream) {
+  return of_cuda<decltype(fake_cuda_is_capturing)>("fake_cuda_is_capturing")(
+             stream) != 0;
+}
+
 void launch_waiting(NcclComm comm) {
   for (auto& [stream, group] : std::exchange(comm->waiting, {})) {
-    auto* const launch = new Launch{comm->connection, std::move(group)};
-    of_cuda<decltype(fake_cuda_put)>("fake_cuda_put")(stream, &Launch::run,
-                                                      launch);
+    const bool captured = is_capturing(stream);
+    if (captured) ++comm->connection->captured;
+    auto* const launch =
+        new Launch{comm->connection, std::move(group), captured};
+    of_cuda<decltype(fake_cuda_put_owned)>("fake_cuda_put_owned")(
+        stream, &Launch::run, launch, &Launch::release);
   }
 }
 
@@ -204,10 +222,12 @@ NcclResult end_group() {
   }
   std::set<NcclComm> comms;
   for (Grouped& one : std::exchange(grouped, {})) {
-    if (one.comm->stream != nullptr && one.comm->stream != one.stream) {
-      return kNcclInvalidUsage;  // Not wrong for NCCL, but nothing we do.
+    if (!is_capturing(one.stream)) {
+      if (one.comm->stream != nullptr && one.comm->stream != one.stream) {
+        return kNcclInvalidUsage;  // Not wrong for NCCL, but nothing we do.
+      }
+      one.comm->stream = one.stream;
     }
-    one.comm->stream = one.stream;
     auto& waiting = one.comm->waiting;
     if (comms.insert(one.comm).second) waiting.push_back({one.stream, {}});
     waiting.back().second.push_back(one.operation);
@@ -233,8 +253,17 @@ bool touch(Pointer& memory, std::size_t bytes, int device) {
   return place != nullptr && found == device;
 }
 
-NcclResult put(Operation operation, NcclComm comm, CuStream stream) {
+// What a call reads and writes.
+struct Memory {
+  const void* from;
+  void* to;
+};
+
+NcclResult put(Operation operation, const Memory& memory, NcclComm comm,
+               CuStream stream) {
   if (!is_usable(comm)) return refuse();
+  operation.from = static_cast<const std::byte*>(memory.from);
+  operation.to = static_cast<std::byte*>(memory.to);
   const Connection& connection = *comm->connection;
   const std::size_t bytes = operation.count * size_of(operation.type);
   const auto ranks = static_cast<std::size_t>(connection.ranks);
@@ -319,7 +348,7 @@ void fake_nccl_set_delay(unsigned microseconds) {
 
 std::size_t fake_nccl_objects() {
   const std::lock_guard lock(world().mutex);
-  std::size_t count = world().comms.size();
+  std::size_t count = world().comms.size() + world().ended_too_early;
   for (const NcclComm comm : world().comms) count += comm->factors.size();
   return count;
 }
@@ -405,6 +434,15 @@ NcclResult ncclCommAbort(NcclComm comm) {
     if (world().comms.erase(comm) == 0) return kNcclInvalidArgument;
   }
   comm->connection->aborted.store(true);
+  // NCCL, too, waits for the launches of graphs that have something of it; and for the
+  // graphs themselves for ever.
+  for (int looks = 0; comm->connection->captured.load() > 0; ++looks) {
+    if (looks == kMostLooksForGraphs) {
+      ++world().ended_too_early;
+      break;
+    }
+    usleep(100);
+  }
   delete comm;
   return kNcclSuccess;
 }
@@ -459,80 +497,53 @@ NcclResult ncclGroupEnd() {
 NcclResult ncclAllReduce(const void* from, void* to, std::size_t count,
                          NcclDType type, NcclOp op, NcclComm comm,
                          CuStream stream) {
-  return put({.kind = Kind::kAllReduce,
-              .from = static_cast<const std::byte*>(from),
-              .to = static_cast<std::byte*>(to),
-              .count = count,
-              .type = type,
-              .op = op},
-             comm, stream);
+  return put({.kind = Kind::kAllReduce, .count = count, .type = type, .op = op},
+             {from, to}, comm, stream);
 }
 
 NcclResult ncclReduce(const void* from, void* to, std::size_t count,
                       NcclDType type, NcclOp op, int root, NcclComm comm,
                       CuStream stream) {
   return put({.kind = Kind::kReduce,
-              .from = static_cast<const std::byte*>(from),
-              .to = static_cast<std::byte*>(to),
               .count = count,
               .type = type,
               .op = op,
               .peer = root},
-             comm, stream);
+             {from, to}, comm, stream);
 }
 
 NcclResult ncclReduceScatter(const void* from, void* to, std::size_t count,
                              NcclDType type, NcclOp op, NcclComm comm,
                              CuStream stream) {
-  return put({.kind = Kind::kReduceScatter,
-              .from = static_cast<const std::byte*>(from),
-              .to = static_cast<std::byte*>(to),
-              .count = count,
-              .type = type,
-              .op = op},
-             comm, stream);
+  return put(
+      {.kind = Kind::kReduceScatter, .count = count, .type = type, .op = op},
+      {from, to}, comm, stream);
 }
 
 NcclResult ncclBroadcast(const void* from, void* to, std::size_t count,
                          NcclDType type, int root, NcclComm comm,
                          CuStream stream) {
-  return put({.kind = Kind::kBroadcast,
-              .from = static_cast<const std::byte*>(from),
-              .to = static_cast<std::byte*>(to),
-              .count = count,
-              .type = type,
-              .peer = root},
-             comm, stream);
+  return put(
+      {.kind = Kind::kBroadcast, .count = count, .type = type, .peer = root},
+      {from, to}, comm, stream);
 }
 
 NcclResult ncclAllGather(const void* from, void* to, std::size_t count,
                          NcclDType type, NcclComm comm, CuStream stream) {
-  return put({.kind = Kind::kAllGather,
-              .from = static_cast<const std::byte*>(from),
-              .to = static_cast<std::byte*>(to),
-              .count = count,
-              .type = type},
-             comm, stream);
+  return put({.kind = Kind::kAllGather, .count = count, .type = type},
+             {from, to}, comm, stream);
 }
 
 NcclResult ncclSend(const void* from, std::size_t count, NcclDType type,
                     int peer, NcclComm comm, CuStream stream) {
-  return put({.kind = Kind::kSend,
-              .from = static_cast<const std::byte*>(from),
-              .count = count,
-              .type = type,
-              .peer = peer},
-             comm, stream);
+  return put({.kind = Kind::kSend, .count = count, .type = type, .peer = peer},
+             {from, nullptr}, comm, stream);
 }
 
 NcclResult ncclRecv(void* to, std::size_t count, NcclDType type, int peer,
                     NcclComm comm, CuStream stream) {
-  return put({.kind = Kind::kRecv,
-              .to = static_cast<std::byte*>(to),
-              .count = count,
-              .type = type,
-              .peer = peer},
-             comm, stream);
+  return put({.kind = Kind::kRecv, .count = count, .type = type, .peer = peer},
+             {nullptr, to}, comm, stream);
 }
 
 }  // extern "C"

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/nccl/line.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/deadline.h"
+#include "horovodpp/core/half.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/device/gpu_work.h"
+
+namespace hvd::collective {
+namespace {
+
+// Between two looks, where something takes longer than NCCL's usual answer.
+constexpr std::chrono::microseconds kPause(50);
+constexpr int kLooksWithoutPause = 200;
+
+// Asks `ready` until it says so.
+//   (errors)  its own, and the interrupt's
+template <typename Ready>
+absl::Status until(Ready ready, transport::Interrupt& interrupt) {
+  for (int looks = 0;; ++looks) {
+    HVD_ASSIGN_OR_RETURN(const bool is_ready, ready());
+    if (is_ready) return absl::OkStatus();
+    HVD_RETURN_IF_ERROR(interrupt.check());
+    if (looks < kLooksWithoutPause) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+absl::StatusOr<device::CudaEvent> point_in(const device::CudaStream& stream) {
+  return device::CudaEvent::after(stream.context(), stream.handle());
+}
+
+// As elements of NCCL's `type`.
+struct Scalar {
+  alignas(8) std::byte bytes[8] = {};
+
+  Scalar(double value, NcclDType type) {
+    const auto single = static_cast<float>(value);
+    if (type == kNcclFloat64) put(value);
+    if (type == kNcclFloat32) put(single);
+    if (type == kNcclFloat16) put(f16(single));
+    if (type == kNcclBfloat16) put(bf16(single));
+  }
+  template <typename T>
+  void put(T value) {
+    std::memcpy(bytes, &value, sizeof(T));
+  }
+};
+
+}  // namespace
+
+// What was captured may have something of the communicator's.
+NcclLine::~NcclLine() {
+  if (communicator_ == nullptr) return;
+  session_.graphs()->drop_all();
+  session_.watch().retire(communicator_);
+}
+
+std::string NcclLine::members() const {
+  return absl::StrCat("[", absl::StrJoin(members_, ", "), "]");
+}
+
+absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
+                            transport::Interrupt& interrupt) {
+  HVD_ASSIGN_OR_RETURN(nccl_, session_.library().api());
+  HVD_ASSIGN_OR_RETURN(device::CudaStream* const stream,
+                       session_.stream_on(gpu));
+  gpu_ = gpu;
+  HVD_ASSIGN_OR_RETURN(
+      communicator_,
+      NcclCommunicator::begin(*nccl_, id,
+                              {.rank = rank_,
+                               .ranks = static_cast<int>(members_.size()),
+                               .gpu = stream->context(),
+                               .graphs = session_.graphs()}));
+  HVD_RETURN_IF_ERROR(session_.watch().adopt(communicator_));
+  const auto patience = session_.options().connect_timeout;
+  const auto deadline = deadline_after(patience);
+  return annotate(
+      until(
+          [&]() -> absl::StatusOr<bool> {
+            if (std::chrono::steady_clock::now() < deadline) {
+              return communicator_->is_ready();
+            }
+            return absl::DeadlineExceededError(absl::StrCat(
+                "it has not done so for ",
+                std::chrono::duration<double>(patience).count(),
+                " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows what it "
+                "waits for"));
+          },
+          interrupt),
+      absl::StrCat("NCCL does not connect ranks ", members()));
+}
+
+absl::StatusOr<device::CudaStream*> NcclLine::stream_of(const Call& call) {
+  return call.captured ? session_.captured_stream_on(gpu_)
+                       : session_.stream_on(gpu_);
+}
+
+absl::Status NcclLine::put_group(device::CudaStream& stream,
+                                 transport::Interrupt& interrupt, Group group) {
+  HVD_RETURN_IF_ERROR(
+      communicator_->put([&](const NcclApi& nccl, NcclComm comm) {
+        return group({.nccl = nccl, .comm = comm, .stream = stream.handle()});
+      }));
+  // Until then it need not be in the stream.
+  return until([&] { return communicator_->is_ready(); }, interrupt);
+}
+
+absl::Status NcclLine::put(const char* what, const Call& call, Group group) {
+  return enqueue(what, call, [&](device::CudaStream& stream) {
+    return put_group(stream, call.interrupt, group);
+  });
+}
+
+absl::Status NcclLine::put_between(const char* what, const Call& call,
+                                   Around before, Group group, Around after) {
+  return enqueue(what, call, [&](device::CudaStream& stream) -> absl::Status {
+    HVD_RETURN_IF_ERROR(before(stream));
+    const absl::Status put = put_group(stream, call.interrupt, group);
+    // It may have memory to give back.
+    const absl::Status ended = after(stream);
+    return put.ok() ? ended : put;
+  });
+}
+
+absl::Status NcclLine::put_reduction(const char* what, const Call& call,
+                                     const Factor& factor, Reducing group) {
+  if (factor.value == 1) {
+    return put(what, call,
+               [&](const NcclInto& into) { return group(into, factor.op); });
+  }
+  Scalar scalar(factor.value, factor.type);
+  HVD_ASSIGN_OR_RETURN(const NcclOp op, communicator_->multiplied_sum(
+                                            scalar.bytes, factor.type));
+  const absl::Status status =
+      put(what, call, [&](const NcclInto& into) { return group(into, op); });
+  communicator_->drop(op);
+  return status;
+}
+
+absl::Status NcclLine::launch(const device::CudaGraph& graph,
+                              const Call& call) {
+  return enqueue("a captured step", call, [&](device::CudaStream& stream) {
+    return graph.launch(stream);
+  });
+}
+
+absl::Status NcclLine::enqueue(
+    const char* what, const Call& call,
+    absl::FunctionRef<absl::Status(device::CudaStream&)> put) {
+  HVD_ASSIGN_OR_RETURN(device::CudaStream* const stream, stream_of(call));
+  for (const device::CudaEvent* event : call.after) {
+    HVD_RETURN_IF_ERROR(stream->wait_for(*event));
+  }
+  const std::string name =
+      absl::StrCat(what, " by NCCL between ranks ", members());
+  HVD_ASSIGN_OR_RETURN(device::CudaEvent began, point_in(*stream));
+  const absl::Status status = annotate(put(*stream), name);
+  if (!status.ok()) communicator_->abort();
+  HVD_ASSIGN_OR_RETURN(device::CudaEvent done, point_in(*stream));
+  const auto work = std::make_shared<device::GpuWork>(
+      device::GpuWork::Span{std::move(began), std::move(done)}, name,
+      call.captured);
+  // What there is of it may be under way even if it has failed.
+  if (call.work != nullptr) *call.work = work;
+  if (call.captured) {
+    work->end(status);
+    return status;
+  }
+  session_.watch().watch(work, communicator_);
+  if (call.work != nullptr || !status.ok()) return status;
+  return until([&] { return work->is_done(); }, call.interrupt);
+}
+
+}  // namespace hvd::collective
