@@ -7,17 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/tensor_queue.h"
-#include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
-
-namespace {
-
-// What is known of submissions' names lies anywhere.
-constexpr std::size_t kSubmittedAhead = 8;
-
-}  // namespace
 
 RankProtocol::RankProtocol(const Options& options, ProcessSets sets,
                            NodeBoard& board)
@@ -43,11 +35,7 @@ void RankProtocol::submit(std::span<Submission* const> all,
                           Clock::TimePoint now) {
   if (all.empty()) return;
   const bool is_first = in_flight_ == 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i + kSubmittedAhead < all.size())
-      prefetch(all[i + kSubmittedAhead]->name);
-    submit_one(*all[i], now);
-  }
+  for (Submission* const mine : all) submit_one(*mine, now);
   last_alone_ = kNoId;
   stalls_.submitted(all.back()->request.key.name, is_first, now);
 }

@@ -2,6 +2,7 @@
 #include "horovodpp/coordinator/step_tracker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hvd::coordinator {
 namespace {
@@ -66,12 +67,15 @@ bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
   return true;
 }
 
+void StepTracker::expect(OperationIds step) {
+  in_last_ = std::move(step);
+  has_repeats_ =
+      std::any_of(in_last_.begin(), in_last_.end(),
+                  [](std::uint64_t time) { return time >= kOnceMore; });
+}
+
 bool StepTracker::slide(std::uint32_t id, bool ends_batch) {
-  if (!is_between_steps() || last_.front() != id ||
-      std::none_of(in_last_.begin(), in_last_.end(),
-                   [](std::uint64_t time) { return time >= kOnceMore; })) {
-    return false;
-  }
+  if (!has_repeats_ || !is_between_steps() || last_.front() != id) return false;
   std::rotate(last_.begin(), last_.begin() + 1, last_.end());
   std::rotate(last_ends_.begin(), last_ends_.begin() + 1, last_ends_.end());
   last_ends_.back() = ends_batch;
@@ -108,7 +112,7 @@ void StepTracker::expect_as_counted() {
   }
   if (!comes_again) return;
   equal_ = 1;
-  in_last_ = times(step);
+  expect(times(step));
   last_ends_.assign(step.size(), true);
   last_ = std::move(step);
 }
@@ -117,13 +121,13 @@ void StepTracker::close_step() {
   equal_ = 1;
   last_ = std::exchange(current_, {});
   last_ends_ = std::exchange(current_ends_, {});
-  in_last_ = std::exchange(in_current_, {});
+  expect(std::exchange(in_current_, {}));
 }
 
 void StepTracker::assume(std::vector<std::uint32_t> all,
                          const std::vector<std::uint32_t>& begun) {
   equal_ = 1;
-  in_last_ = times(all);
+  expect(times(all));
   last_ends_.assign(all.size(), true);
   last_ = std::move(all);
   current_ends_.assign(begun.size(), true);

@@ -66,6 +66,7 @@ class StepTracker {
   static OperationIds times(const std::vector<std::uint32_t>& ids);
   void note_odd_step();
   void expect_as_counted();
+  void expect(OperationIds step);
 
   int equal_ = 0;
   std::vector<std::uint32_t> last_;
@@ -73,6 +74,7 @@ class StepTracker {
   std::vector<bool> last_ends_;  // One for each.
   std::vector<bool> current_ends_;
   OperationIds in_last_;
+  bool has_repeats_ = false;  // In the last step.
   OperationIds in_current_;
 
   // While no order is found: how often each has run, and how many steps were not

@@ -5,24 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
-
-namespace {
-
-// Submissions, in the order of a batch, lie anywhere.
-constexpr std::size_t kTakenAhead = 8;
-
-void prefetch_next(const Submission* submission) {
-  if (submission == nullptr) return;
-  prefetch(&submission->name);
-  prefetch(&submission->inputs);
-  prefetch(&submission->outputs);
-}
-
-}  // namespace
 
 // What is in flight refers to itself, and is not told where nobody closed the queue.
 TensorQueue::~TensorQueue() {
@@ -177,11 +162,7 @@ absl::Status TensorQueue::take(const Batch& batch,
   taken.clear();
   // What a closed queue held may be gone.
   if (is_closed()) return why_closed();
-  for (std::size_t i = 0; i < batch.entries.size(); ++i) {
-    const Batch::Entry& entry = batch.entries[i];
-    if (i + kTakenAhead < batch.entries.size()) {
-      prefetch_next(batch.entries[i + kTakenAhead].mine);
-    }
+  for (const Batch::Entry& entry : batch.entries) {
     if (!entry.submitted_here) continue;
     taken.push_back(take_one(entry.mine));
     if (taken.back() != nullptr) continue;

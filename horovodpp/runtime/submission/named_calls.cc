@@ -215,9 +215,7 @@ NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
     const Key& key = before->next->key();
     if (key.process_set == options.process_set.id() &&
         key.name == options.name) {
-      last_ = before->next;
-      prefetch_after(*last_);
-      return last_;
+      return last_ = before->next;
     }
   }
   Key key = {.process_set = options.process_set.id(),
@@ -231,14 +229,6 @@ NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
     before->next_is_as_of = drops_;
   }
   return last_;
-}
-
-// What the next calls will look at, if they come in the same order.
-void NamedCalls::prefetch_after(const Call& call) const {
-  if (call.next_is_as_of != drops_) return;
-  const Call& next = *call.next;
-  prefetch(next.key().name.data());
-  if (next.next_is_as_of == drops_) prefetch_all(next.next);
 }
 
 Future<void> NamedCalls::make(Submission&& built, const ProcessSet& set,

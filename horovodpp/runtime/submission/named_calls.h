@@ -79,8 +79,6 @@ class NamedCalls {
                               AllreduceOptions& options);
   absl::Status admit(Call& call);
   Call* find(AllreduceOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void prefetch_after(const Call& call) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void keep(const std::shared_ptr<Call>& call);
   void forget_order() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_unused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
