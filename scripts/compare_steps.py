@@ -20,13 +20,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN = "<!-- steps table: begin; written by scripts/compare_steps.py -->"
 END = "<!-- steps table: end -->"
-HOOKED = 2000  # Parameters of the row "hooks".
+HOOKED = 2000 * 20  # Parameters of the row "hooks", in so many steps.
 STEPS_PER_CHECK = 100
 
 
 def of_cpp(text):
     """(row, contender) -> (milliseconds, ratio to the row's first), of optimizer_benchmark."""
-    line = re.compile(r"^(\S+(?: x\d+)?) +(.+?) +([\d.]+) ms +x ([\d.]+)$", re.MULTILINE)
+    line = re.compile(r"^(\S+(?: x\d+)?) +(.+?) +([\d.]+) ms +x ([\d.]+) +processor ", re.MULTILINE)
     return {(row, name): (float(took), float(ratio))
             for row, name, took, ratio in line.findall(text)}
 

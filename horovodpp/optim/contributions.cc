@@ -24,6 +24,7 @@ Contributions::Contributions(const std::vector<nn::NamedTensor>& parameters,
     : parameters_(parameters),
       reducer_(reducer),
       events_(std::move(events)),
+      only_accumulates_(options.only_accumulates),
       has_hooks_(parameters.size()),
       watch_(
           tensors_of(parameters),
@@ -65,6 +66,7 @@ void Contributions::attach() {
 
 void Contributions::contribute(std::size_t parameter) {
   if (events_.came) events_.came();
+  if (only_accumulates_ != nullptr && only_accumulates_->load()) return;
   if (reducer_.contribute(slots_[parameter])) events_.complete(parameter);
 }
 

@@ -6,8 +6,10 @@
 // Not thread-safe, but backward may run on other threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "horovodpp/nn/named_tensor.h"
@@ -26,6 +28,8 @@ struct ContributionEvents {
 struct ContributionOptions {
   int passes = 1;  // Contributions to each gradient in a step.
   bool every_backward_counts = false;  // See BackwardWatch.
+  // While it is true, what comes is added up and counts as nothing. Null: never.
+  std::shared_ptr<const std::atomic<bool>> only_accumulates = nullptr;
 };
 
 class Contributions {
@@ -54,6 +58,7 @@ class Contributions {
   const std::vector<nn::NamedTensor>& parameters_;
   replica::GradientReducer& reducer_;
   const ContributionEvents events_;
+  const std::shared_ptr<const std::atomic<bool>> only_accumulates_;
   int passes_ = 1;
   std::vector<replica::GradientSlot> slots_;  // By parameter.
   std::vector<bool> has_hooks_;               // Likewise.

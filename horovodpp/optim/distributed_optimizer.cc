@@ -61,6 +61,12 @@ DistributedOptimizer::SkipSynchronize::~SkipSynchronize() {
   *skips_ = previous_;
 }
 
+DistributedOptimizer::NoSync::NoSync(DistributedOptimizer& optimizer)
+    : accumulates_(optimizer.only_accumulates_),
+      previous_(accumulates_->exchange(true)) {}
+
+DistributedOptimizer::NoSync::~NoSync() { *accumulates_ = previous_; }
+
 DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                            const DistributedOptions& options)
     : OptimizerWrapper(std::move(wrapped), "DistributedOptimizer"),
@@ -90,7 +96,8 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
               .came = [this] { is_synchronized_ = false; }},
           ContributionOptions{
               .passes = passes_per_step_,
-              .every_backward_counts = options.every_backward_counts})),
+              .every_backward_counts = options.every_backward_counts,
+              .only_accumulates = only_accumulates_})),
       handover_(std::make_unique<Handover>(parameters(), reducer_,
                                            *contributions_, shards_.get(),
                                            options.sparse_as_dense)) {

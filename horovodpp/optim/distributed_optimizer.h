@@ -88,6 +88,20 @@ class DistributedOptimizer : public OptimizerWrapper {
     const bool previous_;
   };
 
+  // While in scope, what backward calls add to gradients stays on this rank: it is
+  // part of what the next backward outside of it completes.
+  class NoSync {
+   public:
+    explicit NoSync(DistributedOptimizer& optimizer);
+    ~NoSync();
+    NoSync(const NoSync&) = delete;
+    NoSync& operator=(const NoSync&) = delete;
+
+   private:
+    const std::shared_ptr<std::atomic<bool>> accumulates_;  // The optimizer's.
+    const bool previous_;
+  };
+
   //   hvd::Error       there is no job; options that make no sense, or this rank
   //                    is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name; another optimizer reduces
@@ -161,6 +175,19 @@ class DistributedOptimizer : public OptimizerWrapper {
     return SkipSynchronize(*this);
   }
 
+  // For passes whose number is not known before, as backward_passes_per_step is:
+  //
+  //   for (const Batch& batch : all_but_last) {
+  //     auto accumulating = optimizer.no_sync();
+  //     loss(batch).backward();
+  //   }
+  //   loss(last).backward();   // From here on gradients are reduced.
+  //   optimizer.step();
+  //
+  // Does not count as one of these. A backward under it, where gradients of the
+  // parameters that it reaches are complete, is refused as any other.
+  [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+
   //   hvd::Error (FailedPrecondition)  gradients are under way, between
   //                                    backward and step() or synchronize()
   void zero_grad(bool set_to_none = true) override;
@@ -218,6 +245,8 @@ class DistributedOptimizer : public OptimizerWrapper {
   std::vector<autograd::HookHandle> forward_hooks_;
   const std::shared_ptr<bool> skips_synchronize_ =
       std::make_shared<bool>(false);
+  const std::shared_ptr<std::atomic<bool>> only_accumulates_ =
+      std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<Contributions> contributions_;
   std::unique_ptr<Handover> handover_;
 };

@@ -12,25 +12,25 @@ steps = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(steps)
 
 CPP = """\
-resnet18 x1 alone                                            50.000 ms  x 1.000
-resnet18 x1 all ranks, each for itself                       55.000 ms  x 1.100
-resnet18 x1 distributed                                      51.000 ms  x 1.019
-mlp x4     all ranks, each for itself                       55.000 ms  x 1.050
-mlp x4     distributed                                      60.000 ms  x 1.200
-resnet50   arena: reduce, average                           10.000 ms  x 0.400
-gpt2       AdamW, all ranks at once                        257.714 ms  x 1.934
-gpt2       arena: reduce, average, AdamW                   204.962 ms  x 2.605
-gpt2       sharded: reduce, average, AdamW                 220.873 ms  x 2.004
-hooks      SGD: backward and step                            1.000 ms  x 1.000
-hooks      distributed: backward and step                    2.600 ms  x 2.600
-hooks      calls: prepared by name, and waited for           1.200 ms  x 1.200
-hooks      a parameter's part is a 2000-th of each line
-check      reduce, AdamW                                   100.000 ms  x 1.000
-check      and the parameters compared (every 100th step)    140.000 ms  x 1.400
-clip       SGD along reduced gradients                      12.000 ms  x 1.000
-clip       and their norm                                   16.000 ms  x 1.333
-recompute  kept                                             300.000 ms  x 1.000
-recompute  recomputed                                       309.000 ms  x 1.030
+resnet18 x1 alone                                            50.000 ms  x 1.000   processor     50.000 ms  x 1.000
+resnet18 x1 all ranks, each for itself                       55.000 ms  x 1.100   processor     50.000 ms  x 1.000
+resnet18 x1 distributed                                      51.000 ms  x 1.019   processor     50.000 ms  x 1.000
+mlp x4     all ranks, each for itself                       55.000 ms  x 1.050   processor     50.000 ms  x 1.000
+mlp x4     distributed                                      60.000 ms  x 1.200   processor     50.000 ms  x 1.000
+resnet50   arena: reduce, average                           10.000 ms  x 0.400   processor     50.000 ms  x 1.000
+gpt2       AdamW, all ranks at once                        257.714 ms  x 1.934   processor     50.000 ms  x 1.000
+gpt2       arena: reduce, average, AdamW                   204.962 ms  x 2.605   processor     50.000 ms  x 1.000
+gpt2       sharded: reduce, average, AdamW                 220.873 ms  x 2.004   processor     50.000 ms  x 1.000
+hooks      SGD: backward and step                           20.000 ms  x 1.000   processor     50.000 ms  x 1.000
+hooks      distributed: backward and step                   52.000 ms  x 2.600   processor     50.000 ms  x 1.000
+hooks      calls: prepared by name, and waited for          24.000 ms  x 1.200   processor     50.000 ms  x 1.000
+hooks      a parameter's part of a step is a 40000-th of each line
+check      reduce, AdamW                                   100.000 ms  x 1.000   processor     50.000 ms  x 1.000
+check      and the parameters compared (every 100th step)    140.000 ms  x 1.400   processor     50.000 ms  x 1.000
+clip       SGD along reduced gradients                      12.000 ms  x 1.000   processor     50.000 ms  x 1.000
+clip       and their norm                                   16.000 ms  x 1.333   processor     50.000 ms  x 1.000
+recompute  kept                                             300.000 ms  x 1.000   processor     50.000 ms  x 1.000
+recompute  recomputed                                       309.000 ms  x 1.030   processor     50.000 ms  x 1.000
 """
 
 TORCH = """\

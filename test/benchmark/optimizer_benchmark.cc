@@ -8,14 +8,16 @@
 //   mlp        that of a perceptron with 21 million parameters
 //   resnet50   reducing gradients of its shapes, and an AdamW step
 //   gpt2       the same, of the 124 million parameters of GPT-2
-//   hooks      what hooks and bookkeeping take of 2,000 parameters
+//   hooks      what hooks and bookkeeping take of 2,000 parameters, in 20 steps
 //   check      the comparison of 124 million parameters, of every 100th step
 //   clip       the norm of the gradients of a perceptron with 21 million parameters,
 //              and their scaling, of a step
 //   recompute  eight layers that are recomputed, on a link of 1 Gbit/s
 //
 // In each round each contender takes its turn; shown are medians of the rounds, of
-// the slowest rank, in milliseconds, and the median of the rounds' ratios.
+// the slowest rank, in milliseconds, and the median of the rounds' ratios: of the
+// time that it takes, and of what all threads of a rank compute, which other
+// programs on the machine change less.
 // "alone" is one rank with the wrapped optimizer, while the others wait.
 // scripts/compare_steps.py makes a table of it.
 #include <algorithm>

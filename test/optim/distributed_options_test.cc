@@ -183,6 +183,50 @@ TEST(DistributedOptions, RefusesGroupsWithoutMeaning) {
   });
 }
 
+// Neither those of the passes before, nor those that the last one does not reach.
+TEST(DistributedOptions, WhatIsAccumulatedWithoutSyncGoesWithTheNextPass) {
+  for (const bool every_backward_counts : {false, true}) {
+    run_ranks(2, [&] {
+      ThreeWeights m;
+      const auto optimizer = m.optimizer(
+          {.every_backward_counts = every_backward_counts, .bucket_bytes = 0});
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        optimizer->zero_grad();
+        // Another number of passes on each rank.
+        for (int pass = 0; pass < 1 + 2 * rank(); ++pass) {
+          const auto accumulating = optimizer->no_sync();
+          m.loss(1).backward();
+          EXPECT_EQ(optimizer->reduced().gradients, 3 * step);
+        }
+        (m.a.sum() + m.b.sum()).backward();
+        EXPECT_EQ(optimizer->reduced().gradients,
+                  3 * step + (every_backward_counts ? 3 : 2));
+        {
+          const auto accumulating = optimizer->no_sync();
+          EXPECT_THROW(m.a.sum().backward(), Error);
+        }
+        optimizer->step();
+        EXPECT_EQ(optimizer->reduced().gradients, 3 * step + 3);
+      }
+      EXPECT_THAT(m.weights(), ElementsAre(-6, -10, -12));
+    });
+  }
+}
+
+TEST(DistributedOptions, AStepReducesWhatWasOnlyAccumulated) {
+  run_ranks(2, [] {
+    ThreeWeights m;
+    auto optimizer = m.optimizer({});
+    {
+      const auto accumulating = optimizer->no_sync();
+      m.loss(rank()).backward();
+      optimizer->step();
+      EXPECT_THAT(m.weights(), ElementsAre(-0.5f, -1, -1.5f));
+      optimizer.reset();  // Before what keeps it from counting.
+    }
+  });
+}
+
 TEST(DistributedOptions, TheMeanOverPasses) {
   for (const ReduceOp op : {ReduceOp::kAverage, ReduceOp::kSum}) {
     run_ranks(2, [&] {

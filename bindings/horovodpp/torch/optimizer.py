@@ -49,6 +49,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
         self._synchronized = False
         self._should_synchronize = True
+        self._only_accumulates = False
         self._hooked = set()
         self._has_told_of_changes = False
         self._group_of = {}
@@ -87,6 +88,9 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _on_gradient(self, p):
         self._synchronized = False
+        if self._only_accumulates:
+            self._homes.take_in(p)
+            return
         is_complete = self._contributions.add(p, self.backward_passes_per_step)
         if p in self._handles:
             return
@@ -262,6 +266,19 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             yield
         finally:
             self._should_synchronize = previous
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Within it, what backward adds to gradients stays on this rank, as with torch's DDP.
+
+        It is part of what the next backward pass outside completes, or of what step() reduces: for
+        passes whose number is not known before, as backward_passes_per_step is.
+        """
+        previous, self._only_accumulates = self._only_accumulates, True
+        try:
+            yield
+        finally:
+            self._only_accumulates = previous
 
     def step(self, closure=None, *, weight=None, grad_scaler=None, max_norm=None,
              update_scaler=True):

@@ -198,6 +198,43 @@ def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
         optimizer.step()
 
 
+def test_no_sync_leaves_gradients_to_the_next_pass(rank, size):
+    model = models.mlp()
+    alone = copy.deepcopy(model)
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=0)
+    inner = models.sgd(alone)
+    for _ in range(2):
+        optimizer.zero_grad()
+        with optimizer.no_sync():
+            for _ in range(2):
+                models.loss_of(model, models.batch_of(rank)).backward()
+        assert optimizer._handles == {}
+        models.loss_of(model, models.batch_of(rank)).backward()
+        if size > 1:
+            assert len(optimizer._handles) == 4
+            with optimizer.no_sync(), \
+                    pytest.raises(AssertionError, match="more than backward_passes_per_step"):
+                models.loss_of(model, models.batch_of(rank)).backward()
+        optimizer.step()
+        inner.zero_grad()
+        (3 * models.loss_of(alone, models.whole_batch())).backward()
+        inner.step()
+    models.assert_equal(model, alone)
+
+
+def test_a_step_reduces_what_was_only_accumulated(rank):
+    model = models.mlp()
+    alone = copy.deepcopy(model)
+    optimizer = models.named(model, models.sgd(model))
+    inner = models.sgd(alone)
+    with optimizer.no_sync():
+        models.loss_of(model, models.batch_of(rank)).backward()
+    optimizer.step()
+    models.loss_of(alone, models.whole_batch()).backward()
+    inner.step()
+    models.assert_equal(model, alone)
+
+
 def test_ranks_are_equal_afterwards(rank):
     model = models.mlp()
     optimizer = models.compare(model, models.named)
