@@ -8,6 +8,9 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
 namespace hvd {
 namespace {
 
