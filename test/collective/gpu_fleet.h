@@ -172,19 +172,20 @@ class OnGpu : public DataPlane {
     return plane_.barrier(spaced(call));
   }
 
- private:
-  static std::size_t sum(std::span<const std::size_t> sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  }
-
-  // A call may use several tags. Copies to the GPU may still be in the queue: the plane
-  // has to wait for them.
+  // A call may use several tags: those of all calls here are so far apart.
   static Call spaced(Call call) {
     constexpr std::uint32_t kMostTags = 256;
     const std::uint32_t made = call.tag.sequence - kFirstSequence;
     call.tag.sequence = kFirstSequence + 1 + made * kMostTags;
     return call;
   }
+
+ private:
+  static std::size_t sum(std::span<const std::size_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  }
+
+  // Copies to the GPU may still be in the queue: the plane has to wait for them.
   template <typename F>
   absl::Status made(Call call, F f) {
     call.tag = spaced(call).tag;

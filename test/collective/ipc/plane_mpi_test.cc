@@ -67,21 +67,25 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   IpcSeat seat(**communicator, IpcOfProcesses::shared());
   NeverInterrupt interrupt;
-  std::uint32_t sequence = kFirstSequence;
+  std::uint32_t made = 0;
   const auto next = [&] {
-    return Call{{.epoch = 1, .sequence = sequence += 1000}, interrupt};
+    return Call{{.epoch = 1, .sequence = kFirstSequence + ++made}, interrupt};
+  };
+  const auto meet = [&] { return seat.host().barrier(OnGpu::spaced(next())); };
+  const auto make_plane = [&] {
+    return seat.make_plane(OnGpu::spaced(next()));
   };
   const std::size_t before = testing::FakeCuda::freed_too_early();
   for (int first = 0; first < seat.ranks(); ++first) {
-    auto plane = seat.make_plane(next());
+    auto plane = make_plane();
     ASSERT_EQ(add_ones(seat, *plane, next()), absl::OkStatus());
     if (seat.rank() == first) plane.reset();
-    ASSERT_EQ(seat.host().barrier(next()), absl::OkStatus());
-    const auto later = seat.make_plane(next());
+    ASSERT_EQ(meet(), absl::OkStatus());
+    const auto later = make_plane();
     ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
     plane.reset();
     ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
-    ASSERT_EQ(seat.host().barrier(next()), absl::OkStatus());
+    ASSERT_EQ(meet(), absl::OkStatus());
   }
   EXPECT_EQ(testing::FakeCuda::freed_too_early(), before);
 }
