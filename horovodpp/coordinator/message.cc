@@ -27,9 +27,9 @@ struct Put {
     w.text(key.name);
   }
   void operator()(const RequestPtr& request) const { encode(*request, w); }
-  void operator()(const std::optional<RequestPtr>& request) const {
-    w.flag(request.has_value());
-    if (request) encode(**request, w);
+  void operator()(const MaybeRequest& request) const {
+    w.flag(request != nullptr);
+    if (request != nullptr) encode(*request, w);
   }
   void operator()(const Record& record) const {
     w.u8(static_cast<std::uint8_t>(record.kind));
@@ -66,8 +66,8 @@ struct Get {
   void operator()(RequestPtr& request) const {
     request = std::make_shared<const Request>(decode_request(r));
   }
-  void operator()(std::optional<RequestPtr>& request) const {
-    if (r.flag()) (*this)(request.emplace());
+  void operator()(MaybeRequest& request) const {
+    if (r.flag()) (*this)(static_cast<RequestPtr&>(request));
   }
   void operator()(Record& record) const {
     const std::uint8_t kind = r.u8();

@@ -30,10 +30,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,13 +73,18 @@ inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 
 // A member function `fields` names what travels, in order.
 
+// A request, or none.
+struct MaybeRequest : RequestPtr {
+  MaybeRequest(RequestPtr request = {}) : RequestPtr(std::move(request)) {}
+};
+
 struct Propose {
   // What the subtree's first rank proposes, and if another of its ranks
   // proposes something that does not match, that.
   int rank = 0;
   RequestPtr request = {};
   int other_rank = 0;
-  std::optional<RequestPtr> other = {};
+  MaybeRequest other = {};
   std::uint32_t count = 1;  // Ranks that propose.
   // Of a broadcast: the root is among them.
   bool root_is_here = false;

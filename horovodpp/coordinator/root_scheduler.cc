@@ -43,7 +43,7 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
   const Request& request = *message.request;
   if (message.other) {
     const auto why = find_mismatch(message.rank, request, message.other_rank,
-                                   **message.other);
+                                   *message.other);
     return {absl::InvalidArgumentError(
         why.value_or("ranks disagree on " + request.key.to_string()))};
   }

@@ -110,7 +110,7 @@ TEST(Message, EveryRequestSurvivesInAProposalAndInADefinition) {
     ASSERT_EQ(proposed.status(), absl::OkStatus());
     const auto& propose = std::get<Propose>(proposed->message);
     EXPECT_EQ(*propose.request, request);
-    EXPECT_EQ(**propose.other, request);
+    EXPECT_EQ(*propose.other, request);
     const auto defined = decode(
         encode(1, Define{.request = std::make_shared<const Request>(request)}));
     ASSERT_EQ(defined.status(), absl::OkStatus());

@@ -89,7 +89,7 @@ TEST_F(SubtreeTest, AProposalIsPassedOnWhenAllHaveProposed) {
   const auto merged = only<Propose>(after(0, proposal(0)));
   EXPECT_EQ(merged.rank, 0);
   EXPECT_EQ(merged.count, 5u);
-  EXPECT_EQ(merged.other, std::nullopt);
+  EXPECT_EQ(merged.other, nullptr);
 }
 
 TEST_F(SubtreeTest, AProposalMayComeAgainOnceItIsPassedOn) {
@@ -124,9 +124,9 @@ TEST_F(SubtreeTest, AMismatchIsKeptWithTheFirstRankThatDiffers) {
   const auto merged = only<Propose>(after(0, proposal(0)));
   EXPECT_EQ(merged.rank, 0);
   EXPECT_EQ(merged.request->op, ReduceOp::kAverage);
-  ASSERT_TRUE(merged.other.has_value());
+  ASSERT_NE(merged.other, nullptr);
   EXPECT_EQ(merged.other_rank, 2);
-  EXPECT_EQ((*merged.other)->op, ReduceOp::kMax);
+  EXPECT_EQ(merged.other->op, ReduceOp::kMax);
   EXPECT_EQ(merged.count, 5u);
 }
 
@@ -140,7 +140,7 @@ TEST_F(SubtreeTest, AMismatchBelowAChildIsPassedOn) {
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_THAT(after(1, proposal(1)), IsEmpty());
   const auto merged = only<Propose>(after(2, proposal(2)));
-  ASSERT_TRUE(merged.other.has_value());
+  ASSERT_NE(merged.other, nullptr);
   EXPECT_EQ(merged.other_rank, 4);
 }
 
