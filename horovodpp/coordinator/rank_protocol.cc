@@ -369,6 +369,10 @@ void RankProtocol::begin_to_wait(Clock::TimePoint now) {
   stalls_.submitted(operation.key().name, true, now);
 }
 
+void RankProtocol::go_to(const std::vector<Place>& places) {
+  for (const Place& next : places) next.operation->place = next.place;
+}
+
 void RankProtocol::finished() {
   has_read_ = true;
   const std::vector<std::uint32_t> ids = batch_.end();

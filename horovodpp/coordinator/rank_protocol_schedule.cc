@@ -298,10 +298,6 @@ void RankProtocol::plan_cycle() {
   }
 }
 
-void RankProtocol::go_to(const std::vector<Place>& places) {
-  for (const Place& next : places) next.operation->place = next.place;
-}
-
 absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
   const bool is_in_force = cycle_.is_in_force();
   const std::uint64_t entered = is_in_force ? cycle_.cycle().entered() : 0;
