@@ -70,13 +70,63 @@ void NcclCommunicator::drop(NcclOp op) {
   if (comm_ != nullptr) nccl_.ncclRedOpDestroy(op, comm_);
 }
 
+// Where the handles go stays where it is: they may be put there later.
+absl::Status NcclCommunicator::register_windows(
+    std::vector<NcclArena::Block> blocks) {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  HVD_RETURN_IF_ERROR(current.status());
+  for (NcclArena::Block& block : blocks) {
+    windows_.push_back({.block = std::move(block)});
+  }
+  has_windows_ = true;
+  HVD_RETURN_IF_ERROR(accepted(nccl_.ncclGroupStart(), "ncclGroupStart"));
+  absl::Status registered;
+  for (Window& window : windows_) {
+    if (!registered.ok()) break;
+    registered =
+        accepted(nccl_.ncclCommWindowRegister(
+                     comm_, window.block.memory.get(), window.block.bytes,
+                     &window.handle, kNcclWindowSymmetric),
+                 "ncclCommWindowRegister");
+  }
+  const absl::Status ended = accepted(nccl_.ncclGroupEnd(), "ncclGroupEnd");
+  return registered.ok() ? ended : registered;
+}
+
+bool NcclCommunicator::has_windows() {
+  const MutexLock lock(mutex_);
+  return has_windows_;
+}
+
+absl::Status NcclCommunicator::deregister_windows() {
+  graphs_->drop_all();
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  HVD_RETURN_IF_ERROR(current.status());
+  has_windows_ = false;
+  absl::Status all;
+  for (Window& window : windows_) {
+    if (window.handle == nullptr) continue;
+    all.Update(accepted(nccl_.ncclCommWindowDeregister(
+                            comm_, std::exchange(window.handle, nullptr)),
+                        "ncclCommWindowDeregister"));
+  }
+  return all;
+}
+
 // Its result says nothing that anybody could act on. Not under the lock: it may wait
-// for the GPU.
+// for the GPU. What was registered goes behind it.
 void NcclCommunicator::abort() {
   NcclComm comm = nullptr;
+  std::vector<Window> windows;
   {
     const MutexLock lock(mutex_);
     comm = std::exchange(comm_, nullptr);
+    windows.swap(windows_);
+    has_windows_ = false;
   }
   if (comm == nullptr) return;
   graphs_->drop_all();

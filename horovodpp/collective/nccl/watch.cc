@@ -253,8 +253,12 @@ bool NcclWatch::close(Closing& closing) const {
       communicator.destroy().IgnoreError();
       return true;
     }
-    closing.is_finalized = true;
-    if (communicator.finalize().ok()) return false;
+    if (communicator.has_windows()) {
+      if (communicator.deregister_windows().ok()) return false;
+    } else {
+      closing.is_finalized = true;
+      if (communicator.finalize().ok()) return false;
+    }
   } else if (ready.ok() && now - *closing.since < job_.farewell &&
              !job_.is_broken()) {
     return false;
