@@ -95,13 +95,18 @@ absl::Status NcclCommunicator::register_windows(
   return registered.ok() ? ended : registered;
 }
 
+// Later ones have nothing of it, for it is not in use any more.
+void NcclCommunicator::drop_graphs() {
+  if (!graphs_are_dropped_.exchange(true)) graphs_->drop_all();
+}
+
 bool NcclCommunicator::has_windows() {
   const MutexLock lock(mutex_);
   return has_windows_;
 }
 
 absl::Status NcclCommunicator::deregister_windows() {
-  graphs_->drop_all();
+  drop_graphs();
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);
@@ -129,13 +134,13 @@ void NcclCommunicator::abort() {
     has_windows_ = false;
   }
   if (comm == nullptr) return;
-  graphs_->drop_all();
+  drop_graphs();
   const device::CurrentContext current(gpu_);
   nccl_.ncclCommAbort(comm);
 }
 
 absl::Status NcclCommunicator::finalize() {
-  graphs_->drop_all();
+  drop_graphs();
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);

@@ -14,6 +14,7 @@
 // before the end.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -83,6 +84,10 @@ class NcclCommunicator {
   // Begins to undo that.
   absl::Status deregister_windows();
 
+  // Drops what was captured so far: nothing is put any more. So do those that end it,
+  // where that has not been done before; what is captured meanwhile stays.
+  void drop_graphs();
+
   void abort();
 
   // Begins to end it, together with the other ranks; destroy() ends it where that is
@@ -101,6 +106,7 @@ class NcclCommunicator {
   const NcclApi& nccl_;
   const device::CudaContext gpu_;
   const std::shared_ptr<device::CudaGraphs> graphs_;
+  std::atomic<bool> graphs_are_dropped_{false};
   Mutex mutex_;
   NcclComm comm_ ABSL_GUARDED_BY(mutex_) = nullptr;  // nullptr: it has ended.
   struct Window {

@@ -58,11 +58,8 @@ struct Scalar {
 
 }  // namespace
 
-// What was captured may have something of the communicator's.
 NcclLine::~NcclLine() {
-  if (communicator_ == nullptr) return;
-  session_.graphs()->drop_all();
-  session_.watch().retire(communicator_);
+  if (communicator_ != nullptr) session_.watch().retire(communicator_);
 }
 
 std::string NcclLine::members() const {

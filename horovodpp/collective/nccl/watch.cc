@@ -41,6 +41,7 @@ absl::Status NcclWatch::adopt(std::shared_ptr<NcclCommunicator> communicator) {
 }
 
 void NcclWatch::retire(const std::shared_ptr<NcclCommunicator>& communicator) {
+  communicator->drop_graphs();
   const MutexLock lock(mutex_);
   const auto found = std::find(adopted_.begin(), adopted_.end(), communicator);
   if (found == adopted_.end()) return;
