@@ -31,6 +31,13 @@ std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
           [](void* gone) { ::operator delete(gone, kAlignment); }};
 }
 
+StatusOr<std::shared_ptr<void>> arena_alloc_on(const Device& device,
+                                               std::size_t bytes) {
+  auto runtime = find_runtime();
+  if (!runtime.ok()) return runtime.status();
+  return (*runtime)->allocate_on(device, bytes);
+}
+
 bool is_in_arena(const void* memory, std::size_t bytes) {
   const auto runtime = find_runtime();
   return runtime.ok() && (*runtime)->arena()->find(memory, bytes).has_value();

@@ -21,7 +21,9 @@
 #include <type_traits>
 
 #include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/core/device.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -33,6 +35,16 @@ std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
 
 // The same in the arena of `job`, or null where that has no room.
 std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes);
+
+// `bytes` of any content in the memory of `device`, for a job of this process. On a GPU
+// NCCL allocates them where it can, and what a rank has of this before its first
+// collective on a GPU is registered with NCCL, if all ranks have it in the same sizes and
+// order (docs/gpu.md). Nothing works with it any more when it is let go.
+//   NotFound            there is no CUDA driver; says what brings it
+//   ResourceExhausted   there is not as much
+//   FailedPrecondition  there is no job
+StatusOr<std::shared_ptr<void>> arena_alloc_on(const Device& device,
+                                               std::size_t bytes);
 
 // `count` elements of any content.
 //   (throws)  as arena_alloc_bytes()

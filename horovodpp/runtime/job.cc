@@ -112,13 +112,14 @@ std::string waited_in_a_callback(const coordinator::Submission& submission) {
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
   return start(config, std::move(wires),
-               std::make_shared<Arena>(
-                   Arena::Options{.most_bytes = config.arena_limit}));
+               {.host = std::make_shared<Arena>(
+                    Arena::Options{.most_bytes = config.arena_limit}),
+                .gpus = std::make_shared<collective::NcclArena>()});
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires,
-    std::shared_ptr<Arena> arena) {
+    Arenas arenas) {
   const auto deadline = deadline_after(config.start_timeout);
   HVD_ASSIGN_OR_RETURN(Topology topology,
                        Topology::from_peers(wires->rank(), wires->peers()));
@@ -143,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   device::Gpus::of_process().look_for(config.cuda_library);
   std::unique_ptr<Job> job(
       new Job(config, {std::move(topology), std::move(sharing)},
-              std::move(wires), std::move(segment), std::move(arena)));
+              std::move(wires), std::move(segment), std::move(arenas)));
   job->crossovers_ = remembered;
   HVD_RETURN_IF_ERROR(job->launch(config));
   if (job->crossovers_ && job->crossovers_ != remembered) {
@@ -155,8 +156,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
 
 Job::Job(const Config& config, Places places,
          std::unique_ptr<transport::Communicator> wires,
-         std::unique_ptr<transport::NodeSegment> segment,
-         std::shared_ptr<Arena> arena)
+         std::unique_ptr<transport::NodeSegment> segment, Arenas arenas)
     : topology_(std::move(places.topology)),
       sharing_(std::move(places.sharing)),
       log_(topology_.rank(), config.log),
@@ -173,13 +173,14 @@ Job::Job(const Config& config, Places places,
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
-      arena_(std::move(arena)),
+      arena_(std::move(arenas.host)),
       arenas_(arena_,
               {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
               layout_.arenas(segment_->payload()), config.arena_read_only),
       plane_board_(*segment_, layout_.plane(segment_->payload()),
                    transport::WaitPolicy::for_node(topology_.local_size())),
-      nccl_(device::Gpus::of_process(), nccl_options(config), nccl_job(config)),
+      nccl_(device::Gpus::of_process(),
+            nccl_options(config, std::move(arenas.gpus)), nccl_job(config)),
       planes_(
           topology_.rank(),
           plane_factory(
@@ -211,7 +212,8 @@ Job::Job(const Config& config, Places places,
                       [this] { return progress_.attend_due(); });
 }
 
-collective::NcclSession::Options Job::nccl_options(const Config& config) {
+collective::NcclSession::Options Job::nccl_options(
+    const Config& config, std::shared_ptr<collective::NcclArena> arena) {
   const Config::ByNccl& wanted = config.by_nccl;
   return {.library = config.nccl_library,
           .use = {.allreduce = wanted.allreduce,
@@ -221,6 +223,7 @@ collective::NcclSession::Options Job::nccl_options(const Config& config) {
                   .reducescatter = wanted.reducescatter},
           .may_share_gpus = config.nccl_shares_gpus,
           .connect_timeout = config.start_timeout,
+          .arena = std::move(arena),
           .tell = [this](const std::string& text) { log_.debug(text); }};
 }
 

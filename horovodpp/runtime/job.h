@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,10 +53,15 @@ class Job : public SubmissionSink {
   // As Runtime::start.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
-  // The same with the arena of an earlier job of this rank.
+  // What a rank's tensors may lie in; it goes on from one job of the rank to the next.
+  struct Arenas {
+    std::shared_ptr<Arena> host;
+    std::shared_ptr<collective::NcclArena> gpus;
+  };
+  // The same with those of an earlier job of this rank.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires,
-      std::shared_ptr<Arena> arena);
+      Arenas arenas);
 
   ~Job() override;
 
@@ -100,6 +106,12 @@ class Job : public SubmissionSink {
   const SetTable& sets() const { return sets_; }
   telemetry::Log& log() { return log_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
+  Arenas arenas() const { return {arena_, nccl_.arena()}; }
+  // As Runtime::allocate_on(), on a GPU.
+  absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
+                                                         std::size_t bytes) {
+    return nccl_.allocate(gpu, bytes);
+  }
 
   // What connects the ranks. Once the job has stopped, or broken and stopped, it
   // may be used for something else; it lives as long as the job.
@@ -114,8 +126,7 @@ class Job : public SubmissionSink {
 
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
-      std::unique_ptr<transport::NodeSegment> segment,
-      std::shared_ptr<Arena> arena);
+      std::unique_ptr<transport::NodeSegment> segment, Arenas arenas);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
   // The other ranks' ends, until the job has one.
@@ -130,7 +141,8 @@ class Job : public SubmissionSink {
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
   void run_here();  // The loop.
-  collective::NcclSession::Options nccl_options(const Config& config);
+  collective::NcclSession::Options nccl_options(
+      const Config& config, std::shared_ptr<collective::NcclArena> arena);
   collective::NcclWatch::Job nccl_job(const Config& config);
   absl::Status watch_calls(std::chrono::nanoseconds patience);
   // The thread of the loop is caught in `call`, from which nothing can free it.

@@ -20,15 +20,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/shm/arena.h"
 #include "horovodpp/coordinator/survivor_vote.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/runtime/job.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::runtime {
-
-class Job;
 
 class Recovery {
  public:
@@ -81,8 +79,7 @@ class Recovery {
   absl::Status verdict_ ABSL_GUARDED_BY(mutex_);  // Once it cannot go on.
   // The wires hold the first job, the rest is here.
   std::vector<std::shared_ptr<Job>> ended_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<Arena> arena_
-      ABSL_GUARDED_BY(mutex_);  // Goes from job to job.
+  Job::Arenas arenas_ ABSL_GUARDED_BY(mutex_);  // They go from job to job.
   // Made by the first reform(); then for the thread that drives the wires.
   std::shared_ptr<transport::EpochRouter> router_;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/shm/arena_results.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/suspects.h"
@@ -115,6 +116,18 @@ Runtime::~Runtime() {
 }
 
 const std::shared_ptr<Arena>& Runtime::arena() const { return job_->arena(); }
+
+StatusOr<std::shared_ptr<void>> Runtime::allocate_on(const Device& device,
+                                                     std::size_t bytes) {
+  if (device.is_cpu()) {
+    auto memory = collective::allocate_held(job_->arena(), bytes);
+    if (!memory.ok()) return memory.status();
+    return std::shared_ptr<void>(*std::move(memory));
+  }
+  auto memory = job_->allocate_on(device.index, bytes);
+  if (!memory.ok()) return Status(memory.status());
+  return std::shared_ptr<void>(*std::move(memory));
+}
 
 telemetry::Log& Runtime::log() const { return job_->log(); }
 

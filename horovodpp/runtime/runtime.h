@@ -122,6 +122,12 @@ class Runtime {
   // see Arena. It goes on with reform().
   const std::shared_ptr<Arena>& arena() const;
 
+  // Memory in the arena, or, on a GPU, such as arena_alloc_on() gives
+  // (runtime/arena_alloc.h); it may outlive this.
+  //   (errors)  as arena_alloc_on()
+  StatusOr<std::shared_ptr<void>> allocate_on(const Device& device,
+                                              std::size_t bytes);
+
   // Where this rank says what it has to (telemetry/log.h).
   telemetry::Log& log() const;
 

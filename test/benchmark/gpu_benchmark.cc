@@ -6,6 +6,8 @@
 //   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi ...
 //   gpu_benchmark step                       likewise, by NCCL: many small allreduces, by
 //                                            themselves and as a CUDA graph
+//   gpu_benchmark enqueue [COUNT]            likewise, one small allreduce again and again
+//                                            by its handle: for a count of instructions
 //   gpu_benchmark nccl                       the version of NCCL, or 0
 //
 // HOROVODPP_CUDA_LIBRARY names another driver, as for the library.
@@ -220,6 +222,11 @@ class SmallStep {
     calls_.front().start();
     return calls_.front().wait(stream());
   }
+  // Returns when the GPU has done all of it.
+  void settle() {
+    check(stream_.synchronize());
+    for (Prepared& call : calls_) call.wait().ignore_error();
+  }
   CapturedStep capture() {
     return value_or_throw(CapturedStep::capture(
         current_runtime(), {.name = "step", .device = gpu_, .stream = stream()},
@@ -233,8 +240,7 @@ class SmallStep {
              const auto begin = Clock::now();
              throw_if_error(work());
              const double seconds = seconds_since(begin);
-             check(stream_.synchronize());
-             for (Prepared& call : calls_) call.wait().ignore_error();
+             settle();
              return seconds;
            });
   }
@@ -281,18 +287,43 @@ int step() {
   return well ? 0 : 1;
 }
 
+// The GPU is waited for now and then, so that it is not far behind.
+int enqueue(std::size_t count) {
+  constexpr std::size_t kBetweenWaits = 50;
+  throw_if_error(init());
+  bool well = false;
+  {
+    SmallStep small;
+    for (std::size_t i = 0; i < count; ++i) {
+      throw_if_error(small.run_first());
+      if (i % kBetweenWaits == 0) small.settle();
+    }
+    small.settle();
+    throw_if_error(small.run());
+    well = small.is_right();
+  }
+  throw_if_error(shutdown());
+  return well ? 0 : 1;
+}
+
 int run(const std::vector<std::string>& words) {
   const std::size_t bytes = (words.size() > 1 ? std::stoul(words[1]) : 256)
                             << 20;
   if (!words.empty() && words[0] == "allreduce") return allreduce(bytes);
   if (!words.empty() && words[0] == "step") return step();
+  if (!words.empty() && words[0] == "enqueue") {
+    return enqueue(words.size() > 1 ? std::stoul(words[1]) : 1000);
+  }
   if (!words.empty() && words[0] == "nccl") {
     std::printf("%d\n", nccl_built());
     return 0;
   }
   if (words.empty() || words[0] != "kernels") {
-    std::fputs("usage: gpu_benchmark kernels|allreduce|step|nccl [MEGABYTES]\n",
-               stderr);
+    std::fputs(
+        "usage: gpu_benchmark kernels|allreduce [MEGABYTES]\n"
+        "       gpu_benchmark step|nccl\n"
+        "       gpu_benchmark enqueue [COUNT]\n",
+        stderr);
     return 2;
   }
   const auto config = Config::from_env();

@@ -25,7 +25,18 @@ absl::StatusOr<NcclApi> NcclApi::load(const std::string& file) {
   HVD_RETURN_IF_ERROR(find_in(library, #name, api.name));
   HVD_NCCL_FUNCTIONS(HVD_FILL)
 #undef HVD_FILL
+#define HVD_FILL_IF_THERE(since, name, ...) \
+  find_in(library, #name, api.name).IgnoreError();
+  HVD_NCCL_LATER_FUNCTIONS(HVD_FILL_IF_THERE)
+#undef HVD_FILL_IF_THERE
   return api;
+}
+
+void NcclApi::keep_up_to(int version) {
+#define HVD_KEEP(since, name, ...) \
+  if (version < (since)) name = nullptr;
+  HVD_NCCL_LATER_FUNCTIONS(HVD_KEEP)
+#undef HVD_KEEP
 }
 
 }  // namespace hvd::collective

@@ -19,6 +19,7 @@ using NcclResult = int;  // Of NCCL's enumerations, only the numbers.
 using NcclDType = int;
 using NcclOp = int;
 using NcclComm = struct NcclCommOfNccl*;
+using NcclWindow = struct NcclWindowOfNccl*;
 
 struct NcclUniqueId {
   char bytes[128];
@@ -62,6 +63,7 @@ inline constexpr NcclDType kNcclFloat64 = 8;
 inline constexpr NcclDType kNcclBfloat16 = 9;
 
 inline constexpr int kNcclScalarHostImmediate = 1;
+inline constexpr int kNcclWindowSymmetric = 1;
 
 #define HVD_NCCL_FUNCTIONS(F)                                                  \
   F(ncclGetVersion, NcclResult, int* version)                                  \
@@ -97,14 +99,40 @@ inline constexpr int kNcclScalarHostImmediate = 1;
   F(ncclRecv, NcclResult, void* to, std::size_t count, NcclDType type,         \
     int peer, NcclComm comm, device::CuStream stream)
 
+// Those that came later, with the version that had them first.
+#define HVD_NCCL_LATER_FUNCTIONS(F)                                         \
+  F(21900, ncclMemAlloc, NcclResult, void** memory, std::size_t bytes)      \
+  F(21900, ncclMemFree, NcclResult, void* memory)                           \
+  F(22700, ncclCommWindowRegister, NcclResult, NcclComm comm, void* memory, \
+    std::size_t bytes, NcclWindow* window, int flags)                       \
+  F(22700, ncclCommWindowDeregister, NcclResult, NcclComm comm,             \
+    NcclWindow window)
+
 struct NcclApi {
 #define HVD_FUNCTION_POINTER(name, result, ...) \
   result (*name)(__VA_ARGS__) = nullptr;
   HVD_NCCL_FUNCTIONS(HVD_FUNCTION_POINTER)
 #undef HVD_FUNCTION_POINTER
+  // nullptr where the library has none.
+#define HVD_LATER_POINTER(since, name, result, ...) \
+  result (*name)(__VA_ARGS__) = nullptr;
+  HVD_NCCL_LATER_FUNCTIONS(HVD_LATER_POINTER)
+#undef HVD_LATER_POINTER
+
+  bool has_memory() const {
+    return ncclMemAlloc != nullptr && ncclMemFree != nullptr;
+  }
+  bool has_windows() const {
+    return has_memory() && ncclCommWindowRegister != nullptr &&
+           ncclCommWindowDeregister != nullptr;
+  }
+
+  // Leaves out what is newer than `version`.
+  void keep_up_to(int version);
 
   // Loads them from `file`, a path or a name that the dynamic linker knows.
-  //   NotFound  there is no such file, or a function is missing there; names it
+  //   NotFound  there is no such file, or a function is missing there that did not
+  //             come later; names it
   static absl::StatusOr<NcclApi> load(const std::string& file);
 };
 

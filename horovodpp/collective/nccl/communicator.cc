@@ -70,22 +70,77 @@ void NcclCommunicator::drop(NcclOp op) {
   if (comm_ != nullptr) nccl_.ncclRedOpDestroy(op, comm_);
 }
 
+// Where the handles go stays where it is: they may be put there later.
+absl::Status NcclCommunicator::register_windows(
+    std::vector<NcclArena::Block> blocks) {
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  HVD_RETURN_IF_ERROR(current.status());
+  for (NcclArena::Block& block : blocks) {
+    windows_.push_back({.block = std::move(block)});
+  }
+  has_windows_ = true;
+  HVD_RETURN_IF_ERROR(accepted(nccl_.ncclGroupStart(), "ncclGroupStart"));
+  absl::Status registered;
+  for (Window& window : windows_) {
+    if (!registered.ok()) break;
+    registered =
+        accepted(nccl_.ncclCommWindowRegister(
+                     comm_, window.block.memory.get(), window.block.bytes,
+                     &window.handle, kNcclWindowSymmetric),
+                 "ncclCommWindowRegister");
+  }
+  const absl::Status ended = accepted(nccl_.ncclGroupEnd(), "ncclGroupEnd");
+  return registered.ok() ? ended : registered;
+}
+
+// Later ones have nothing of it, for it is not in use any more.
+void NcclCommunicator::drop_graphs() {
+  if (!graphs_are_dropped_.exchange(true)) graphs_->drop_all();
+}
+
+bool NcclCommunicator::has_windows() {
+  const MutexLock lock(mutex_);
+  return has_windows_;
+}
+
+absl::Status NcclCommunicator::deregister_windows() {
+  drop_graphs();
+  const MutexLock lock(mutex_);
+  HVD_RETURN_IF_ERROR(usable());
+  const device::CurrentContext current(gpu_);
+  HVD_RETURN_IF_ERROR(current.status());
+  has_windows_ = false;
+  absl::Status all;
+  for (Window& window : windows_) {
+    if (window.handle == nullptr) continue;
+    all.Update(accepted(nccl_.ncclCommWindowDeregister(
+                            comm_, std::exchange(window.handle, nullptr)),
+                        "ncclCommWindowDeregister"));
+  }
+  return all;
+}
+
 // Its result says nothing that anybody could act on. Not under the lock: it may wait
-// for the GPU.
+// for the GPU. What was registered goes behind it.
 void NcclCommunicator::abort() {
   NcclComm comm = nullptr;
+  std::vector<Window> windows;
   {
     const MutexLock lock(mutex_);
     comm = std::exchange(comm_, nullptr);
+    windows.swap(windows_);
+    has_windows_ = false;
   }
   if (comm == nullptr) return;
-  graphs_->drop_all();
+  drop_graphs();
   const device::CurrentContext current(gpu_);
   nccl_.ncclCommAbort(comm);
 }
 
 absl::Status NcclCommunicator::finalize() {
-  graphs_->drop_all();
+  drop_graphs();
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);

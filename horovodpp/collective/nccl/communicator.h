@@ -14,12 +14,15 @@
 // before the end.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/collective/nccl/arena.h"
 #include "horovodpp/collective/nccl/library.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
@@ -74,6 +77,17 @@ class NcclCommunicator {
   absl::StatusOr<NcclOp> multiplied_sum(void* scalar, NcclDType type);
   void drop(NcclOp op);
 
+  // Begins to register memory with it, once: as much on all ranks, block by block. It is
+  // kept until this has ended.
+  absl::Status register_windows(std::vector<NcclArena::Block> blocks);
+  bool has_windows();
+  // Begins to undo that.
+  absl::Status deregister_windows();
+
+  // Drops what was captured so far: nothing is put any more. So do those that end it,
+  // where that has not been done before; what is captured meanwhile stays.
+  void drop_graphs();
+
   void abort();
 
   // Begins to end it, together with the other ranks; destroy() ends it where that is
@@ -92,8 +106,15 @@ class NcclCommunicator {
   const NcclApi& nccl_;
   const device::CudaContext gpu_;
   const std::shared_ptr<device::CudaGraphs> graphs_;
+  std::atomic<bool> graphs_are_dropped_{false};
   Mutex mutex_;
   NcclComm comm_ ABSL_GUARDED_BY(mutex_) = nullptr;  // nullptr: it has ended.
+  struct Window {
+    NcclArena::Block block;
+    NcclWindow handle = nullptr;  // Also where NCCL makes nothing of it.
+  };
+  std::vector<Window> windows_ ABSL_GUARDED_BY(mutex_);
+  bool has_windows_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace hvd::collective

@@ -61,4 +61,17 @@ absl::Status check_introductions(std::span<const NcclIntroduction> all,
   return absl::OkStatus();
 }
 
+std::size_t common_windows(std::span<const NcclIntroduction> all) {
+  std::size_t count = 0;
+  const auto is_common = [&](const NcclIntroduction& one) {
+    return one.windows[count] != 0 &&
+           one.windows[count] == all.front().windows[count];
+  };
+  while (count < NcclArena::kMostWindows &&
+         std::all_of(all.begin(), all.end(), is_common)) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace hvd::collective

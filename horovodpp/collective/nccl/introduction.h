@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/collective/nccl/arena.h"
 #include "horovodpp/device/cuda_api.h"
 
 namespace hvd::collective {
@@ -28,6 +30,8 @@ struct NcclIntroduction {
   std::int32_t version = 0;
   device::CuUuid gpu = {};
   NcclUniqueId id = {};  // Of rank 0: what the communicator is made with.
+  // The sizes of what it can register with the communicator; 0: no more.
+  std::array<std::uint64_t, NcclArena::kMostWindows> windows = {};
   std::array<char, 360> why = {};  // Where it is not able.
 };
 
@@ -35,5 +39,8 @@ struct NcclIntroduction {
 // ranks of the job. The same on all ranks.
 absl::Status check_introductions(std::span<const NcclIntroduction> all,
                                  const std::vector<int>& members);
+
+// How many windows, from the first on, all of them have in the same sizes.
+std::size_t common_windows(std::span<const NcclIntroduction> all);
 
 }  // namespace hvd::collective

@@ -40,6 +40,7 @@ NcclLibrary::Loaded NcclLibrary::load(const std::string& file) {
                      ", and at least ", nccl_version_text(kOldestVersion),
                      " is needed; update the package that it is from"));
   }
+  loaded.api.keep_up_to(loaded.version);
   return loaded;
 }
 

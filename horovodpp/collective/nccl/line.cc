@@ -58,11 +58,8 @@ struct Scalar {
 
 }  // namespace
 
-// What was captured may have something of the communicator's.
 NcclLine::~NcclLine() {
-  if (communicator_ == nullptr) return;
-  session_.graphs()->drop_all();
-  session_.watch().retire(communicator_);
+  if (communicator_ != nullptr) session_.watch().retire(communicator_);
 }
 
 std::string NcclLine::members() const {
@@ -83,6 +80,10 @@ absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
                                .gpu = stream->context(),
                                .graphs = session_.graphs()}));
   HVD_RETURN_IF_ERROR(session_.watch().adopt(communicator_));
+  return await_others(interrupt);
+}
+
+absl::Status NcclLine::await_others(transport::Interrupt& interrupt) {
   const auto patience = session_.options().connect_timeout;
   const auto deadline = deadline_after(patience);
   return annotate(
@@ -99,6 +100,17 @@ absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
           },
           interrupt),
       absl::StrCat("NCCL does not connect ranks ", members()));
+}
+
+absl::Status NcclLine::register_windows(
+    const std::vector<NcclArena::Block>& blocks,
+    transport::Interrupt& interrupt) {
+  for (const NcclArena::Block& block : blocks) {
+    windows_.add(block.memory.get(), block.bytes);
+  }
+  HVD_RETURN_IF_ERROR(annotate(communicator_->register_windows(blocks),
+                               "memory cannot be registered with NCCL"));
+  return await_others(interrupt);
 }
 
 absl::StatusOr<device::CudaStream*> NcclLine::stream_of(const Call& call) {

@@ -24,6 +24,7 @@
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/nccl/communicator.h"
 #include "horovodpp/collective/nccl/session.h"
+#include "horovodpp/collective/nccl/windows.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 
@@ -55,6 +56,11 @@ class NcclLine {
   //   (errors)          NCCL's, CUDA's, the interrupt's
   absl::Status open(const NcclUniqueId& id, int gpu,
                     transport::Interrupt& interrupt);
+  // Registers memory, block by block as much as the others do.
+  //   (errors)  as open()
+  absl::Status register_windows(const std::vector<NcclArena::Block>& blocks,
+                                transport::Interrupt& interrupt);
+  const NcclWindows& windows() const { return windows_; }
   bool is_open() const { return communicator_ != nullptr; }
   int gpu() const { return gpu_; }
   // "[0, 1, 2]".
@@ -85,6 +91,8 @@ class NcclLine {
   }
 
  private:
+  // Returns when NCCL has connected the ranks as far as it was asked to.
+  absl::Status await_others(transport::Interrupt& interrupt);
   absl::StatusOr<device::CudaStream*> stream_of(const Call& call);
   absl::Status put_group(device::CudaStream& stream,
                          transport::Interrupt& interrupt, Group group);
@@ -96,6 +104,7 @@ class NcclLine {
   const std::vector<int> members_;
   const int rank_;
   int gpu_ = -1;
+  NcclWindows windows_;
   const NcclApi* nccl_ = nullptr;
   std::shared_ptr<NcclCommunicator> communicator_;  // nullptr: it is not open.
 };

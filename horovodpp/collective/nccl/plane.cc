@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
@@ -21,6 +23,15 @@ const std::byte* bytes_at(const void* memory, std::size_t offset) {
 
 NcclLine::Factor factor_of(const NcclReduction& how) {
   return {.op = how.op, .type = how.type, .value = how.factor};
+}
+
+void add(NcclWhereabouts& where, std::span<const Piece> pieces, DType dtype) {
+  for (const Piece& piece : pieces) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(piece.count) * size_of(dtype);
+    where.add(piece.input, bytes);
+    where.add(piece.output, bytes);
+  }
 }
 
 // What a group of calls comes to. (That one is under way is no error.)
@@ -52,6 +63,16 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
     packing_ = *std::move(packing);
     me.packs = 1;
   }
+  // Without kernels it could not do with tensors that lie otherwise on other ranks.
+  if (me.packs != 0 && nccl->has_windows()) {
+    blocks_ = session.arena()->blocks_on(mine.index);
+    if (blocks_.size() > NcclArena::kMostWindows) {
+      blocks_.resize(NcclArena::kMostWindows);
+    }
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      me.windows[i] = blocks_[i].bytes;
+    }
+  }
   HVD_ASSIGN_OR_RETURN(me.gpu, cuda->uuid_of(mine.index));
   if (means_.rank == 0) {
     // One that is not used stays good.
@@ -76,6 +97,8 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
       means_.host.allgather(std::as_bytes(std::span(&*me, 1)), sizes,
                             reinterpret_cast<std::byte*>(all.data()), call));
   is_introduced_ = true;
+  std::vector<NcclArena::Block> blocks = std::exchange(blocks_, {});
+  blocks.resize(std::min(blocks.size(), common_windows(all)));
   const absl::Status possible = check_introductions(all, means_.members);
   if (!possible.ok()) {
     packing_ = nullptr;
@@ -89,10 +112,16 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   const bool all_pack = std::all_of(
       all.begin(), all.end(), [](const auto& one) { return one.packs != 0; });
   if (!all_pack) packing_ = nullptr;
-  means_.session.options().tell(
-      absl::StrCat("tensors on GPUs go by NCCL ",
-                   nccl_version_text(me->version), " between ranks ",
-                   line_.members(), ", of this rank on cuda:", line_.gpu()));
+  if (!blocks.empty()) {
+    HVD_RETURN_IF_ERROR(noted(line_.register_windows(blocks, call.interrupt)));
+  }
+  means_.session.options().tell(absl::StrCat(
+      "tensors on GPUs go by NCCL ", nccl_version_text(me->version),
+      " between ranks ", line_.members(),
+      ", of this rank on cuda:", line_.gpu(),
+      blocks.empty()
+          ? ""
+          : absl::StrCat(", with ", blocks.size(), " windows registered")));
   return absl::OkStatus();
 }
 
@@ -100,6 +129,24 @@ absl::Status NcclPlane::meet(const Call& call) {
   HVD_RETURN_IF_ERROR(failure_);
   if (call.certain) return absl::OkStatus();
   return noted(means_.host.barrier(call));
+}
+
+absl::StatusOr<bool> NcclPlane::meet(const NcclWhereabouts& where, Call& call) {
+  if (line_.windows().empty()) {
+    HVD_RETURN_IF_ERROR(meet(call));
+    return true;
+  }
+  HVD_RETURN_IF_ERROR(failure_);
+  const std::uint64_t mine = where.mark();
+  std::vector<std::uint64_t> all(means_.members.size());
+  const std::vector<std::size_t> sizes(all.size(), sizeof(mine));
+  HVD_RETURN_IF_ERROR(noted(
+      means_.host.allgather(std::as_bytes(std::span(&mine, 1)), sizes,
+                            reinterpret_cast<std::byte*>(all.data()), call)));
+  ++call.tag.sequence;
+  call.certain = true;
+  return std::all_of(all.begin(), all.end(),
+                     [&](std::uint64_t one) { return one == mine; });
 }
 
 template <typename F>
@@ -165,15 +212,28 @@ absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
       return plane.allreduce(pieces, reduction, call);
     });
   }
-  HVD_RETURN_IF_ERROR(meet(call));
+  NcclWhereabouts where(line_.windows());
+  add(where, pieces, reduction.dtype);
+  HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
     if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.output));
   }
-  if (packing_ != nullptr && !call.captured &&
-      NcclPacking::is_for(pieces, reduction.dtype)) {
+  const bool may_pack = packing_ != nullptr && !call.captured;
+  const bool stays = is_alike && where.is_within();
+  if (may_pack &&
+      (!is_alike || (!stays && NcclPacking::is_for(pieces, reduction.dtype)))) {
     return noted(allreduce_packed(pieces, *how, reduction.dtype, call));
   }
+  if (!is_alike) {
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.allreduce(pieces, reduction, call);
+    });
+  }
+  const std::vector<Piece> joined =
+      stays ? line_.windows().joined(pieces, reduction.dtype)
+            : std::vector<Piece>();
+  if (stays) pieces = joined;
   return noted(line_.put_reduction(
       "an allreduce", call, factor_of(*how),
       [&](const NcclInto& into, NcclOp op) {
@@ -200,7 +260,20 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
       return plane.reducescatter(pieces, counts, reduction, call);
     });
   }
-  HVD_RETURN_IF_ERROR(meet(call));
+  NcclWhereabouts where(line_.windows());
+  const auto n = static_cast<std::size_t>(ranks());
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const std::int64_t mine =
+        counts[p * n + static_cast<std::size_t>(means_.rank)];
+    where.add(pieces[p].input, offset_of(pieces[p].count, reduction));
+    where.add(pieces[p].output, offset_of(mine, reduction));
+  }
+  HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
+  if (!is_alike) {
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.reducescatter(pieces, counts, reduction, call);
+    });
+  }
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
     if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.input));
@@ -209,7 +282,6 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
       "a reducescatter", call, factor_of(*how),
       [&](const NcclInto& into, NcclOp op) {
         NcclResult result = kNcclSuccess;
-        const auto n = static_cast<std::size_t>(ranks());
         for (std::size_t p = 0; p < pieces.size(); ++p) {
           const auto parts = counts.subspan(p * n, n);
           const bool is_even =
@@ -249,7 +321,16 @@ absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
       return plane.allgather(mine, bytes_of_rank, output, call);
     });
   }
-  HVD_RETURN_IF_ERROR(meet(call));
+  NcclWhereabouts where(line_.windows());
+  where.add(mine.data(), mine.size());
+  where.add(output, std::accumulate(bytes_of_rank.begin(), bytes_of_rank.end(),
+                                    std::size_t{0}));
+  HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
+  if (!is_alike) {
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.allgather(mine, bytes_of_rank, output, call);
+    });
+  }
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
   if (std::all_of(bytes_of_rank.begin(), bytes_of_rank.end(), is_empty)) {
     return absl::OkStatus();
@@ -285,7 +366,15 @@ absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
       return plane.broadcast(input, output, bytes, root, call);
     });
   }
-  HVD_RETURN_IF_ERROR(meet(call));
+  NcclWhereabouts where(line_.windows());
+  where.add(root == means_.rank ? input : output, bytes);
+  where.add(output, bytes);
+  HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
+  if (!is_alike) {
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.broadcast(input, output, bytes, root, call);
+    });
+  }
   if (bytes == 0) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(check_memory(output));
   return noted(line_.put("a broadcast", call, [&](const NcclInto& into) {
@@ -297,29 +386,37 @@ absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
 
 // Members meet by telling each other what they send and expect: NCCL would not notice
 // that the two differ.
-absl::Status NcclPlane::check_sizes(std::span<const std::size_t> send_bytes,
-                                    std::span<const std::size_t> receive_bytes,
-                                    const Call& call) {
+absl::StatusOr<bool> NcclPlane::check_sizes(
+    std::span<const std::size_t> send_bytes,
+    std::span<const std::size_t> receive_bytes, const NcclWhereabouts& where,
+    Call& call) {
   HVD_RETURN_IF_ERROR(failure_);
   const std::size_t n = send_bytes.size();
-  std::vector<std::size_t> mine(send_bytes.begin(), send_bytes.end());
+  const std::size_t row = 2 * n + 1;
+  std::vector<std::uint64_t> mine(send_bytes.begin(), send_bytes.end());
   mine.insert(mine.end(), receive_bytes.begin(), receive_bytes.end());
-  std::vector<std::size_t> all(2 * n * n);
-  const std::vector<std::size_t> sizes(n, 2 * n * sizeof(std::size_t));
+  mine.push_back(where.mark());
+  std::vector<std::uint64_t> all(n * row);
+  const std::vector<std::size_t> sizes(n, row * sizeof(std::uint64_t));
   HVD_RETURN_IF_ERROR(noted(
       means_.host.allgather(std::as_bytes(std::span(mine)), sizes,
                             reinterpret_cast<std::byte*>(all.data()), call)));
   for (std::size_t from = 0; from < n; ++from) {
     for (std::size_t to = 0; to < n; ++to) {
-      const std::size_t sent = all[from * 2 * n + to];
-      const std::size_t expected = all[to * 2 * n + n + from];
+      const std::uint64_t sent = all[from * row + to];
+      const std::uint64_t expected = all[to * row + n + from];
       if (sent == expected) continue;
       return noted(absl::InvalidArgumentError(
           absl::StrCat("alltoall: rank ", from, " sends rank ", to, " ", sent,
                        " bytes, which expects ", expected)));
     }
   }
-  return absl::OkStatus();
+  ++call.tag.sequence;
+  call.certain = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (all[i * row + 2 * n] != where.mark()) return false;
+  }
+  return true;
 }
 
 absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
@@ -334,7 +431,17 @@ absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
       return plane.alltoall(input, send_bytes, output, receive_bytes, call);
     });
   }
-  HVD_RETURN_IF_ERROR(check_sizes(send_bytes, receive_bytes, call));
+  NcclWhereabouts where(line_.windows());
+  where.add(input.data(), input.size());
+  where.add(output, std::accumulate(receive_bytes.begin(), receive_bytes.end(),
+                                    std::size_t{0}));
+  HVD_ASSIGN_OR_RETURN(const bool is_alike,
+                       check_sizes(send_bytes, receive_bytes, where, call));
+  if (!is_alike) {
+    return elsewhere(call, [&](DataPlane& plane) {
+      return plane.alltoall(input, send_bytes, output, receive_bytes, call);
+    });
+  }
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
   if (input.empty() &&
       std::all_of(receive_bytes.begin(), receive_bytes.end(), is_empty)) {

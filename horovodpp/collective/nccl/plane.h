@@ -9,6 +9,11 @@
 // plane of the host, before they put a call there that is not certain: until then it can
 // be abandoned as any other call, and afterwards all of them are in it.
 //
+// What ranks have of the arena for GPUs (arena.h) when they introduce themselves is
+// registered with NCCL. From then on they compare, in each call, where their tensors lie:
+// what lies alike on all of them NCCL takes as it is, and what does not goes by memory
+// that is not registered.
+//
 // Results are equal on all ranks and from run to run, but in what order NCCL adds is its
 // own affair, and so is what it rounds to: sums of 16-bit numbers may be rounded to 16
 // bits at each step, averages and scales are applied to what is summed, and NaN may
@@ -64,7 +69,7 @@ class NcclPlane : public DataPlane {
            (!line_.is_open() && means_.otherwise.needs_introduction());
   }
   std::uint32_t tags_of(std::size_t bytes) const override {
-    return means_.otherwise.tags_of(bytes);
+    return means_.otherwise.tags_of(bytes) + (line_.windows().empty() ? 0 : 1);
   }
   absl::Status introduce(const Device& mine, Call call) override;
   bool captures() const override { return line_.is_open(); }
@@ -103,9 +108,12 @@ class NcclPlane : public DataPlane {
 
   // Returns when all members are known to enter the call.
   absl::Status meet(const Call& call);
-  absl::Status check_sizes(std::span<const std::size_t> send_bytes,
-                           std::span<const std::size_t> receive_bytes,
-                           const Call& call);
+  // The same; and whether tensors of all members lie alike. What comes after it in this
+  // call is `call` as it is then.
+  absl::StatusOr<bool> meet(const NcclWhereabouts& where, Call& call);
+  absl::StatusOr<bool> check_sizes(std::span<const std::size_t> send_bytes,
+                                   std::span<const std::size_t> receive_bytes,
+                                   const NcclWhereabouts& where, Call& call);
   absl::Status check_memory(const void* memory) const;
   // `outcome` with a note that the plane is not to be used again where it failed.
   absl::Status noted(const absl::Status& outcome);
@@ -113,6 +121,7 @@ class NcclPlane : public DataPlane {
   const Means means_;
   bool is_introduced_ = false;
   std::optional<NcclUniqueId> id_;        // Made here.
+  std::vector<NcclArena::Block> blocks_;  // To be registered.
   NcclLine line_;                         // Not open: NCCL is not used.
   std::unique_ptr<NcclPacking> packing_;  // nullptr: not all ranks can.
   absl::Status failure_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/nccl/arena.h"
 #include "horovodpp/collective/nccl/library.h"
 #include "horovodpp/collective/nccl/watch.h"
 #include "horovodpp/device/cuda_graph.h"
@@ -43,6 +45,8 @@ class NcclSession {
     bool may_share_gpus = false;
     // How long NCCL may take to connect ranks.
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(30);
+    // Of this rank, and of its jobs before.
+    std::shared_ptr<NcclArena> arena = std::make_shared<NcclArena>();
     // Of what was chosen, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };
@@ -58,6 +62,14 @@ class NcclSession {
   const Options& options() const { return options_; }
   NcclLibrary& library() { return library_; }
   NcclWatch& watch() { return watch_; }
+
+  const std::shared_ptr<NcclArena>& arena() const { return options_.arena; }
+  // Memory on GPU `gpu`: of the arena where NCCL allocates and is to be used.
+  // Thread-safe.
+  //   ResourceExhausted  the GPU has not that much left
+  //   (errors)           CUDA's
+  absl::StatusOr<std::shared_ptr<std::byte>> allocate(int gpu,
+                                                      std::size_t bytes);
 
   // Of the highest priority, the same each time; never nullptr, and valid as long as
   // this. For one thread.

@@ -41,6 +41,7 @@ absl::Status NcclWatch::adopt(std::shared_ptr<NcclCommunicator> communicator) {
 }
 
 void NcclWatch::retire(const std::shared_ptr<NcclCommunicator>& communicator) {
+  communicator->drop_graphs();
   const MutexLock lock(mutex_);
   const auto found = std::find(adopted_.begin(), adopted_.end(), communicator);
   if (found == adopted_.end()) return;
@@ -253,8 +254,12 @@ bool NcclWatch::close(Closing& closing) const {
       communicator.destroy().IgnoreError();
       return true;
     }
-    closing.is_finalized = true;
-    if (communicator.finalize().ok()) return false;
+    if (communicator.has_windows()) {
+      if (communicator.deregister_windows().ok()) return false;
+    } else {
+      closing.is_finalized = true;
+      if (communicator.finalize().ok()) return false;
+    }
   } else if (ready.ok() && now - *closing.since < job_.farewell &&
              !job_.is_broken()) {
     return false;

@@ -60,7 +60,7 @@ class NcclWatch {
   // Keeps a communicator until it is retired, or the watch stops.
   //   (errors)  a thread cannot be started
   absl::Status adopt(std::shared_ptr<NcclCommunicator> communicator);
-  // Ends it when its work is over; all its ranks do so.
+  // Ends it when its work is over; all its ranks do so. What was captured goes now.
   void retire(const std::shared_ptr<NcclCommunicator>& communicator);
 
   // Looks after `work` of the communicator `by`, which was adopted, until it is over.

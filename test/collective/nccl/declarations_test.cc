@@ -20,6 +20,12 @@ TEST(NcclDeclarations, AreThoseOfItsHeader) {
       "declare " #name " as nccl.h does");
   HVD_NCCL_FUNCTIONS(HVD_COMPARE)
 #undef HVD_COMPARE
+#define HVD_COMPARE_LATER(since, name, result, ...)                         \
+  static_assert(                                                            \
+      testing::DeclaredAlike<result(__VA_ARGS__), decltype(::name)>::value, \
+      "declare " #name " as nccl.h does");
+  HVD_NCCL_LATER_FUNCTIONS(HVD_COMPARE_LATER)
+#undef HVD_COMPARE_LATER
   static_assert(sizeof(NcclUniqueId) == sizeof(ncclUniqueId));
   static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t));
   static_assert(offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic));
@@ -50,6 +56,7 @@ TEST(NcclDeclarations, AreThoseOfItsHeader) {
   EXPECT_EQ(kNcclFloat64, ncclFloat64);
   EXPECT_EQ(kNcclBfloat16, ncclBfloat16);
   EXPECT_EQ(kNcclScalarHostImmediate, ncclScalarHostImmediate);
+  EXPECT_EQ(kNcclWindowSymmetric, NCCL_WIN_COLL_SYMMETRIC);
 }
 
 }  // namespace

@@ -37,6 +37,20 @@ TEST(NcclIntroduction, EachRankHasAGpuOfItsOwn) {
               HasSubstr("ranks 2 and 7 share a GPU"));
 }
 
+TEST(NcclIntroduction, RegistersWhatAllRanksHaveInTheSameSizes) {
+  NcclIntroduction some;
+  some.windows = {100, 200, 300};
+  NcclIntroduction others;
+  others.windows = {100, 200};
+  EXPECT_EQ(common_windows(std::vector{some, some}), 3u);
+  EXPECT_EQ(common_windows(std::vector{some, others, some}), 2u);
+  others.windows = {100, 300, 300};
+  EXPECT_EQ(common_windows(std::vector{some, others}), 1u);
+  EXPECT_EQ(common_windows(std::vector{some, NcclIntroduction()}), 0u);
+  some.windows.fill(1);
+  EXPECT_EQ(common_windows(std::vector{some, some}), NcclArena::kMostWindows);
+}
+
 TEST(NcclIntroduction, RanksShareAGpuWhereAllSayThatNcclMay) {
   const NcclIntroduction sharing = with_gpu(1, 23003, true);
   EXPECT_EQ(reason({sharing, sharing, sharing}), "");

@@ -29,8 +29,11 @@ void fake_nccl_fault(const char* kind, int rank, int n);
 // How long an operation idles at most before it begins, in microseconds.
 void fake_nccl_set_delay(unsigned microseconds);
 
-// Communicators that exist, and ops; and those that have ended while a graph had something
-// of theirs.
+// Communicators that exist, and ops, and memory; and those that have ended while a graph
+// had something of theirs, or were to be freed while they were registered.
 std::size_t fake_nccl_objects();
+
+// Windows: pieces of memory that are registered with communicators now.
+std::size_t fake_nccl_windows();
 
 }  // extern "C"

@@ -21,6 +21,9 @@ class FakeNccl {
   static std::size_t objects() {
     return function<decltype(fake_nccl_objects)>("fake_nccl_objects")();
   }
+  static std::size_t windows() {
+    return function<decltype(fake_nccl_windows)>("fake_nccl_windows")();
+  }
 
  private:
   template <typename Function>

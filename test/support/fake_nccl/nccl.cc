@@ -30,6 +30,8 @@ using hvd::collective::NcclDType;
 using hvd::collective::NcclOp;
 using hvd::collective::NcclResult;
 using hvd::collective::NcclUniqueId;
+using hvd::collective::NcclWindow;
+using hvd::device::CuAddress;
 using hvd::device::CuStream;
 
 namespace fake_nccl {
@@ -68,8 +70,11 @@ struct World {
   std::atomic<unsigned> delay{
       static_cast<unsigned>(number_from_environment("FAKE_NCCL_DELAY", 0))};
   std::set<NcclComm> comms;
+  std::map<std::uintptr_t, std::size_t> memory;  // Its own, with its sizes.
+  std::map<std::uintptr_t, int> registered;      // How often.
   std::atomic<unsigned> made{0};
-  // Communicators that ended while a graph had something of theirs.
+  // Communicators that ended while a graph had something of theirs, and memory that was
+  // to be freed while it was registered.
   std::atomic<std::size_t> ended_too_early{0};
 
   World() {
@@ -155,6 +160,11 @@ struct Launch {
 }  // namespace fake_nccl
 
 namespace hvd::collective {
+struct NcclWindowOfNccl {
+  std::uintptr_t memory;
+  std::size_t bytes;
+};
+
 struct NcclCommOfNccl {
   std::shared_ptr<fake_nccl::Connection> connection;
   bool is_made = false;
@@ -163,6 +173,9 @@ struct NcclCommOfNccl {
   CuStream stream = nullptr;  // The only one that it may be used with.
   int polls = 0;              // "In progress" so many times still.
   std::vector<std::pair<CuStream, std::vector<fake_nccl::Operation>>> waiting;
+  std::vector<NcclWindow> windows;
+  std::vector<NcclWindow*>
+      told;  // Who gets the handles that are not there yet.
   std::map<NcclOp, double> factors;
   NcclOp next_op = fake_nccl::kFirstOpOfUsers;
   std::minstd_rand random;
@@ -188,7 +201,7 @@ bool exists(NcclComm comm) {
 
 bool is_usable(NcclComm comm) {
   return exists(comm) && comm->is_made && comm->polls == 0 &&
-         !comm->is_finalizing;
+         comm->told.empty() && !comm->is_finalizing;
 }
 
 bool is_capturing(CuStream stream) {
@@ -253,6 +266,25 @@ bool touch(Pointer& memory, std::size_t bytes, int device) {
   return place != nullptr && found == device;
 }
 
+// 0: in none.
+std::uint64_t place_of(NcclComm comm, const void* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  for (std::size_t i = 0; i < comm->windows.size(); ++i) {
+    const NcclWindow window = comm->windows[i];
+    if (window != nullptr && address >= window->memory &&
+        address < window->memory + window->bytes) {
+      return (std::uint64_t{i} + 1) << 40 | (address - window->memory);
+    }
+  }
+  return 0;
+}
+
+void let_go(NcclWindow window) {
+  const std::lock_guard lock(world().mutex);
+  --world().registered[window->memory];
+  delete window;
+}
+
 // What a call reads and writes.
 struct Memory {
   const void* from;
@@ -303,6 +335,10 @@ NcclResult put(Operation operation, const Memory& memory, NcclComm comm,
     operation.factor = found->second;
     operation.op = kNcclSum;
   }
+  const bool all_read = operation.kind != Kind::kBroadcast;
+  const bool all_write = operation.kind != Kind::kReduce;
+  if (all_read) operation.place = 3 * place_of(comm, memory.from);
+  if (all_write) operation.place += place_of(comm, memory.to);
   grouped.push_back({comm, stream, operation});
   return group_depth > 0 ? kNcclSuccess : end_group();
 }
@@ -319,6 +355,27 @@ NcclResult look_at_others(Connection& connection) {
     const int gpu = (*connection.memory)->slots[rank].joined.load();
     if (gpu == 0) return kNcclInProgress;
     if (!gpus.insert(gpu).second && !may_share) return kNcclInvalidUsage;
+  }
+  return kNcclSuccess;
+}
+
+// Whether all ranks have registered as much as this one; an error if it is not alike.
+NcclResult look_at_windows(NcclComm comm) {
+  Shared& shared = *comm->connection->memory->operator->();
+  const Slot& mine = shared.slots[comm->connection->rank];
+  const int count = mine.windows.load();
+  for (int rank = 0; rank < comm->connection->ranks; ++rank) {
+    const Slot& theirs = shared.slots[rank];
+    if (theirs.windows.load() < count) return kNcclInProgress;
+    if (std::memcmp(theirs.window_bytes, mine.window_bytes,
+                    static_cast<std::size_t>(count) *
+                        sizeof(mine.window_bytes[0])) != 0) {
+      return kNcclInvalidArgument;
+    }
+  }
+  std::size_t next = comm->windows.size() - comm->told.size();
+  for (NcclWindow* const place : std::exchange(comm->told, {})) {
+    *place = comm->windows[next++];
   }
   return kNcclSuccess;
 }
@@ -350,6 +407,15 @@ std::size_t fake_nccl_objects() {
   const std::lock_guard lock(world().mutex);
   std::size_t count = world().comms.size() + world().ended_too_early;
   for (const NcclComm comm : world().comms) count += comm->factors.size();
+  return count + world().memory.size();
+}
+
+std::size_t fake_nccl_windows() {
+  const std::lock_guard lock(world().mutex);
+  std::size_t count = 0;
+  for (const auto& [memory, times] : world().registered) {
+    count += static_cast<std::size_t>(times);
+  }
   return count;
 }
 
@@ -412,6 +478,8 @@ NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
   } else if (comm->polls > 0) {
     *error = kNcclInProgress;
     if (--comm->polls == 0) launch_waiting(comm);
+  } else if (!comm->told.empty()) {
+    *error = look_at_windows(comm);
   } else if (const NcclResult now = connection.error.load()) {
     *error = now;
   } else if (comm->is_finalizing && !comm->is_finalized) {
@@ -443,6 +511,9 @@ NcclResult ncclCommAbort(NcclComm comm) {
     }
     usleep(100);
   }
+  for (NcclWindow window : comm->windows) {
+    if (window != nullptr) let_go(window);
+  }
   delete comm;
   return kNcclSuccess;
 }
@@ -450,6 +521,69 @@ NcclResult ncclCommAbort(NcclComm comm) {
 NcclResult ncclCommDestroy(NcclComm comm) {
   if (!exists(comm) || !comm->is_finalized) return kNcclInvalidUsage;
   return ncclCommAbort(comm);
+}
+
+NcclResult ncclMemAlloc(void** memory, std::size_t bytes) {
+  CuAddress address = 0;
+  if (of_cuda<int(CuAddress*, std::size_t)>("cuMemAlloc_v2")(&address, bytes)) {
+    return kNcclSystemError;
+  }
+  const std::lock_guard lock(world().mutex);
+  world().memory[address] = bytes;
+  *memory = reinterpret_cast<void*>(address);
+  return kNcclSuccess;
+}
+
+NcclResult ncclMemFree(void* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  {
+    const std::lock_guard lock(world().mutex);
+    if (world().memory.count(address) == 0) return kNcclInvalidArgument;
+    if (world().registered[address] > 0) {
+      ++world().ended_too_early;
+      return kNcclInvalidUsage;
+    }
+    world().memory.erase(address);
+    world().registered.erase(address);
+  }
+  const bool is_free = of_cuda<int(CuAddress)>("cuMemFree_v2")(address) == 0;
+  return is_free ? kNcclSuccess : kNcclSystemError;
+}
+
+NcclResult ncclCommWindowRegister(NcclComm comm, void* memory,
+                                  std::size_t bytes, NcclWindow* window,
+                                  int flags) {
+  // Some of a group may be under way.
+  const bool may = is_usable(comm) || (exists(comm) && !comm->told.empty());
+  if (!may || flags != kNcclWindowSymmetric) return kNcclInvalidUsage;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  Slot& slot = (*comm->connection->memory)->slots[comm->connection->rank];
+  const int number = slot.windows.load();
+  {
+    const std::lock_guard lock(world().mutex);
+    const auto found = world().memory.find(address);
+    if (found == world().memory.end() || found->second < bytes ||
+        number == kMostWindows) {
+      return kNcclInvalidArgument;
+    }
+    ++world().registered[address];
+  }
+  comm->windows.push_back(
+      new hvd::collective::NcclWindowOfNccl{address, bytes});
+  comm->told.push_back(window);
+  slot.window_bytes[number] = bytes;
+  slot.windows.store(number + 1);
+  return kNcclInProgress;
+}
+
+NcclResult ncclCommWindowDeregister(NcclComm comm, NcclWindow window) {
+  if (!is_usable(comm)) return kNcclInvalidUsage;
+  for (NcclWindow& one : comm->windows) {
+    if (one != window || window == nullptr) continue;
+    let_go(std::exchange(one, nullptr));
+    return kNcclSuccess;
+  }
+  return kNcclInvalidArgument;
 }
 
 NcclResult ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclDType type,

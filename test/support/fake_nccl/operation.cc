@@ -138,8 +138,13 @@ std::byte* Exchange::half_of(int rank) const {
 bool Exchange::step(const Operation& operation, std::size_t first,
                     std::size_t count) {
   show(operation, first, count);
+  memory_->slots[rank_].places[steps_ % 2] = operation.place;
   memory_->slots[rank_].arrived.store(steps_ + 1);
   if (!all_have_shown()) return false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::uint64_t place = memory_->slots[rank].places[steps_ % 2];
+    if (place != operation.place) return false;
+  }
   take(operation, first, count);
   ++steps_;
   return true;

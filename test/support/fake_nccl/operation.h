@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "horovodpp/collective/nccl/api.h"
@@ -35,6 +36,8 @@ struct Operation {
   NcclOp op = 0;
   double factor = 1;  // What contributions are multiplied by.
   int peer = 0;       // The root, or the other side.
+  // Where in windows it reads and writes, in a number; 0: in none.
+  std::uint64_t place = 0;
 };
 
 std::size_t size_of(NcclDType type);

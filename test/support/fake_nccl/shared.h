@@ -14,6 +14,7 @@
 namespace fake_nccl {
 
 inline constexpr int kMostRanks = 8;
+inline constexpr int kMostWindows = 64;
 inline constexpr std::size_t kSlotBytes = 16 << 10;
 inline constexpr std::size_t kBoxBytes = 4 << 10;
 
@@ -21,6 +22,9 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> arrived;  // How many steps this rank has shown.
   std::atomic<int> joined;             // 1 + its GPU.
   std::atomic<int> left;               // It has finalized.
+  std::atomic<int> windows;            // How many it has registered,
+  std::uint64_t window_bytes[kMostWindows];
+  std::uint64_t places[2];  // Where what it shows in a step lies.
   alignas(64) std::byte halves[2][kSlotBytes];
 };
 

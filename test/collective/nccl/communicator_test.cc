@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/nccl/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "horovodpp/collective/nccl/arena.h"
+#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/device/cuda_graph.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/fake_nccl/fake_nccl.h"
+
+namespace hvd::collective {
+namespace {
+
+class NcclCommunicatorTest : public ::testing::Test {
+ protected:
+  NcclCommunicatorTest() {
+    NcclUniqueId id = {};
+    EXPECT_EQ(nccl_.ncclGetUniqueId(&id), kNcclSuccess);
+    communicator_ =
+        NcclCommunicator::begin(nccl_, id, {.gpu = gpu_, .graphs = graphs_})
+            .value();
+    await();
+  }
+  // What was asked for.
+  void await() {
+    while (!communicator_->is_ready().value()) std::this_thread::yield();
+  }
+  std::shared_ptr<device::CudaGraph> capture() {
+    EXPECT_TRUE(device::CudaGraph::begin(gpu_, stream_.handle()).ok());
+    auto graph = device::CudaGraph::end(gpu_, stream_.handle()).value();
+    graphs_->add(graph);
+    return graph;
+  }
+
+  const std::unique_ptr<device::CudaDriver> cuda_ =
+      device::CudaDriver::load(testing::FakeCuda::file()).value();
+  const device::CudaContext gpu_ = cuda_->context(0).value();
+  device::CudaStream stream_ = device::CudaStream::create(gpu_).value();
+  NcclLibrary library_{testing::FakeNccl::file()};
+  const NcclApi& nccl_ = *library_.api().value();
+  const std::shared_ptr<device::CudaGraphs> graphs_ =
+      std::make_shared<device::CudaGraphs>();
+  std::shared_ptr<NcclCommunicator> communicator_;
+};
+
+// It ends some time after it is left, on another thread, and a step may be captured anew
+// in between.
+TEST_F(NcclCommunicatorTest, LeavesWhatIsCapturedAfterItWasLeft) {
+  const auto before = capture();
+  communicator_->drop_graphs();
+  EXPECT_TRUE(before->is_dropped());
+  const auto after = capture();
+  ASSERT_TRUE(communicator_->finalize().ok());
+  await();
+  ASSERT_TRUE(communicator_->destroy().ok());
+  EXPECT_FALSE(after->is_dropped());
+}
+
+TEST_F(NcclCommunicatorTest, DropsWhatWasCapturedBeforeItEnds) {
+  const auto before = capture();
+  communicator_->abort();
+  EXPECT_TRUE(before->is_dropped());
+}
+
+TEST_F(NcclCommunicatorTest, HasWhatIsRegisteredUntilItEnds) {
+  NcclArena arena;
+  auto memory = arena.allocate(nccl_, gpu_, 5000).value();
+  ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
+  await();
+  EXPECT_TRUE(communicator_->has_windows());
+  EXPECT_EQ(testing::FakeNccl::windows(), 1u);
+  memory = nullptr;
+  EXPECT_EQ(arena.blocks_on(0).size(), 1u);
+  ASSERT_TRUE(communicator_->deregister_windows().ok());
+  await();
+  EXPECT_EQ(testing::FakeNccl::windows(), 0u);
+  ASSERT_TRUE(communicator_->finalize().ok());
+  await();
+  ASSERT_TRUE(communicator_->destroy().ok());
+  communicator_ = nullptr;
+  EXPECT_TRUE(arena.blocks_on(0).empty());
+  EXPECT_EQ(testing::FakeNccl::objects(), 0u);
+}
+
+TEST_F(NcclCommunicatorTest, LetsItsMemoryGoWhereItIsAborted) {
+  NcclArena arena;
+  ASSERT_TRUE(arena.allocate(nccl_, gpu_, 100).ok());
+  EXPECT_TRUE(arena.blocks_on(0).empty());  // Nobody holds it.
+  const auto memory = arena.allocate(nccl_, gpu_, 100).value();
+  EXPECT_TRUE(arena.blocks_on(1).empty());  // Another GPU.
+  ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
+  communicator_->abort();
+  EXPECT_EQ(testing::FakeNccl::windows(), 0u);
+  EXPECT_EQ(memory.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace hvd::collective
