@@ -42,6 +42,7 @@ std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes);
 // order (docs/gpu.md). Nothing works with it any more when it is let go.
 //   NotFound            there is no CUDA driver; says what brings it
 //   ResourceExhausted   there is not as much
+//   InvalidArgument     there is no such GPU
 //   FailedPrecondition  there is no job
 StatusOr<std::shared_ptr<void>> arena_alloc_on(const Device& device,
                                                std::size_t bytes);

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/runtime/arena_alloc.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/gpu_choice.h"
 #include "test/device/gpu_program.h"
 #include "test/runtime/world.h"
 
@@ -24,16 +26,16 @@ namespace {
 
 using ::testing::Each;
 
-constexpr std::size_t kBytes = std::size_t{1} << 16;
-constexpr std::int64_t kCount = 64;  // Of each small tensor.
-constexpr int kTensors = 20;
+constexpr std::size_t kBytesOfBlock = std::size_t{1} << 16;
+constexpr std::int64_t kElementsOfEach = 64;  // Of each small tensor.
+constexpr int kTensorsInArena = 20;
 
 // Two blocks of a rank, and tensors there.
 class Blocks {
  public:
   Blocks(Runtime& job, GpuProgram& mine) : mine_(mine) {
     for (auto& block : blocks_) {
-      block = job.allocate_on(Device::cuda(mine.gpu()), kBytes).value();
+      block = job.allocate_on(Device::cuda(mine.gpu()), kBytesOfBlock).value();
     }
   }
   TensorView put(int block, std::size_t offset, const std::vector<float>& x) {
@@ -48,10 +50,12 @@ class Blocks {
   }
   std::vector<TensorView> put_many(std::size_t offset, float value) {
     std::vector<TensorView> views;
-    for (int i = 0; i < kTensors; ++i) {
+    for (int i = 0; i < kTensorsInArena; ++i) {
       views.push_back(
-          put(0, offset + static_cast<std::size_t>(i * kCount) * sizeof(float),
-              std::vector<float>(kCount, value)));
+          put(0,
+              offset +
+                  static_cast<std::size_t>(i * kElementsOfEach) * sizeof(float),
+              std::vector<float>(kElementsOfEach, value)));
     }
     return views;
   }
@@ -64,22 +68,27 @@ class Blocks {
 
 using ArenaBody = std::function<void(Runtime&, GpuProgram&, Blocks&)>;
 
-// In jobs of 1 to 4 ranks, and of 4 on two nodes. Nothing is left behind.
-void run_in_arenas(const ArenaBody& body, Way way = Way::kNccl) {
-  const auto run = [&](const WorldOptions& options) {
-    run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
-      GpuProgram program(job.topology().rank(), options.size, way);
-      Blocks arena(job, program);
-      body(job, program, arena);
-      EXPECT_TRUE(program.own_stream().synchronize().ok());
-    });
-    EXPECT_EQ(testing::FakeNccl::objects(), 0);
-    EXPECT_EQ(testing::FakeNccl::windows(), 0);
-  };
+// Nothing is left behind.
+void run_with_blocks(const WorldOptions& options, Way way,
+                     const ArenaBody& body) {
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    GpuProgram program(job.topology().rank(), options.size, way);
+    Blocks arena(job, program);
+    body(job, program, arena);
+    EXPECT_TRUE(program.own_stream().synchronize().ok());
+  });
+  EXPECT_EQ(testing::FakeNccl::objects(), 0);
+  EXPECT_EQ(testing::FakeNccl::windows(), 0);
+}
+
+// In jobs of 1 to 4 ranks, and of 4 on two nodes.
+void run_in_arenas(const ArenaBody& body) {
+  const Config config = gpu_config(Way::kNccl);
   for (const int size : {1, 2, 3, 4}) {
-    run({.size = size, .config = gpu_config(way)});
+    run_with_blocks({.size = size, .config = config}, Way::kNccl, body);
   }
-  run({.size = 4, .ranks_per_node = 2, .config = gpu_config(way)});
+  run_with_blocks({.size = 4, .ranks_per_node = 2, .config = config},
+                  Way::kNccl, body);
 }
 
 Status sum(Runtime& job, GpuProgram& mine, const TensorView& x,
@@ -142,41 +151,39 @@ TEST(GpuArena, HasAllCollectives) {
       const auto mine_in = [&] {
         return arena.put(0, offset, std::vector<float>(12 * n, rank));
       };
-      for (int step = 0; step < 3; ++step) {
-        const TensorView sent = mine_in();
-        ASSERT_EQ(
-            job.broadcast_async_(sent, mine.size() - 1,
-                                 {.name = "broadcast", .stream = mine.stream()})
-                .wait(),
-            absl::OkStatus());
-        EXPECT_THAT(mine.get(sent), Each(static_cast<float>(n - 1)));
-        const auto rows =
-            job.allgather_async(mine_in(),
-                                {.name = "allgather", .stream = mine.stream()})
-                .wait();
-        ASSERT_EQ(rows.status(), absl::OkStatus());
-        const std::vector<float> gathered = mine.get(rows->view());
-        ASSERT_EQ(gathered.size(), 12 * n * n);
-        for (std::size_t i = 0; i < gathered.size(); ++i) {
-          ASSERT_EQ(gathered[i], static_cast<float>(i / (12 * n)));
-        }
-        const auto part =
-            job.reducescatter_async(mine_in(), {.name = "scatter",
-                                                .op = ReduceOp::kMax,
-                                                .stream = mine.stream()})
-                .wait();
-        ASSERT_EQ(part.status(), absl::OkStatus());
-        EXPECT_THAT(mine.get(part->view()), Each(static_cast<float>(n - 1)));
-        const auto exchanged =
-            job.alltoall_async(mine_in(),
-                               {.name = "alltoall", .stream = mine.stream()})
-                .wait();
-        ASSERT_EQ(exchanged.status(), absl::OkStatus());
-        const std::vector<float> got = mine.get(exchanged->tensor.view());
-        ASSERT_EQ(got.size(), 12 * n);
-        for (std::size_t i = 0; i < got.size(); ++i) {
-          ASSERT_EQ(got[i], static_cast<float>(i / 12));
-        }
+      const TensorView sent = mine_in();
+      ASSERT_EQ(
+          job.broadcast_async_(sent, mine.size() - 1,
+                               {.name = "broadcast", .stream = mine.stream()})
+              .wait(),
+          absl::OkStatus());
+      EXPECT_THAT(mine.get(sent), Each(static_cast<float>(n - 1)));
+      const auto rows =
+          job.allgather_async(mine_in(),
+                              {.name = "allgather", .stream = mine.stream()})
+              .wait();
+      ASSERT_EQ(rows.status(), absl::OkStatus());
+      const std::vector<float> gathered = mine.get(rows->view());
+      ASSERT_EQ(gathered.size(), 12 * n * n);
+      for (std::size_t i = 0; i < gathered.size(); ++i) {
+        ASSERT_EQ(gathered[i], static_cast<float>(i / (12 * n)));
+      }
+      const auto part =
+          job.reducescatter_async(mine_in(), {.name = "scatter",
+                                              .op = ReduceOp::kMax,
+                                              .stream = mine.stream()})
+              .wait();
+      ASSERT_EQ(part.status(), absl::OkStatus());
+      EXPECT_THAT(mine.get(part->view()), Each(static_cast<float>(n - 1)));
+      const auto exchanged =
+          job.alltoall_async(mine_in(),
+                             {.name = "alltoall", .stream = mine.stream()})
+              .wait();
+      ASSERT_EQ(exchanged.status(), absl::OkStatus());
+      const std::vector<float> got = mine.get(exchanged->tensor.view());
+      ASSERT_EQ(got.size(), 12 * n);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i], static_cast<float>(i / 12));
       }
     });
   }
@@ -242,21 +249,34 @@ TEST(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
   };
   for (const char* const version : {"21803", "22602"}) {
     ::setenv("FAKE_NCCL_VERSION", version, 1);
-    run_in_arenas(sums);
+    run_with_blocks({.size = 2, .config = gpu_config(Way::kNccl)}, Way::kNccl,
+                    sums);
   }
   ::unsetenv("FAKE_NCCL_VERSION");
-  run_in_arenas(sums, Way::kStaged);
+  run_with_blocks({.size = 2, .config = gpu_config(Way::kStaged)}, Way::kStaged,
+                  sums);
 }
 
-TEST(GpuArena, GivesMemoryOfTheHostAsWell) {
+TEST(GpuArena, IsThatOfTheJobOfThisProcess) {
   run_world({.size = 2, .config = gpu_config(Way::kNccl)},
             [](Runtime& job, transport::LoopbackWorld&) {
-              const auto memory = job.allocate_on(Device(), 100);
-              ASSERT_EQ(memory.status(), absl::OkStatus());
-              EXPECT_TRUE(job.arena()->find(memory->get(), 100).has_value());
-              EXPECT_EQ(job.allocate_on(Device::cuda(99), 100).status().code(),
+              const ThreadRuntime here(job);
+              const Device gpu = local_gpu().value();
+              const auto on_gpu = arena_alloc_on(gpu, 0);
+              ASSERT_EQ(on_gpu.status(), absl::OkStatus());
+              EXPECT_EQ(gpu_of(on_gpu->get()).value(), gpu);
+              const auto on_host = arena_alloc_on(Device(), 100);
+              ASSERT_EQ(on_host.status(), absl::OkStatus());
+              EXPECT_TRUE(is_in_arena(on_host->get(), 100));
+              EXPECT_EQ(arena_alloc_on(Device::cuda(99), 1).status().code(),
                         StatusCode::kInvalidArgument);
             });
+  EXPECT_EQ(testing::FakeNccl::objects(), 0u);
+}
+
+TEST(GpuArena, NeedsAJob) {
+  EXPECT_EQ(arena_alloc_on(Device::cuda(0), 1).status().code(),
+            StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
