@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/reduce/fetch.h"
 
-#include <cstdint>
-
 namespace hvd::collective {
 
 // Compilers make a load's prefetch of it unless they may assume the instruction, which
@@ -12,10 +10,8 @@ __attribute__((target("prfchw")))
 #endif
 void fetch_to_write(const std::byte* memory, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
-  // Numbers: `memory` may be of nothing.
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  for (std::uintptr_t at = begin; at < begin + bytes; at += kLine) {
-    __builtin_prefetch(reinterpret_cast<const void*>(at), 1);
+  for (std::size_t at = 0; at < bytes; at += kLine) {
+    __builtin_prefetch(memory + at, 1);
   }
 }
 

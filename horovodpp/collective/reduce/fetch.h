@@ -11,7 +11,7 @@
 
 namespace hvd::collective {
 
-// Starts to bring `bytes` near, for this core alone. `memory` need not be valid.
+// Starts to bring `bytes` near, for this core alone.
 void fetch_to_write(const std::byte* memory, std::size_t bytes);
 
 }  // namespace hvd::collective
