@@ -17,10 +17,6 @@ namespace {
 // Tensors begin at cache lines of their own.
 constexpr std::size_t kAlignment = 64;
 
-std::size_t bytes_of(const Piece& piece, const Reduction& reduction) {
-  return static_cast<std::size_t>(piece.count) * size_of(reduction.dtype);
-}
-
 std::size_t sum(std::span<const std::size_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
 }
@@ -155,7 +151,7 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   Lane* lane = nullptr;
   std::size_t bytes = 0;
   for (const Piece& piece : pieces) {
-    bytes += bytes_of(piece, reduction);
+    bytes += bytes_of(piece, reduction.dtype);
     if (lane != nullptr || piece.count == 0) continue;
     HVD_ASSIGN_OR_RETURN(lane, lane_of(piece.input));
   }
@@ -173,7 +169,7 @@ absl::Status StagedPlane::allreduce_whole(DataPlane& plane,
                                           const Call& call) {
   Trip trip;
   for (const Piece& piece : pieces) {
-    trip.carry(piece.input, piece.output, bytes_of(piece, reduction));
+    trip.carry(piece.input, piece.output, bytes_of(piece, reduction.dtype));
   }
   return through(trip, call, [&] {
     std::vector<Piece> staged(pieces.begin(), pieces.end());
@@ -194,7 +190,7 @@ absl::Status StagedPlane::reducescatter(std::span<const Piece> pieces,
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::size_t mine =
         i * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_);
-    trip.carry(pieces[i].input, nullptr, bytes_of(pieces[i], reduction));
+    trip.carry(pieces[i].input, nullptr, bytes_of(pieces[i], reduction.dtype));
     trip.carry(
         nullptr, pieces[i].output,
         static_cast<std::size_t>(counts[mine]) * size_of(reduction.dtype));

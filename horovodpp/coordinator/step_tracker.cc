@@ -18,20 +18,22 @@ constexpr std::uint32_t kFewestSteps = 3;
 // So many steps were not like those before: enough to count.
 constexpr int kOddSteps = 16;
 
+// The next time of `id` in a step of which there has been `begun`.
+std::uint64_t next_time_after(const OperationIds& begun, std::uint32_t id) {
+  std::uint64_t time = id;
+  while (begun.contains(time)) time += kOnceMore;
+  return time;
+}
+
 }  // namespace
 
 std::uint64_t StepTracker::next_time(std::uint32_t id) const {
-  std::uint64_t time = id;
-  while (in_current_.contains(time)) time += kOnceMore;
-  return time;
+  return next_time_after(in_current_, id);
 }
 
 OperationIds StepTracker::times(const std::vector<std::uint32_t>& ids) {
   OperationIds all;
-  for (const std::uint32_t id : ids) {
-    std::uint64_t time = id;
-    while (!all.insert(time).second) time += kOnceMore;
-  }
+  for (const std::uint32_t id : ids) all.insert(next_time_after(all, id));
   return all;
 }
 

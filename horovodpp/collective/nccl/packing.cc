@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;  // Of the kernels' vectors.
 
-std::size_t bytes_of(const Piece& piece, DType dtype) {
-  return static_cast<std::size_t>(piece.count) * size_of(dtype);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NcclPacking>> NcclPacking::make(

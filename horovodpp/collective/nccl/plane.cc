@@ -26,8 +26,7 @@ NcclLine::Factor factor_of(const NcclReduction& how) {
 
 void add(NcclWhereabouts& where, std::span<const Piece> pieces, DType dtype) {
   for (const Piece& piece : pieces) {
-    const std::size_t bytes =
-        static_cast<std::size_t>(piece.count) * size_of(dtype);
+    const std::size_t bytes = bytes_of(piece, dtype);
     where.add(piece.input, bytes);
     where.add(piece.output, bytes);
   }

@@ -6,10 +6,6 @@
 namespace hvd::collective {
 namespace {
 
-std::size_t bytes_in(const Piece& piece, DType dtype) {
-  return static_cast<std::size_t>(piece.count) * size_of(dtype);
-}
-
 // Steps of splitmix64: equal in all processes, unlike a hash table's.
 std::uint64_t mixed(std::uint64_t mark, std::uint64_t next) {
   std::uint64_t x = mark + next + 0x9e3779b97f4a7c15;
@@ -41,12 +37,12 @@ std::vector<Piece> NcclWindows::joined(std::span<const Piece> pieces,
   std::size_t window_of_run[2] = {};
   for (const Piece& piece : pieces) {
     if (piece.count == 0) continue;
-    const std::size_t bytes = bytes_in(piece, dtype);
+    const std::size_t bytes = bytes_of(piece, dtype);
     const std::size_t window_of_piece[2] = {find(piece.input, bytes)->window,
                                             find(piece.output, bytes)->window};
     const auto follows = [&](const void* next, const void* first) {
       return next == static_cast<const std::byte*>(first) +
-                         bytes_in(runs.back(), dtype);
+                         bytes_of(runs.back(), dtype);
     };
     if (!runs.empty() && window_of_piece[0] == window_of_run[0] &&
         window_of_piece[1] == window_of_run[1] &&

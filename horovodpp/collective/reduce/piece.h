@@ -3,8 +3,11 @@
 // where results go.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "horovodpp/core/dtype.h"
 
 namespace hvd::collective {
 
@@ -15,6 +18,11 @@ struct Piece {
   void* output = nullptr;
   std::int64_t count = 0;
 };
+
+// Of its input, and of its output.
+inline std::size_t bytes_of(const Piece& piece, DType dtype) {
+  return static_cast<std::size_t>(piece.count) * size_of(dtype);
+}
 
 // The elements of all pieces together.
 inline std::int64_t total_count(std::span<const Piece> pieces) {
