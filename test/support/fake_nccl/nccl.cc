@@ -176,6 +176,7 @@ struct NcclCommOfNccl {
   std::vector<NcclWindow> windows;
   std::vector<NcclWindow*>
       told;  // Who gets the handles that are not there yet.
+  // Changed under the lock of the world: other ranks count them.
   std::map<NcclOp, double> factors;
   NcclOp next_op = fake_nccl::kFirstOpOfUsers;
   std::minstd_rand random;
@@ -608,14 +609,15 @@ NcclResult ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclDType type,
     return kNcclInvalidArgument;
   }
   *op = comm->next_op++;
+  const std::lock_guard lock(world().mutex);
   comm->factors[*op] = factor;
   return kNcclSuccess;
 }
 
 NcclResult ncclRedOpDestroy(NcclOp op, NcclComm comm) {
-  if (!exists(comm) || comm->factors.erase(op) == 0)
-    return kNcclInvalidArgument;
-  return kNcclSuccess;
+  if (!exists(comm)) return kNcclInvalidArgument;
+  const std::lock_guard lock(world().mutex);
+  return comm->factors.erase(op) > 0 ? kNcclSuccess : kNcclInvalidArgument;
 }
 
 NcclResult ncclGroupStart() {
