@@ -96,6 +96,13 @@ void add_open_mpi_options(MpiFlavor flavor, const Arguments& arguments,
   }
 }
 
+void add_intel_settings(Environment& added) {
+  // As for Open MPI: no rank is bound to a core, and the end of one rank does not end
+  // the others.
+  added.emplace("I_MPI_PIN", "off");
+  added.emplace("I_MPI_FAULT_CONTINUE", "on");
+}
+
 absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
                                const std::vector<Host>& hosts,
                                std::vector<std::string>& argv) {
@@ -146,6 +153,7 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
   } else {
     HVD_RETURN_IF_ERROR(
         add_hydra_options(flavor, arguments, hosts, command.argv));
+    if (flavor == MpiFlavor::kIntel) add_intel_settings(settings);
   }
   for (const auto& [name, value] : surroundings.environment) {
     settings.erase(name);

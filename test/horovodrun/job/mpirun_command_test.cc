@@ -129,6 +129,18 @@ TEST(MpirunCommand, OfIntelMpiCountsRanksPerHost) {
                   "0.1"));
 }
 
+TEST(MpirunCommand, LetsIntelMpiNeitherBindRanksNorEndSurvivors) {
+  Surroundings here = kHere;
+  here.environment["I_MPI_PIN"] = "on";  // The user's word counts.
+  const Environment added =
+      command_for(MpiFlavor::kIntel, arguments_for(2), here).added;
+  EXPECT_EQ(added.at("I_MPI_FAULT_CONTINUE"), "on");
+  EXPECT_FALSE(added.contains("I_MPI_PIN"));
+  EXPECT_EQ(
+      command_for(MpiFlavor::kIntel, arguments_for(2)).added.at("I_MPI_PIN"),
+      "off");
+}
+
 TEST(MpirunCommand, RefusesWhatTheFlavorCannotDo) {
   const auto unequal =
       mpirun_command(MpiFlavor::kIntel,
