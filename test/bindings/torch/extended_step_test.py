@@ -106,20 +106,19 @@ def counted_reads():
 
 
 @needs_torch("2.3", "GradScaler for the CPU")
-@pytest.mark.parametrize("scales", [False, True])
-@pytest.mark.parametrize("clips", [False, True])
-def test_the_host_reads_one_number_at_most(scales, clips, rank):
+@pytest.mark.parametrize("scales, clips", [(True, False), (False, True), (True, True)])
+def test_the_host_reads_one_number(scales, clips, rank):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=scales)
-    for _ in range(2):  # The first time a scaler makes its tensors.
+    for _ in range(2):
         optimizer.zero_grad()
         scaler.scale(models.loss_of(model, models.batch_of(rank))).backward()
         optimizer.synchronize()
         with counted_reads() as reads:
             result = optimizer.step(max_norm=0.01 if clips else None,
                                     grad_scaler=scaler if scales else None)
-        assert len(reads) == (1 if scales or clips else 0)
+        assert len(reads) == 1
         if clips:
             assert isinstance(result.norm, torch.Tensor) and result.norm.shape == ()
 
