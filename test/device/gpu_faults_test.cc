@@ -79,9 +79,7 @@ TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
 }
 
 TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
-  Config config = gpu_config(Way::kNccl);
-  config.stall_warning_time = std::chrono::seconds(0);
-  config.stall_shutdown_time = std::chrono::milliseconds(300);
+  const Config config = config_that_gives_up();
   testing::FakeNccl::fault("hang", 1, 6);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
     expect_failure(
@@ -93,9 +91,7 @@ TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
 
 // What is in the stream before does not end.
 TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
-  Config config = gpu_config(Way::kNccl);
-  config.stall_warning_time = std::chrono::seconds(0);
-  config.stall_shutdown_time = std::chrono::milliseconds(500);
+  const Config config = config_that_gives_up();
   std::atomic<bool> is_over{false};
   std::latch told(
       kRanks);  // Else the sum ends well for one that is slow to look.

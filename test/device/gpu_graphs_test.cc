@@ -434,9 +434,7 @@ TEST(GpuGraphs, WithAFaultBreakTheJobAndAreCapturedAnewAfterwards) {
   };
   for (const Fault& fault : {Fault{"async error", "unhandled system error"},
                              Fault{"hang", "hangs"}}) {
-    Config config = gpu_config(Way::kNccl);
-    config.stall_warning_time = std::chrono::seconds(0);
-    config.stall_shutdown_time = std::chrono::milliseconds(500);
+    const Config config = config_that_gives_up();
     testing::FakeNccl::fault(fault.kind, 1, 3);
     run_job({.size = 3, .config = config}, Way::kNccl,
             [&](Runtime& job, GpuProgram& mine) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,15 @@ inline Config gpu_config(Way way) {
   config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
   config.cuda_ipc = way == Way::kIpc;
   device::Gpus::of_process().look_for(config.cuda_library);
+  return config;
+}
+
+// For work that hangs in NCCL. The time is as long as no busy machine should keep a rank
+// from going on.
+inline Config config_that_gives_up() {
+  Config config = gpu_config(Way::kNccl);
+  config.stall_warning_time = std::chrono::seconds(0);
+  config.stall_shutdown_time = std::chrono::seconds(3);
   return config;
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "horovodpp/core/host_name.h"
-#include "horovodrun/process.h"
+#include "horovodrun/system/process.h"
 #include "test/horovodrun/test_process.h"
 
 namespace hvd::launcher {

@@ -17,7 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodrun/environment.h"
+#include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
 namespace {

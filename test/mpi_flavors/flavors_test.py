@@ -4,6 +4,7 @@
 import argparse
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,7 @@ class Flavor(unittest.TestCase):
         folder = pathlib.Path(options.library).parent
         subprocess.run(["cc", "-DMPI_IS_MINE", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX",
                         f"-I{options.include}", options.source, "-o", program,
-                        *shown.stdout.split()[1:], f"-L{folder}", "-lhorovodpp",
+                        *shlex.split(shown.stdout)[1:], f"-L{folder}", "-lhorovodpp",
                         f"-Wl,-rpath,{folder}"], check=True)
         code, lines, errors = run(program)
         self.assertEqual((code, lines), (0, self.ranks(1)), errors)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/command_line/described_version.h"
+
+namespace hvd::launcher {
+
+// Alone in a source, as it is another one after each commit.
+const char* described_version() { return HVD_DESCRIBED_VERSION; }
+
+}  // namespace hvd::launcher

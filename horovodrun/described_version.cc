@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/described_version.h"
-
-namespace hvd::launcher {
-
-// Alone in a source, as it is another one after each commit.
-const char* described_version() { return HVD_DESCRIBED_VERSION; }
-
-}  // namespace hvd::launcher

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/job/job.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/clock.h"
+#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/status.h"
+#include "horovodrun/node/agent.h"
+#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/output/job_output.h"
+#include "horovodrun/output/rank_files.h"
+#include "horovodrun/output/rank_streams.h"
+#include "horovodrun/system/process.h"
+#include "horovodrun/system/signal_queue.h"
+
+namespace hvd::launcher {
+namespace {
+
+const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+                                      SIGQUIT, SIGUSR1, SIGUSR2};
+// Which a terminal sends to mpirun, too, but which are for the launcher to pass
+// on; and that of a limit on files (ulimit -f), which mpirun would pass on to all
+// ranks if it met it itself.
+const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
+// How often to look for what nobody reports.
+constexpr std::chrono::milliseconds kLook{50};
+// For what mpirun's processes still have to write after it has ended.
+constexpr std::chrono::milliseconds kDrainTime{1000};
+
+// Whether mpirun is to do more with what ranks write than to show it.
+bool is_handled_by_mpirun(MpiFlavor flavor, const Arguments& arguments,
+                          const Environment& environment) {
+  if (flavor == MpiFlavor::kNone) return false;
+  const auto is_setting_of_output = [](const auto& variable) {
+    return absl::StrContains(variable.first, "_MCA_") &&
+           absl::StrContains(variable.first, "output");
+  };
+  const auto is_about_output = [](const std::string& argument) {
+    return absl::StrContains(argument, "output") ||
+           absl::StrContains(argument, "stderr") ||
+           absl::StrContains(argument, "xml");
+  };
+  return !arguments.output_filename.empty() ||
+         std::any_of(arguments.mpi_arguments.begin(),
+                     arguments.mpi_arguments.end(), is_about_output) ||
+         std::any_of(environment.begin(), environment.end(),
+                     is_setting_of_output);
+}
+
+class RunningJob {
+ public:
+  explicit RunningJob(const Job& job)
+      : job_(job),
+        output_({.token = job.token,
+                 .files = &files_,
+                 .shows_remarks = job.arguments.verbose}),
+        watch_({.ranks = job.arguments.ranks,
+                .start_timeout = job.arguments.start_timeout,
+                .hosts = job.arguments.hosts,
+                .starter = job.flavor == MpiFlavor::kNone
+                               ? "the process that starts the ranks"
+                               : "mpirun"},
+               Clock::steady().now()),
+        host_name_(host_name()),
+        // A blocked signal would arrive although it is ignored.
+        signals_(without_ignored(kJobSignals)) {}
+
+  absl::Status start();
+  Verdict run();
+
+ private:
+  void read_signals();
+  void reap();
+  void look_for_agents();
+  void pass_on(int signal);
+  void take_action();
+  void wait(Clock::TimePoint deadline);
+  void finish();
+  bool drain();
+  Verdict with_write_errors(Verdict verdict) const;
+
+  const Job& job_;
+  RankFiles files_;  // Where mpirun does not write them.
+  JobOutput output_;
+  JobWatch watch_;
+  const std::string host_name_;
+  const SignalQueue signals_;
+  bool is_impatient_ = false;  // The user has asked for the end.
+  pid_t mpirun_ = -1;
+  bool mpirun_ended_ = false;
+  bool mpirun_was_killed_ = false;
+};
+
+absl::Status RunningJob::start() {
+  adopt_orphans();
+  // Errors, which are told in the last line.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (job_.flavor == MpiFlavor::kNone &&
+      !job_.arguments.output_filename.empty()) {
+    HVD_RETURN_IF_ERROR(
+        files_.open(job_.arguments.output_filename, job_.arguments.ranks));
+  }
+  int output = -1;
+  int errors = -1;
+  if (signals_.fd() < 0 || !output_.open(&output, &errors)) {
+    return errno_error("cannot watch over mpirun");
+  }
+  Environment environment = job_.command.added;
+  environment.insert(job_.environment.begin(), job_.environment.end());
+  environment.erase(kOutputVariable);
+  if (!output_.desk().empty() &&
+      !is_handled_by_mpirun(job_.flavor, job_.arguments, environment)) {
+    environment[kOutputVariable] = output_.desk();
+  }
+  // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it
+  // then writes to nobody must not end it before.
+  const Spawned spawned =
+      spawn(job_.command.argv, {.environment = std::move(environment),
+                                .stdout_fd = output,
+                                .stderr_fd = errors,
+                                .death_signal = SIGTERM,
+                                .ignores_sigpipe = true,
+                                .mask = signal_set(kKeptFromMpirun)});
+  close(output);
+  close(errors);
+  if (spawned.error != 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot start ", job_.command.argv[0], ": ",
+                     describe_start_error(spawned.error)));
+  }
+  mpirun_ = spawned.pid;
+  return absl::OkStatus();
+}
+
+void RunningJob::read_signals() {
+  while (const auto arrival = signals_.next()) {
+    const int signal = arrival->signal;
+    if (signal == SIGCHLD) continue;
+    pass_on(signal);
+    if (signal != SIGUSR1 && signal != SIGUSR2) {
+      is_impatient_ = true;
+      watch_.signal_arrived(signal, Clock::steady().now());
+    }
+  }
+}
+
+void RunningJob::reap() {
+  if (const auto status = reap_children(mpirun_)) {
+    mpirun_ended_ = true;
+    mpirun_was_killed_ = WIFSIGNALED(*status);
+    watch_.mpirun_ended(*status);
+  }
+}
+
+void RunningJob::look_for_agents() {
+  const std::vector<pid_t> alive = descendants();
+  for (const Report& agent : watch_.running()) {
+    if (agent.host == host_name_ &&
+        std::find(alive.begin(), alive.end(), agent.pid) == alive.end()) {
+      watch_.agent_ended(agent.rank, Clock::steady().now());
+    }
+  }
+}
+
+// To the agents themselves where all are within reach, else through mpirun.
+void RunningJob::pass_on(int signal) {
+  if (mpirun_ended_) return;
+  const std::vector<Report> running = watch_.running();
+  const std::vector<pid_t> reachable = descendants();
+  const bool all_reachable =
+      std::all_of(running.begin(), running.end(), [&](const Report& agent) {
+        return agent.host == host_name_ &&
+               std::find(reachable.begin(), reachable.end(), agent.pid) !=
+                   reachable.end();
+      });
+  if (!all_reachable) {
+    kill(mpirun_,
+         is_open_mpi(job_.flavor) ? signal_through_mpirun(signal) : signal);
+    return;
+  }
+  for (const Report& agent : running) kill(agent.pid, signal);
+}
+
+void RunningJob::take_action() {
+  switch (watch_.next_action(Clock::steady().now())) {
+    case JobWatch::Action::kWait:
+      break;
+    case JobWatch::Action::kTerminate:
+      kill(mpirun_, SIGTERM);
+      break;
+    case JobWatch::Action::kKill:
+      kill(mpirun_, SIGKILL);
+      break;
+  }
+}
+
+void RunningJob::wait(Clock::TimePoint deadline) {
+  using std::chrono::milliseconds;
+  const Clock::TimePoint now = Clock::steady().now();
+  const Clock::TimePoint until =
+      std::min({deadline, output_.deadline(), now + std::chrono::hours(1)});
+  const auto left = std::chrono::ceil<milliseconds>(until - now);
+  std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
+  output_.add_awaited(&fds);
+  poll(fds.data(), fds.size(),
+       static_cast<int>(std::max(milliseconds(0), left).count()));
+}
+
+// Reads what has come and shows what there is room for; whether ranks wrote
+// anything.
+bool RunningJob::drain() {
+  std::vector<Report> reports;
+  const bool any = output_.drain(&reports);
+  for (const Report& report : reports) {
+    watch_.report_arrived(report, Clock::steady().now());
+  }
+  return any;
+}
+
+Verdict RunningJob::run() {
+  while (!mpirun_ended_) {
+    wait(watch_.is_ending()
+             ? std::min(watch_.deadline(), Clock::steady().now() + kLook)
+             : watch_.deadline());
+    // Reports first: what a signal means depends on which ranks run.
+    drain();
+    read_signals();
+    reap();
+    if (watch_.is_ending()) look_for_agents();
+    if (!mpirun_ended_) take_action();
+  }
+  finish();
+  return with_write_errors(watch_.verdict(job_.arguments.command[0]));
+}
+
+void RunningJob::finish() {
+  using std::chrono::milliseconds;
+  // Agents end by themselves when mpirun has; they know best how to.
+  const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
+  const auto anything_left = [&] {
+    return output_.is_open() || !descendants().empty();
+  };
+  while (anything_left() && Clock::steady().now() < deadline) {
+    wait(std::min(deadline, Clock::steady().now() + milliseconds(20)));
+    drain();
+    read_signals();
+    reap();
+  }
+  kill_descendants();
+  if (mpirun_was_killed_) {
+    remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
+  }
+  // A slow reader gets all of it, unless the user has asked for the end.
+  while (drain() || (output_.has_unshown() && !is_impatient_)) {
+    if (output_.has_unshown()) wait(Clock::TimePoint::max());
+    read_signals();
+  }
+}
+
+// Output that is lost is no success.
+Verdict RunningJob::with_write_errors(Verdict verdict) const {
+  const std::string error = output_.error();
+  if (error.empty() || verdict.exit_code != 0) return verdict;
+  return {1, absl::StrCat("horovodrun: ", error)};
+}
+
+}  // namespace
+
+absl::StatusOr<Verdict> run_job(const Job& job) {
+  RunningJob running(job);
+  HVD_RETURN_IF_ERROR(running.start());
+  return running.run();
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/job/job_watch.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+
+namespace hvd::launcher {
+namespace {
+
+using Kind = Report::Kind;
+
+constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
+
+// A failure that the others have not made up for by going on without the rank.
+bool is_open_failure(const RankRecord& rank) {
+  return rank.failed() && !rank.is_lost;
+}
+
+}  // namespace
+
+JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
+    : start_by_(now + options.start_timeout) {
+  record_.start_timeout = options.start_timeout;
+  record_.starter = options.starter;
+  record_.ranks.resize(static_cast<std::size_t>(options.ranks));
+  std::size_t next = 0;
+  for (const Host& host : options.hosts) {
+    for (int i = 0; i < host.slots && next < record_.ranks.size(); ++i) {
+      record_.ranks[next++].asked_host = host.name;
+    }
+  }
+}
+
+bool JobWatch::all_have_started() const {
+  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.started; });
+}
+
+bool JobWatch::any_failure() const {
+  return std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.failed(); });
+}
+
+void JobWatch::end_by(Clock::TimePoint time) {
+  if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
+}
+
+// Whether all ranks have ended but those of hosts that those who did heard nothing of
+// any more, and whose ends will not be heard of either.
+bool JobWatch::nobody_is_left() const {
+  std::set<std::string> silent_hosts;
+  for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
+    const RankRecord& rank = record_.ranks[by];
+    if (!rank.ended || !rank.broken || !rank.broken->blames_silent_node())
+      continue;
+    for (const RankNews::Named& named : rank.broken->culprits) {
+      const int culprit = rank_named(record_, named, static_cast<int>(by));
+      if (culprit < 0) continue;
+      const auto& started =
+          record_.ranks[static_cast<std::size_t>(culprit)].started;
+      if (started) silent_hosts.insert(started->host);
+    }
+  }
+  return std::all_of(
+      record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
+        return rank.ended || rank.agent_is_gone ||
+               (rank.started && silent_hosts.count(rank.started->host) > 0);
+      });
+}
+
+// mpirun has nothing to wait for then.
+void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
+  if (!nobody_is_left()) return;
+  end_by(now + kFarewell);
+  if (stage_ == Stage::kTerminating) {
+    end_by_ = std::min(end_by_, now + kLastTermination);
+  }
+}
+
+void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
+  if (report.kind == Kind::kHostLost) return host_lost(report, now);
+  if (static_cast<std::size_t>(report.rank) >= record_.ranks.size()) return;
+  RankRecord& rank = record_.ranks[static_cast<std::size_t>(report.rank)];
+  switch (report.kind) {
+    case Kind::kStarted:
+      rank.started = report;
+      if (all_have_started()) start_by_ = kNever;
+      break;
+    case Kind::kStopping:
+      if (!rank.ended) rank.stopped = true;
+      break;
+    case Kind::kNews:
+      if (report.news) news_arrived(rank, *report.news, now);
+      break;
+    default:
+      if (!rank.ended) {
+        rank.ended = report;
+        rank.ended_at = now;
+      }
+      end_if_nobody_is_left(now);
+  }
+  look(now);
+}
+
+void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
+                            Clock::TimePoint now) {
+  if (news.kind == RankNews::Kind::kHindered) {
+    // Which changes nothing about where it is.
+    rank.hindered = news;
+    return;
+  }
+  rank.news = news;
+  rank.told_at = now;
+  switch (news.kind) {
+    case RankNews::Kind::kJoining:
+      rank.was_connected = false;
+      break;
+    case RankNews::Kind::kConnected:
+      rank.was_connected = true;
+      break;
+    case RankNews::Kind::kBroken:
+      if (!rank.broken) rank.broken = news;
+      break;
+    case RankNews::Kind::kReforming:
+    case RankNews::Kind::kHindered:
+      break;
+    case RankNews::Kind::kReformed:
+      rank.broken.reset();
+      rank.hindered.reset();
+      rank.has_reformed = true;
+      for (const int lost : news.lost) {
+        if (static_cast<std::size_t>(lost) >= record_.ranks.size()) continue;
+        record_.ranks[static_cast<std::size_t>(lost)].is_lost = true;
+      }
+  }
+}
+
+// The ranks that were to run there end with it.
+void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
+  if (stage_ != Stage::kRunning) return;
+  bool any_started = false;
+  for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
+    RankRecord& rank = record_.ranks[i];
+    if (rank.asked_host != report.host || rank.ended) continue;
+    any_started = any_started || rank.started;
+    rank.ended = report;
+    rank.ended->rank = static_cast<int>(i);
+    rank.ended_at = now;
+  }
+  // mpirun starts no rank before it has reached every host.
+  if (any_failure() && !any_started) end_by(now);
+  end_if_nobody_is_left(now);
+  look(now);
+}
+
+void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
+  if (record_.signal == 0 && !any_failure() && !record_.start_timed_out) {
+    // Before a rank runs there is nothing that could need a moment.
+    const bool any_runs =
+        std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                    [](const RankRecord& rank) { return rank.started; });
+    record_.signal = signal;
+    end_by(all_have_started() ? now + kGrace
+           : any_runs         ? now + kTermination
+                              : now);
+  } else {
+    end_by(now);
+  }
+}
+
+void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
+  record_.ranks[static_cast<std::size_t>(rank)].agent_is_gone = true;
+  end_if_nobody_is_left(now);
+}
+
+void JobWatch::mpirun_ended(int wait_status) {
+  record_.mpirun_status = wait_status;
+}
+
+// Whether the rank is on its way to a job of those who are left, or in it.
+bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
+  if (rank.ended || rank.is_lost) return false;
+  if (rank.tells(RankNews::Kind::kReforming)) {
+    return now < rank.told_at + rank.news->patience + kGrace;
+  }
+  // A rank that has lost a peer again is about to tell what it makes of it.
+  return rank.tells(RankNews::Kind::kReformed) &&
+         std::none_of(record_.ranks.begin(), record_.ranks.end(),
+                      is_open_failure);
+}
+
+// Whether somebody looks in MPI for a rank that has ended before it came there.
+bool JobWatch::waits_in_vain() const {
+  const auto any = [&](const auto& test) {
+    return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
+  };
+  return any([](const RankRecord& rank) {
+           return rank.ended && !rank.was_connected;
+         }) &&
+         any([](const RankRecord& rank) {
+           return !rank.ended && rank.tells(RankNews::Kind::kJoining);
+         });
+}
+
+void JobWatch::look_at_beginning(Clock::TimePoint now) {
+  if (!waits_in_vain()) return in_vain_since_.reset();
+  if (!in_vain_since_) in_vain_since_ = now;
+  const bool any_is_in =
+      std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                  [](const RankRecord& rank) { return rank.was_connected; });
+  const Clock::TimePoint end =
+      any_is_in ? *in_vain_since_ + kBeginning : *in_vain_since_;
+  if (now < end) {
+    look_again_ = std::min(look_again_, end);
+  } else {
+    record_.cannot_begin = true;
+    end_by(now);
+  }
+}
+
+void JobWatch::look(Clock::TimePoint now) {
+  if (stage_ != Stage::kRunning) return;
+  look_again_ = kNever;
+  look_at_beginning(now);
+  bool trouble = false;
+  bool anybody_goes_on = false;
+  for (const RankRecord& rank : record_.ranks) {
+    trouble = trouble || is_open_failure(rank) || rank.is_lost ||
+              (rank.broken && !rank.ended);
+    if (!goes_on(rank, now)) continue;
+    anybody_goes_on = true;
+    if (rank.tells(RankNews::Kind::kReforming)) {
+      look_again_ =
+          std::min(look_again_, rank.told_at + rank.news->patience + kGrace);
+    }
+  }
+  if (!trouble || anybody_goes_on) {
+    idle_since_.reset();
+  } else if (!idle_since_) {
+    idle_since_ = now;
+  }
+}
+
+std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
+  if (!idle_since_) return std::nullopt;
+  Clock::TimePoint end = *idle_since_ + kGraceOfTheLiving;
+  for (const RankRecord& rank : record_.ranks) {
+    if (!rank.failed() && !rank.is_lost) continue;
+    end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);
+  }
+  return end;
+}
+
+Clock::TimePoint JobWatch::deadline() const {
+  if (stage_ != Stage::kRunning) return end_by_;
+  return std::min(
+      {start_by_, end_by_, look_again_, end_of_grace().value_or(kNever)});
+}
+
+void JobWatch::note_who_has_not_noticed() {
+  for (RankRecord& rank : record_.ranks) {
+    rank.has_not_noticed = rank.was_connected && !rank.ended &&
+                           !rank.agent_is_gone && !rank.is_lost &&
+                           !rank.broken && !rank.hindered;
+  }
+}
+
+JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
+  look(now);
+  if (stage_ == Stage::kKilled) return Action::kWait;
+  if (stage_ == Stage::kTerminating) {
+    if (now < end_by_) return Action::kWait;
+    stage_ = Stage::kKilled;
+    end_by_ = kNever;
+    return Action::kKill;
+  }
+  const Clock::TimePoint end_of_grace = this->end_of_grace().value_or(kNever);
+  if (now < std::min({start_by_, end_by_, end_of_grace})) return Action::kWait;
+  if (now >= end_of_grace) note_who_has_not_noticed();
+  record_.start_timed_out = now >= start_by_ && record_.signal == 0;
+  record_.mpirun_was_ended = true;
+  stage_ = Stage::kTerminating;
+  // A job that has not begun has nothing to bring to an end.
+  end_by_ = now + (nobody_is_left() || record_.cannot_begin ? kLastTermination
+                                                            : kTermination);
+  return Action::kTerminate;
+}
+
+std::vector<Report> JobWatch::running() const {
+  std::vector<Report> reports;
+  for (const RankRecord& rank : record_.ranks) {
+    if (rank.started && !rank.ended && !rank.agent_is_gone) {
+      reports.push_back(*rank.started);
+    }
+  }
+  return reports;
+}
+
+}  // namespace hvd::launcher

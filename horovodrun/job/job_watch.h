@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The watch over a job: what has happened to the ranks so far, what is to be
+// done about it and when, and in the end the verdict.
+//
+// Ranks that learn of a peer's failure need a moment to say what it means for
+// them, so a failure starts a grace period. Ranks that re-form the job
+// (Runtime::reform) are left alone, for as long as they like: the grace period
+// runs only while none does. After it mpirun is told to end, and what is left a
+// little later is killed.
+//
+// A state machine without clock or I/O. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/clock.h"
+#include "horovodrun/command_line/hosts.h"
+#include "horovodrun/job/job_record.h"
+#include "horovodrun/job/report.h"
+#include "horovodrun/job/verdict.h"
+
+namespace hvd::launcher {
+
+class JobWatch {
+ public:
+  enum class Action {
+    kWait,       // Until deadline().
+    kTerminate,  // Ask mpirun to end the job.
+    kKill,       // End every process.
+  };
+
+  struct Options {
+    int ranks = 1;
+    Clock::Duration start_timeout{};  // Within which all ranks must start.
+    std::vector<Host> hosts{};        // Where they were asked to; empty: here.
+    std::string starter = "mpirun";   // For messages.
+  };
+
+  // After a rank has failed.
+  static constexpr std::chrono::milliseconds kGrace{5000};
+  // After a rank has ended before it entered the job, where others have entered it:
+  // one that still waits may yet come in, and see it.
+  static constexpr std::chrono::milliseconds kBeginning{500};
+  // After the job has broken for another reason: there may be much to save.
+  static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
+  static constexpr std::chrono::milliseconds kTermination{2500};
+  // For mpirun to see that its last rank has ended, which it sometimes does not,
+  // and then to end when it is told.
+  static constexpr std::chrono::milliseconds kFarewell{400};
+  static constexpr std::chrono::milliseconds kLastTermination{300};
+
+  JobWatch(const Options& options, Clock::TimePoint now);
+
+  void report_arrived(const Report& report, Clock::TimePoint now);
+
+  // A request to end, from the user. The second one cuts the grace period
+  // short.
+  void signal_arrived(int signal, Clock::TimePoint now);
+
+  // mpirun has ended; `wait_status` is as waitpid gives it.
+  void mpirun_ended(int wait_status);
+
+  // The agent of a rank that is running() is not there any more; while mpirun is
+  // ending it passes on no reports.
+  void agent_ended(int rank, Clock::TimePoint now);
+  bool is_ending() const { return stage_ == Stage::kTerminating; }
+
+  // What to do at `now`. Every action is returned once.
+  Action next_action(Clock::TimePoint now);
+
+  // When to ask again although nothing happened.
+  Clock::TimePoint deadline() const;
+
+  // The agents that have started and whose command has not ended, as their
+  // reports of the start.
+  std::vector<Report> running() const;
+
+  // To be asked after mpirun has ended. `program` is what the ranks ran.
+  Verdict verdict(const std::string& program) const {
+    return judge(record_, program);
+  }
+
+ private:
+  enum class Stage { kRunning, kTerminating, kKilled };
+
+  bool nobody_is_left() const;
+  bool all_have_started() const;
+  bool any_failure() const;
+  void news_arrived(RankRecord& rank, const RankNews& news,
+                    Clock::TimePoint now);
+  void host_lost(const Report& report, Clock::TimePoint now);
+  bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
+  bool waits_in_vain() const;
+  void look_at_beginning(Clock::TimePoint now);
+  void note_who_has_not_noticed();
+  void end_by(Clock::TimePoint time);
+  void end_if_nobody_is_left(Clock::TimePoint now);
+  void look(Clock::TimePoint now);
+  std::optional<Clock::TimePoint> end_of_grace() const;
+
+  JobRecord record_;
+  Stage stage_ = Stage::kRunning;
+  Clock::TimePoint start_by_;
+  Clock::TimePoint end_by_ = Clock::TimePoint::max();
+  // Since when there has been trouble and nobody has gone on.
+  std::optional<Clock::TimePoint> idle_since_;
+  std::optional<Clock::TimePoint> in_vain_since_;  // waits_in_vain().
+  Clock::TimePoint look_again_ = Clock::TimePoint::max();
+};
+
+}  // namespace hvd::launcher

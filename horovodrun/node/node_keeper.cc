@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/node/node_keeper.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodrun/job/mpirun_command.h"
+#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/system/environment.h"
+#include "horovodrun/system/process.h"
+#include "horovodrun/system/signal_queue.h"
+
+namespace hvd::launcher {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// How long a daemon without ranks may take to end by itself; less where the
+// connection is gone.
+constexpr milliseconds kFarewell{5000};
+constexpr milliseconds kLonelyFarewell{300};
+constexpr milliseconds kKeeperDrainTime{1000};
+// What ssh ends with when a signal has ended what it ran.
+constexpr int kSshFailure = 255;
+constexpr milliseconds kKeeperLook{1000};
+constexpr milliseconds kLonelyLook{50};
+constexpr milliseconds kDrainLook{5};
+const std::vector<int> kKeeperSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
+                                         SIGQUIT};
+
+// A folder of its own for the files of the daemon, unless the user says where.
+std::string make_folder(const std::string& command,
+                        const Environment& environment) {
+  const bool is_said =
+      absl::StrContains(command, "tmpdir_base") ||
+      std::any_of(environment.begin(), environment.end(), [](const auto& one) {
+        return absl::EndsWith(one.first, "tmpdir_base");
+      });
+  if (is_said) return "";
+  std::string path =
+      absl::StrCat(mpirun_directory(environment), "/horovodrun.XXXXXX");
+  return mkdtemp(path.data()) == nullptr ? "" : path;
+}
+
+class NodeKeeper {
+ public:
+  explicit NodeKeeper(const std::string& command)
+      : command_(command), parent_(getppid()), signals_(kKeeperSignals) {}
+
+  int run();
+
+ private:
+  bool start();
+  void reap();
+  void wait(milliseconds longest);
+  bool is_of_no_use();
+  void end_all(bool at_once);
+
+  const std::string& command_;
+  const ParentWatch parent_;
+  const SignalQueue signals_;
+  std::string folder_;  // Empty: none.
+  pid_t child_ = -1;
+  std::optional<int> code_;  // Of the child, once it has ended.
+  bool had_ranks_ = false;
+  std::optional<SteadyClock::time_point> no_ranks_since_;
+};
+
+bool NodeKeeper::start() {
+  adopt_orphans();
+  std::signal(SIGPIPE, SIG_IGN);
+  Environment environment = current_environment();
+  folder_ = make_folder(command_, environment);
+  if (!folder_.empty()) environment["OMPI_MCA_orte_tmpdir_base"] = folder_;
+  const auto shell = environment.find("SHELL");
+  const Spawned spawned = spawn(
+      {shell == environment.end() ? "/bin/sh" : shell->second, "-c", command_},
+      {.environment = std::move(environment), .mask = signal_set({})});
+  child_ = spawned.pid;
+  if (spawned.error != 0) code_ = spawned.error == ENOENT ? 127 : 126;
+  return spawned.error == 0;
+}
+
+void NodeKeeper::reap() {
+  if (const auto status = reap_children(child_)) {
+    code_ = WIFSIGNALED(*status) ? kSshFailure : WEXITSTATUS(*status);
+  }
+}
+
+void NodeKeeper::wait(milliseconds longest) {
+  wait_for_signal(signals_, parent_, {.longest = longest});
+  while (const auto arrival = signals_.next()) {
+    if (arrival->signal != SIGCHLD) kill(child_, arrival->signal);
+  }
+}
+
+// Whether its ranks have ended, and then the time it had to end itself.
+bool NodeKeeper::is_of_no_use() {
+  const bool has_ranks = any_runs_this_program(descendants());
+  had_ranks_ = had_ranks_ || has_ranks;
+  const bool lonely = parent_.ended();
+  if (has_ranks || (!had_ranks_ && !lonely)) {
+    no_ranks_since_.reset();
+    return false;
+  }
+  const auto now = SteadyClock::now();
+  if (!no_ranks_since_) no_ranks_since_ = now;
+  return now >= *no_ranks_since_ + (lonely ? kLonelyFarewell : kFarewell);
+}
+
+// Agents whose daemon has ended see that, and clear up themselves.
+void NodeKeeper::end_all(bool at_once) {
+  if (at_once) kill_descendants();
+  const auto deadline = SteadyClock::now() + kKeeperDrainTime;
+  while (!descendants().empty() && SteadyClock::now() < deadline) {
+    wait(kDrainLook);
+    reap();
+  }
+  kill_descendants();
+}
+
+int NodeKeeper::run() {
+  if (!start()) return *code_;
+  bool was_ended = false;
+  while (reap(), !code_ && !was_ended) {
+    was_ended = is_of_no_use();
+    if (!was_ended) wait(parent_.ended() ? kLonelyLook : kKeeperLook);
+  }
+  end_all(/*at_once=*/was_ended);
+  if (!folder_.empty()) {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+  // That it had to be ended is no news: its ranks are known to have ended.
+  return was_ended ? 0 : code_.value_or(0);
+}
+
+}  // namespace
+
+std::string under_keeper(const std::string& program,
+                         const std::string& command) {
+  return absl::StrCat("exec ", shell_quoted({program, "--node", command}));
+}
+
+int run_node_keeper(const std::string& command) {
+  return NodeKeeper(command).run();
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/node/node_settings.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::launcher {
+
+Environment node_settings(const Node& node, const Environment& present) {
+  Environment settings;
+  // Ranks are not bound to cores (mpirun_command.cc). Open MPI 4 would look for that
+  // in the machine's topology, which takes 13 ms of processor time, unless it is told
+  // that its launcher has seen to it.
+  settings.emplace("OMPI_MCA_orte_bound_at_launch", "1");
+  if (node.ranks > 1) {
+    settings.emplace("OMP_NUM_THREADS",
+                     absl::StrCat(std::max(1, node.cores / node.ranks)));
+    // A rank that copies from one that is killed meanwhile does not come back,
+    // and containers often forbid such copies.
+    settings.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    settings.emplace("OMPI_MCA_smsc", "^cma");
+  }
+  if (node.ranks > node.cores) {
+    settings.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
+  }
+  for (const auto& [name, value] : present) settings.erase(name);
+  return settings;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::ifstream limit("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (limit >> quota >> period && quota > 0 && period > 0) {
+    cores = std::min(cores, static_cast<int>(std::ceil(quota / period)));
+  }
+  return std::max(1, cores);
+}
+
+}  // namespace hvd::launcher

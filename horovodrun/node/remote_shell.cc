@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/node/remote_shell.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "horovodrun/job/report.h"
+#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/node/send_report.h"
+#include "horovodrun/system/process.h"
+#include "horovodrun/system/signal_queue.h"
+
+namespace hvd::launcher {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
+                                        SIGQUIT};
+
+// The first of the alternatives, which Open MPI separates by colons, that there
+// is here.
+Words users_agent(const Environment& environment) {
+  const auto chosen = environment.find("OMPI_MCA_plm_rsh_agent");
+  const std::string text =
+      chosen == environment.end() ? "ssh:rsh" : chosen->second;
+  for (const absl::string_view alternative : absl::StrSplit(text, ':')) {
+    const Words words =
+        absl::StrSplit(alternative, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    if (!words.empty() && !find_program(words[0], environment).empty()) {
+      return words;
+    }
+  }
+  return {};
+}
+
+std::string host_in(const Words& added) {
+  for (const std::string& word : added) {
+    if (!word.empty() && word[0] != '-') return word;
+  }
+  return "";
+}
+
+// What mpirun has it run on the host, from the word that ends in its daemon's name
+// on, as one word; a daemon of another name is left as it is.
+void keep_daemon(Words& added) {
+  const auto daemon = std::find_if(
+      added.begin(), added.end(),
+      [](const std::string& word) { return absl::EndsWith(word, "orted"); });
+  if (daemon == added.end()) return;
+  const std::string command =
+      under_keeper(own_path(), absl::StrJoin(daemon, added.end(), " "));
+  added.erase(daemon, added.end());
+  added.push_back(command);
+}
+
+// Waits for `child`, passing signals on to it; false if mpirun has ended before.
+bool wait_for(pid_t child, const ParentWatch& parent,
+              const SignalQueue& signals, int* status) {
+  while (waitpid(child, status, WNOHANG) == 0) {
+    if (parent.ended()) return false;
+    wait_for_signal(signals, parent);
+    while (const auto arrival = signals.next()) {
+      if (arrival->signal != SIGCHLD) kill(child, arrival->signal);
+    }
+  }
+  return true;
+}
+
+// Until mpirun ends, or ends this process.
+void stay(const ParentWatch& parent, const SignalQueue& signals) {
+  while (!parent.ended()) {
+    wait_for_signal(signals, parent);
+    while (const auto arrival = signals.next()) {
+      if (arrival->signal != SIGCHLD) return;
+    }
+  }
+}
+
+}  // namespace
+
+std::string remote_shell_agent(const std::string& program,
+                               const Environment& environment) {
+  const bool is_one_word = program.find_first_of(" \t:") == std::string::npos;
+  Words agent = users_agent(environment);
+  if (!is_one_word || agent.empty()) return "";
+  // As Open MPI does for an agent of this name.
+  if (agent[0] == "ssh") agent.push_back("-x");
+  return absl::StrCat(program, " --remote-shell ", agent.size(), " ",
+                      absl::StrJoin(agent, " "));
+}
+
+int run_remote_shell(const Words& words) {
+  std::size_t count = 0;
+  if (words.size() < 2 || !absl::SimpleAtoi(words[0], &count) || count < 1 ||
+      words.size() - 1 < count) {
+    return 2;
+  }
+  const ParentWatch parent(getppid());
+  const auto middle = words.begin() + 1 + static_cast<std::ptrdiff_t>(count);
+  Words argv(words.begin() + 1, middle);
+  Words added(middle, words.end());
+  const std::string host = host_in(added);
+  keep_daemon(added);
+  argv.insert(argv.end(), added.begin(), added.end());
+  Environment environment = current_environment();
+  const std::string token = environment[kTokenVariable];
+  environment.erase(kTokenVariable);
+  std::signal(SIGPIPE, SIG_IGN);
+  const SignalQueue signals(kShellSignals);
+  const Spawned shell = spawn(argv, {.environment = std::move(environment),
+                                     .death_signal = SIGTERM,
+                                     .mask = signal_set({})});
+  int code = shell.error == ENOENT ? 127 : 126;
+  if (shell.error == 0) {
+    int status = 0;
+    if (!wait_for(shell.pid, parent, signals, &status)) {
+      kill(shell.pid, SIGTERM);
+      return 1;
+    }
+    if (WIFSIGNALED(status)) {
+      stay(parent, signals);
+      return 0;
+    }
+    code = WEXITSTATUS(status);
+  }
+  if (code != 0) {
+    send_report({.kind = Report::Kind::kHostLost, .value = code, .host = host},
+                token);
+  }
+  return code;
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/node/supervisor.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/node/news_socket.h"
+#include "horovodrun/node/send_report.h"
+#include "horovodrun/output/rank_streams.h"
+#include "horovodrun/system/process.h"
+#include "horovodrun/system/signal_queue.h"
+
+namespace hvd::launcher {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// For helpers of the command that end when they see that it has.
+constexpr milliseconds kFarewellTime{1000};
+
+const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
+                                             SIGHUP,  SIGQUIT, SIGUSR1,
+                                             SIGUSR2, SIGCONT, SIGTSTP};
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Supervision& supervision)
+      : supervision_(supervision),
+        parent_(supervision.parent),
+        signals_(kSupervisorSignals) {}
+
+  void run();
+
+ private:
+  void report(Report::Kind kind, int pid, int value) const;
+  void pass_on_news();
+  void reap();
+  void wait_for_event();
+  void end_command();
+
+  const Supervision& supervision_;
+  const ParentWatch parent_;
+  const SignalQueue signals_;
+  NewsSocket news_;
+  pid_t command_ = -1;
+  bool ended_ = false;
+  SteadyClock::time_point kill_time_ = SteadyClock::time_point::max();
+};
+
+void Supervisor::report(Report::Kind kind, int pid, int value) const {
+  send_report(
+      {.kind = kind, .rank = supervision_.rank, .pid = pid, .value = value},
+      supervision_.token);
+}
+
+void Supervisor::pass_on_news() {
+  for (const RankNews& news : news_.receive()) {
+    send_report(
+        {.kind = Report::Kind::kNews, .rank = supervision_.rank, .news = news},
+        supervision_.token);
+  }
+}
+
+void Supervisor::reap() {
+  const auto status = reap_children(command_);
+  if (!status || ended_) return;
+  ended_ = true;
+  pass_on_news();  // Why it ended comes before that it did.
+  if (WIFSIGNALED(*status)) {
+    report(Report::Kind::kKilled, command_, WTERMSIG(*status));
+  } else {
+    report(Report::Kind::kExited, command_, WEXITSTATUS(*status));
+  }
+  kill_time_ = SteadyClock::now() + kFarewellTime;
+}
+
+void Supervisor::wait_for_event() {
+  const auto now = SteadyClock::now();
+  const auto left = std::chrono::ceil<milliseconds>(
+      std::min(kill_time_, now + std::chrono::hours(1)) - now);
+  wait_for_signal(signals_, parent_, {.longest = left, .readable = news_.fd()});
+  pass_on_news();
+  while (const auto arrival = signals_.next()) {
+    if (arrival->signal == SIGCHLD || ended_) continue;
+    kill(-command_, arrival->signal);
+  }
+}
+
+// The command first: how it ended is still to be reported. One that became
+// another user's cannot be ended, and is not waited for.
+void Supervisor::end_command() {
+  const bool ends = ended_ || kill(-command_, SIGKILL) == 0;
+  while (ends && !ended_) {
+    reap();
+    poll(nullptr, 0, 1);
+  }
+  kill_descendants();
+}
+
+void Supervisor::run() {
+  adopt_orphans();
+  Environment environment = supervision_.environment;
+  environment["HOROVODPP_LAUNCHER"] = news_.name();
+  RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank,
+                      supervision_.terminal);
+  const Spawned spawned =
+      spawn(supervision_.command, {.environment = std::move(environment),
+                                   .stdout_fd = streams.output(),
+                                   .stderr_fd = streams.errors(),
+                                   .own_group = true,
+                                   .death_signal = SIGKILL,
+                                   .mask = signal_set({})});
+  streams.close();
+  if (spawned.error != 0) {
+    report(Report::Kind::kNotExecuted, 0, spawned.error);
+    return;
+  }
+  command_ = spawned.pid;
+  for (;;) {
+    reap();
+    if (ended_ && descendants().empty()) break;
+    if (parent_.ended() || SteadyClock::now() >= kill_time_) break;
+    wait_for_event();
+  }
+  end_command();
+  remove_mpi_leftovers(supervision_.environment);
+}
+
+}  // namespace
+
+void supervise(const Supervision& supervision) {
+  Supervisor(supervision).run();
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/output/job_output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hvd::launcher {
+namespace {
+
+// A pipe of which this process reads one end and mpirun writes the other.
+bool make_pipe(int* here, int* there) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  *here = ends[0];
+  *there = ends[1];
+  return true;
+}
+
+// Whether both lead to the same terminal, pipe or file.
+bool is_same_file(int one, int other) {
+  struct stat a = {};
+  struct stat b = {};
+  return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+JobOutput::JobOutput(const Options& options)
+    : options_(options),
+      one_stream_(is_same_file(STDOUT_FILENO, STDERR_FILENO)),
+      reports_(options.token),
+      shown_output_(STDOUT_FILENO),
+      shown_errors_(STDERR_FILENO) {
+  output_ = {-1, &shown_output_, shown_output_.add_source()};
+  errors_ = {-1, &shown_errors(), shown_errors().add_source()};
+}
+
+JobOutput::~JobOutput() {
+  for (const ShownSource& rank : ranks_) {
+    if (rank.fd >= 0) close(rank.fd);
+  }
+  if (output_.fd >= 0) close(output_.fd);
+  if (errors_.fd >= 0) close(errors_.fd);
+}
+
+bool JobOutput::open(int* output, int* errors) {
+  return make_pipe(&output_.fd, output) && make_pipe(&errors_.fd, errors);
+}
+
+// False if there was nothing to read.
+bool JobOutput::read_errors(std::vector<Report>* reports) {
+  char bytes[1 << 16];
+  const ssize_t count = read(errors_.fd, bytes, sizeof bytes);
+  if (count < 0) return false;
+  std::string text;
+  if (count > 0) {
+    reports_.feed({bytes, static_cast<size_t>(count)}, &text, reports);
+  } else {
+    reports_.finish(&text);
+  }
+  std::string shown;
+  if (options_.shows_remarks) {
+    shown = std::move(text);
+  } else {
+    noise_.feed(text, &shown);
+    if (count == 0) noise_.finish(&shown);
+  }
+  const Clock::TimePoint now = Clock::steady().now();
+  errors_.shown->feed(errors_.number, shown, now);
+  if (count == 0) {
+    close(std::exchange(errors_.fd, -1));
+    errors_.shown->finish(errors_.number, now);
+  }
+  errors_.shown->pump(now);
+  return errors_.fd >= 0;
+}
+
+// Something of each; false if there was nothing.
+bool JobOutput::read_ranks() {
+  while (const auto arrived = desk_.receive(options_.token)) {
+    const int rank = arrived->rank;
+    ranks_.push_back({arrived->output, &shown_output_,
+                      shown_output_.add_source(),
+                      options_.files->output(rank)});
+    ranks_.push_back({arrived->errors, &shown_errors(),
+                      shown_errors().add_source(),
+                      options_.files->errors(rank)});
+  }
+  bool any = false;
+  for (ShownSource& rank : ranks_) {
+    any = rank.read(Clock::steady().now()) || any;
+  }
+  return any;
+}
+
+bool JobOutput::drain(std::vector<Report>* reports) {
+  const Clock::TimePoint now = Clock::steady().now();
+  shown_output_.pump(now);
+  shown_errors_.pump(now);
+  // Reports are read even if nobody reads what comes with them.
+  while (errors_.fd >= 0 && read_errors(reports)) {
+  }
+  const bool any_output = output_.read(now);
+  return read_ranks() || any_output;
+}
+
+void JobOutput::add_awaited(std::vector<pollfd>* fds) const {
+  // A negative descriptor is not watched.
+  fds->push_back({errors_.fd, POLLIN, 0});
+  fds->push_back({output_.awaited_fd(), POLLIN, 0});
+  fds->push_back({desk_.fd(), POLLIN, 0});
+  fds->push_back({shown_output_.awaited_fd(), POLLOUT, 0});
+  fds->push_back({shown_errors_.awaited_fd(), POLLOUT, 0});
+  for (const ShownSource& rank : ranks_) {
+    fds->push_back({rank.awaited_fd(), POLLIN, 0});
+  }
+}
+
+Clock::TimePoint JobOutput::deadline() const {
+  return std::min(shown_output_.deadline(), shown_errors_.deadline());
+}
+
+bool JobOutput::is_open() const {
+  return output_.fd >= 0 || errors_.fd >= 0 ||
+         std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const ShownSource& rank) { return rank.fd >= 0; });
+}
+
+bool JobOutput::has_unshown() const {
+  return shown_output_.has_unshown() || shown_errors_.has_unshown();
+}
+
+std::string JobOutput::error() const {
+  const bool lost_output = shown_output_.error() != 0;
+  const int error = lost_output ? shown_output_.error() : shown_errors_.error();
+  if (error == 0) return options_.files->error();
+  return absl::StrCat("cannot write to standard ",
+                      lost_output ? "output" : "error", ": ",
+                      std::strerror(error));
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/output/shown_output.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace hvd::launcher {
+
+void ShownOutput::feed(std::size_t source, absl::string_view bytes,
+                       Clock::TimePoint now) {
+  std::string text;
+  merger_.feed(source, bytes, now, &text);
+  pump_.add(text);
+}
+
+void ShownOutput::finish(std::size_t source, Clock::TimePoint now) {
+  std::string text;
+  merger_.finish(source, now, &text);
+  pump_.add(text);
+}
+
+void ShownOutput::pump(Clock::TimePoint now) {
+  if (merger_.deadline() <= now) {
+    std::string text;
+    merger_.look(now, &text);
+    pump_.add(text);
+  }
+  pump_.pump();
+}
+
+bool ShownSource::read(Clock::TimePoint now) {
+  if (awaited_fd() < 0) return false;
+  // A terminal gives some of what it has at a time.
+  std::array<char, 1 << 16> bytes;
+  std::size_t size = 0;
+  ssize_t count;
+  do {
+    count = ::read(fd, bytes.data() + size, bytes.size() - size);
+    if (count > 0) size += static_cast<std::size_t>(count);
+  } while ((count > 0 && size < bytes.size()) || (count < 0 && errno == EINTR));
+  const bool at_end = count == 0 || (count < 0 && errno != EAGAIN);
+  shown->feed(number, {bytes.data(), size}, now);
+  if (copy != nullptr) {
+    copy->add({bytes.data(), size});
+    copy->pump();
+  }
+  if (at_end) {
+    close(std::exchange(fd, -1));
+    shown->finish(number, now);
+  }
+  shown->pump(now);
+  return size > 0;
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/system/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/process_stat.h"
+
+namespace hvd::launcher {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
+  }
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  void close_end(int end) {
+    if (ends[end] >= 0) close(ends[end]);
+    ends[end] = -1;
+  }
+
+  int ends[2];
+};
+
+void reset_signals(const sigset_t& mask) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    std::signal(signal, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
+void read_nothing() {
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+}
+
+// The child's side of spawn; returns only if the program cannot be executed.
+void become(char* const* argv, char** environment, const SpawnOptions& options,
+            pid_t parent) {
+  if (options.own_group) setpgid(0, 0);
+  if (options.stdin_fd >= 0) dup2(options.stdin_fd, STDIN_FILENO);
+  if (options.reads_nothing) read_nothing();
+  if (options.stdout_fd >= 0) dup2(options.stdout_fd, STDOUT_FILENO);
+  if (options.stderr_fd >= 0) dup2(options.stderr_fd, STDERR_FILENO);
+  reset_signals(options.mask);
+  if (options.ignores_sigpipe) std::signal(SIGPIPE, SIG_IGN);
+  if (options.death_signal != 0) {
+    prctl(PR_SET_PDEATHSIG, options.death_signal);
+    if (getppid() != parent) _exit(127);
+  }
+  environ = environment;
+  execvp(argv[0], argv);
+}
+
+// nullopt if it is gone.
+std::optional<ProcessStat> stat_of(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  // Not through a buffer iterator: that throws if the process goes meanwhile.
+  std::string text;
+  std::getline(file, text, '\0');
+  return parse_process_stat(text);
+}
+
+std::multimap<pid_t, pid_t> children_by_parent() {
+  std::multimap<pid_t, pid_t> children;
+  DIR* directory = opendir("/proc");
+  if (directory == nullptr) return children;
+  while (const dirent* entry = readdir(directory)) {
+    const pid_t pid =
+        static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
+    if (stat && stat->state != 'Z' && stat->state != 'X') {
+      children.emplace(stat->parent, pid);
+    }
+  }
+  closedir(directory);
+  return children;
+}
+
+// Ended ones that nobody has waited for included. Asks for less than a look at every
+// process there is.
+bool has_children() {
+  siginfo_t about;
+  return waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+         errno != ECHILD;
+}
+
+// Empty: it is gone, or not ours to see.
+std::string program_of(const std::string& process) {
+  char path[4096];
+  const ssize_t size = readlink(absl::StrCat("/proc/", process, "/exe").c_str(),
+                                path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "";
+}
+
+}  // namespace
+
+Spawned spawn(const std::vector<std::string>& argv,
+              const SpawnOptions& options) {
+  std::vector<std::string> words = argv;
+  std::vector<std::string> variables = to_strings(options.environment);
+  std::vector<char*> word_pointers = pointers(words);
+  std::vector<char*> variable_pointers = pointers(variables);
+  Pipe failure;  // Closes by itself when the program runs; else carries errno.
+  if (failure.ends[0] < 0) return {-1, errno};
+
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return {-1, errno};
+  if (pid == 0) {
+    become(word_pointers.data(), variable_pointers.data(), options, parent);
+    const int error = errno;
+    const ssize_t written = write(failure.ends[1], &error, sizeof error);
+    _exit(written == sizeof error ? 127 : 126);
+  }
+  if (options.own_group) setpgid(pid, pid);
+  failure.close_end(1);
+  int error = 0;
+  ssize_t count;
+  do {
+    count = read(failure.ends[0], &error, sizeof error);
+  } while (count < 0 && errno == EINTR);
+  if (count != sizeof error) return {pid, 0};
+  waitpid(pid, nullptr, 0);
+  return {-1, error};
+}
+
+std::string describe_start_error(int error) {
+  std::string text = std::strerror(error);
+  if (error == EAGAIN) {
+    text +=
+        "; allow this user or container more processes (ulimit -u, pids.max)";
+  }
+  return text;
+}
+
+Captured capture(const std::vector<std::string>& argv) {
+  Pipe output;
+  if (output.ends[0] < 0) return {"", errno};
+  std::vector<std::string> words = argv;
+  std::vector<char*> word_pointers = pointers(words);
+  const pid_t pid = fork();
+  if (pid < 0) return {"", errno};
+  if (pid == 0) {
+    read_nothing();
+    dup2(output.ends[1], STDOUT_FILENO);
+    dup2(output.ends[1], STDERR_FILENO);
+    execvp(word_pointers[0], word_pointers.data());
+    // The same numbers a shell uses.
+    _exit(errno == ENOENT ? 127 : 126);
+  }
+  output.close_end(1);
+  Captured captured;
+  char bytes[4096];
+  ssize_t count;
+  while ((count = read(output.ends[0], bytes, sizeof bytes)) > 0 ||
+         (count < 0 && errno == EINTR)) {
+    if (count > 0) captured.text.append(bytes, static_cast<size_t>(count));
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (captured.text.empty() && WIFEXITED(status)) {
+    if (WEXITSTATUS(status) == 127) captured.error = ENOENT;
+    if (WEXITSTATUS(status) == 126) captured.error = EACCES;
+  }
+  return captured;
+}
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+std::vector<pid_t> descendants() {
+  if (!has_children()) return {};
+  const std::multimap<pid_t, pid_t> children = children_by_parent();
+  std::vector<pid_t> found = {getpid()};
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto [begin, end] = children.equal_range(found[i]);
+    for (auto child = begin; child != end; ++child) {
+      found.push_back(child->second);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+bool any_runs_this_program(const std::vector<pid_t>& pids) {
+  const std::string mine = program_of("self");
+  return std::any_of(pids.begin(), pids.end(), [&](pid_t pid) {
+    return !mine.empty() && program_of(absl::StrCat(pid)) == mine;
+  });
+}
+
+int kill_descendants() {
+  int first_count = -1;
+  for (;;) {
+    std::vector<pid_t> alive = descendants();
+    if (first_count < 0) first_count = static_cast<int>(alive.size());
+    std::erase_if(alive, [](pid_t pid) { return kill(pid, SIGKILL) != 0; });
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (alive.empty()) return first_count;
+    poll(nullptr, 0, 1);
+  }
+}
+
+std::optional<int> reap_children(pid_t child) {
+  std::optional<int> result;
+  int status = 0;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid == child) result = status;
+  }
+  return result;
+}
+
+ParentWatch::ParentWatch(pid_t parent)
+    : parent_(parent),
+      fd_(static_cast<int>(syscall(SYS_pidfd_open, parent_, 0))) {}
+
+ParentWatch::~ParentWatch() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool ParentWatch::ended() const { return getppid() != parent_; }
+
+std::string own_path() {
+  const std::string path = program_of("self");
+  return path.empty() ? "horovodrun" : path;
+}
+
+std::vector<int> without_ignored(std::vector<int> signals) {
+  std::erase_if(signals, [](int signal) {
+    struct sigaction present = {};
+    return sigaction(signal, nullptr, &present) == 0 &&
+           present.sa_handler == SIG_IGN;
+  });
+  return signals;
+}
+
+sigset_t signal_set(const std::vector<int>& signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/node/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/host_name.h"
+#include "horovodrun/job/report.h"
+#include "horovodrun/output/stderr_filter.h"
+#include "horovodrun/system/process.h"
+#include "test/horovodrun/test_process.h"
+
+namespace hvd::launcher {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using Kind = Report::Kind;
+
+// An agent as mpirun would start it for rank 1.
+std::vector<std::string> agent_argv(const std::vector<std::string>& command) {
+  std::vector<std::string> argv = {HVD_HOROVODRUN, "--agent", "--"};
+  argv.insert(argv.end(), command.begin(), command.end());
+  return argv;
+}
+
+const std::map<std::string, std::string> kRankOne = {
+    {"HOROVODRUN_TOKEN", "cafe"},
+    {"PMI_RANK", "1"},
+    {"MPI_LOCALNRANKS", "2"},
+    {"MPI_LOCALRANKID", "1"}};
+
+struct Reported {
+  std::string text;
+  std::vector<Report> reports;
+};
+
+Reported read_reports(const Outcome& outcome) {
+  Reported reported;
+  ReportFilter filter("cafe");
+  filter.feed(outcome.err, &reported.text, &reported.reports);
+  filter.finish(&reported.text);
+  return reported;
+}
+
+TEST(Agent, ReportsStartAndEndAndSucceedsItself) {
+  TestProcess process(agent_argv({"sh", "-c", "printf oops >&2; exit 3"}),
+                      kRankOne);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  const Reported reported = read_reports(outcome);
+  EXPECT_EQ(reported.text, "oops");
+  ASSERT_THAT(reported.reports, SizeIs(2));
+  const Report& started = reported.reports[0];
+  EXPECT_EQ(started.kind, Kind::kStarted);
+  EXPECT_EQ(started.pid, process.pid());
+  const Report& ended = reported.reports[1];
+  EXPECT_EQ(ended.kind, Kind::kExited);
+  EXPECT_EQ(ended.rank, 1);
+  EXPECT_EQ(ended.value, 3);
+  EXPECT_EQ(ended.host, host_name());
+  EXPECT_GE(ended.time, started.time);
+}
+
+TEST(Agent, ReportsASignal) {
+  TestProcess process(agent_argv({"sh", "-c", "kill -SEGV $$"}), kRankOne);
+  const Reported reported = read_reports(process.wait());
+  ASSERT_THAT(reported.reports, SizeIs(2));
+  EXPECT_EQ(reported.reports[1].kind, Kind::kKilled);
+  EXPECT_EQ(reported.reports[1].value, SIGSEGV);
+}
+
+TEST(Agent, ReportsACommandThatCannotRun) {
+  TestProcess process(agent_argv({"./no-such-program"}), kRankOne);
+  const Reported reported = read_reports(process.wait());
+  ASSERT_THAT(reported.reports, SizeIs(2));
+  EXPECT_EQ(reported.reports[1].kind, Kind::kNotExecuted);
+  EXPECT_EQ(reported.reports[1].value, ENOENT);
+}
+
+TEST(Agent, SetsTheCommandUpForItsNode) {
+  TestProcess process(agent_argv({"sh", "-c", "echo threads $OMP_NUM_THREADS"}),
+                      kRankOne);
+  EXPECT_THAT(process.wait().out, HasSubstr("threads "));
+  std::map<std::string, std::string> environment = kRankOne;
+  environment["OMP_NUM_THREADS"] = "17";
+  TestProcess set(agent_argv({"sh", "-c", "echo threads $OMP_NUM_THREADS"}),
+                  environment);
+  EXPECT_EQ(set.wait().out, "threads 17\n");
+}
+
+TEST(Agent, PassesSignalsOnAsWhatTheyStandFor) {
+  TestProcess process(
+      agent_argv({"bash", "-c",
+                  "trap 'echo INT' INT; trap 'echo TERM' TERM; trap 'echo HUP' "
+                  "HUP; trap 'echo USR1' USR1; trap 'exit 9' USR2; echo ready; "
+                  "while :; do sleep 1000 & wait $!; kill $!; done"}),
+      kRankOne);
+  ASSERT_TRUE(process.wait_for("ready"));
+  const std::vector<std::pair<int, std::string>> meanings = {
+      {SIGALRM, "INT"}, {SIGABRT, "TERM"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}};
+  for (const auto& [signal, meaning] : meanings) {
+    process.send(signal);
+    ASSERT_TRUE(process.wait_for(meaning));
+  }
+  process.send(SIGUSR2);
+  const Reported reported = read_reports(process.wait());
+  ASSERT_THAT(reported.reports, SizeIs(2));
+  EXPECT_EQ(reported.reports[1].value, 9);
+}
+
+TEST(Agent, LeavesNothingBehindWhenItIsKilled) {
+  TestProcess process(
+      agent_argv({"sh", "-c",
+                  "trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000"}),
+      kRankOne);
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGTERM);
+  process.send(SIGKILL);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.all_gone());
+}
+
+TEST(Agent, ReportsThatItsSupervisorWasKilled) {
+  TestProcess process(
+      agent_argv(
+          {"sh", "-c", "setsid sleep 1000 & kill -KILL $PPID; sleep 1000"}),
+      kRankOne);
+  const Reported reported = read_reports(process.wait());
+  ASSERT_THAT(reported.reports, SizeIs(2));
+  EXPECT_EQ(reported.reports[1].kind, Kind::kKilled);
+  EXPECT_EQ(reported.reports[1].value, SIGKILL);
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Agent, LeavesNoProcessOfTheCommandBehind) {
+  TestProcess process(
+      agent_argv({"sh", "-c",
+                  "setsid sleep 1000 & sleep 1000 & (sleep 1000 &); exit 0"}),
+      kRankOne);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.alive().empty());
+}
+
+TEST(Agent, EndsWithItsParent) {
+  // The shell stands for mpirun: its end, even by SIGKILL, must end everything.
+  const std::string script =
+      "\"$0\" --agent -- sh -c 'echo ready; trap \"\" TERM; setsid sleep "
+      "1000' & wait";
+  TestProcess process({"sh", "-c", script, HVD_HOROVODRUN}, kRankOne);
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGKILL);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.all_gone());
+}
+
+TEST(Agent, IsNotForUsers) {
+  TestProcess process(agent_argv({"true"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--agent is not for users"));
+}
+
+TEST(SignalThroughMpirun, AvoidsWhatMpirunActsOn) {
+  EXPECT_EQ(signal_through_mpirun(SIGINT), SIGALRM);
+  EXPECT_EQ(signal_through_mpirun(SIGTERM), SIGABRT);
+  EXPECT_EQ(signal_through_mpirun(SIGHUP), SIGABRT);
+  EXPECT_EQ(signal_through_mpirun(SIGUSR1), SIGUSR1);
+}
+
+}  // namespace
+}  // namespace hvd::launcher

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/system/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace hvd::launcher {
+namespace {
+
+using ::testing::Contains;
+
+int wait_status(pid_t pid) {
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return status;
+}
+
+TEST(Spawn, GivesArgumentsAndEnvironmentUnchanged) {
+  const Spawned spawned =
+      spawn({"sh", "-c", "[ \"$1\" = 'a  b;$(x)' ] && [ \"$V\" = '* y' ]", "sh",
+             "a  b;$(x)"},
+            {.environment = {{"V", "* y"}}});
+  ASSERT_EQ(spawned.error, 0);
+  EXPECT_EQ(wait_status(spawned.pid), 0);
+}
+
+TEST(Spawn, TellsWhyAProgramCannotRun) {
+  EXPECT_EQ(spawn({"./no-such-program"}, {}).error, ENOENT);
+  EXPECT_EQ(spawn({"/"}, {}).error, EACCES);
+}
+
+TEST(DescribeStartError, SaysWhatToDoAboutALimitOfProcesses) {
+  EXPECT_THAT(describe_start_error(EAGAIN), ::testing::HasSubstr("ulimit -u"));
+  EXPECT_EQ(describe_start_error(EACCES), "Permission denied");
+}
+
+TEST(Spawn, MakesAProcessGroup) {
+  const Spawned spawned = spawn({"sleep", "1000"}, {.own_group = true});
+  ASSERT_EQ(spawned.error, 0);
+  EXPECT_EQ(getpgid(spawned.pid), spawned.pid);
+  kill(-spawned.pid, SIGKILL);
+  EXPECT_EQ(WTERMSIG(wait_status(spawned.pid)), SIGKILL);
+}
+
+TEST(Spawn, RestoresSignalsInTheChild) {
+  std::signal(SIGUSR1, SIG_IGN);
+  const sigset_t all = signal_set({SIGUSR1, SIGUSR2});
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &all, &before);
+  const Spawned spawned = spawn({"sleep", "1000"}, {.mask = signal_set({})});
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  std::signal(SIGUSR1, SIG_DFL);
+  kill(spawned.pid, SIGUSR1);
+  EXPECT_EQ(WTERMSIG(wait_status(spawned.pid)), SIGUSR1);
+}
+
+TEST(ReapChildren, TellsOfOneChildAndReapsTheOthersToo) {
+  const Spawned one = spawn({"sh", "-c", "exit 3"}, {});
+  const Spawned other = spawn({"true"}, {});
+  for (const Spawned& child : {one, other}) {
+    ASSERT_EQ(child.error, 0);
+    siginfo_t info;
+    ASSERT_EQ(
+        waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT),
+        0);
+  }
+  const auto status = reap_children(one.pid);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 3);
+  EXPECT_EQ(waitpid(other.pid, nullptr, 0), -1);
+  EXPECT_FALSE(reap_children(one.pid).has_value());
+}
+
+TEST(Capture, TakesBothStreams) {
+  const Captured captured = capture({"sh", "-c", "echo out; echo err >&2"});
+  EXPECT_EQ(captured.error, 0);
+  EXPECT_EQ(captured.text, "out\nerr\n");
+  EXPECT_EQ(capture({"./no-such-program"}).error, ENOENT);
+}
+
+TEST(KillDescendants, ReachesOrphansInGroupsOfTheirOwn) {
+  adopt_orphans();
+  const Spawned spawned = spawn({"sh", "-c", "setsid sleep 1000 & exit 0"},
+                                {.environment = current_environment()});
+  ASSERT_EQ(spawned.error, 0);
+  wait_status(spawned.pid);
+  const Spawned second = spawn({"sleep", "1000"}, {});
+  EXPECT_THAT(descendants(), Contains(second.pid));
+  EXPECT_EQ(kill_descendants(), 2);
+  EXPECT_TRUE(descendants().empty());
+}
+
+}  // namespace
+}  // namespace hvd::launcher
