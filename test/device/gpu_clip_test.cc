@@ -12,9 +12,11 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "test/device/gpu_program.h"
