@@ -19,6 +19,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/nn/atomic_file.h
   horovodpp/runtime/captured_step.h
   horovodpp/runtime/gpu_choice.h
+  horovodpp/runtime/gpu_clip.h
   horovodpp/runtime/run_ranks.h
   horovodpp/runtime/waits_at_once.h
   horovodpp/tensor/dlpack.h)

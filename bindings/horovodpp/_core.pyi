@@ -30,6 +30,11 @@ class Operation:
     def poll(self) -> bool:
         """Whether it is done."""
 
+    def order(self, stream: int) -> None:
+        """
+        Returns when it is in a stream of its GPU, and puts `stream` behind it.
+        """
+
     def wait(self) -> object:
         """
         Sleeps until it is done and returns what it gave: None in place, (bytes, dtype, shape), a list of them, or with the splits that were received. May be called again.
@@ -137,7 +142,19 @@ def arena_alloc(bytes: int) -> object:
     So many bytes of any content, as an array: in the arena of the job, or elsewhere if there is none, or it has no room.
     """
 
+def arena_alloc_on(gpu: int, bytes: int) -> object:
+    """So many bytes of any content on a GPU, as an array, for the job."""
+
 def is_in_arena(address: int, bytes: int) -> bool: ...
+
+class CapturedStep:
+    """What `capture` has recorded of a stream."""
+
+    def replay(self) -> Operation:
+        """Does it once more."""
+
+def capture(step: Callable, name: str, gpu: int, stream: int, process_set: ProcessSet) -> CapturedStep:
+    """Calls `step`, and records what it puts into the stream of that GPU."""
 
 class Exchange:
     """Gradients on their way."""

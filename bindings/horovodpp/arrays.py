@@ -11,6 +11,8 @@ results are arrays of numpy. Or it has __cuda_array_interface__, and lies on a G
 there, too, and have it as well (gpu_arrays.py). The functions are those of horovodpp.torch, with its
 errors, and their names are matched across ranks with its.
 """
+import math
+
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, splits_of, wire
@@ -86,6 +88,27 @@ def _result(result, like):
     if isinstance(like, gpu_arrays.GpuArray):
         return gpu_arrays.GpuArray(memory, _core.address_of(memory), like.dtype, shape)
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
+
+
+def arena_empty(shape, dtype="float32", device="cpu"):
+    """An array of any content, for what is reduced often, in memory from where that costs no copy.
+
+    On the CPU that is memory that the ranks of a node share, or other memory where it has no room;
+    on a GPU ("cuda:0"), in a job, memory that NCCL knows (docs/gpu.md), of which the result is an
+    array with __cuda_array_interface__.
+    """
+    numpy = _numpy()
+    dtype = numpy.dtype(dtype)
+    if dtype.hasobject:
+        raise ValueError(f"Tensor type {dtype.name} is not supported.")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = math.prod(shape) * dtype.itemsize
+    gpu = gpu_arrays.index_of(device)
+    if gpu == _core.CPU:
+        memory = _core.arena_alloc(size)
+        return numpy.asarray(memoryview(memory)).view(dtype).reshape(shape)
+    memory = _core.arena_alloc_on(gpu, size)
+    return gpu_arrays.GpuArray(memory, _core.address_of(memory), dtype, shape)
 
 
 def _check_reduced(array, op):

@@ -28,6 +28,18 @@ class GpuArray:
                 "strides": None, "stream": None, "version": 3}
 
 
+def index_of(device):
+    """Which GPU is meant by "cuda:1", "cuda" (the first), 1, or torch's device; or CPU, "cpu"."""
+    if isinstance(device, int) and device >= 0:
+        return device
+    kind, _, index = str(device).partition(":")
+    if kind == "cpu":
+        return _core.CPU
+    if kind != "cuda" or not (index or "0").isdecimal():
+        raise ValueError(f"device is {device!r}: it is 'cpu', or a GPU, as 'cuda:0'")
+    return int(index or 0)
+
+
 def is_on_gpu(array):
     return hasattr(array, "__cuda_array_interface__")
 

@@ -22,12 +22,25 @@ nb::object allocate(std::size_t bytes) {
   return bytes_over(data, bytes, std::move(memory));
 }
 
+nb::object allocate_on(int gpu, std::size_t bytes) {
+  StatusOr<std::shared_ptr<void>> memory = Status();
+  {
+    const nb::gil_scoped_release without_gil;
+    memory = arena_alloc_on(Device::cuda(gpu), bytes);
+  }
+  void* const data = value_or_raise(memory).get();
+  return bytes_over(data, bytes, *std::move(memory), Device::cuda(gpu));
+}
+
 }  // namespace
 
 void add_arena(nb::module_& module) {
   module.def("arena_alloc", &allocate, arg("bytes"),
              "So many bytes of any content, as an array: in the arena of the "
              "job, or elsewhere if there is none, or it has no room.");
+  module.def(
+      "arena_alloc_on", &allocate_on, arg("gpu"), arg("bytes"),
+      "So many bytes of any content on a GPU, as an array, for the job.");
   module.def(
       "is_in_arena",
       [](std::uintptr_t address, std::size_t bytes) {

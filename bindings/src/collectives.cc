@@ -3,7 +3,6 @@
 #include "src/collectives.h"
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 
 #include <cstdint>
 #include <memory>

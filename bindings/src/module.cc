@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "src/arena.h"
+#include "src/captured_steps.h"
 #include "src/collectives.h"
 #include "src/compression.h"
 #include "src/errors.h"
@@ -22,5 +23,6 @@ NB_MODULE(_core, module) {
   hvd::python::add_timeline(module);
   hvd::python::add_collectives(module);
   hvd::python::add_arena(module);
+  hvd::python::add_captured_steps(module);
   hvd::python::add_compression(module);
 }

@@ -2,7 +2,6 @@
 #include "src/operation.h"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -103,6 +102,14 @@ void add_operation(nb::module_& module) {
                         "A collective under way. What it works on is kept "
                         "alive by whoever holds it.")
       .def("poll", &Operation::poll, "Whether it is done.")
+      .def(
+          "order",
+          [](const Operation& operation, std::uintptr_t stream) {
+            operation.order(reinterpret_cast<void*>(stream));
+          },
+          nb::arg("stream"),
+          "Returns when it is in a stream of its GPU, and puts `stream` behind "
+          "it.")
       .def("wait", &wait,
            "Sleeps until it is done and returns what it gave: None in place, "
            "(bytes, dtype, shape), a list of them, or with the splits that "

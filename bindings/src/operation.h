@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
 #include <string>
@@ -49,6 +50,8 @@ class Operation {
   virtual bool poll() const = 0;
   // Without the GIL; see Future::wait_unless().
   virtual bool wait_unless(bool (*interrupted)()) const = 0;
+  // Puts a stream of the GPU behind it; see Future::wait(stream). With the GIL.
+  virtual void order(void* stream) const = 0;
   // Once it is done. With the GIL.
   virtual nanobind::object result() = 0;
 };
@@ -66,6 +69,14 @@ class FutureOperation final : public Operation {
   bool poll() const override { return future_.poll(); }
   bool wait_unless(bool (*interrupted)()) const override {
     return future_.wait_unless(interrupted);
+  }
+  void order(void* stream) const override {
+    Status status;
+    {
+      const nanobind::gil_scoped_release without_gil;
+      status = status_of(future_.wait(stream));
+    }
+    raise_if_error(status);
   }
   nanobind::object result() override {
     if constexpr (std::is_void_v<T>) {

@@ -415,7 +415,10 @@ HVD_C_API int32_t hvd_reducer_get_stats(hvd_reducer reducer,
 /* Memory that the ranks of a node share, which is reduced without a copy: see
  * horovodpp/runtime/arena_alloc.h. NULL: there is none of any kind. */
 HVD_C_API void* hvd_arena_alloc(size_t bytes);
-/* Nothing is in flight that uses it. NULL is no error. */
+/* The same on a device, HVD_CUDA(0) for instance, for the job: see docs/gpu.md. */
+HVD_C_API int32_t hvd_arena_alloc_on(int32_t device, size_t bytes,
+                                     void** memory);
+/* Of either. Nothing is in flight that uses it. NULL is no error. */
 HVD_C_API int32_t hvd_arena_free(void* memory);
 /* 1 or 0. */
 HVD_C_API int32_t hvd_is_in_arena(const void* memory, size_t bytes);

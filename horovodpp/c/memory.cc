@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "horovodpp/c/arguments.h"
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
+#include "horovodpp/core/device.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/core/status.h"
 #include "horovodpp/runtime/arena_alloc.h"
 
 namespace hvd::c {
 namespace {
 
-// What hvd_arena_alloc() has given, and not taken back.
+// What hvd_arena_alloc() and hvd_arena_alloc_on() have given, and not taken back.
 struct Given {
   Mutex mutex;
   absl::flat_hash_map<const void*, std::shared_ptr<void>> blocks
@@ -24,16 +28,31 @@ Given& given() {
   return *instance;
 }
 
+void* give(std::shared_ptr<void> block) {
+  void* const memory = block.get();
+  const MutexLock lock(given().mutex);
+  given().blocks.emplace(memory, std::move(block));
+  return memory;
+}
+
 }  // namespace
 }  // namespace hvd::c
 
 void* hvd_arena_alloc(std::size_t bytes) {
-  return hvd::c::call_for<void*>(nullptr, [&] {
-    std::shared_ptr<void> block = hvd::arena_alloc_bytes(bytes);
-    void* const memory = block.get();
-    hvd::MutexLock lock(hvd::c::given().mutex);
-    hvd::c::given().blocks.emplace(memory, std::move(block));
-    return memory;
+  return hvd::c::call_for<void*>(
+      nullptr, [&] { return hvd::c::give(hvd::arena_alloc_bytes(bytes)); });
+}
+
+std::int32_t hvd_arena_alloc_on(std::int32_t device, std::size_t bytes,
+                                void** memory) {
+  return hvd::c::call([&]() -> hvd::Status {
+    HVD_RETURN_IF_ERROR(hvd::c::check_not_null(memory, "memory"));
+    HVD_ASSIGN_OR_RETURN(const hvd::Device where,
+                         hvd::c::device_of_number(device));
+    HVD_ASSIGN_OR_RETURN(std::shared_ptr<void> block,
+                         hvd::arena_alloc_on(where, bytes));
+    *memory = hvd::c::give(std::move(block));
+    return {};
   });
 }
 

@@ -14,6 +14,7 @@ namespace {
 using kernels::CopyArguments;
 
 constexpr const char* kCopy = "hvd_copy";
+constexpr const char* kJudge = "hvd_judge";
 
 const char* suffix_of(DType dtype) {
   switch (dtype) {
@@ -101,8 +102,10 @@ absl::Status CudaKernels::find_all() {
         "cuModuleGetFunction");
   };
   HVD_RETURN_IF_ERROR(find(kCopy));
+  HVD_RETURN_IF_ERROR(find(kJudge));
 #define HVD_FIND(name, ...) HVD_RETURN_IF_ERROR(find(#name));
   HVD_CONVERSIONS(HVD_FIND)
+  HVD_LOOKS(HVD_FIND)
   HVD_REDUCTIONS(HVD_FIND)
 #undef HVD_FIND
   return absl::OkStatus();
@@ -154,11 +157,31 @@ absl::Status CudaKernels::convert(CudaStream& stream,
   return for_each_grid(pieces, kernels::kTileElements,
                        [&](CopyArguments& arguments) -> absl::Status {
                          arguments.scale = conversion.scale;
+                         arguments.factor = conversion.factor;
                          arguments.sightings = sightings;
                          const unsigned blocks = blocks_of(arguments);
                          if (sightings != nullptr) sightings += blocks;
                          return launch(stream, name, blocks, &arguments);
                        });
+}
+
+absl::Status CudaKernels::look(CudaStream& stream, DType dtype,
+                               std::span<const Piece> pieces,
+                               kernels::Sighting* sightings) const {
+  const std::string name = absl::StrCat("hvd_look_", suffix_of(dtype));
+  return for_each_grid(pieces, kernels::kTileElements,
+                       [&](CopyArguments& arguments) -> absl::Status {
+                         arguments.sightings = sightings;
+                         const unsigned blocks = blocks_of(arguments);
+                         sightings += blocks;
+                         return launch(stream, name, blocks, &arguments);
+                       });
+}
+
+absl::Status CudaKernels::judge(
+    CudaStream& stream, const kernels::JudgeArguments& arguments) const {
+  kernels::JudgeArguments copy = arguments;
+  return launch(stream, kJudge, 1, &copy);
 }
 
 std::size_t CudaKernels::sightings_of(std::span<const Piece> pieces) {

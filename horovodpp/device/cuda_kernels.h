@@ -45,6 +45,9 @@ class CudaKernels {
     DType from = DType::kF32;
     DType to = DType::kF32;
     double scale = 1.0;
+    // Where on the GPU there is another one, by the time that this is done; nullptr:
+    // nowhere.
+    const double* factor = nullptr;
     // Where to put what each block has seen of its numbers before they were scaled:
     // room for sightings_of(pieces). nullptr: nowhere.
     kernels::Sighting* sightings = nullptr;
@@ -54,6 +57,14 @@ class CudaKernels {
   // to = scale * from, for every piece; counts are in elements.
   absl::Status convert(CudaStream& stream, std::span<const Piece> pieces,
                        const Conversion& conversion) const;
+  // Only looks at the numbers of every piece, which are floating-point ones; counts are
+  // in elements. Equal numbers give equal sightings, wherever they lie.
+  absl::Status look(CudaStream& stream, DType dtype,
+                    std::span<const Piece> pieces,
+                    kernels::Sighting* sightings) const;
+  // Makes the findings of what was seen.
+  absl::Status judge(CudaStream& stream,
+                     const kernels::JudgeArguments& arguments) const;
   // How many blocks look at these pieces: no more than one for each 4096 elements, and
   // 1024 for each 120 pieces.
   static std::size_t sightings_of(std::span<const Piece> pieces);

@@ -131,3 +131,15 @@ def test_joins_and_barriers(rank, size):
     for _ in range(rank):
         horovodpp.allreduce(numpy.ones(2), name="uneven.array")
     assert horovodpp.join() == size - 1
+
+
+def test_memory_of_the_arena_is_an_array(size):
+    mine = horovodpp.arena_empty((2, 3), "int64")
+    assert mine.shape == (2, 3) and mine.dtype == "int64"
+    mine[:] = 1
+    assert horovodpp.allreduce_(mine, op=horovodpp.Sum) is mine and (mine == size).all()
+    assert horovodpp.arena_empty(4).dtype == "float32"
+    with pytest.raises(ValueError, match="not supported"):
+        horovodpp.arena_empty(4, object)
+    with pytest.raises(ValueError, match="device is 'cuda:first'"):
+        horovodpp.arena_empty(4, device="cuda:first")

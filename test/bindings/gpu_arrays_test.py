@@ -57,6 +57,33 @@ def test_results_say_what_they_are(gpu):
     assert (values_of(again, gpu) == 1).all()
 
 
+def test_a_stream_comes_behind_without_the_host(gpu):
+    n, rank = horovodpp.size(), horovodpp.rank()
+    mine = gpu.put(numpy.full(1000, rank, "float32"))
+    copy = gpu.put(numpy.zeros(1000, "float32"))
+    handle = horovodpp.allreduce_async_(mine, name="behind", op=horovodpp.Sum)
+    horovodpp.wait_in_stream(handle, gpu.stream)
+    gpu.copy(copy.address, mine.address, 4000)
+    assert (values_of(copy, gpu) == n * (n - 1) / 2).all()
+    assert horovodpp.synchronize(handle) is mine
+    with pytest.raises(ValueError, match="has been cleared"):
+        horovodpp.wait_in_stream(handle, gpu.stream)
+
+
+def test_memory_of_the_arena_is_on_the_gpu(gpu):
+    n = horovodpp.size()
+    array = horovodpp.arena_empty((3, 5), "float64", device=f"cuda:{gpu.index}")
+    assert array.shape == (3, 5) and array.dtype == numpy.float64
+    ones = gpu.put(numpy.ones((3, 5)))
+    gpu.copy(array.__cuda_array_interface__["data"][0], ones.address, 120)
+    gpu.synchronize()
+    horovodpp.allreduce_(array, name="arena", op=horovodpp.Sum)
+    assert (values_of(array, gpu) == n).all()
+    assert horovodpp.arena_empty(0, device=f"cuda:{gpu.index}").shape == (0,)
+    with pytest.raises(horovodpp.HorovodInternalError, match="no GPU 99"):
+        horovodpp.arena_empty(1, device="cuda:99")
+
+
 def test_arrays_that_cannot_be_given_are_refused(gpu):
     columns = gpu.put(numpy.ones((4, 4), "float32"))
     columns.strides = (4, 16)

@@ -50,6 +50,7 @@ def main():
     parser.add_argument("--ranks", help="without it: the tests that start jobs")
     parser.add_argument("--build-folder", required=True)
     parser.add_argument("--cuda-library", help="the stand-in for CUDA's driver")
+    parser.add_argument("--nccl-library", help="the stand-in for NCCL, for the tests that ask for it")
     parser.add_argument("arguments", nargs="*", help="of pytest")
     options = parser.parse_args()
     check(options.python, options.package)
@@ -60,6 +61,8 @@ def main():
                        HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="40")
     if options.cuda_library:
         environment["HOROVODPP_CUDA_LIBRARY"] = options.cuda_library
+    if options.nccl_library:
+        environment["HVD_TEST_NCCL_LIBRARY"] = options.nccl_library
     os.chdir(options.build_folder)
     suite = pathlib.Path(__file__).resolve().parent
     pytest = [options.python, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",

@@ -119,6 +119,32 @@ static void reduces_gradients(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
+static void has_memory_for_gradients(void) {
+  const int64_t dims[1] = {kRows};
+  const float mine[kRows] = {1.0f, (float)rank, 2.0f};
+  float values[kRows] = {0, 0, 0};
+  hvd_tensor gradient = {NULL, dims, 1, HVD_FLOAT32, HVD_CUDA(0)};
+  hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
+  hvd_operation operation = 0;
+  CHECK_OK(hvd_arena_alloc_on(HVD_CUDA(0), sizeof(mine), &gradient.data));
+  CHECK(driver_cuMemcpyAsync((uint64_t)(uintptr_t)gradient.data,
+                             (uint64_t)(uintptr_t)mine, sizeof(mine),
+                             stream) == 0);
+  options.op = HVD_SUM;
+  options.stream = stream;
+  CHECK_OK(hvd_allreduce_async(&gradient, 1, &options, &operation));
+  CHECK_OK(hvd_finish(operation));
+  get(values, gradient.data, sizeof(values));
+  CHECK(values[0] == (float)size && values[2] == 2.0f * (float)size);
+  CHECK_OK(hvd_arena_free(gradient.data));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "freed before",
+                hvd_arena_free(gradient.data));
+  CHECK_OK(hvd_arena_alloc_on(HVD_CUDA(0), 0, &gradient.data));
+  CHECK_OK(hvd_arena_free(gradient.data));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "no GPU 99",
+                hvd_arena_alloc_on(HVD_CUDA(99), 64, &gradient.data));
+}
+
 static void refuses_devices_that_there_are_not(void) {
   const int64_t dims[1] = {1};
   float value = 1.0f;
@@ -140,6 +166,7 @@ int main(void) {
   reduces_what_its_stream_produces();
   has_results_on_the_gpu();
   reduces_gradients();
+  has_memory_for_gradients();
   refuses_devices_that_there_are_not();
   CHECK_OK(hvd_shutdown());
   return failures > 0;

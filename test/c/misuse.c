@@ -214,6 +214,7 @@ static void refuses_numbers_that_are_none(void) {
   hvd_reducer_stats stats = HVD_REDUCER_STATS;
   hvd_operation operation = 0;
   hvd_reducer reducer = 0;
+  void* memory = NULL;
   int32_t done;
   int i;
   const int32_t code = HVD_INVALID_ARGUMENT;
@@ -260,6 +261,12 @@ static void refuses_numbers_that_are_none(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK(hvd_arena_alloc((size_t)-1) == NULL);
   CHECK(hvd_last_error_code() == HVD_RESOURCE_EXHAUSTED);
+  CHECK_REFUSED(code, "memory is NULL", hvd_arena_alloc_on(HVD_CPU, 64, NULL));
+  CHECK_REFUSED(code, "no device with number -1",
+                hvd_arena_alloc_on(-1, 64, &memory));
+  CHECK_OK(hvd_arena_alloc_on(HVD_CPU, 64, &memory));
+  CHECK(hvd_is_in_arena(memory, 64) == 1);
+  CHECK_OK(hvd_arena_free(memory));
   CHECK_REFUSED(code, "freed before", hvd_arena_free(values));
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, "seconds", hvd_wait_for(operation, -1.0, &done));

@@ -55,6 +55,32 @@ def synchronize(handle):
         _under_way.pop(handle, None)
 
 
+def wait_in_stream(handle, stream):
+    """Puts `stream`, a stream of the operation's GPU, behind it; the host does not wait for the GPU.
+
+    It returns when the operation is in a stream of that GPU. What comes next in `stream` may work
+    with what it works on; how it ended, synchronize() tells, which is still to be called. stream: a
+    cudaStream_t as a number, or torch's or cupy's. Raises ValueError for a number that is none, and
+    HorovodInternalError if the operation failed before.
+    """
+    entry = _under_way.get(handle)
+    if entry is None:
+        raise ValueError(f"Handle {handle} was not created or has been cleared.")
+    try:
+        entry[0].order(stream_number(stream))
+    except BaseException:
+        _under_way.pop(handle, None)
+        raise
+
+
+def stream_number(stream):
+    """The cudaStream_t of a stream of torch's or cupy's, or that is one already, as a number."""
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(stream, name):
+            return getattr(stream, name)
+    return stream
+
+
 def wait_for(start, *arguments, **options):
     """The result of an _async function that is called with these, and waited for at once."""
     with AT_ONCE:

@@ -22,6 +22,7 @@ from horovodpp.common.exceptions import HorovodInternalError, HostsUpdatedInterr
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.torch import elastic  # noqa: F401
+from horovodpp.torch.arena import arena_empty
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.functions import (
     allgather_object, broadcast_object, broadcast_optimizer_state, broadcast_parameters)
@@ -34,6 +35,6 @@ from horovodpp.torch.mpi_ops import (
     grouped_reducescatter, grouped_reducescatter_async, init, is_initialized, join, local_rank,
     local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
     reducescatter, reducescatter_async, reform, rocm_built, shutdown, size,
-    sparse_allreduce_async, start_timeline, stop_timeline, synchronize)
+    sparse_allreduce_async, start_timeline, stop_timeline, synchronize, wait_in_stream)
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm

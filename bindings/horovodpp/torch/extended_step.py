@@ -13,12 +13,18 @@ StepResult.__doc__ = """What optimizer.step(max_norm=..., grad_scaler=..., weigh
 
 loss: the closure's, on this rank; None without one.
 stepped: False if gradients had overflowed, so that the step was left out.
-norm: of all gradients, before they were clipped; None without a max_norm.
+norm: of all gradients, before they were clipped, as a tensor without dimensions where they are;
+    None without a max_norm.
 """
 
 
 def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
-    """What step() does with one of these arguments."""
+    """What step() does with one of these arguments.
+
+    What is found out about gradients stays on their GPU. The host reads one number, whether they
+    are finite, since it decides then whether there is a step: of a max_norm clip_grad_norm_() does,
+    of a scaler its step().
+    """
     if weight is not None:
         _check_weight(optimizer, weight)
     loss = None
@@ -32,9 +38,9 @@ def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
         grad_scaler.unscale_(optimizer)
     norm = None
     if max_norm is not None:
-        norm = float(torch.nn.utils.clip_grad_norm_(
+        norm = torch.nn.utils.clip_grad_norm_(
             parameters.of_groups(optimizer.param_groups), max_norm,
-            error_if_nonfinite=grad_scaler is None))
+            error_if_nonfinite=grad_scaler is None)
     before = optimizer.steps_taken
     with optimizer.skip_synchronize():
         if grad_scaler is None:

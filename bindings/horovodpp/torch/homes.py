@@ -8,7 +8,7 @@ program still holds when the next comes: then another place is taken.
 """
 import torch
 
-from horovodpp import _core
+from horovodpp.torch.arena import arena_empty
 
 # Before torch 2.1 nobody says how many tensors share a memory.
 _use_count = getattr(torch._C, "_storage_Use_Count", None)
@@ -48,7 +48,6 @@ class Homes:
         if place is None or place.dtype != gradient.dtype or \
                 place.shape != gradient.shape or \
                 _use_count(place.untyped_storage()._cdata) > _IN_NO_OTHER_USE:
-            memory = _core.arena_alloc(gradient.numel() * gradient.element_size())
-            place = torch.from_dlpack(memory).view(gradient.dtype).view(gradient.shape)
+            place = arena_empty(gradient.shape, gradient.dtype)
             self._places[p] = place
         return place

@@ -19,7 +19,7 @@ from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too
     local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, rank, reform,
     rocm_built, shutdown, size, start_timeline, stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
-from horovodpp.common.handles import poll, synchronize  # noqa: F401
+from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch.collectives.allgather import (  # noqa: F401

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "horovodpp/core/clip_findings.h"
 #include "horovodpp/core/reduce_op.h"
 
 namespace hvd::device::kernels {
@@ -43,10 +44,21 @@ struct CopyArguments {
   CopiedPiece pieces[kMostPieces] = {};
   std::uint32_t piece_count = 0;
   std::uint32_t tiles = 0;
-  double scale = 1.0;             // Of a conversion.
+  double scale = 1.0;  // Of a conversion.
+  // Of a conversion: where on the GPU there is one more; nullptr: nowhere.
+  const double* factor = nullptr;
   Sighting* sightings = nullptr;  // One for each block; nullptr: not wanted.
 };
 static_assert(sizeof(CopyArguments) <= 4096);
+
+// Makes `findings` of all that was seen.
+struct JudgeArguments {
+  const Sighting* sightings = nullptr;
+  std::uint32_t count = 0;
+  double factor = 1.0;
+  double max_norm = 0.0;
+  ClipFindings* findings = nullptr;
+};
 
 // Combines memory[0] to memory[members - 1], in this order, and writes the result into
 // each of `outputs` of them from the one numbered `first_output` on.

@@ -9,9 +9,8 @@ namespace {
 
 __device__ Place place() { return {blockIdx.x, gridDim.x, threadIdx.x}; }
 
-// What the threads of this block have seen, as one.
-__device__ void note(const CopyArguments& arguments, const Sighting& mine) {
-  if (arguments.sightings == nullptr) return;
+// What the threads of this block have seen, as one: in its first thread.
+__device__ Sighting together(const Sighting& mine) {
   __shared__ alignas(
       Sighting) unsigned char memory[kThreads * sizeof(Sighting)];
   auto* const seen = reinterpret_cast<Sighting*>(memory);
@@ -20,7 +19,13 @@ __device__ void note(const CopyArguments& arguments, const Sighting& mine) {
     __syncthreads();
     if (threadIdx.x < half) add_half(seen, threadIdx.x, half);
   }
-  if (threadIdx.x == 0) arguments.sightings[blockIdx.x] = seen[0];
+  return seen[0];
+}
+
+__device__ void note(const CopyArguments& arguments, const Sighting& mine) {
+  if (arguments.sightings == nullptr) return;
+  const Sighting all = together(mine);
+  if (threadIdx.x == 0) arguments.sightings[blockIdx.x] = all;
 }
 
 }  // namespace
@@ -39,6 +44,21 @@ __global__ void __launch_bounds__(kThreads)
   }
 HVD_CONVERSIONS(HVD_KERNEL)
 #undef HVD_KERNEL
+
+#define HVD_KERNEL(name, Element)                              \
+  __global__ void __launch_bounds__(kThreads)                  \
+      name(const __grid_constant__ CopyArguments arguments) {  \
+    note(arguments, look_thread<Element>(arguments, place())); \
+  }
+HVD_LOOKS(HVD_KERNEL)
+#undef HVD_KERNEL
+
+// Of one block.
+__global__ void __launch_bounds__(kThreads)
+    hvd_judge(const __grid_constant__ JudgeArguments arguments) {
+  const Sighting all = together(gathered(arguments, threadIdx.x));
+  if (threadIdx.x == 0) judge(arguments, all);
+}
 
 #define HVD_KERNEL(name, Element)                               \
   __global__ void __launch_bounds__(kThreads)                   \

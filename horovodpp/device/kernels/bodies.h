@@ -6,7 +6,9 @@
 // element by element elsewhere.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "horovodpp/device/kernels/elements.h"
 
@@ -116,8 +118,9 @@ HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
   constexpr int kLeast =
       sizeof(Source) < sizeof(Target) ? sizeof(Source) : sizeof(Target);
   constexpr int kLanes = static_cast<int>(kVectorBytes) / kLeast;
-  const auto scale = static_cast<Lane>(arguments.scale);
-  const bool scaled = arguments.scale != 1.0;
+  const double factor = arguments.factor == nullptr ? 1.0 : *arguments.factor;
+  const auto scale = static_cast<Lane>(arguments.scale * factor);
+  const bool scaled = arguments.scale * factor != 1.0;
   const bool looks = arguments.sightings != nullptr;
   Sighting seen;
   const auto convert = [&](Source stored) {
@@ -131,6 +134,11 @@ HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
       [&](const CopiedPiece& piece, std::int64_t begin, std::int64_t end) {
         const auto* const from = static_cast<const Source*>(piece.from);
         auto* const to = static_cast<Target*>(piece.to);
+        // Every element would stay as it is.
+        if (std::is_same_v<From, To> && piece.from == piece.to && !scaled &&
+            !looks) {
+          return;
+        }
         std::int64_t at = begin;
         if (is_aligned(from, kVectorBytes) && is_aligned(to, kVectorBytes)) {
           const std::int64_t whole = begin + (end - begin) / kLanes * kLanes;
@@ -155,12 +163,69 @@ HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
   return seen;
 }
 
+// Looks at all elements. Which thread looks at which does not depend on how memory is
+// aligned, so that ranks that have the same numbers come to the same bits.
+template <class E>
+HVD_BOTH Sighting look_thread(const CopyArguments& arguments,
+                              const Place& place) {
+  using Stored = typename E::Stored;
+  constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(Stored));
+  Sighting seen;
+  for_each_tile(
+      arguments, place, kTileElements,
+      [&](const CopiedPiece& piece, std::int64_t begin, std::int64_t end) {
+        const auto* const from = static_cast<const Stored*>(piece.from);
+        const bool aligned = is_aligned(from, kVectorBytes);
+        HVD_ROLLED
+        for (std::int64_t at = begin + std::int64_t{place.thread} * kLanes;
+             at < end; at += std::int64_t{kThreads} * kLanes) {
+          if (aligned && at + kLanes <= end) {
+            const auto some =
+                *reinterpret_cast<const Vector<Stored, kLanes>*>(from + at);
+            for (const Stored stored : some.lanes) {
+              look_at(static_cast<double>(E::decode(stored)), seen);
+            }
+          } else {
+            const std::int64_t stop = at + kLanes < end ? at + kLanes : end;
+            for (std::int64_t i = at; i < stop; ++i) {
+              look_at(static_cast<double>(E::decode(from[i])), seen);
+            }
+          }
+        }
+      });
+  return seen;
+}
+
 // A step of adding up what the threads of a block have seen, for half = kThreads / 2,
 // and half of that, down to 1; seen[0] is the whole then. Each of the first `half`
 // threads takes it, after all have taken the one before.
 HVD_BOTH inline void add_half(Sighting* seen, unsigned thread, unsigned half) {
   seen[thread].squares += seen[thread + half].squares;
   seen[thread].not_finite |= seen[thread + half].not_finite;
+}
+
+// What one of a single block's threads has of all that was seen.
+HVD_BOTH inline Sighting gathered(const JudgeArguments& arguments,
+                                  unsigned thread) {
+  Sighting all;
+  for (std::uint32_t i = thread; i < arguments.count; i += kThreads) {
+    all.squares += arguments.sightings[i].squares;
+    all.not_finite |= arguments.sightings[i].not_finite;
+  }
+  return all;
+}
+
+// As the CPU's step has it (optim/distributed_step.cc).
+HVD_BOTH inline void judge(const JudgeArguments& arguments,
+                           const Sighting& all) {
+  ClipFindings found;
+  found.norm = sqrt(all.squares) * arguments.factor;
+  found.not_finite = all.not_finite;
+  if (all.not_finite == 0) {
+    const double shrink = arguments.max_norm / (found.norm + 1e-6);
+    found.factor = shrink < 1.0 ? arguments.factor * shrink : arguments.factor;
+  }
+  *arguments.findings = found;
 }
 
 template <class E, class Op, class Scales>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels there are beside hvd_copy: HVD_CONVERSIONS and HVD_REDUCTIONS call a
-// macro with the name of each, and with its element types.
+// The kernels there are beside hvd_copy and hvd_judge: HVD_CONVERSIONS, HVD_LOOKS and
+// HVD_REDUCTIONS call a macro with the name of each, and with its element types.
 #pragma once
 
 #define HVD_CONVERSIONS(F)                               \
@@ -12,6 +12,12 @@
   F(hvd_convert_f32_bf16, Numbers<float>, BrainHalves)   \
   F(hvd_convert_f32_f32, Numbers<float>, Numbers<float>) \
   F(hvd_convert_f64_f64, Numbers<double>, Numbers<double>)
+
+#define HVD_LOOKS(F)              \
+  F(hvd_look_f16, Halves)         \
+  F(hvd_look_bf16, BrainHalves)   \
+  F(hvd_look_f32, Numbers<float>) \
+  F(hvd_look_f64, Numbers<double>)
 
 #define HVD_REDUCTIONS(F)                  \
   F(hvd_reduce_u8, Numbers<std::uint8_t>)  \

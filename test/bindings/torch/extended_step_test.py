@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer.step() with a weight, a scaler and a norm."""
+import contextlib
 import copy
 
 import models
@@ -83,8 +84,43 @@ def test_a_scaler_a_norm_and_a_weight_at_once(make, rank, size):
         (sum_of(alone, everything) / everything.shape[0]).backward()
         norm = torch.nn.utils.clip_grad_norm_(alone.parameters(), 0.01)
         inner.step()
-        assert result.stepped and result.norm == pytest.approx(norm.item(), rel=1e-4)
+        assert result.stepped and result.norm.item() == pytest.approx(norm.item(), rel=1e-4)
     models.assert_equal(model, alone)
+
+
+@contextlib.contextmanager
+def counted_reads():
+    """A list of the numbers that the host reads out of tensors: of a GPU, it waits for each."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    reads = []
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            if operation is torch.ops.aten._local_scalar_dense.default:
+                reads.append(args[0])
+            return operation(*args, **(kwargs or {}))
+
+    with Counting():
+        yield reads
+
+
+@needs_torch("2.3", "GradScaler for the CPU")
+@pytest.mark.parametrize("scales, clips", [(True, False), (False, True), (True, True)])
+def test_the_host_reads_one_number(scales, clips, rank):
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model))
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=scales)
+    for _ in range(2):
+        optimizer.zero_grad()
+        scaler.scale(models.loss_of(model, models.batch_of(rank))).backward()
+        optimizer.synchronize()
+        with counted_reads() as reads:
+            result = optimizer.step(max_norm=0.01 if clips else None,
+                                    grad_scaler=scaler if scales else None)
+        assert len(reads) == 1
+        if clips:
+            assert isinstance(result.norm, torch.Tensor) and result.norm.shape == ()
 
 
 @needs_torch("2.3", "GradScaler for the CPU")

@@ -39,6 +39,11 @@ bool resolve(CopyArguments& arguments, std::size_t from_bytes,
     piece.to = reach(piece.to, count * to_bytes);
     if (piece.from == nullptr || piece.to == nullptr) return false;
   }
+  if (arguments.factor != nullptr) {
+    arguments.factor = reinterpret_cast<const double*>(
+        reach(arguments.factor, sizeof(double)));
+    if (arguments.factor == nullptr) return false;
+  }
   if (arguments.sightings == nullptr) return true;
   arguments.sightings = reinterpret_cast<Sighting*>(
       reach(arguments.sightings, blocks * sizeof(Sighting)));
@@ -53,7 +58,15 @@ bool copy(const void* parameter, unsigned blocks, const Reach& reach) {
   return true;
 }
 
-// What the threads of a block do together is done step by step.
+// What the threads of a block do together is done step by step: the sum is seen[0].
+void add_up(Sighting* seen) {
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+    for (unsigned thread = 0; thread < half; ++thread) {
+      add_half(seen, thread, half);
+    }
+  }
+}
+
 template <class From, class To>
 bool convert(const void* parameter, unsigned blocks, const Reach& reach) {
   const auto arguments = copy_of<CopyArguments>(parameter);
@@ -65,13 +78,48 @@ bool convert(const void* parameter, unsigned blocks, const Reach& reach) {
   for_each_thread(blocks, [&](const Place& place) {
     seen[place.thread] = convert_thread<From, To>(*arguments, place);
     if (place.thread + 1 < kThreads || arguments->sightings == nullptr) return;
-    for (unsigned half = kThreads / 2; half > 0; half /= 2) {
-      for (unsigned thread = 0; thread < half; ++thread) {
-        add_half(seen, thread, half);
-      }
-    }
+    add_up(seen);
     arguments->sightings[place.block] = seen[0];
   });
+  return true;
+}
+
+template <class E>
+bool look(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto arguments = copy_of<CopyArguments>(parameter);
+  const std::size_t bytes = sizeof(typename E::Stored);
+  // It writes no elements: `to` is of no account.
+  for (std::uint32_t i = 0; i < arguments->piece_count; ++i) {
+    CopiedPiece& piece = arguments->pieces[i];
+    piece.to = const_cast<void*>(piece.from);
+  }
+  if (!resolve(*arguments, bytes, bytes, blocks, reach)) return false;
+  Sighting seen[kThreads];
+  for_each_thread(blocks, [&](const Place& place) {
+    seen[place.thread] = look_thread<E>(*arguments, place);
+    if (place.thread + 1 < kThreads) return;
+    add_up(seen);
+    arguments->sightings[place.block] = seen[0];
+  });
+  return true;
+}
+
+bool judge_all(const void* parameter, unsigned, const Reach& reach) {
+  const auto arguments = copy_of<JudgeArguments>(parameter);
+  arguments->sightings = reinterpret_cast<const Sighting*>(
+      reach(arguments->sightings, arguments->count * sizeof(Sighting)));
+  arguments->findings = reinterpret_cast<hvd::ClipFindings*>(
+      reach(arguments->findings, sizeof(hvd::ClipFindings)));
+  if (arguments->findings == nullptr ||
+      (arguments->count > 0 && arguments->sightings == nullptr)) {
+    return false;
+  }
+  Sighting seen[kThreads];
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    seen[thread] = gathered(*arguments, thread);
+  }
+  add_up(seen);
+  judge(*arguments, seen[0]);
   return true;
 }
 
@@ -94,12 +142,16 @@ bool reduce(const void* parameter, unsigned blocks, const Reach& reach) {
 const Kernel* find_kernel(const std::string& name) {
   static const std::map<std::string, Kernel> all = {
       {"hvd_copy", {sizeof(CopyArguments), copy}},
+      {"hvd_judge", {sizeof(JudgeArguments), judge_all}},
 #define HVD_ENTRY(name, From, To) \
   {#name, {sizeof(CopyArguments), convert<From, To>}},
       HVD_CONVERSIONS(HVD_ENTRY)
 #undef HVD_ENTRY
+#define HVD_ENTRY(name, E) {#name, {sizeof(CopyArguments), look<E>}},
+          HVD_LOOKS(HVD_ENTRY)
+#undef HVD_ENTRY
 #define HVD_ENTRY(name, E) {#name, {sizeof(ReduceArguments), reduce<E>}},
-          HVD_REDUCTIONS(HVD_ENTRY)
+              HVD_REDUCTIONS(HVD_ENTRY)
 #undef HVD_ENTRY
   };
   const auto found = all.find(name);
