@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients in fewer bytes, by the library's compressors."""
-import copy
 import functools
 
 import models
@@ -134,9 +133,7 @@ def test_what_is_remembered_stays_each_ranks_own(rank, size):
 
 def test_other_types_are_sent_as_they_are(rank):
     model = models.mlp().double()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.signs())
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, compression=hvd.Compression.signs())
     models.loss_of(model, models.batch_of(rank).double()).backward()
     models.loss_of(alone, models.whole_batch().double()).backward()
     optimizer.step()

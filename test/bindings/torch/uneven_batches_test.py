@@ -15,7 +15,7 @@ def batches_of(rank, count):
 
 
 def trained_alone(counts, divisor):
-    """One process that takes the same steps. `divisor` of the gradients, by how many ranks go on."""
+    """One process that takes the same steps. `divisor`: of gradients, by how many ranks go on."""
     model = models.mlp()
     optimizer = models.sgd(model)
     batches = [batches_of(rank, count) for rank, count in enumerate(counts)]
