@@ -5,12 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "horovodpp/compression/compressors.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 #include "src/described.h"
@@ -83,6 +85,16 @@ void load_state(Compressor& compressor,
   compressor.load_state(values);
 }
 
+// For an option that makes no sense ValueError, as Python's own have it.
+template <typename Make>
+std::unique_ptr<Compressor> checked(const Make& make) {
+  try {
+    return make();
+  } catch (const InvalidArgument& error) {
+    throw nb::value_error(error.what());
+  }
+}
+
 }  // namespace
 
 void add_compression(nb::module_& module) {
@@ -99,10 +111,37 @@ void add_compression(nb::module_& module) {
            "Remembers that instead: (name, tensor of float32).");
   module.def("int8_blocks", &compression::int8_blocks);
   module.def(
-      "top_k", [](double share) { return compression::top_k(share); },
-      arg("share"));
-  module.def("signs", [] { return compression::signs(); });
-  module.def("power_sgd", &compression::power_sgd, arg("rank"));
+      "top_k",
+      [](double share, double momentum, std::int64_t warmup_steps,
+         double warmup_share, bool mask_velocity, std::int64_t whole_below,
+         double max_norm) {
+        return checked([&] {
+          return compression::top_k({.share = share,
+                                     .warmup_steps = warmup_steps,
+                                     .warmup_share = warmup_share,
+                                     .momentum = momentum,
+                                     .mask_velocity = mask_velocity,
+                                     .whole_below = whole_below,
+                                     .max_norm = max_norm});
+        });
+      },
+      arg("share"), arg("momentum"), arg("warmup_steps"), arg("warmup_share"),
+      arg("mask_velocity"), arg("whole_below"), arg("max_norm"));
+  module.def(
+      "signs",
+      [](double momentum, std::int64_t warmup_steps) {
+        return checked([&] {
+          return compression::signs(
+              {.warmup_steps = warmup_steps, .momentum = momentum});
+        });
+      },
+      arg("momentum"), arg("warmup_steps"));
+  module.def(
+      "power_sgd",
+      [](std::int64_t rank) {
+        return checked([&] { return compression::power_sgd(rank); });
+      },
+      arg("rank"));
 }
 
 }  // namespace hvd::python

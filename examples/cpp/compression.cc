@@ -34,7 +34,8 @@ Compression make_compression(const std::string& text, std::int64_t steps,
   if (name == "topk") {
     return {top_k(TopKOptions{.share = number(0.01),
                               .warmup_steps = steps * 3 / 4,
-                              .momentum = momentum}),
+                              .momentum = momentum,
+                              .whole_below = 1024}),
             true};
   }
   if (!has_number) {

@@ -62,7 +62,8 @@ void add_options(CLI::App& app, TrainerOptions& options) {
       "how gradients are sent: none, fp16, bf16, int8, "
       "powersgd[=RANK], signs, or topk[=SHARE]. signs begins with an "
       "epoch of whole gradients; topk lets its share fall during "
-      "three quarters of one; both have sgd's momentum in its stead");
+      "three quarters of one, and sends gradients of fewer than 1024 "
+      "elements whole; both have sgd's momentum in its stead");
   app.add_option("--seed", options.seed, "seed of all random numbers");
   app.add_option("--workers", options.workers,
                  "threads of each rank that prepare batches")

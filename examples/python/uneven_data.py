@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains where ranks have different amounts of data, with join():
+"""Trains where ranks have different amounts of data, with uneven():
 
     horovodrun -np 2 python examples/python/uneven_data.py
 
 A rank that runs out of batches joins: from there on it adds nothing to what the others reduce.
-Averages still divide by all ranks. The last rank to join has the newest parameters, and sends them
-to all.
+Each step is along the mean over the samples that there are. The last rank to join has the newest
+parameters, and sends them to all.
 """
 import argparse
 
@@ -34,20 +34,18 @@ def main():
     generator = torch.Generator().manual_seed(hvd.rank())
     for epoch in range(options.epochs):
         total = 0.0
-        batches = options.batches + 5 * hvd.rank()
-        for _ in range(batches):
-            x = torch.randn(16, 10, generator=generator)
+        batches = hvd.uneven([torch.randn(16, 10, generator=generator)
+                              for _ in range(options.batches + 5 * hvd.rank())], model, optimizer)
+        for x in batches:
             optimizer.zero_grad()
-            loss = (model(x).squeeze(1) - x @ weights).square().mean()
+            loss = (model(x).squeeze(1) - x @ weights).square().sum()
             loss.backward()
-            optimizer.step()
-            total += loss.item()
-        last = hvd.join()
-        hvd.broadcast_parameters(model.state_dict(), root_rank=last)
-        sums = hvd.allreduce(torch.tensor([total, batches]), op=hvd.Sum)
+            optimizer.step(weight=len(x))
+            total += loss.item() / len(x)
+        sums = hvd.allreduce(torch.tensor([total, len(batches)]), op=hvd.Sum)
         if hvd.rank() == 0:
             print(f"epoch {epoch}: loss {sums[0] / sums[1]:.4f} over {int(sums[1])} batches; "
-                  f"rank {last} joined last", flush=True)
+                  f"rank {batches.last_rank} joined last", flush=True)
 
 
 if __name__ == "__main__":

@@ -28,9 +28,11 @@ void write(T value, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-void check_warmup(const char* compressor, std::int64_t steps) {
-  if (steps >= 0) return;
-  throw InvalidArgument(absl::StrCat(compressor, ": warmup_steps is ", steps,
+// Written so that NaN fails too.
+template <typename T>
+void check_not_negative(const char* compressor, const char* what, T value) {
+  if (value >= 0) return;
+  throw InvalidArgument(absl::StrCat(compressor, ": ", what, " is ", value,
                                      "; it must not be negative"));
 }
 
@@ -38,6 +40,22 @@ void check_momentum(const char* compressor, double momentum) {
   if (momentum >= 0 && momentum < 1) return;
   throw InvalidArgument(absl::StrCat(compressor, ": the momentum is ", momentum,
                                      "; it must be in [0, 1)"));
+}
+
+// The numbers themselves.
+std::size_t whole_bytes(const Piece& piece) {
+  return static_cast<std::size_t>(piece.elements) * sizeof(float);
+}
+
+void encode_whole(const float* x, const Piece& piece, std::byte* message) {
+  if (piece.elements > 0) std::memcpy(message, x, whole_bytes(piece));
+}
+
+void decode_add_whole(const std::byte* message, const Piece& piece,
+                      float* sum) {
+  for (std::int64_t i = 0; i < piece.elements; ++i) {
+    sum[i] += read<float>(message + i * std::int64_t{sizeof(float)});
+  }
 }
 
 // Each block: its factor, then a byte for each element.
@@ -101,24 +119,31 @@ class Int8Blocks : public Codec {
   }
 };
 
-// While it warms up, the share falls as a geometric sequence; then: places, then
-// values.
+// Places, then values; or, of few elements, all values. While it warms up, the share
+// falls as a geometric sequence.
 class TopK : public Codec {
  public:
   explicit TopK(const TopKOptions& options) : options_(options) {
     check_share("share", options.share);
     check_share("warmup_share", options.warmup_share);
-    check_warmup("top_k", options.warmup_steps);
+    check_not_negative("top_k", "warmup_steps", options.warmup_steps);
     check_momentum("top_k", options.momentum);
+    check_not_negative("top_k", "whole_below", options.whole_below);
+    check_not_negative("top_k", "max_norm", options.max_norm);
   }
   std::string name() const override { return "top-k"; }
   std::size_t bytes(const Piece& piece) const override {
+    if (is_whole(piece)) return whole_bytes(piece);
     return static_cast<std::size_t>(kept(piece)) *
            (sizeof(std::uint32_t) + sizeof(float));
   }
   double bytes_per_byte() const override { return 2 * options_.share; }
   void encode(const float* x, const Piece& piece,
               std::byte* message) const override {
+    if (is_whole(piece)) {
+      encode_whole(x, piece, message);
+      return;
+    }
     if (piece.elements > std::numeric_limits<std::uint32_t>::max()) {
       throw InvalidArgument(absl::StrCat(
           "top_k: a gradient of ", piece.elements,
@@ -150,6 +175,10 @@ class TopK : public Codec {
   }
   void decode_add(const std::byte* message, const Piece& piece,
                   float* sum) const override {
+    if (is_whole(piece)) {
+      decode_add_whole(message, piece, sum);
+      return;
+    }
     const std::int64_t count = kept(piece);
     const std::byte* values =
         message + count * std::int64_t{sizeof(std::uint32_t)};
@@ -166,6 +195,9 @@ class TopK : public Codec {
     if (share > 0 && share <= 1) return;
     throw InvalidArgument(absl::StrCat("top_k: the ", what, " is ", share,
                                        "; it must be above 0, and at most 1"));
+  }
+  bool is_whole(const Piece& piece) const {
+    return piece.elements < options_.whole_below;
   }
   double share_at(std::int64_t step) const {
     if (step >= options_.warmup_steps) return options_.share;
@@ -188,13 +220,13 @@ class TopK : public Codec {
 class Signs : public Codec {
  public:
   explicit Signs(const SignsOptions& options) : options_(options) {
-    check_warmup("signs", options.warmup_steps);
+    check_not_negative("signs", "warmup_steps", options.warmup_steps);
     check_momentum("signs", options.momentum);
   }
   std::string name() const override { return "signs"; }
   std::size_t bytes(const Piece& piece) const override {
     const auto count = static_cast<std::size_t>(piece.elements);
-    if (warms_up(piece)) return count * sizeof(float);
+    if (warms_up(piece)) return whole_bytes(piece);
     return count == 0 ? 0 : sizeof(float) + (count + 7) / 8;
   }
   double bytes_per_byte() const override { return 1.0 / 32; }
@@ -203,7 +235,7 @@ class Signs : public Codec {
     const std::int64_t elements = piece.elements;
     if (elements == 0) return;
     if (warms_up(piece)) {
-      std::memcpy(message, x, bytes(piece));
+      encode_whole(x, piece, message);
       return;
     }
     double sum = 0.0;
@@ -226,9 +258,7 @@ class Signs : public Codec {
     const std::int64_t elements = piece.elements;
     if (elements == 0) return;
     if (warms_up(piece)) {
-      for (std::int64_t i = 0; i < elements; ++i) {
-        sum[i] += read<float>(message + i * std::int64_t{sizeof(float)});
-      }
+      decode_add_whole(message, piece, sum);
       return;
     }
     const auto size = read<float>(message);
@@ -254,13 +284,16 @@ std::unique_ptr<Compressor> int8_blocks() {
 }
 std::unique_ptr<Compressor> top_k(const TopKOptions& options) {
   return gathered(std::make_unique<TopK>(options),
-                  {options.momentum, options.mask_velocity});
+                  {.momentum = options.momentum,
+                   .masks = options.mask_velocity,
+                   .max_norm = options.max_norm});
 }
 std::unique_ptr<Compressor> top_k(double share) {
   return top_k(TopKOptions{.share = share});
 }
 std::unique_ptr<Compressor> signs(const SignsOptions& options) {
-  return gathered(std::make_unique<Signs>(options), {options.momentum});
+  return gathered(std::make_unique<Signs>(options),
+                  {.momentum = options.momentum});
 }
 
 }  // namespace hvd::compression

@@ -45,13 +45,22 @@ struct TopKOptions {
   // for shares so small that old velocities mislead. Elements that are sent in most
   // steps have no momentum then.
   bool mask_velocity = false;
+  // Gradients of fewer elements are sent whole, as the paper's authors send biases
+  // and what scales a norm: they are few bytes, and late parts of them mislead most.
+  std::int64_t whole_below = 0;
+  // Each rank scales a gradient whose norm is above max_norm / sqrt(ranks) down to
+  // that, before it adds what it kept back: otherwise steps kept back would be
+  // clipped as one. Of each gradient by itself. 0: none.
+  double max_norm = 0.0;
 };
 
 // The largest of them, each with its place: 2 `share` of the bytes (Aji and
 // Heafield, "Sparse communication for distributed gradient descent", 2017; with
-// warm-up and momentum: Lin et al., "Deep gradient compression", 2018).
+// warm-up, momentum and clipping: Lin et al., "Deep gradient compression", 2018,
+// sections 3.1 to 3.3).
 //   InvalidArgument  a share is not above 0 and at most 1, the momentum not in
-//                    [0, 1), or there are fewer steps than none
+//                    [0, 1), the norm negative, or there are fewer steps or
+//                    elements than none
 std::unique_ptr<Compressor> top_k(const TopKOptions& options);
 std::unique_ptr<Compressor> top_k(double share = 0.01);
 

@@ -40,6 +40,16 @@ std::int64_t count_of(const std::vector<float>& floats) {
          static_cast<std::int64_t>(floats[1]);
 }
 
+// One that is not finite stays so, as does its norm.
+void clip(std::vector<float>& gradient, double max_norm) {
+  double squares = 0.0;
+  for (const float x : gradient) squares += static_cast<double>(x) * x;
+  const double norm = std::sqrt(squares);
+  if (!std::isfinite(norm) || norm <= max_norm) return;
+  const auto factor = static_cast<float>(max_norm / norm);
+  for (float& x : gradient) x *= factor;
+}
+
 }  // namespace
 
 std::int64_t ErrorFeedback::count_step(const std::string& key) {
@@ -47,9 +57,12 @@ std::int64_t ErrorFeedback::count_step(const std::string& key) {
   return steps_[key]++;
 }
 
-std::vector<float> ErrorFeedback::corrected(const Gradient& gradient) {
+std::vector<float> ErrorFeedback::corrected(const Gradient& gradient,
+                                            int num_ranks) {
   const auto* elements = static_cast<const float*>(gradient.view.data());
   std::vector<float> result(elements, elements + gradient.view.num_elements());
+  // The norm of a sum of as many gradients that point anywhere is at most max_norm.
+  if (max_norm_ > 0) clip(result, max_norm_ / std::sqrt(num_ranks));
   MutexLock lock(mutex_);
   if (momentum_ != 0.0f) {
     std::vector<float>& velocity = velocities_[gradient.key];

@@ -9,7 +9,7 @@
 //
 // (Lin et al., "Deep gradient compression", 2018, whose optimizer has none). All that
 // is sent adds up to what momentum would have added up to. With `masks`, u begins anew
-// where v is sent.
+// where v is sent. With a `max_norm`, each gradient is clipped before that.
 //
 // Thread-safe, for different keys.
 #pragma once
@@ -25,21 +25,23 @@
 
 namespace hvd::compression {
 
-struct Momentum {
-  double factor = 0.0;  // 0: none.
+struct FeedbackOptions {
+  double momentum = 0.0;  // 0: none.
   bool masks = false;
+  double max_norm = 0.0;  // Of a gradient of one rank alone. 0: any.
 };
 
 class ErrorFeedback {
  public:
-  explicit ErrorFeedback(const Momentum& momentum = {})
-      : momentum_(static_cast<float>(momentum.factor)),
-        masks_(momentum.masks) {}
+  explicit ErrorFeedback(const FeedbackOptions& options = {})
+      : momentum_(static_cast<float>(options.momentum)),
+        masks_(options.masks),
+        max_norm_(options.max_norm) {}
 
   // How many gradients of this key there were before; counts one.
   std::int64_t count_step(const std::string& key);
-  // The gradient and what was taken from it before.
-  std::vector<float> corrected(const Gradient& gradient);
+  // The gradient, of one of so many ranks, and what was taken from it before.
+  std::vector<float> corrected(const Gradient& gradient, int num_ranks);
   // Remembers corrected - sent, which `corrected` becomes; but for elements of which
   // that is not finite: these are lost to all ranks, and begin anew.
   void remember(const std::string& key, std::vector<float> corrected,
@@ -53,6 +55,7 @@ class ErrorFeedback {
 
   const float momentum_;
   const bool masks_;
+  const double max_norm_;
   mutable Mutex mutex_;
   Memory errors_ ABSL_GUARDED_BY(mutex_);
   Memory velocities_ ABSL_GUARDED_BY(mutex_);

@@ -46,7 +46,8 @@ std::size_t GatheredExchange::send(Runtime& job, ErrorFeedback& errors) {
   const auto message = std::make_shared<std::vector<std::byte>>(bytes_);
   std::byte* next = message->data();
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    std::vector<float> corrected = errors.corrected(batch_[i]);
+    std::vector<float> corrected =
+        errors.corrected(batch_[i], options_.num_ranks);
     codec_->encode(corrected.data(), pieces_[i], next);
     std::vector<float> sent(corrected.size());
     codec_->decode_add(next, pieces_[i], sent.data());
@@ -86,8 +87,9 @@ Status GatheredExchange::finish() {
 
 class GatheredCompressor : public Compressor {
  public:
-  GatheredCompressor(std::unique_ptr<Codec> codec, const Momentum& momentum)
-      : codec_(std::move(codec)), errors_(momentum) {}
+  GatheredCompressor(std::unique_ptr<Codec> codec,
+                     const FeedbackOptions& feedback)
+      : codec_(std::move(codec)), errors_(feedback) {}
 
   std::string name() const override { return codec_->name(); }
   std::unique_ptr<Exchange> start(Runtime& job, std::vector<Gradient> batch,
@@ -117,8 +119,8 @@ class GatheredCompressor : public Compressor {
 }  // namespace
 
 std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
-                                     const Momentum& momentum) {
-  return std::make_unique<GatheredCompressor>(std::move(codec), momentum);
+                                     const FeedbackOptions& feedback) {
+  return std::make_unique<GatheredCompressor>(std::move(codec), feedback);
 }
 
 }  // namespace hvd::compression

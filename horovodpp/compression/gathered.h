@@ -37,8 +37,8 @@ class Codec {
                           float* sum) const = 0;
 };
 
-// With a momentum each rank sends its velocities: see ErrorFeedback.
+// What each rank makes of its gradients before: see ErrorFeedback.
 std::unique_ptr<Compressor> gathered(std::unique_ptr<Codec> codec,
-                                     const Momentum& momentum = {});
+                                     const FeedbackOptions& feedback = {});
 
 }  // namespace hvd::compression

@@ -198,7 +198,8 @@ std::size_t PowerExchange::send(Runtime& job) {
       continue;
     }
     second += static_cast<std::size_t>(part.second_count());
-    part.matrix = memory_->errors().corrected(part.gradient);
+    part.matrix =
+        memory_->errors().corrected(part.gradient, options_.num_ranks);
     const std::vector<float> q = memory_->basis(
         part.gradient.key, static_cast<std::size_t>(part.second_count()));
     multiply(part.shape(), part.matrix.data(), q.data(), first_->data() + at);

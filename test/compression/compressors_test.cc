@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -24,6 +26,7 @@ using replica::GradientReducer;
 using replica::ReducerOptions;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::FloatEq;
 using transport::LoopbackWorld;
 
 constexpr std::int64_t kRows = 20;
@@ -344,6 +347,102 @@ TEST(TopK, KeepsAVelocity) {
   }
 }
 
+// One rank of the paper's algorithm 1, on lists.
+class DeepRank {
+ public:
+  explicit DeepRank(const TopKOptions& options) : options_(options) {}
+
+  // What it sends of `gradient` among so many ranks; elsewhere 0.
+  Numbers sent(Numbers gradient, int ranks) {
+    const double limit = options_.max_norm / std::sqrt(ranks);
+    const double norm = size_of(gradient);
+    u_.resize(gradient.size());
+    v_.resize(gradient.size());
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      if (norm > limit) gradient[i] *= static_cast<float>(limit / norm);
+      u_[i] = static_cast<float>(options_.momentum) * u_[i] + gradient[i];
+      v_[i] += u_[i];
+      order.push_back(i);
+    }
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::abs(v_[a]) > std::abs(v_[b]);
+    });
+    order.resize(static_cast<std::size_t>(
+        std::ceil(options_.share * static_cast<double>(gradient.size()))));
+    Numbers result(gradient.size());
+    for (const std::size_t i : order) {
+      result[i] = v_[i];
+      v_[i] = 0.0f;
+      if (options_.mask_velocity) u_[i] = 0.0f;
+    }
+    return result;
+  }
+
+ private:
+  const TopKOptions options_;
+  Numbers u_;
+  Numbers v_;
+};
+
+TEST(TopK, IsDeepGradientCompression) {
+  for (const bool masks : {false, true}) {
+    const TopKOptions options = {.share = 0.1,
+                                 .momentum = 0.5,
+                                 .mask_velocity = masks,
+                                 .max_norm = 12.0};
+    // Some of the gradients are clipped.
+    ASSERT_GT(size_of(gradient_of(0, 0)), 12.0 / std::sqrt(2.0));
+    run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+      GradientReducer reducer(
+          job, {.op = ReduceOp::kSum, .compressor = top_k(options)});
+      std::vector<DeepRank> ranks(2, DeepRank(options));
+      for (int step = 0; step < 6; ++step) {
+        const Numbers got =
+            reduced(reducer, gradient_of(job.topology().rank(), step));
+        Numbers expected = ranks[0].sent(gradient_of(0, step), 2);
+        const Numbers other = ranks[1].sent(gradient_of(1, step), 2);
+        for (std::size_t i = 0; i < other.size(); ++i) expected[i] += other[i];
+        EXPECT_LT(distance(got, expected), 1e-5) << step;
+      }
+    });
+  }
+}
+
+// A gradient of (3, 4) is clipped to a norm of 2.5; what it kept back is not.
+TEST(TopK, ClipsWhatEachRankAdds) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(
+        job, {.compressor =
+                  top_k({.share = 0.5, .max_norm = 2.5 * std::sqrt(2.0)})});
+    const auto step = [&](float a, float b) {
+      Numbers gradient = {a, b};
+      reducer.add("w", TensorView::of(gradient.data(), {2}));
+      reducer.finish();
+      return gradient;
+    };
+    EXPECT_THAT(step(3, 4), ElementsAre(0, FloatEq(2)));
+    EXPECT_THAT(step(3, 4), ElementsAre(FloatEq(3), 0));
+    // As it is: the norm is 1.
+    EXPECT_THAT(step(0, 1), ElementsAre(0, FloatEq(3)));
+  });
+}
+
+TEST(TopK, SendsFewElementsWhole) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    GradientReducer reducer(
+        job, {.compressor = top_k({.share = 0.25, .whole_below = 4})});
+    Numbers few = {3, 1, 2};
+    Numbers more = {3, 1, 2, 4};
+    reducer.add("few", TensorView::of(few.data(), {3}));
+    reducer.add("more", TensorView::of(more.data(), {4}));
+    reducer.finish();
+    EXPECT_THAT(few, ElementsAre(3, 1, 2));
+    EXPECT_THAT(more, ElementsAre(0, 0, 0, 4));
+    EXPECT_EQ(reducer.stats().sent_bytes, 3 * 4u + 1 * 8u);
+  });
+}
+
 TEST(TopK, GoesOnFromAState) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const auto make = [] {
@@ -376,6 +475,8 @@ TEST(TopK, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(top_k({.warmup_share = 2}), InvalidArgument);
   EXPECT_THROW(top_k({.warmup_steps = -1}), InvalidArgument);
   EXPECT_THROW(top_k({.momentum = 1}), InvalidArgument);
+  EXPECT_THROW(top_k({.whole_below = -1}), InvalidArgument);
+  EXPECT_THROW(top_k({.max_norm = -1}), InvalidArgument);
   EXPECT_THROW(signs({.warmup_steps = -1}), InvalidArgument);
   EXPECT_THROW(signs({.momentum = -0.1}), InvalidArgument);
 }

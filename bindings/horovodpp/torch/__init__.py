@@ -38,3 +38,4 @@ from horovodpp.torch.mpi_ops import (
     sparse_allreduce_async, start_timeline, stop_timeline, synchronize, wait_in_stream)
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm
+from horovodpp.torch.uneven_batches import uneven

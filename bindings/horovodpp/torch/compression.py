@@ -120,20 +120,36 @@ class Compression:
         return Exchanger(_core.int8_blocks)
 
     @staticmethod
-    def top_k(share=0.01):
-        """The largest of them, that share of all: twice the share. ValueError unless 0..1."""
-        if not 0 < share <= 1:
-            raise ValueError(f"top_k: the share is {share}; it is above 0 and at most 1")
-        return Exchanger(lambda: _core.top_k(share))
+    def top_k(share=0.01, *, momentum=0.0, warmup_steps=0, warmup_share=0.25, mask_velocity=False,
+              whole_below=0, max_norm=0.0):
+        """The largest of them, that share of all: twice the share of the bytes.
+
+        The options are those of Lin et al., "Deep gradient compression", 2018:
+
+        momentum: of the velocity that each rank sends instead of its gradients; the wrapped
+            optimizer has none then.
+        warmup_steps, warmup_share: for so many steps the share falls from the latter.
+        mask_velocity: whether the velocity of an element begins anew once it is sent.
+        whole_below: gradients of fewer elements are sent whole, as those of biases.
+        max_norm: each rank clips the norm of each of its gradients to this by the root of the
+            number of ranks; 0: none.
+
+        ValueError: one of them makes no sense.
+        """
+        return Exchanger(lambda: _core.top_k(share, momentum, warmup_steps, warmup_share,
+                                             mask_velocity, whole_below, max_norm))
 
     @staticmethod
-    def signs():
-        """The sign of each, times the mean of all sizes: a 32nd."""
-        return Exchanger(_core.signs)
+    def signs(*, momentum=0.0, warmup_steps=0):
+        """The sign of each, times the mean of all sizes: a 32nd.
+
+        For the first `warmup_steps` gradients are sent whole; `momentum` is as for top_k().
+
+        ValueError: one of them makes no sense.
+        """
+        return Exchanger(lambda: _core.signs(momentum, warmup_steps))
 
     @staticmethod
     def power_sgd(rank=4):
         """A matrix of m x k as rank (m + k) numbers. ValueError for a rank below 1."""
-        if rank < 1:
-            raise ValueError(f"power_sgd: the rank is {rank}; it must be at least 1")
         return Exchanger(lambda: _core.power_sgd(rank))

@@ -10,14 +10,14 @@ import warnings
 
 import torch
 
-from horovodpp import _core
 from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.contributions import Contributions, Passes
+from horovodpp.torch.held import Held, bucket_bytes_of
 from horovodpp.torch.homes import Homes
-from horovodpp.torch.mpi_ops import Adasum, Average, Sum, local_size, size
+from horovodpp.torch.mpi_ops import Adasum, Average, Sum, size
 from horovodpp.torch.sending import Sender, Sent
 
 
@@ -40,9 +40,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self.steps_taken = 0
 
         self._handles = {}  # Parameter -> Sent, in the order of sending.
-        self._held = {}  # Parameter -> Sent, of a gradient that waits for others to go with it.
-        self._held_bytes = 0
-        self._bucket_bytes = bucket_bytes
+        self._held = Held(bucket_bytes)
         self._contributions = Contributions()
         self._passes = Passes()
         self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
@@ -96,7 +94,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             return
         self._homes.take_in(p)
         if p in self._held:
-            self._held[p] = Sent([(p, p.grad)], None, self._held[p].is_nested)
+            self._held.renew(p)
         elif is_complete:
             self._send(p)
 
@@ -115,17 +113,13 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _hold_or_start(self, p):
         gradient = self._gradient(p)
-        if not self._bucket_bytes or gradient.is_sparse or gradient.device.type != "cpu":
+        if not self._held.takes(gradient):
             self._start([p])
-            return
-        self._held[p] = Sent([(p, gradient)], None, self._passes.is_nested())
-        self._held_bytes += gradient.numel() * gradient.element_size()
-        if self._held_bytes >= self._bucket_bytes:
+        elif self._held.add(p, gradient, self._passes.is_nested()):
             self._start_held()
 
     def _start_held(self):
-        held, self._held, self._held_bytes = self._held, {}, 0
-        for p, sent in held.items():
+        for p, sent in self._held.release():
             self._tell_if_changed(p, sent)
             self._start([p], sent.is_nested)
 
@@ -254,7 +248,6 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def _reset(self):
         self._handles.clear()
         self._held.clear()
-        self._held_bytes = 0
         self._contributions.reset()
         self._ready_in_group.clear()
 
@@ -377,17 +370,6 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         return self._wrapped.load_state_dict(self, state_dict)
 
 
-def _bucket_bytes_of(wanted, sender):
-    if not sender.sends_where_they_lie():
-        return 0
-    if wanted is not None:
-        return wanted
-    # Reducing a gradient as soon as it is complete hides it where there is a core for it. Where
-    # all cores compute, it stops the computation, as often as that happens.
-    hides = local_size() < size() or _core.have_spare_cores(local_size(), torch.get_num_threads())
-    return 0 if hides else 16 << 20
-
-
 def _split(key):
     """(gradient, what is remembered of it)"""
     name, _, what = key.rpartition(".")
@@ -470,5 +452,5 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         sender = Sender(compression, op, gradient_predivide_factor, process_set)
         distributed._begin(named_parameters, sender, backward_passes_per_step, groups,
                            sparse_as_dense, gradients_in_arena,
-                           _bucket_bytes_of(bucket_bytes, sender))
+                           bucket_bytes_of(bucket_bytes, sender))
     return distributed

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each gradient counts once, whatever torch's engine does with it."""
-import copy
 import functools
 import warnings
 
@@ -75,9 +74,7 @@ def test_equals_one_process_with_the_whole_batch(run, options, outside):
 @pytest.mark.parametrize("run", [reentrant, nonreentrant])
 def test_with_several_passes_per_step(run, rank):
     model = Tied(run)
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), backward_passes_per_step=2)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, backward_passes_per_step=2)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The gradient of")
         for _ in range(3):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients in fewer bytes, by the library's compressors."""
-import copy
 import functools
 
 import models
@@ -10,6 +9,8 @@ import torch
 import horovodpp.torch as hvd
 
 EXCHANGERS = {"int8": hvd.Compression.int8, "top_k": functools.partial(hvd.Compression.top_k, 0.3),
+              "deep": functools.partial(hvd.Compression.top_k, 0.3, momentum=0.5, warmup_steps=4,
+                                        warmup_share=0.5, whole_below=5, max_norm=10.0),
               "signs": hvd.Compression.signs,
               "power_sgd": functools.partial(hvd.Compression.power_sgd, 1)}
 
@@ -63,6 +64,27 @@ def test_what_is_left_out_comes_later(rank, size):
     assert seen == [[4, 0, 0, 0], [4, 6, 0, 0]]
 
 
+@pytest.mark.parametrize("options, expected", [
+    ({}, [[8, 0], [20, 0]]),
+    ({"mask_velocity": True}, [[8, 0], [16, 0]]),
+    ({"whole_below": 3}, [[8, 1], [20, 2.5]]),
+    ({"warmup_steps": 1, "warmup_share": 1.0}, [[8, 1], [20, 1]])])
+def test_velocities_are_sent(options, expected, size):
+    if size == 1:
+        pytest.skip("alone, nothing is sent")
+    weight = torch.nn.Parameter(torch.zeros(2))
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD([weight], lr=1.0), [("weight", weight)],
+        compression=hvd.Compression.top_k(0.5, momentum=0.5, **options))
+    seen = []
+    for _ in expected:
+        optimizer.zero_grad()
+        (weight * torch.tensor([8.0, 1.0])).sum().backward()
+        optimizer.step()
+        seen.append((-weight.detach()).tolist())
+    assert seen == expected
+
+
 @pytest.mark.parametrize("make", EXCHANGERS.values(), ids=EXCHANGERS)
 def test_goes_on_from_its_state(make, rank, size, tmp_path):
     def optimizer_of(model):
@@ -111,9 +133,7 @@ def test_what_is_remembered_stays_each_ranks_own(rank, size):
 
 def test_other_types_are_sent_as_they_are(rank):
     model = models.mlp().double()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.signs())
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, compression=hvd.Compression.signs())
     models.loss_of(model, models.batch_of(rank).double()).backward()
     models.loss_of(alone, models.whole_batch().double()).backward()
     optimizer.step()
@@ -127,5 +147,11 @@ def test_says_what_it_is_for():
     with pytest.raises(ValueError, match="must be at least 1"):
         hvd.Compression.power_sgd(0)
     for share in (0, 1.5):
-        with pytest.raises(ValueError, match="above 0 and at most 1"):
+        with pytest.raises(ValueError, match="above 0, and at most 1"):
             hvd.Compression.top_k(share)
+    for wrong in ({"momentum": 1.0}, {"warmup_steps": -1}, {"warmup_share": 2.0},
+                  {"whole_below": -1}, {"max_norm": -1.0}):
+        with pytest.raises(ValueError, match="top_k: "):
+            hvd.Compression.top_k(**wrong)
+    with pytest.raises(ValueError, match="signs: "):
+        hvd.Compression.signs(momentum=-0.5)

@@ -23,9 +23,7 @@ def rows_of(rank, step):
 @pytest.mark.parametrize("passes", [1, 2])
 def test_a_weight_makes_it_the_mean_of_all_samples(passes, rank, size):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), backward_passes_per_step=passes)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, backward_passes_per_step=passes)
     for step in range(1, 5):
         batches = [rows_of(r, step) for r in range(size)]
         total = sum(batch.shape[0] for batch in batches)
@@ -70,9 +68,7 @@ def scalers():
 @scalers()
 def test_a_scaler_a_norm_and_a_weight_at_once(make, rank, size):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, make(model))
-    inner = make(alone)
+    optimizer, alone, inner = models.named_and_alone(model, make)
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     for step in range(3):
         optimizer.zero_grad()
@@ -170,9 +166,7 @@ def test_a_norm_that_is_not_finite_is_an_error_without_a_scaler(rank):
 
 def test_a_closure_is_called_once(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
 
     def closure():
         optimizer.zero_grad()
@@ -189,9 +183,7 @@ def test_a_closure_is_called_once(rank):
 
 def test_gradients_that_are_synchronized_are_not_again(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     models.loss_of(model, models.batch_of(rank)).backward()
     optimizer.synchronize()
     optimizer.step(max_norm=1e9)

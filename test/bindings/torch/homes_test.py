@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients in memory that ranks share, and those that the program keeps where they are."""
-import copy
 
 import models
 import pytest
@@ -66,9 +65,7 @@ def test_a_gradient_that_is_kept_stays_what_it_was(keep, rank):
 
 def test_a_gradient_that_the_program_puts_there_stays_there(rank, several):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     flat = torch.zeros(sum(p.numel() for p in model.parameters()))
     start = 0
     for p in model.parameters():

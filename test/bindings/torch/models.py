@@ -58,3 +58,9 @@ def assert_equal(model, other, tolerance=1e-5):
 
 def named(model, optimizer, **options):
     return hvd.DistributedOptimizer(optimizer, model.named_parameters(), **options)
+
+
+def named_and_alone(model, make=sgd, **options):
+    """A distributed optimizer of `model`; a copy for one process, and the optimizer of that."""
+    alone = copy.deepcopy(model)
+    return named(model, make(model), **options), alone, make(alone)

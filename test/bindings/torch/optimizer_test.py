@@ -184,7 +184,7 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
         optimizer.zero_grad()
     optimizer.load_state_dict(optimizer.state_dict())  # Ends what was begun, on all ranks.
     optimizer.zero_grad()
-    assert optimizer._handles == {} and optimizer._held == {}
+    assert len(optimizer._handles) == 0 and len(optimizer._held) == 0
 
 
 def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
@@ -200,9 +200,7 @@ def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
 
 def test_no_sync_leaves_gradients_to_the_next_pass(rank, size):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), bucket_bytes=0)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, bucket_bytes=0)
     for _ in range(2):
         optimizer.zero_grad()
         with optimizer.no_sync():
@@ -224,9 +222,7 @@ def test_no_sync_leaves_gradients_to_the_next_pass(rank, size):
 
 def test_a_step_reduces_what_was_only_accumulated(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     with optimizer.no_sync():
         models.loss_of(model, models.batch_of(rank)).backward()
     optimizer.step()
@@ -245,9 +241,7 @@ def test_ranks_are_equal_afterwards(rank):
 
 def test_a_process_set_steps_by_itself(rank, pair):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), process_set=pair, groups=2)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, process_set=pair, groups=2)
     models.loss_of(model, models.batch_of(rank)).backward()
     optimizer.step()
     batch = torch.cat([models.batch_of(0), models.batch_of(1)]) if pair.included() \
@@ -261,9 +255,7 @@ def test_a_process_set_steps_by_itself(rank, pair):
 
 def test_backward_passes_are_summed(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), backward_passes_per_step=2)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, backward_passes_per_step=2)
     for _ in range(2):
         optimizer.zero_grad()
         inner.zero_grad()
@@ -277,9 +269,7 @@ def test_backward_passes_are_summed(rank):
 
 def test_the_number_of_passes_may_change(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     for passes in (1, 3, 2):
         optimizer.set_backward_passes_per_step(passes)
         optimizer.zero_grad()
@@ -312,9 +302,7 @@ def test_more_passes_than_said_are_refused(rank, size):
 
 def test_gradients_can_be_clipped_between_synchronize_and_step(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     for _ in range(3):
         optimizer.zero_grad()
         models.loss_of(model, models.batch_of(rank)).backward()
@@ -400,9 +388,7 @@ def closure_of(model, optimizer, batch):
 
 def test_a_closures_gradients_and_loss_are_reduced(rank):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model)
     for _ in range(3):
         loss = optimizer.step(closure_of(model, optimizer, models.batch_of(rank)))
         expected = inner.step(closure_of(alone, inner, models.whole_batch()))
@@ -446,9 +432,7 @@ class Branches(torch.nn.Module):
 @pytest.mark.parametrize("groups", [None, 1, 2])
 def test_a_missing_gradient_is_zero(groups, rank, size):
     model = Branches()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), groups=groups)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, groups=groups)
     for step in range(3):
         optimizer.zero_grad()
         inner.zero_grad()
@@ -638,9 +622,7 @@ def test_a_scaler_sees_reduced_gradients(rank, size):
 
 def test_adasum_reduces_steps(rank, size):
     model = models.mlp()
-    alone = copy.deepcopy(model)
-    optimizer = models.named(model, models.sgd(model), op=hvd.Adasum)
-    inner = models.sgd(alone)
+    optimizer, alone, inner = models.named_and_alone(model, op=hvd.Adasum)
     for _ in range(3):  # Of equal steps Adasum is one of them.
         optimizer.zero_grad()
         models.loss_of(model, models.batch_of(0)).backward()
