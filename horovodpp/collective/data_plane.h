@@ -40,6 +40,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
@@ -138,10 +139,25 @@ class DataPlane {
                                  std::span<const std::size_t> bytes_of_rank,
                                  std::byte* output, Call call) = 0;
 
+  // Whether each rank may know only how much it brings itself. Then allgather_alike()
+  // tells every rank what each brings, and is an allgather, too, if all bring as many
+  // bytes and have an `output` for them: so it says, on all ranks alike. If not it
+  // writes to none. Gives up as an allgather does. `bytes_of_rank` has room for each rank.
+  virtual bool gathers_alike() const { return false; }
+  virtual absl::StatusOr<bool> allgather_alike(std::span<const std::byte>,
+                                               std::span<std::size_t>,
+                                               std::byte*, Call) {
+    return absl::UnimplementedError("this plane is to be told all sizes");
+  }
+
   // Copies `input` of rank `root` to `output` on every rank (on the root only
   // where the two differ). `input` is read on the root alone.
   virtual absl::Status broadcast(const std::byte* input, std::byte* output,
                                  std::size_t bytes, int root, Call call) = 0;
+
+  // Whether its broadcasts of a byte or more keep what an allgather promises: to leave
+  // all as it was if they are given up, and not to return OK before all have entered.
+  virtual bool meets_in_broadcast() const { return false; }
 
   // Sends the next send_bytes[r] bytes of `input` to rank r, for all ranks in
   // order, and writes the receive_bytes[r] bytes from rank r to `output`, in the

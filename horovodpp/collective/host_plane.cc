@@ -90,13 +90,45 @@ absl::Status HostPlane::allgather(std::span<const std::byte> mine,
   return noted(move(Gather{mine, bytes_of_rank, output}, call));
 }
 
+absl::StatusOr<bool> HostPlane::move(const GatherAlike& gather,
+                                     const Call& call) {
+  return DataPlane::allgather_alike(gather.mine, gather.bytes_of_rank,
+                                    gather.output, call);
+}
+
+absl::StatusOr<bool> HostPlane::allgather_alike(
+    std::span<const std::byte> mine, std::span<std::size_t> bytes_of_rank,
+    std::byte* output, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  if (bytes_of_rank.size() != static_cast<std::size_t>(ranks_)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("allgather: there is room for the sizes of ",
+                     bytes_of_rank.size(), " ranks, and there are ", ranks_));
+  }
+  if (ranks_ == 1) {
+    bytes_of_rank[0] = mine.size();
+    if (output == nullptr) return false;
+    copy(mine.data(), output, mine.size());
+    return true;
+  }
+  const absl::StatusOr<bool> outcome =
+      move(GatherAlike{mine, bytes_of_rank, output}, call);
+  HVD_RETURN_IF_ERROR(noted(outcome.status()));
+  return outcome;
+}
+
 absl::Status HostPlane::broadcast(const std::byte* input, std::byte* output,
                                   std::size_t bytes, int root, Call call) {
   HVD_RETURN_IF_ERROR(failure_);
   HVD_RETURN_IF_ERROR(check_broadcast(root, ranks_));
-  if (rank_ == root) copy(input, output, bytes);
-  if (bytes == 0 || ranks_ == 1) return absl::OkStatus();
-  return noted(move(Broadcast{input, output, bytes, root}, call));
+  // Until all have entered, a call that meets may be given up without a trace.
+  const bool is_moved = bytes > 0 && ranks_ > 1;
+  const bool is_copied_last = is_moved && meets_in_broadcast();
+  if (rank_ == root && !is_copied_last) copy(input, output, bytes);
+  if (!is_moved) return absl::OkStatus();
+  HVD_RETURN_IF_ERROR(noted(move(Broadcast{input, output, bytes, root}, call)));
+  if (rank_ == root && is_copied_last) copy(input, output, bytes);
+  return absl::OkStatus();
 }
 
 absl::Status HostPlane::alltoall(std::span<const std::byte> input,

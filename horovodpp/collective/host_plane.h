@@ -30,6 +30,11 @@ class HostPlane : public DataPlane {
     // `mine`, is put there.
     std::vector<std::byte*> place_mine(int rank) const;
   };
+  struct GatherAlike {
+    std::span<const std::byte> mine;
+    std::span<std::size_t> bytes_of_rank;
+    std::byte* output;
+  };
   struct Broadcast {
     const std::byte* input;
     std::byte* output;
@@ -55,6 +60,9 @@ class HostPlane : public DataPlane {
   absl::Status allgather(std::span<const std::byte> mine,
                          std::span<const std::size_t> bytes_of_rank,
                          std::byte* output, Call call) final;
+  absl::StatusOr<bool> allgather_alike(std::span<const std::byte> mine,
+                                       std::span<std::size_t> bytes_of_rank,
+                                       std::byte* output, Call call) final;
   absl::Status broadcast(const std::byte* input, std::byte* output,
                          std::size_t bytes, int root, Call call) final;
   absl::Status alltoall(std::span<const std::byte> input,
@@ -75,8 +83,8 @@ class HostPlane : public DataPlane {
 
  private:
   // The calls of DataPlane after the checks: between two or more ranks, and with
-  // something to move (except for an Exchange, which may be empty). The root of a
-  // Broadcast already has its output.
+  // something to move (except for an Exchange or a GatherAlike, which may be empty). The root of a
+  // Broadcast already has its output, unless the plane meets in a broadcast.
   virtual absl::Status move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) = 0;
   virtual absl::Status move(std::span<const Piece> pieces,
@@ -86,6 +94,9 @@ class HostPlane : public DataPlane {
   virtual absl::Status move(const Broadcast& broadcast, const Call& call) = 0;
   virtual absl::Status move(const Exchange& exchange, const Call& call) = 0;
   virtual absl::Status meet(const Call& call) = 0;
+  // Called only where gathers_alike() says so.
+  virtual absl::StatusOr<bool> move(const GatherAlike& gather,
+                                    const Call& call);
   // An allreduce by Adasum, as move(). Called only where reduces_by() says so.
   virtual absl::Status merge(std::span<const Piece> pieces,
                              const Reduction& reduction, const Call& call);

@@ -237,6 +237,21 @@ TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
   });
 }
 
+TYPED_TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
+  TypeParam().run([](Member& member) {
+    if (!member.plane.gathers_alike()) return;
+    const auto ranks = static_cast<std::size_t>(member.ranks);
+    for (const std::size_t size :
+         std::vector<std::size_t>{0, 1, 37, 300, 5000}) {
+      std::vector<std::size_t> sizes(ranks, size);
+      if (!allgather_alike_conforms(member, sizes)) return;
+      if (!allgather_alike_conforms(member, sizes, member.ranks - 1)) return;
+      sizes[ranks / 2] += 4000;
+      if (!allgather_alike_conforms(member, sizes)) return;
+    }
+  });
+}
+
 TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
   TypeParam().run([](Member& member) {
     for (int root = 0; root < member.ranks; ++root) {
@@ -369,6 +384,7 @@ REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
                             FloatsAreBitEqualOnAllRanksAndInAllRuns,
                             GivesATensorTheSameBitsWhateverItIsFusedWith,
                             AllgatherPutsUnevenPartsInRankOrder,
+                            AllgatherFindsOutWhetherPartsAreAlike,
                             BroadcastReachesEveryRankFromEveryRoot,
                             BarrierLetsNobodyGoBeforeAllHaveCome,
                             CallsOfAllKindsFollowEachOtherAtAnyPace,

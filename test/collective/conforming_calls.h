@@ -155,6 +155,39 @@ inline bool allgather_conforms(Member& member,
   return status.ok() && output == expected;
 }
 
+// By allgather_alike(), of planes that have it. `without_output`: a rank, or -1.
+inline bool allgather_alike_conforms(Member& member,
+                                     const std::vector<std::size_t>& sizes,
+                                     int without_output = -1) {
+  const auto self = static_cast<std::size_t>(member.rank);
+  const Bytes mine = bytes_of(member.rank, sizes[self]);
+  Bytes expected(mine.size() * sizes.size(), std::byte{0x5a});
+  Bytes output = expected;
+  const bool is_alike =
+      without_output < 0 &&
+      std::count(sizes.begin(), sizes.end(), sizes[0]) == member.ranks;
+  if (is_alike) {
+    expected.clear();
+    for (int r = 0; r < member.ranks; ++r) {
+      const Bytes part = bytes_of(r, sizes[0]);
+      expected.insert(expected.end(), part.begin(), part.end());
+    }
+  }
+  std::byte somewhere{};
+  std::byte* const place = output.empty() ? &somewhere : output.data();
+  std::vector<std::size_t> told(sizes.size(), 77);
+  const auto done = member.plane.allgather_alike(
+      mine, told, without_output == member.rank ? nullptr : place,
+      member.next());
+  EXPECT_TRUE(done.ok()) << done.status();
+  if (!done.ok()) return false;
+  EXPECT_EQ(*done, is_alike);
+  EXPECT_EQ(told, sizes);
+  EXPECT_TRUE(output == expected)
+      << "allgather on rank " << member.rank << " of " << member.ranks;
+  return *done == is_alike && told == sizes && output == expected;
+}
+
 inline bool broadcast_conforms(Member& member, std::size_t size, int root,
                                bool in_place) {
   const Bytes expected = bytes_of(root, size, 3);

@@ -18,15 +18,23 @@ namespace hvd::collective {
 
 // A call that another member never enters: whichever leave their memory alone.
 struct DoomedCall {
-  enum Kind { kAllreduce, kReducescatter, kAllgather, kBarrier, kKinds };
+  enum Kind {
+    kAllreduce,
+    kReducescatter,
+    kAllgather,
+    kBarrier,
+    kAllgatherAlike,  // These two of planes that promise it,
+    kBroadcast,       // else barriers.
+    kKinds
+  };
   Kind kind;
   std::int64_t count;
   bool in_place;
   bool fused;
 
   static DoomedCall numbered(unsigned number, std::int64_t count) {
-    return {static_cast<Kind>(number % kKinds), count, number / 4 % 2 == 0,
-            number / 8 % 3 == 0};
+    return {static_cast<Kind>(number % kKinds), count, number / 6 % 2 == 0,
+            number / 12 % 3 == 0};
   }
 };
 
@@ -42,7 +50,7 @@ inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
     input = bytes_of(member.rank, input.size());
   }
   std::vector<Piece> pieces = tensors.pieces(doomed.in_place);
-  const std::vector<std::size_t> sizes(ranks, tensors.inputs.back().size());
+  std::vector<std::size_t> sizes(ranks, tensors.inputs.back().size());
   Bytes gathered(ranks * sizes[0], std::byte{0x77});
   const std::vector<Bytes> inputs = tensors.inputs;
   const std::vector<Bytes> outputs = tensors.outputs;
@@ -67,6 +75,16 @@ inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
           mine = std::span(gathered).subspan(rank * sizes[0], sizes[0]);
         }
         return member.plane.allgather(mine, sizes, gathered.data(), call);
+      case DoomedCall::kAllgatherAlike:
+        if (!member.plane.gathers_alike()) return member.plane.barrier(call);
+        return member.plane.allgather_alike(mine, sizes, gathered.data(), call)
+            .status();
+      case DoomedCall::kBroadcast:
+        if (!member.plane.meets_in_broadcast() || mine.empty()) {
+          return member.plane.barrier(call);
+        }
+        return member.plane.broadcast(mine.data(), gathered.data(), mine.size(),
+                                      0, call);
       default:
         return member.plane.barrier(call);
     }
@@ -93,7 +111,7 @@ struct SetCall {
     for (int r = 0; r < ranks; ++r) {
       if ((set >> r & 1) != 0) call.members.push_back(r);
     }
-    call.kind = static_cast<int>(plan() % 6);
+    call.kind = static_cast<int>(plan() % 7);
     call.size =
         static_cast<std::int64_t>(plan() % 4 == 0 ? 2000 : plan() % 100);
     call.absent = static_cast<int>(plan() % call.members.size());
@@ -115,6 +133,10 @@ struct SetCall {
       case 3:
         return reducescatter_conforms(member, {},
                                       {parts_of(size, member.ranks, 0)});
+      case 4:
+        return member.plane.gathers_alike()
+                   ? allgather_alike_conforms(member, sizes)
+                   : allgather_conforms(member, sizes, true);
       default:
         return allreduce_conforms(member, {{.dtype = DType::kI32}, {size}});
     }

@@ -3,45 +3,71 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "horovodpp/collective/shm/arena_copies.h"
-#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
+namespace {
+
+constexpr std::size_t kListed = 2;  // The input and the output.
+
+// What a rank shows first if the others do not know how much it brings.
+struct Brought {
+  std::size_t bytes = 0;
+  bool has_output = false;
+};
+
+}  // namespace
 
 ShmAllgather::ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
-                           const HostPlane::Gather& gather)
-    : seat_(seat), arenas_(arenas), gather_(gather) {
+                           const HostPlane::Gather& gather, std::size_t begin)
+    : seat_(seat), arenas_(arenas), gather_(gather), shown_at_(begin) {
   for (const std::size_t bytes : gather.bytes_of_rank) {
     most_ = std::max(most_, bytes);
     total_ += bytes;
   }
+  const std::size_t table = ArenaTable::bytes_needed(
+      kListed, static_cast<std::size_t>(seat.board.ranks()));
+  if (arenas != nullptr && most_ > seat.board.options().copied_bytes &&
+      begin + table <= seat.slot_bytes()) {
+    listing_.emplace(seat, *arenas, begin);
+  }
 }
 
 absl::Status ShmAllgather::run() {
-  const bool may_lie_there =
-      arenas_ != nullptr && most_ > seat_.board.options().copied_bytes;
-  return may_lie_there ? in_arenas() : through_slots();
+  if (!listing_) return through_slots();
+  HVD_RETURN_IF_ERROR(meet());
+  return finish();
 }
 
-absl::Status ShmAllgather::in_arenas() {
-  using Way = ArenaCopies::Way;
-  constexpr auto kAll = ArenaListing::Share::kAll;
-  ArenaListing listing(seat_, *arenas_);
-  listing.tell(ArenaCopies::listed(gather_.mine, gather_.output, total_), 1);
-  const bool fits = most_ <= std::min(listing.room(), seat_.chunk_bytes());
-  if (fits && listing.is_foreign(kAll)) {
-    show(0, seat_.board.mine() + listing.shown_at());
+absl::Status ShmAllgather::meet() {
+  if (listing_) {
+    listing_->tell(ArenaCopies::listed(gather_.mine, gather_.output, total_),
+                   1);
+    shown_at_ = listing_->shown_at();
   }
-  HVD_RETURN_IF_ERROR(listing.meet_to_write());
-  if (fits && listing.are_foreign(kAll)) {
-    take(0, 0, listing.shown_at());
+  const std::size_t room =
+      seat_.slot_bytes() - std::min(shown_at_, seat_.slot_bytes());
+  fits_ = most_ <= std::min(room, seat_.chunk_bytes());
+  if (is_shown()) show(0, seat_.board.mine() + shown_at_);
+  if (listing_) return listing_->meet_to_write();
+  seat_.board.arrive();
+  return seat_.board.wait_for_arrivals(0, seat_.interrupt);
+}
+
+absl::Status ShmAllgather::finish() {
+  using Way = ArenaCopies::Way;
+  if (fits_ &&
+      (!listing_ || listing_->are_foreign(ArenaListing::Share::kAll))) {
+    take(0, 0, shown_at_);
     return absl::OkStatus();
   }
-  const ArenaTable::Reading reading = listing.reading();
-  const ArenaTable::Inputs places(reading, 2);
+  if (!listing_) return through_slots();
+  const ArenaTable::Reading reading = listing_->reading();
+  const ArenaTable::Inputs places(reading, kListed);
   const Way way = ArenaCopies::choose(
       places, seat_.members.size(), !arenas_->read_only(),
       [&](std::size_t m) { return gather_.bytes_of_rank[m]; },
@@ -106,6 +132,27 @@ void ShmAllgather::take(std::uint64_t i, std::uint64_t step,
     to += bytes_of(peer);
   }
   copy.finish();
+}
+
+absl::StatusOr<bool> gather_if_alike(const BoardSeat& seat, ArenaMap* arenas,
+                                     const HostPlane::GatherAlike& gather) {
+  const Brought mine = {gather.mine.size(), gather.output != nullptr};
+  std::memcpy(seat.board.mine(), &mine, sizeof(mine));
+  std::fill(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
+            mine.bytes);
+  const HostPlane::Gather supposed = {gather.mine, gather.bytes_of_rank,
+                                      gather.output};
+  ShmAllgather attempt(seat, arenas, supposed, ShmBoard::kAlignment);
+  HVD_RETURN_IF_ERROR(attempt.meet());
+  bool is_alike = true;
+  for (int peer = 0; peer < seat.ranks(); ++peer) {
+    Brought theirs;
+    std::memcpy(&theirs, seat.slot(peer, 0), sizeof(theirs));
+    gather.bytes_of_rank[static_cast<std::size_t>(peer)] = theirs.bytes;
+    is_alike = is_alike && theirs.has_output && theirs.bytes == mine.bytes;
+  }
+  if (is_alike) HVD_RETURN_IF_ERROR(attempt.finish());
+  return is_alike;
 }
 
 }  // namespace hvd::collective

@@ -66,9 +66,7 @@ absl::Status ShmAlltoall::share_sizes() {
     listing_->tell(
         ArenaCopies::listed(exchange_.input, exchange_.output, receives), 1);
   }
-  if (exchange_.input.size() <= most_shown_) {
-    show(0, exchange_.input.size(), slot + shown_at_);
-  }
+  if (streams() <= most_shown_) show({0, streams()}, slot + shown_at_);
   if (listing_) {
     HVD_RETURN_IF_ERROR(listing_->meet_to_write());
   } else {
@@ -118,12 +116,17 @@ void ShmAlltoall::plan() {
   std::byte* output = exchange_.output;
   deliveries_.reserve(parts());
   for (std::size_t peer = 0; peer < parts(); ++peer) {
-    std::size_t begin = 0;
-    for (std::size_t to = 0; to < self; ++to) begin += sent(peer, to);
-    const std::size_t bytes = sent(peer, self);
-    deliveries_.push_back({begin, begin + bytes, output});
-    output += bytes;
-    most_ = std::max(most_, sent(peer));
+    Delivery delivery = {.bytes = sent(peer, self), .output = output};
+    for (std::size_t to = 0; to < self; ++to) {
+      delivery.in_input += sent(peer, to);
+    }
+    for (std::size_t to = (peer + 1) % parts(); to != self && to != peer;
+         to = (to + 1) % parts()) {
+      delivery.in_stream += sent(peer, to);
+    }
+    deliveries_.push_back(delivery);
+    output += delivery.bytes;
+    most_ = std::max(most_, sent(peer) - sent(peer, peer));
   }
 }
 
@@ -149,8 +152,8 @@ absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
     } else if (way == ArenaCopies::Way::kFromInputs) {
       const Delivery& delivery = deliveries_[peer];
       copies.add(
-          places.at(peer, ArenaCopies::kInput, sent(peer)) + delivery.begin,
-          delivery.output, delivery.end - delivery.begin);
+          places.at(peer, ArenaCopies::kInput, sent(peer)) + delivery.in_input,
+          delivery.output, delivery.bytes);
     } else {
       std::size_t before = 0;
       for (std::size_t from = 0; from < self; ++from) {
@@ -168,14 +171,13 @@ absl::Status ShmAlltoall::in_arenas(const ArenaTable::Inputs& places,
 
 absl::Status ShmAlltoall::through_slots() {
   const std::size_t chunk = seat_.chunk_bytes();
-  const std::size_t all = exchange_.input.size();
   ResultCopy copy = copy_of_parts();
   keep_own(copy);
   return seat_.step_through(
       seat_.steps_for(most_),
       [&](std::uint64_t i, std::byte* slot) {
-        const std::size_t begin = std::min(all, i * chunk);
-        show(begin, std::min(all, begin + chunk), slot);
+        const std::size_t begin = std::min(streams(), i * chunk);
+        show({begin, std::min(streams(), begin + chunk)}, slot);
       },
       [&](std::uint64_t i, std::uint64_t step) {
         for (int peer = 0; peer < seat_.ranks(); ++peer) {
@@ -194,31 +196,36 @@ ResultCopy ShmAlltoall::copy_of_parts() const {
 
 void ShmAlltoall::keep_own(ResultCopy& copy) const {
   const Delivery& own = deliveries_[static_cast<std::size_t>(seat_.rank)];
-  copy(own.output, exchange_.input.data() + own.begin, own.end - own.begin);
+  copy(own.output, exchange_.input.data() + own.in_input, own.bytes);
 }
 
-void ShmAlltoall::show(std::size_t begin, std::size_t end,
-                       std::byte* to) const {
+void ShmAlltoall::show(const Window& window, std::byte* to) const {
   const auto self = static_cast<std::size_t>(seat_.rank);
   const std::byte* const input = exchange_.input.data();
-  const std::size_t own = sum(exchange_.send_bytes.first(self));
-  const std::size_t own_end = own + exchange_.send_bytes[self];
-  const auto copy = [&](std::size_t from, std::size_t until) {
-    if (from < until)
-      std::memcpy(to + (from - begin), input + from, until - from);
-  };
-  copy(begin, std::min(end, own));
-  copy(std::max(begin, own_end), end);
+  const std::size_t own_end = sum(exchange_.send_bytes.first(self + 1));
+  // The stream begins behind what this rank keeps, and goes on at the beginning.
+  const std::size_t until_end = exchange_.input.size() - own_end;
+  const std::size_t turn = std::clamp(until_end, window.begin, window.end);
+  seat_.writer.begin_step();
+  if (window.begin < turn) {
+    seat_.writer.copy(to, input + own_end + window.begin, turn - window.begin);
+  }
+  if (turn < window.end) {
+    seat_.writer.copy(to + (turn - window.begin), input + (turn - until_end),
+                      window.end - turn);
+  }
+  seat_.writer.finish();
 }
 
 void ShmAlltoall::pick(int peer, const Window& window, const std::byte* from,
                        ResultCopy& copy) const {
   const Delivery& delivery = deliveries_[static_cast<std::size_t>(peer)];
-  const std::size_t first = std::max(delivery.begin, window.begin);
-  const std::size_t last = std::min(delivery.end, window.end);
+  const std::size_t begin = delivery.in_stream;
+  const std::size_t first = std::max(begin, window.begin);
+  const std::size_t last = std::min(begin + delivery.bytes, window.end);
   if (peer == seat_.rank || first >= last) return;
-  copy(delivery.output + (first - delivery.begin),
-       from + (first - window.begin), last - first);
+  copy(delivery.output + (first - begin), from + (first - window.begin),
+       last - first);
 }
 
 }  // namespace hvd::collective

@@ -35,11 +35,13 @@ class ShmAlltoall {
   absl::Status run();
 
  private:
-  // What one rank sends to this one: where it lies in all that it sends, and
-  // where it goes.
+  // What one rank sends to this one: where it lies in the sender's input and in its
+  // stream, and where it goes. A rank's stream is what it sends to others, from the one
+  // after it on and around, so that all send at the same time and to different ranks.
   struct Delivery {
-    std::size_t begin = 0;
-    std::size_t end = 0;
+    std::size_t in_input = 0;
+    std::size_t in_stream = 0;
+    std::size_t bytes = 0;
     std::byte* output = nullptr;
   };
 
@@ -71,15 +73,19 @@ class ShmAlltoall {
   // For all that goes to this rank. After share_sizes(), before slots are filled anew.
   ResultCopy copy_of_parts() const;
   void keep_own(ResultCopy& copy) const;
-  // Copies from what this rank sends what lies from `begin` up to `end`, but for
-  // what it sends to itself.
-  void show(std::size_t begin, std::size_t end, std::byte* to) const;
-  // Bytes of what a rank sends.
+  // The length of this rank's stream.
+  std::size_t streams() const {
+    return exchange_.input.size() -
+           exchange_.send_bytes[static_cast<std::size_t>(seat_.rank)];
+  }
+  // Bytes of a stream.
   struct Window {
     std::size_t begin;
     std::size_t end;
   };
-  // Takes what is for this rank from such bytes of `peer`, which lie at `from`.
+  // Copies what there is of these of this rank's.
+  void show(const Window& window, std::byte* to) const;
+  // Takes what is for this rank from those of `peer`, which lie at `from`.
   void pick(int peer, const Window& window, const std::byte* from,
             ResultCopy& copy) const;
 
@@ -90,9 +96,9 @@ class ShmAlltoall {
   std::optional<ArenaListing> listing_;
   // In slots: a row of sizes, the listing, what is shown along with them.
   std::size_t shown_at_ = 0;
-  std::size_t most_shown_ = 0;        // Of what a rank sends.
+  std::size_t most_shown_ = 0;        // Of a stream.
   std::vector<Delivery> deliveries_;  // By sender.
-  std::size_t most_ = 0;              // What the rank sends that sends most.
+  std::size_t most_ = 0;              // The length of the longest stream.
 };
 
 }  // namespace hvd::collective

@@ -18,6 +18,8 @@ constexpr int kKindShift = 56;
 constexpr std::chrono::milliseconds kLinger(250);
 // Of a call that expects to find all members there: some microseconds.
 constexpr int kQuickLooks = 256;
+// The same where ranks share cores: one comes when another makes room for it.
+constexpr int kQuickYields = 4;
 
 // The options, within what is possible.
 ShmOptions sound(ShmOptions options, int ranks) {
@@ -179,11 +181,13 @@ bool ShmBoard::arrive_and_look() {
   if (steps_ == 0) arrive();
   is_left_open_ = true;
   auto behind = members_.begin();
-  for (int looks = waiting_.spin.count() > 0 ? kQuickLooks : 1; looks > 0;
-       --looks) {
+  const bool spins = waiting_.spin.count() > 0;
+  const int looks =
+      spins ? kQuickLooks : 1 + std::min(kQuickYields, waiting_.yields);
+  for (int look = 1; look <= looks; ++look) {
     while (behind != members_.end() && has_entered(*behind)) ++behind;
-    if (behind == members_.end()) break;
-    transport::pause_core();
+    if (behind == members_.end() || look == looks) break;
+    spins ? transport::pause_core() : std::this_thread::yield();
   }
   if (behind != members_.end() || !check_labels().ok() || !have_all_ended()) {
     return false;

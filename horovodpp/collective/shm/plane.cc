@@ -128,6 +128,18 @@ absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
                    [&] { return ShmAllgather(seat, arenas_, gather).run(); });
 }
 
+absl::StatusOr<bool> ShmPlane::move(const GatherAlike& gather,
+                                    const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  bool is_done = false;
+  HVD_RETURN_IF_ERROR(
+      seat.call({.tag = call.tag, .kind = 'g'}, [&]() -> absl::Status {
+        HVD_ASSIGN_OR_RETURN(is_done, gather_if_alike(seat, arenas_, gather));
+        return absl::OkStatus();
+      }));
+  return is_done;
+}
+
 absl::Status ShmPlane::move(const Broadcast& broadcast, const Call& call) {
   const BoardSeat seat = seat_in(call);
   const ShmBoard::Label label = {

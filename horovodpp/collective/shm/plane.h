@@ -52,6 +52,8 @@ class ShmPlane : public HostPlane {
   //   Internal  a member is in another call; names both
   // and after a failure those of all planes of the board fail.
   std::string name() const override { return "shm"; }
+  bool gathers_alike() const override { return true; }
+  bool meets_in_broadcast() const override { return true; }
   std::shared_ptr<std::byte> result_memory(const ResultSize& size) override;
   std::unique_ptr<QuickCall> quick_allreduce(const Reduction& reduction,
                                              std::size_t bytes) override;
@@ -74,6 +76,8 @@ class ShmPlane : public HostPlane {
                     std::span<const std::int64_t> counts,
                     const ReduceKernel& kernel, const Call& call) override;
   absl::Status move(const Gather& gather, const Call& call) override;
+  absl::StatusOr<bool> move(const GatherAlike& gather,
+                            const Call& call) override;
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
   absl::Status move(const Exchange& exchange, const Call& call) override;
   absl::Status meet(const Call& call) override;

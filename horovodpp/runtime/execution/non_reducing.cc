@@ -184,6 +184,55 @@ absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
   return absl::OkStatus();
 }
 
+// Whether `parts`, of an allgather, are one tensor whose ranks may suppose that all
+// bring as many rows as they do. The same on all ranks.
+absl::StatusOr<bool> may_be_alike(PlaneCalls& calls,
+                                  const std::vector<BatchPart>& parts) {
+  const BatchPart& first = parts.front();
+  const bool is_one = parts.size() == 1 && first.agreed.tensors.size() == 1;
+  if (!is_one || !first.agreed.device.is_cpu() ||
+      row_bytes(first.agreed.tensors.front()) == 0) {
+    return false;
+  }
+  HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
+                       calls.set().selector.select(Device(), 0));
+  return plane->gathers_alike();
+}
+
+// Gathers such a tensor if it is so, and then gives nothing; else each rank's rows.
+absl::StatusOr<std::optional<Numbers>> gather_if_alike(PlaneCalls& calls,
+                                                       BatchPart& part) {
+  const TensorSpec& tensor = part.agreed.tensors.front();
+  std::span<const std::byte> input;
+  Place
+      place;  // Without memory, too, where there can be none for so many rows.
+  if (part.mine != nullptr) {
+    const ConstTensorView& mine = part.mine->inputs.front();
+    input = bytes_of(mine);
+    const Numbers supposed(calls.ranks(), mine.shape()[0]);
+    const std::size_t all = input.size() * calls.ranks();
+    auto found = place_of(calls, part, 0, supposed, all * calls.ranks());
+    if (found.ok()) place = *std::move(found);
+  }
+  Sizes sizes(calls.ranks());
+  bool is_done = false;
+  HVD_RETURN_IF_ERROR(calls.make(
+      Device(), 0, [&](auto& plane, const auto& call) -> absl::Status {
+        HVD_ASSIGN_OR_RETURN(
+            is_done, plane.allgather_alike(input, sizes, place.memory, call));
+        return absl::OkStatus();
+      }));
+  if (is_done) {
+    fill_in(part, std::move(place));
+    return std::nullopt;
+  }
+  Numbers rows;
+  for (const std::size_t size : sizes) {
+    rows.push_back(static_cast<std::int64_t>(size / row_bytes(tensor)));
+  }
+  return rows;
+}
+
 absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   if (part.mine == nullptr) {
     return absl::InternalError(
@@ -215,6 +264,16 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
 
 absl::Status execute_allgather(PlaneCalls& calls,
                                std::vector<BatchPart>& parts) {
+  HVD_ASSIGN_OR_RETURN(const bool alike, may_be_alike(calls, parts));
+  if (alike) {
+    HVD_ASSIGN_OR_RETURN(const std::optional<Numbers> rows,
+                         gather_if_alike(calls, parts.front()));
+    const bool is_left =
+        rows &&
+        fits(parts.front(), parts.front().agreed.tensors.front(), *rows);
+    return is_left ? gather_tensor(calls, parts.front(), 0, *rows)
+                   : absl::OkStatus();
+  }
   Numbers mine;
   for (const BatchPart& part : parts) {
     for (std::size_t i = 0; i < part.agreed.tensors.size(); ++i) {
@@ -241,9 +300,11 @@ absl::Status execute_allgather(PlaneCalls& calls,
 
 absl::Status execute_broadcast(PlaneCalls& calls,
                                std::vector<BatchPart>& parts) {
-  HVD_RETURN_IF_ERROR(calls.meet());
   for (BatchPart& part : parts) {
     const TensorSpec& tensor = part.agreed.tensors.front();
+    if (!calls.meets_in_broadcast(part.agreed.device, tensor.bytes())) {
+      HVD_RETURN_IF_ERROR(calls.meet());
+    }
     const int root = calls.set().position_of(part.agreed.root);
     const bool is_root = root == calls.set().position;
     if (root < 0 || (is_root && part.mine == nullptr)) {

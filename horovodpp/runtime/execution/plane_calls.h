@@ -97,6 +97,12 @@ class PlaneCalls {
     return plane.ok() ? (*plane)->result_memory(size) : nullptr;
   }
 
+  // Whether a broadcast of so many bytes needs no meet() before it.
+  bool meets_in_broadcast(const Device& device, std::size_t bytes) const {
+    const auto plane = set_.selector.select(device, bytes);
+    return plane.ok() && bytes > 0 && (*plane)->meets_in_broadcast();
+  }
+
   // Returns once every member is known to take part. Needed before a call that
   // a member may leave before another one has entered it.
   absl::Status meet() {

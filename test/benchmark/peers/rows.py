@@ -61,13 +61,10 @@ SETTINGS = {
 COPIED = "copied into the node's memory and back, which the arena saves"
 COPIED_ALIKE = ("each byte is copied into the node's memory and out of it, as MPI does it too; "
                 "what lies in the arena is copied once")
-TOLD_FIRST = ("ranks first tell each other how many rows they have, in a call of its own; what follows takes "
-              "0.83 of MPI's time: each byte is written to lines that the other core holds and fetched "
-              "from it, as MPI does it too, at about 34 GB/s each way")
 STREAMED = ("all it does is to copy, as MPI's does; how fast this memory could be copied at best has not "
             "been measured beside it")
-RECEIVED = ("the receiver copies each byte from what the root's core has just written, as MPI's "
-            "does; that explains half of the time, the rest has not been found")
+RECEIVED = ("the root copies each byte into the node's memory while the receiver copies what came before it, "
+            "as MPI's do; what lies in the arena is copied once")
 NOTHING_DONE = ("no thread wakes: MPI's column, which nobody asks to do anything, shows what the "
                 "measurement itself takes")
 LOOKED_AT = ("nothing rings for what comes from another host: an idle rank looks every 50 ms, "
@@ -99,7 +96,7 @@ REASONS = {
     ("two", "10,000 x 1 KiB by name, in random order (peers: by tensor)"): SCATTERED,
     ("two", "100,000 x 1 KiB by name (peers: by tensor)"): SUBMITTED,
     ("two", "10,000 x 1 KiB by name, first step"): LEARNED,
-    ("two", "allgather 64 KiB"): TOLD_FIRST,
+    ("two", "allgather 64 KiB"): COPIED_ALIKE,
     ("two", "allgather 1 MiB"): COPIED_ALIKE,
     ("two", "allgather 64 MiB"): STREAMED,
     ("two", "alltoall 64 MiB"): STREAMED,

@@ -276,6 +276,56 @@ TEST_F(ExecutorTest, GathersAGroupAfterOneExchangeOfItsRows) {
   EXPECT_EQ(results.tensors[1].shape(), Shape({10}));
 }
 
+TEST_F(ExecutorTest, GathersInOneCallWhereAllBringAsManyRows) {
+  calls_.alike = [](std::span<std::size_t> sizes) {
+    std::fill(sizes.begin(), sizes.end(), 24);
+    return true;
+  };
+  submit(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({2, 3})}}),
+         false);
+  ASSERT_EQ(run(), absl::OkStatus());
+  EXPECT_THAT(calls_.kinds(), ElementsAre("allgather_alike"));
+  EXPECT_EQ(calls_.made[0].bytes, 24u);
+  EXPECT_TRUE(calls_.made[0].writes);
+  EXPECT_EQ(outcomes_[0].second->tensors[0].shape(), Shape({6, 3}));
+}
+
+TEST_F(ExecutorTest, GathersUnevenRowsOnceItKnowsThem) {
+  calls_.alike = [](std::span<std::size_t> sizes) {
+    sizes[0] = 12, sizes[1] = 24, sizes[2] = 0;
+    return false;
+  };
+  submit(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({2, 3})}}),
+         false);
+  ASSERT_EQ(run(), absl::OkStatus());
+  EXPECT_THAT(calls_.kinds(), ElementsAre("allgather_alike", "allgather"));
+  EXPECT_THAT(calls_.made[1].sizes, ElementsAre(12, 24, 0));
+  EXPECT_EQ(outcomes_[0].second->tensors[0].shape(), Shape({3, 3}));
+}
+
+TEST_F(ExecutorTest, AsksNoPlaneWhetherRowsWithoutBytesAreAlike) {
+  calls_.alike = [](std::span<std::size_t>) { return true; };
+  submit(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({2, 0})}}),
+         false);
+  answer({1, 2, 4});
+  ASSERT_EQ(run(), absl::OkStatus());
+  EXPECT_THAT(calls_.kinds(), ElementsAre("allgather", "allgather"));
+  EXPECT_EQ(outcomes_[0].second->tensors[0].shape(), Shape({7, 0}));
+}
+
+TEST_F(ExecutorTest, AJoinedRankHasNoPlaceForRowsThatMayBeAlike) {
+  calls_.alike = [](std::span<std::size_t> sizes) {
+    sizes[0] = 20, sizes[1] = 0, sizes[2] = 4;
+    return false;
+  };
+  add_entry(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({9})}}),
+            false);
+  ASSERT_EQ(run(), absl::OkStatus());
+  ASSERT_THAT(calls_.kinds(), ElementsAre("allgather_alike", "allgather"));
+  EXPECT_FALSE(calls_.made[0].writes);
+  EXPECT_THAT(calls_.made[1].sizes, ElementsAre(20, 0, 4));
+}
+
 TEST_F(ExecutorTest, AJoinedRankAddsNoRowsToAnAllgather) {
   add_entry(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({9})}}),
             false);
@@ -335,6 +385,15 @@ TEST_F(ExecutorTest, RanksMeetBeforeABroadcastThatOneMayNeverTakePartIn) {
          true);
   ASSERT_EQ(run(), absl::OkStatus());
   EXPECT_THAT(calls_.kinds(), ElementsAre("barrier", "broadcast"));
+}
+
+TEST_F(ExecutorTest, RanksDoNotMeetBeforeABroadcastInWhichTheyDo) {
+  batch_.certain = false;
+  calls_.meets_in_broadcast = true;
+  submit(request(RequestKind::kBroadcast, "x", {{DType::kF32, Shape({2})}}),
+         true);
+  ASSERT_EQ(run(), absl::OkStatus());
+  EXPECT_THAT(calls_.kinds(), ElementsAre("broadcast"));
 }
 
 TEST_F(ExecutorTest, AnAlltoallTellsItsSplitsFirstAndKeepsWhatIsLeftOver) {

@@ -27,11 +27,15 @@ struct FakeCalls {
     std::vector<std::size_t> receive = {};  // alltoall
     std::size_t bytes = 0;                  // broadcast; what is sent otherwise
     int root = -1;
-    bool reads = false;  // broadcast: has an input
+    bool reads = false;   // broadcast: has an input
+    bool writes = false;  // allgather_alike: has an output
   };
   std::vector<Entry> made;
   // Fills the output of an allgather; by default it stays as it is.
   std::function<void(std::byte* output)> gather = nullptr;
+  // Tells what ranks bring, and whether that is alike. Without it the plane cannot.
+  std::function<bool(std::span<std::size_t> bytes_of_rank)> alike = nullptr;
+  bool meets_in_broadcast = false;
   // Looks at inputs and writes outputs of a reduction.
   std::function<void(const collective::Piece&)> reduce = nullptr;
   // The outcome of call number i.
@@ -85,6 +89,19 @@ class FakePlane : public collective::DataPlane {
                  .sizes = {bytes_of_rank.begin(), bytes_of_rank.end()},
                  .bytes = mine.size()});
   }
+  bool gathers_alike() const override { return calls_.alike != nullptr; }
+  absl::StatusOr<bool> allgather_alike(std::span<const std::byte> mine,
+                                       std::span<std::size_t> bytes_of_rank,
+                                       std::byte* output,
+                                       collective::Call call) override {
+    const absl::Status status = note({.kind = "allgather_alike",
+                                      .tag = call.tag,
+                                      .bytes = mine.size(),
+                                      .writes = output != nullptr});
+    if (!status.ok()) return status;
+    return calls_.alike(bytes_of_rank);
+  }
+  bool meets_in_broadcast() const override { return calls_.meets_in_broadcast; }
   absl::Status broadcast(const std::byte* input, std::byte*, std::size_t bytes,
                          int root, collective::Call call) override {
     return note({.kind = "broadcast",
