@@ -8,8 +8,8 @@
     exactly_once_of_peers.py --only "four passes"
 
 Each cell is a job of its own: ranks that are processes, over gloo, which train one of the models of
-test/optim/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of its variants
-around the blocks. After each step their weights are compared with those of one process that computes
+test/optim/distributed/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of
+its variants around the blocks. After each step their weights are compared with those of one process that computes
 the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
 """
 import argparse

@@ -16,7 +16,7 @@
 #include "horovodpp/optim/adagrad.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"
-#include "horovodpp/optim/distributed_optimizer.h"
+#include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/optim/sparse_adam.h"
 #include "horovodpp/runtime/global.h"

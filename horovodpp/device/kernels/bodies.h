@@ -215,7 +215,7 @@ HVD_BOTH inline Sighting gathered(const JudgeArguments& arguments,
   return all;
 }
 
-// As the CPU's step has it (optim/distributed_step.cc).
+// As the CPU's step has it (optim/distributed/distributed_step.cc).
 HVD_BOTH inline void judge(const JudgeArguments& arguments,
                            const Sighting& all) {
   ClipFindings found;

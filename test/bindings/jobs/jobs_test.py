@@ -67,7 +67,7 @@ def test_run_shows_what_is_printed_in_a_notebook(monkeypatch):
 
 def test_run_writes_what_ranks_print_to_files_too(tmp_path):
     logs = tmp_path / "logs"
-    horovodpp.run(functions.prints, np=2, output_filename=logs, start_timeout=20)
+    horovodpp.run(functions.prints, np=2, output_filename=logs, start_timeout=100)
     for rank in range(2):
         assert "heard here\n" in (logs / f"rank.{rank}" / "stdout").read_text()
 

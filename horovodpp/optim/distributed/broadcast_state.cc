@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/optim/distributed/broadcast_state.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/nn/safetensors_header.h"
+#include "horovodpp/replica/broadcast.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd::optim {
+namespace {
+
+// What a file of `state` would begin with: all names, types and shapes.
+nn::SafetensorsHeader header_of(const nn::StateDict& state) {
+  nn::SafetensorsHeader header;
+  std::uint64_t end = 0;
+  for (const auto& [name, tensor] : state) {
+    const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
+    header.entries.push_back(
+        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
+  }
+  return header;
+}
+
+// Tensors to receive what such a header tells of.
+nn::StateDict empty_state(const std::string& text) {
+  const std::string json = text.substr(nn::SafetensorsHeader::kPrefixBytes);
+  nn::StateDict state;
+  const auto header =
+      value_or_throw(nn::parse_safetensors_header(json, std::nullopt));
+  for (const nn::SafetensorsEntry& entry : header.entries) {
+    state.push_back({entry.name, empty(entry.shape, {.dtype = entry.dtype})});
+  }
+  return state;
+}
+
+}  // namespace
+
+std::shared_ptr<Runtime> job_of(Runtime* given) {
+  if (given == nullptr) return value_or_throw(find_runtime());
+  return std::shared_ptr<Runtime>(std::shared_ptr<void>(), given);
+}
+
+void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
+                          int root_rank,
+                          const BroadcastParametersOptions& options) {
+  std::vector<replica::NamedView> views;
+  views.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    views.push_back({name, tensor.tensor_view()});
+  }
+  replica::broadcast(*job_of(options.runtime), views, root_rank,
+                     {.name = "broadcast", .process_set = options.process_set});
+  for (const auto& [name, tensor] : tensors) tensor.bump_version();
+}
+
+void broadcast_state_dict(nn::StateDict& state, int root_rank,
+                          const std::string& name,
+                          const BroadcastParametersOptions& options) {
+  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  const bool is_root = job->topology().rank() == root_rank;
+  absl::StatusOr<std::string> header = std::string();
+  if (is_root) header = nn::format_safetensors_header(header_of(state));
+  const BroadcastOptions of_all = {.name = name,
+                                   .process_set = options.process_set};
+  const auto broadcast = [&](const std::string& what, TensorView view) {
+    replica::broadcast(*job, {{what, std::move(view)}}, root_rank, of_all);
+  };
+  // The others wait for a header: that there is none has to be told as well.
+  auto bytes = header.ok() ? static_cast<std::int64_t>(header->size())
+                           : std::int64_t{-1};
+  broadcast("header size", TensorView::of(&bytes, {1}));
+  throw_if_error(header.status());
+  if (bytes < 0) {
+    throw Error(absl::InvalidArgumentError(
+        absl::StrCat("the ", name, " of rank ", root_rank,
+                     " has a state that cannot be sent; "
+                     "see the error of that rank")));
+  }
+  header->resize(static_cast<std::size_t>(bytes));
+  broadcast(
+      "header",
+      TensorView::of(reinterpret_cast<std::uint8_t*>(header->data()), {bytes}));
+  if (!is_root) state = empty_state(*header);
+  std::vector<replica::NamedView> views;
+  for (auto& [key, tensor] : state) {
+    tensor = tensor.contiguous();
+    views.push_back({key, tensor.tensor_view()});
+  }
+  replica::broadcast(*job, views, root_rank, of_all);
+}
+
+void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
+                               const BroadcastParametersOptions& options) {
+  nn::StateDict state = optimizer.state_dict();
+  nn::StateDict own = take_own_state(state, "");
+  broadcast_state_dict(state, root_rank, "optimizer", options);
+  if (job_of(options.runtime)->topology().rank() == root_rank) return;
+  nn::append(state, own);
+  optimizer.load_state_dict(
+      state, {.source = absl::StrCat("the state of rank ", root_rank)});
+}
+
+nn::StateDict take_own_state(nn::StateDict& state, const std::string& prefix) {
+  nn::StateDict own;
+  nn::StateDict rest;
+  for (nn::NamedTensor& entry : state) {
+    const bool is_own =
+        absl::StartsWith(entry.name, absl::StrCat(prefix, "compression."));
+    (is_own ? own : rest).push_back(std::move(entry));
+  }
+  state = std::move(rest);
+  return own;
+}
+
+}  // namespace hvd::optim

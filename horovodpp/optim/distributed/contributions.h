@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Contributions to the gradients of an optimizer's parameters: hooks of the
+// parameters, which count them with the optimizer's reducer and tell when a gradient
+// has had all of a step. What counts as one is said by a BackwardWatch.
+//
+// Not thread-safe, but backward may run on other threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/optim/distributed/backward_watch.h"
+#include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/tensor/hook_handle.h"
+
+namespace hvd::optim {
+
+// By the place of a parameter in the list.
+struct ContributionEvents {
+  std::function<void(std::size_t)> complete;  // The gradient is.
+  std::function<void()> came = nullptr;       // Any contribution. Or null.
+};
+
+struct ContributionOptions {
+  int passes = 1;  // Contributions to each gradient in a step.
+  bool every_backward_counts = false;  // See BackwardWatch.
+  // While it is true, what comes is added up and counts as nothing. Null: never.
+  std::shared_ptr<const std::atomic<bool>> only_accumulates = nullptr;
+};
+
+class Contributions {
+ public:
+  // `parameters` and `reducer` outlive it.
+  Contributions(const std::vector<nn::NamedTensor>& parameters,
+                replica::GradientReducer& reducer, ContributionEvents events,
+                const ContributionOptions& options);
+  ~Contributions();
+  Contributions(const Contributions&) = delete;
+  Contributions& operator=(const Contributions&) = delete;
+
+  // Hooks in at the parameters that require grad now and had no hooks yet.
+  void attach();
+  // From the next step on.
+  void expect(int passes);
+
+  replica::GradientSlot slot(std::size_t parameter) const {
+    return slots_[parameter];
+  }
+
+ private:
+  void contribute(std::size_t parameter);
+  void refuse_surplus(std::size_t parameter) const;
+
+  const std::vector<nn::NamedTensor>& parameters_;
+  replica::GradientReducer& reducer_;
+  const ContributionEvents events_;
+  const std::shared_ptr<const std::atomic<bool>> only_accumulates_;
+  int passes_ = 1;
+  std::vector<replica::GradientSlot> slots_;  // By parameter.
+  std::vector<bool> has_hooks_;               // Likewise.
+  BackwardWatch watch_;
+  std::vector<autograd::HookHandle> hooks_;
+};
+
+}  // namespace hvd::optim

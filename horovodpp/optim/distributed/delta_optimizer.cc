@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/optim/distributed/delta_optimizer.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/optim/distributed/broadcast_state.h"
+#include "horovodpp/optim/distributed/contributions.h"
+#include "horovodpp/optim/distributed/parameter_claim.h"
+#include "horovodpp/optim/distributed/sparse_reduction.h"
+#include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/thread_state.h"
+
+namespace hvd::optim {
+namespace {
+
+void check_delta_options(const DeltaOptions& options) {
+  if (options.op != ReduceOp::kAdasum && options.op != ReduceOp::kAverage) {
+    throw InvalidArgument(
+        absl::StrCat("DeltaOptimizer: op ", name_of(options.op),
+                     " makes no step of steps; use Adasum or average"));
+  }
+  if (options.backward_passes_per_step < 1) {
+    throw InvalidArgument(absl::StrCat("backward_passes_per_step is ",
+                                       options.backward_passes_per_step,
+                                       "; it must be at least 1"));
+  }
+}
+
+// A step that one parameter has made, and which is on its way.
+struct Delta {
+  std::size_t index;
+  Tensor delta;
+};
+
+}  // namespace
+
+class DeltaOptimizer::Deltas {
+ public:
+  // `wrapped` outlives it.
+  Deltas(Optimizer& wrapped, const DeltaOptions& options);
+  ~Deltas() { reducer_.discard(); }
+
+  bool is_pending() const { return reducer_.is_pending(); }
+  void attach() { contributions_.attach(); }
+  void step();
+
+ private:
+  const std::vector<nn::NamedTensor>& parameters() const {
+    return wrapped_.parameters();
+  }
+  void start(std::size_t index);
+
+  Optimizer& wrapped_;
+  replica::GradientReducer reducer_;
+  ParameterClaim claim_;
+  std::vector<Tensor> starts_;  // By parameter: where this step began.
+  Contributions contributions_;
+};
+
+DeltaOptimizer::Deltas::Deltas(Optimizer& wrapped, const DeltaOptions& options)
+    : wrapped_(wrapped),
+      reducer_(*job_of(options.runtime), {.op = options.op,
+                                          .name = options.name,
+                                          .process_set = options.process_set}),
+      claim_(wrapped.parameters(), options.name,
+             job_of(options.runtime)->membership()),
+      starts_(wrapped.parameters().size()),
+      contributions_(
+          wrapped.parameters(), reducer_,
+          ContributionEvents{.complete = [this](std::size_t i) { start(i); }},
+          ContributionOptions{.passes = options.backward_passes_per_step}) {
+  for (const auto& [name, parameter] : parameters()) {
+    if (is_sparse_parameter(parameter)) {
+      throw InvalidArgument(
+          absl::StrCat("DeltaOptimizer: the gradient of '", name,
+                       "' is sparse; look rows up without .sparse, or use a "
+                       "DistributedOptimizer"));
+    }
+  }
+  attach();
+}
+
+void DeltaOptimizer::Deltas::start(std::size_t index) {
+  const NoGrad no_grad;
+  const Tensor& parameter = parameters()[index].tensor;
+  if (!parameter.grad().defined()) {
+    parameter.set_grad(zeros(parameter.shape(), {.dtype = parameter.dtype()}));
+  }
+  const Tensor before = parameter.clone();
+  wrapped_.step_of(index);
+  starts_[index] = before;
+  const Tensor delta = (parameter.detach() - before).contiguous();
+  reducer_.add(contributions_.slot(index), delta.tensor_view(),
+               std::make_shared<const Delta>(Delta{index, delta}));
+}
+
+void DeltaOptimizer::Deltas::step() {
+  throw_if_error(reducer_.job().status());
+  attach();
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    if (!parameters()[i].tensor.requires_grad()) continue;
+    if (!reducer_.has(contributions_.slot(i))) start(i);
+  }
+  const NoGrad no_grad;
+  const std::vector<Tensor> starts =
+      std::exchange(starts_, std::vector<Tensor>(parameters().size()));
+  std::vector<std::shared_ptr<const void>> all;
+  try {
+    all = reducer_.finish();
+  } catch (...) {
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      if (starts[i].defined()) parameters()[i].tensor.copy_(starts[i]);
+    }
+    throw;
+  }
+  // On one rank the step is made; a difference would only round it.
+  if (reducer_.num_ranks() == 1) return;
+  for (const std::shared_ptr<const void>& reduced : all) {
+    const auto& [index, delta] = *static_cast<const Delta*>(reduced.get());
+    delta.bump_version();
+    parameters()[index].tensor.copy_(starts[index] + delta);
+  }
+}
+
+DeltaOptimizer::DeltaOptimizer(std::unique_ptr<Optimizer> wrapped,
+                               const DeltaOptions& options)
+    : OptimizerWrapper(std::move(wrapped), "DeltaOptimizer"),
+      deltas_((check_delta_options(options),
+               std::make_unique<Deltas>(this->wrapped(), options))) {}
+
+DeltaOptimizer::~DeltaOptimizer() = default;
+
+void DeltaOptimizer::step() { deltas_->step(); }
+
+Tensor DeltaOptimizer::step(const std::function<Tensor()>& closure) {
+  Tensor loss = closure();
+  deltas_->step();
+  return loss;
+}
+
+void DeltaOptimizer::zero_grad(bool set_to_none) {
+  if (deltas_->is_pending()) {
+    throw Error(absl::FailedPreconditionError(
+        "optimizer.zero_grad() was called after loss.backward() but before "
+        "optimizer.step(). This is prohibited as it can cause a race "
+        "condition."));
+  }
+  deltas_->attach();
+  Optimizer::zero_grad(set_to_none);
+}
+
+}  // namespace hvd::optim

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DistributedOptimizer saves and loads.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/optim/distributed/distributed_optimizer.h"
+#include "horovodpp/optim/distributed/handover.h"
+#include "horovodpp/optim/distributed/parameter_shards.h"
+#include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd::optim {
+namespace {
+
+constexpr const char* kCompression = "compression.";
+
+}  // namespace
+
+nn::StateDict DistributedOptimizer::state_dict() const {
+  if (shards_ != nullptr) return sharded_state_dict();
+  nn::StateDict state = wrapped().state_dict();
+  if (compressor() == nullptr) return state;
+  for (const auto& [name, values] : compressor()->state()) {
+    state.push_back(
+        {absl::StrCat(kCompression, name),
+         from_vector(values, {static_cast<std::int64_t>(values.size())})});
+  }
+  return state;
+}
+
+void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
+                                           const nn::LoadOptions& options) {
+  nn::StateDict rest;
+  std::vector<compression::RememberedValues> remembered;
+  for (const auto& [name, tensor] : state) {
+    if (compressor() == nullptr || !absl::StartsWith(name, kCompression)) {
+      rest.push_back({name, tensor});
+    } else {
+      remembered.push_back({name.substr(std::string(kCompression).size()),
+                            tensor.to_vector<float>()});
+    }
+  }
+  wrapped().load_state_dict(rest, options);
+  if (compressor() != nullptr) compressor()->load_state(remembered);
+  reducer_.discard();
+  handover_->forget();
+  is_synchronized_ = false;
+  synchronized_by_caller_ = false;
+}
+
+nn::StateDict DistributedOptimizer::sharded_state_dict() const {
+  nn::StateDict state =
+      nn::with_prefix(kStatePrefix, shards_->whole_state(sharded(), reducer_));
+  for (const nn::NamedTensor& entry : wrapped().state_dict()) {
+    if (!absl::StartsWith(entry.name, kStatePrefix)) state.push_back(entry);
+  }
+  return state;
+}
+
+}  // namespace hvd::optim

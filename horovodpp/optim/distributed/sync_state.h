@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes all that a training program has to remember that of one rank, and tells
+// what was not.
+//
+//   hvd::sync_state({.model = &model, .optimizer = &optimizer,
+//                    .scheduler = &schedule, .scaler = &scaler}, 0);
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/nn/module.h"
+#include "horovodpp/optim/distributed/broadcast_state.h"
+#include "horovodpp/optim/grad_scaler.h"
+#include "horovodpp/optim/lr_schedule.h"
+#include "horovodpp/optim/optimizer.h"
+#include "horovodpp/tensor/generator.h"
+
+namespace HVD_EXPORT hvd {
+namespace optim {
+
+// The same of them on all ranks; null: none.
+struct SyncedState {
+  nn::Module* model = nullptr;  // Parameters and buffers.
+  Optimizer* optimizer = nullptr;
+  LRScheduler* scheduler = nullptr;
+  GradScaler* scaler = nullptr;
+  autograd::Generator* generator = nullptr;
+};
+
+// Something that was not as on the root.
+struct StateDifference {
+  std::string name;  // "model.fc1.weight", "optimizer.state.w.exp_avg", …
+  std::vector<int> ranks;  // Places in the process set, ascending.
+};
+
+// Replaces `state` by that of rank `root_rank`, a rank of the job. Where checksums
+// say that nothing differs, nothing else is sent. Returns what differed, the same
+// on all ranks, by name. What compression remembers is each rank's own, and stays.
+//   hvd::Error       as broadcast_optimizer_state
+//   InvalidArgument  the state of the root does not fit
+std::vector<StateDifference> sync_state(
+    const SyncedState& state, int root_rank,
+    const BroadcastParametersOptions& options = {});
+
+}  // namespace optim
+}  // namespace hvd
+
+namespace HVD_EXPORT hvd {
+using optim::sync_state;
+}  // namespace hvd
