@@ -91,6 +91,14 @@ class Table(unittest.TestCase):
         absolute = row(target=rows.Target(0, "", 30))
         self.assertFalse(results_of(absolute, own=[31], mpi=[], cma=[]).holds(absolute))
 
+    def test_what_holds_is_what_the_ratio_shows(self):
+        one = row(target=rows.Target(1, "MPI"))
+        results = results_of(one, own=[14, 1], mpi=[10, 10], cma=[99, 99])
+        self.assertTrue(results.holds(one))
+        # Less in sum, and still a larger share in the middle.
+        results = results_of(one, own=[15, 30], mpi=[10, 50], cma=[99, 99])
+        self.assertIn("| 1.05 | ≤ 1 × MPI | no", table.line(one, results, {}))
+
     def test_copies_are_the_reference_where_the_row_says_so(self):
         one = row(target=rows.Target(1, "memcpy"), memcpy="memory.copy:64")
         results = results_of(one, own=[6], mpi=[100], cma=[100])

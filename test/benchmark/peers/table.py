@@ -63,8 +63,8 @@ class Results:
         reference = self.reference(row)
         if not reference:
             return None
-        return statistics.median(ours - row.target.limit(other)
-                                 for ours, other in zip(own, reference)) <= 0
+        return statistics.median(ours / row.target.limit(other)
+                                 for ours, other in zip(own, reference)) <= 1
 
 
 def cell(values, notes):
