@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes horovodpp/device/kernels/batch.ptx of batch.cu, or checks that it is up to date.
 
