@@ -8,6 +8,7 @@ program still holds when the next comes: then another place is taken.
 """
 import torch
 
+from horovodpp.torch import freed_memory
 from horovodpp.torch.arena import arena_empty
 
 # Before torch 2.1 nobody says how many tensors share a memory.
@@ -48,6 +49,8 @@ class Homes:
         if place is None or place.dtype != gradient.dtype or \
                 place.shape != gradient.shape or \
                 _use_count(place.untyped_storage()._cdata) > _IN_NO_OTHER_USE:
+            if not self._places:
+                freed_memory.keep()
             place = arena_empty(gradient.shape, gradient.dtype)
             self._places[p] = place
         return place
