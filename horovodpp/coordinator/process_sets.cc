@@ -64,8 +64,8 @@ ProcessSets::Ranks ProcessSets::ranks(ProcessSetId id) const {
 }
 
 int ProcessSets::size(ProcessSetId id) const {
-  const Ranks members = ranks(id);
-  return members == nullptr ? 0 : static_cast<int>(members->size());
+  const auto found = sets_.find(id);
+  return found == sets_.end() ? 0 : static_cast<int>(found->second->size());
 }
 
 bool ProcessSets::contains(ProcessSetId id, int rank) const {
@@ -73,9 +73,9 @@ bool ProcessSets::contains(ProcessSetId id, int rank) const {
 }
 
 std::optional<int> ProcessSets::position(ProcessSetId id, int rank) const {
-  const Ranks members = ranks(id);
-  if (members == nullptr) return std::nullopt;
-  return position_in(*members, rank);
+  const auto found = sets_.find(id);
+  if (found == sets_.end()) return std::nullopt;
+  return position_in(*found->second, rank);
 }
 
 std::vector<ProcessSetId> ProcessSets::ids() const {

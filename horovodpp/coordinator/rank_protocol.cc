@@ -127,11 +127,15 @@ void RankProtocol::propose(RequestPtr request, const Proposed& as) {
   proposed_.insert_or_assign(NamedRequest(std::move(request)), as);
 }
 
-bool RankProtocol::forget_proposal(const Key& key) {
-  if (proposed_.erase(key) == 0) return false;
+std::optional<RankProtocol::Proposed> RankProtocol::take_proposal(
+    const Key& key) {
+  const auto found = proposed_.find(key);
+  if (found == proposed_.end()) return std::nullopt;
+  const Proposed proposed = found->second;
+  proposed_.erase(found);
   // The first step proposes every name, and the later ones hardly any.
   if (proposed_.empty()) proposed_ = {};
-  return true;
+  return proposed;
 }
 
 void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now,
@@ -223,12 +227,10 @@ absl::Status RankProtocol::reject(const Reject& message) {
 void RankProtocol::apply_reject(std::uint32_t number) {
   const auto found = rejects_.extract(number);
   const Reject& reject = found.mapped();
-  const auto proposed = proposed_.find(reject.key);
+  const auto proposed = take_proposal(reject.key);
   // Else this rank is not a member, or has joined.
-  if (proposed == proposed_.end()) return;
-  Submission* const mine = proposed->second.mine;
-  forget_proposal(reject.key);
-  fail(reject.key, mine,
+  if (!proposed) return;
+  fail(reject.key, proposed->mine,
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 

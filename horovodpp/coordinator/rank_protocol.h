@@ -158,8 +158,8 @@ class RankProtocol {
   // What is in flight under `key` is not over yet.
   bool is_in_flight(const Key& key) const;
   void propose(RequestPtr request, const Proposed& as);
-  // False if `key` was not proposed.
-  bool forget_proposal(const Key& key);
+  // What was proposed as `key`, which it is no more; nullopt if nothing was.
+  std::optional<Proposed> take_proposal(const Key& key);
   // The operation that `mine` repeats, where nothing about its name has changed
   // since it was found; else nullptr.
   Operation* repeated_by(Submission& mine) const;
@@ -178,7 +178,7 @@ class RankProtocol {
 
   absl::Status read(const std::vector<Record>& records);
   absl::Status run(const std::vector<Record>& records);
-  absl::StatusOr<Batch::Entry> take(std::uint32_t id);
+  absl::StatusOr<Batch::Entry> take(Operation& operation);
   void retire(std::uint32_t id);
   void apply_reject(std::uint32_t number);
   void begin_join(ProcessSetId set);

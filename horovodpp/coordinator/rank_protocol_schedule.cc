@@ -68,7 +68,7 @@ absl::Status RankProtocol::read(const std::vector<Record>& records) {
 absl::Status RankProtocol::run(const std::vector<Record>& records) {
   Batch batch = batch_.number(true);
   for (const Record& record : records) {
-    const Operation* const operation = operations_.find(record.id);
+    Operation* const operation = operations_.find(record.id);
     if (operation == nullptr) {
       return absl::InternalError(
           absl::StrCat("the schedule runs id ", record.id, " twice"));
@@ -79,7 +79,7 @@ absl::Status RankProtocol::run(const std::vector<Record>& records) {
       if (operation->serves_once()) operations_.erase(record.id);
       continue;
     }
-    HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(record.id));
+    HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(*operation));
     batch.entries.push_back(std::move(entry));
     batch.participants = definition.participants;
     batch.result = definition.result;
@@ -94,17 +94,16 @@ absl::Status RankProtocol::run(const std::vector<Record>& records) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
-  Operation& operation = *operations_.find(id);
+absl::StatusOr<Batch::Entry> RankProtocol::take(Operation& operation) {
   const Key& key = operation.key();
   Batch::Entry entry = {.agreed = operation.definition.request};
-  const auto proposed = proposed_.find(key);
-  if (operation.state == State::kIdle && proposed != proposed_.end()) {
-    operation.since = proposed->second.since;
-    operation.mine = proposed->second.mine;
-    ++operation.submissions;
-    forget_proposal(key);
-    operation.state = State::kMarked;
+  if (operation.state == State::kIdle) {
+    if (const auto proposed = take_proposal(key)) {
+      operation.since = proposed->since;
+      operation.mine = proposed->mine;
+      ++operation.submissions;
+      operation.state = State::kMarked;
+    }
   }
   if (operation.state == State::kMarked) {
     operation.state = State::kExecuting;
@@ -119,7 +118,7 @@ absl::StatusOr<Batch::Entry> RankProtocol::take(std::uint32_t id) {
     }
     entry.submitted_here = false;
   }
-  batch_.add(id);
+  batch_.add(operation.definition.id);
   return entry;
 }
 

@@ -29,7 +29,7 @@ namespace hvd::coordinator {
 
 class WireWriter {
  public:
-  WireWriter() { bytes_.reserve(kUsual); }
+  WireWriter() : bytes_(kUsual, '\0') {}
 
   void u8(std::uint8_t value) { put(value); }
   void u32(std::uint32_t value) { put(value); }
@@ -39,22 +39,38 @@ class WireWriter {
   void flag(bool value) { u8(value ? 1 : 0); }
   void text(const std::string& value) {
     u32(static_cast<std::uint32_t>(value.size()));
-    bytes_ += value;
+    value.copy(room_for(value.size()), value.size());
   }
-  std::string take() { return std::move(bytes_); }
+  std::string take() {
+    bytes_.resize(written_);
+    return std::move(bytes_);
+  }
 
  private:
   static constexpr std::size_t kUsual = 160;  // Bytes of a message.
 
   template <std::unsigned_integral T>
   void put(T value) {
-    char bytes[sizeof(T)];
-    for (unsigned i = 0; i < sizeof(T); ++i) {
-      bytes[i] = static_cast<char>((value >> (8 * i)) & 0xffu);
+    char* const at = room_for(sizeof(T));
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(at, &value, sizeof(T));
+      return;
     }
-    bytes_.append(bytes, sizeof(T));
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+      at[i] = static_cast<char>((value >> (8 * i)) & 0xffu);
+    }
   }
-  std::string bytes_;
+
+  // Where the next so many bytes go.
+  char* room_for(std::size_t count) {
+    const std::size_t at = written_;
+    written_ += count;
+    if (written_ > bytes_.size()) bytes_.resize(2 * written_);
+    return bytes_.data() + at;
+  }
+
+  std::string bytes_;  // Longer than what is written.
+  std::size_t written_ = 0;
 };
 
 class WireReader {

@@ -43,6 +43,27 @@ TEST(Wire, EveryValueComesBack) {
   EXPECT_TRUE(reader.finished());
 }
 
+TEST(Wire, HoldsAsMuchAsIsWritten) {
+  const std::string text(1000, 'x');
+  WireWriter writer;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    writer.u8(static_cast<std::uint8_t>(i));
+    writer.u32(i);
+  }
+  writer.text(text);
+  writer.u64(7);
+  const std::string bytes = writer.take();
+  EXPECT_EQ(bytes.size(), 100 * 5 + 4 + text.size() + 8);
+  WireReader reader(bytes);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(reader.u8(), i);
+    EXPECT_EQ(reader.u32(), i);
+  }
+  EXPECT_EQ(reader.text(), text);
+  EXPECT_EQ(reader.u64(), 7u);
+  EXPECT_TRUE(reader.finished());
+}
+
 TEST(Wire, AReaderThatRanOutReturnsZerosAndStaysFailed) {
   WireReader reader("abc");
   EXPECT_EQ(reader.u32(), 0u);

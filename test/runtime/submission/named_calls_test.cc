@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -57,6 +59,23 @@ TEST_F(NamedCallsTest, ARepetitionIsTheSameSubmissionInOtherMemory) {
   submitted_.clear();
   calls_.reset();
   EXPECT_EQ(expected_, 0);
+}
+
+TEST_F(NamedCallsTest, AreRepeatedInAnyOrder) {
+  std::vector<std::string> order = {"a", "b", "c", "d"};
+  std::map<std::string, SubmissionPtr> made;
+  do {
+    for (int times = 0; times < 2; ++times) {
+      for (const std::string& name : order) {
+        const Future<void> done = call(&x_, {.name = name});
+        const SubmissionPtr& mine = submitted_.back();
+        EXPECT_EQ(mine->request.key.name, name);
+        EXPECT_EQ(made.try_emplace(name, mine).first->second, mine);
+        end();
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(built_, 4);
 }
 
 TEST_F(NamedCallsTest, WhatDiffersIsBuiltAnewAndThenRepeated) {
