@@ -204,8 +204,8 @@ absl::StatusOr<std::optional<Numbers>> gather_if_alike(PlaneCalls& calls,
                                                        BatchPart& part) {
   const TensorSpec& tensor = part.agreed.tensors.front();
   std::span<const std::byte> input;
-  Place
-      place;  // Without memory, too, where there can be none for so many rows.
+  // Without memory, too, where there can be none for so many rows.
+  Place place;
   if (part.mine != nullptr) {
     const ConstTensorView& mine = part.mine->inputs.front();
     input = bytes_of(mine);

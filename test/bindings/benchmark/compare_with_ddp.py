@@ -6,11 +6,16 @@
 The three take turns in one run, on equal models and batches; each step begins on all ranks together
 and takes as long as the slowest rank's. It reports medians with quartiles, the ratio to a step
 without communication, and beside it what calls and a set of gradients cost by themselves.
+
+    horovodrun -np 2 python test/bindings/benchmark/compare_with_ddp.py --contender horovodpp
+
+Steps of one of them by itself, since malloc()'s memory and its settings are the whole process's:
+processor time and pages from the system for each, of rank 0.
 """
 import argparse
 import copy
-import math
 import os
+import resource
 import statistics
 import time
 
@@ -19,13 +24,13 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 import horovodpp.torch as hvd
-from horovodpp import _core
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=12, help="that are counted")
     parser.add_argument("--models", default="MLP,ResNet-18", help="a list with commas")
+    parser.add_argument("--contender", choices=CONTENDERS, help="by itself")
     parser.add_argument("--port", type=int, default=29531, help="of torch.distributed's store")
     return parser.parse_args()
 
@@ -142,6 +147,23 @@ def compare_steps(name, rounds):
     report(name, in_turns(works, rounds), beside="no communication")
 
 
+def measure_alone(name, contender, rounds, warm_up=3):
+    torch.manual_seed(1)
+    model, batch = MODELS[name]()
+    made, optimizer = CONTENDERS[contender](model)
+    for index in range(warm_up + rounds):
+        if index == warm_up:
+            before = resource.getrusage(resource.RUSAGE_SELF)
+        hvd.barrier()
+        step(made, optimizer, batch)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    if hvd.rank() == 0:
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        pages = after.ru_minflt - before.ru_minflt
+        print(f"{name:18} {contender:18} {seconds / rounds * 1e3:9.2f} ms of processor time, "
+              f"{pages / rounds:.0f} pages")
+
+
 # --- Calls by themselves ---
 
 def compare_calls(rounds, calls=200):
@@ -200,8 +222,7 @@ def resnet50_shapes():
 
 
 def in_arena(shape):
-    memory = _core.arena_alloc(4 * math.prod(shape))
-    return torch.from_dlpack(memory).view(torch.float32).view(shape).zero_()
+    return hvd.arena_empty(shape).zero_()
 
 
 def compare_gradient_sets(rounds):
@@ -225,6 +246,10 @@ def main():
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port))
     dist.init_process_group("gloo", rank=hvd.rank(), world_size=hvd.size())
     try:
+        if options.contender:
+            for name in options.models.split(","):
+                measure_alone(name, options.contender, options.rounds)
+            return
         compare_calls(options.rounds)
         compare_gradient_sets(options.rounds)
         for name in options.models.split(","):
