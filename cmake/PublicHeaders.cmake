@@ -18,6 +18,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/core/threads.h
   horovodpp/nn/atomic_file.h
   horovodpp/runtime/captured_step.h
+  horovodpp/runtime/freed_memory.h
   horovodpp/runtime/gpu_choice.h
   horovodpp/runtime/gpu_clip.h
   horovodpp/runtime/run_ranks.h

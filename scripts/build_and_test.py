@@ -97,12 +97,15 @@ def build(preset, jobs):
 
 
 def test(builds, jobs):
-    """Runs the tests of all builds as one run of ctest; its exit code."""
+    """Runs the tests of all builds as one run of ctest; its exit code.
+
+    One more at a time than `jobs`: tests of launchers mostly wait.
+    """
     folder = ROOT / "build" / "all"
     folder.mkdir(parents=True, exist_ok=True)
     folders = " ".join(f"../{preset}" for preset in builds)
     (folder / "CTestTestfile.cmake").write_text(f"subdirs({folders})\n")
-    command = ["ctest", "-j", str(jobs), "--output-on-failure", "--no-tests=error",
+    command = ["ctest", "-j", str(jobs + 1), "--output-on-failure", "--no-tests=error",
                "--no-label-summary"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True,
                           errors="replace") as ctest:

@@ -22,7 +22,7 @@ from horovodpp.captured_step import CapturedStep
 from horovodpp.common.basics import (
     Adasum, Average, Max, Min, Product, Sum, cross_rank, cross_size, init, is_homogeneous,
     is_initialized, local_rank, local_size, mpi_built, rank, reform, shutdown, size)
-from horovodpp.common.exceptions import HorovodInternalError
+from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
 from horovodpp.common.handles import poll, synchronize, wait_in_stream
 from horovodpp.common.joining import barrier, join
 from horovodpp.common.process_sets import (
@@ -32,8 +32,8 @@ from horovodpp.runner import run
 
 __version__ = _version()
 __all__ = [
-    "Adasum", "Average", "CapturedStep", "HorovodInternalError", "Max", "Min", "ProcessSet",
-    "Product", "Sum", "__version__", "add_process_set", "allgather", "allgather_async",
+    "Adasum", "Average", "CapturedStep", "HorovodInternalError", "InvalidCallError", "Max", "Min",
+    "ProcessSet", "Product", "Sum", "__version__", "add_process_set", "allgather", "allgather_async",
     "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async",
     "arena_empty", "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
     "cross_rank", "cross_size", "global_process_set", "init", "install_as_horovod",

@@ -6,7 +6,10 @@ from numpy.typing import NDArray
 
 
 class HorovodInternalError(RuntimeError):
-    """A collective failed: the ranks disagree, or one of them stalled, left, or died."""
+    """A collective failed: a rank stalled, left or died; or it was an InvalidCallError."""
+
+class InvalidCallError(HorovodInternalError, ValueError):
+    """A call that would fail again."""
 
 def address_of(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]) -> int:
     """Where the memory of a result lies, on any device."""
@@ -146,6 +149,11 @@ def arena_alloc_on(gpu: int, bytes: int) -> object:
     """So many bytes of any content on a GPU, as an array, for the job."""
 
 def is_in_arena(address: int, bytes: int) -> bool: ...
+
+def keep_freed_memory() -> bool:
+    """
+    Has malloc() keep up to 256 MiB that are free for this process, for the gradients that come after those that moved; whether it does.
+    """
 
 class CapturedStep:
     """What `capture` has recorded of a stream."""

@@ -29,7 +29,8 @@ class CapturedStep:
     stream: that is captured, and not the legacy default one: a number, torch's or cupy's.
     device: the stream's GPU.
 
-    Raises HorovodInternalError if it cannot be captured.
+    Raises ValueError for a stream or GPU that it cannot be, and InvalidCallError if what the step
+    does cannot be captured; so does a replay in another job.
     """
 
     def __init__(self, step, name, stream, device="cuda:0", process_set=global_process_set):

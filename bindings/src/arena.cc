@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "horovodpp/runtime/arena_alloc.h"
+#include "horovodpp/runtime/freed_memory.h"
 #include "src/operation.h"
 
 namespace hvd::python {
@@ -47,6 +48,10 @@ void add_arena(nb::module_& module) {
         return is_in_arena(reinterpret_cast<const void*>(address), bytes);
       },
       arg("address"), arg("bytes"));
+  module.def("keep_freed_memory", &keep_freed_memory,
+             "Has malloc() keep up to 256 MiB that are free for this process, "
+             "for the gradients that come after those that moved; whether it "
+             "does.");
 }
 
 }  // namespace hvd::python

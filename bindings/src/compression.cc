@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "horovodpp/compression/compressors.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 #include "src/described.h"
@@ -58,7 +57,7 @@ void finish(Exchange& exchange) {
     status = exchange.advance();
     if (status.ok()) status = exchange.finish();
   }
-  raise_if_error(status);
+  raise_if_failed(status);
 }
 
 // What is remembered, as pairs of a name and an array of float32.
@@ -85,16 +84,6 @@ void load_state(Compressor& compressor,
   compressor.load_state(values);
 }
 
-// For an option that makes no sense ValueError, as Python's own have it.
-template <typename Make>
-std::unique_ptr<Compressor> checked(const Make& make) {
-  try {
-    return make();
-  } catch (const InvalidArgument& error) {
-    throw nb::value_error(error.what());
-  }
-}
-
 }  // namespace
 
 void add_compression(nb::module_& module) {
@@ -115,32 +104,26 @@ void add_compression(nb::module_& module) {
       [](double share, double momentum, std::int64_t warmup_steps,
          double warmup_share, bool mask_velocity, std::int64_t whole_below,
          double max_norm) {
-        return checked([&] {
-          return compression::top_k({.share = share,
-                                     .warmup_steps = warmup_steps,
-                                     .warmup_share = warmup_share,
-                                     .momentum = momentum,
-                                     .mask_velocity = mask_velocity,
-                                     .whole_below = whole_below,
-                                     .max_norm = max_norm});
-        });
+        return compression::top_k({.share = share,
+                                   .warmup_steps = warmup_steps,
+                                   .warmup_share = warmup_share,
+                                   .momentum = momentum,
+                                   .mask_velocity = mask_velocity,
+                                   .whole_below = whole_below,
+                                   .max_norm = max_norm});
       },
       arg("share"), arg("momentum"), arg("warmup_steps"), arg("warmup_share"),
       arg("mask_velocity"), arg("whole_below"), arg("max_norm"));
   module.def(
       "signs",
       [](double momentum, std::int64_t warmup_steps) {
-        return checked([&] {
-          return compression::signs(
-              {.warmup_steps = warmup_steps, .momentum = momentum});
-        });
+        return compression::signs(
+            {.warmup_steps = warmup_steps, .momentum = momentum});
       },
       arg("momentum"), arg("warmup_steps"));
   module.def(
       "power_sgd",
-      [](std::int64_t rank) {
-        return checked([&] { return compression::power_sgd(rank); });
-      },
+      [](std::int64_t rank) { return compression::power_sgd(rank); },
       arg("rank"));
 }
 

@@ -13,9 +13,18 @@ namespace nb = nanobind;
 
 // Owned by the module, which is never unloaded.
 PyObject* internal_error = nullptr;
+PyObject* invalid_call_error = nullptr;
 
-PyObject* type_for(StatusCode code) {
+// `of_arguments`: that of arguments which would be refused again. What another rank
+// does is Aborted or Cancelled; what is FailedPrecondition is this program's own mistake.
+PyObject* type_for(StatusCode code, PyObject* of_arguments) {
   switch (code) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kUnimplemented:
+      return of_arguments;
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kNotFound:
+      return invalid_call_error;
     case StatusCode::kAlreadyExists:
       return PyExc_ValueError;
     case StatusCode::kResourceExhausted:
@@ -34,33 +43,53 @@ std::string in_python(std::string text) {
   return text;
 }
 
-void set_error(const Status& status) {
+void set_error(const Status& status, PyObject* of_arguments) {
   const std::string text = in_python(std::string(status.message()));
-  PyErr_SetString(type_for(status.code()), text.c_str());
+  PyErr_SetString(type_for(status.code(), of_arguments), text.c_str());
+}
+
+PyObject* new_exception(nb::module_& module, const char* name, const char* doc,
+                        PyObject* bases) {
+  const std::string path = std::string("horovodpp.common.exceptions.") + name;
+  PyObject* const type =
+      PyErr_NewExceptionWithDoc(path.c_str(), doc, bases, nullptr);
+  if (type == nullptr) throw nb::python_error();
+  module.attr(name) = nb::handle(type);
+  return type;
 }
 
 }  // namespace
 
 void add_errors(nb::module_& module) {
-  internal_error = PyErr_NewExceptionWithDoc(
-      "horovodpp.common.exceptions.HorovodInternalError",
-      "A collective failed: the ranks disagree, or one of them stalled, left, "
-      "or died. The text names it.",
-      PyExc_RuntimeError, nullptr);
-  if (internal_error == nullptr) throw nb::python_error();
-  module.attr("HorovodInternalError") = nb::handle(internal_error);
+  internal_error = new_exception(
+      module, "HorovodInternalError",
+      "A collective failed: a rank stalled, left or died, and the text names "
+      "it; or it was an InvalidCallError.",
+      PyExc_RuntimeError);
+  invalid_call_error = new_exception(
+      module, "InvalidCallError",
+      "A call that would fail again: the ranks disagree, nothing does what "
+      "they ask for, or it came before init(), after shutdown() or after "
+      "join(). The job, if there is one, goes on.",
+      nb::make_tuple(nb::handle(internal_error), nb::handle(PyExc_ValueError))
+          .ptr());
   nb::register_exception_translator(
       [](const std::exception_ptr& thrown, void*) {
         try {
           std::rethrow_exception(thrown);
         } catch (const Error& error) {
-          set_error(error.status());
+          set_error(error.status(), PyExc_ValueError);
         }
       });
 }
 
 void raise(const Status& status) {
-  set_error(status);
+  set_error(status, PyExc_ValueError);
+  throw nb::python_error();
+}
+
+void raise_outcome(const Status& status) {
+  set_error(status, invalid_call_error);
   throw nb::python_error();
 }
 

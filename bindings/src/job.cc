@@ -106,11 +106,8 @@ void add_job(nb::module_& module) {
   module.def(
       "gpu_of",
       [](std::uintptr_t address) {
-        const auto gpu = gpu_of(reinterpret_cast<const void*>(address));
-        if (gpu.status().code() == StatusCode::kInvalidArgument) {
-          throw nb::value_error(std::string(gpu.status().message()).c_str());
-        }
-        return value_or_raise(gpu).index;
+        return value_or_raise(gpu_of(reinterpret_cast<const void*>(address)))
+            .index;
       },
       arg("address"), "Which GPU memory lies on.");
   module.def(

@@ -71,6 +71,17 @@ nb::object to_python(const AlltoallResult& result) {
   return nb::make_tuple(to_python(result.tensor), result.received_splits);
 }
 
+void order(const Operation& operation, std::uintptr_t stream) {
+  std::optional<Status> outcome;
+  {
+    const nb::gil_scoped_release without_gil;
+    outcome = operation.order_unless(reinterpret_cast<void*>(stream),
+                                     &handler_has_raised);
+  }
+  if (!outcome || PyErr_CheckSignals() != 0) throw nb::python_error();
+  raise_if_failed(*outcome);
+}
+
 nb::object wait(Operation& operation) {
   if (!operation.poll()) {
     bool done = false;
@@ -102,14 +113,9 @@ void add_operation(nb::module_& module) {
                         "A collective under way. What it works on is kept "
                         "alive by whoever holds it.")
       .def("poll", &Operation::poll, "Whether it is done.")
-      .def(
-          "order",
-          [](const Operation& operation, std::uintptr_t stream) {
-            operation.order(reinterpret_cast<void*>(stream));
-          },
-          nb::arg("stream"),
-          "Returns when it is in a stream of its GPU, and puts `stream` behind "
-          "it.")
+      .def("order", &order, nb::arg("stream"),
+           "Returns when it is in a stream of its GPU, and puts `stream` "
+           "behind it.")
       .def("wait", &wait,
            "Sleeps until it is done and returns what it gave: None in place, "
            "(bytes, dtype, shape), a list of them, or with the splits that "

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -50,8 +51,10 @@ class Operation {
   virtual bool poll() const = 0;
   // Without the GIL; see Future::wait_unless().
   virtual bool wait_unless(bool (*interrupted)()) const = 0;
-  // Puts a stream of the GPU behind it; see Future::wait(stream). With the GIL.
-  virtual void order(void* stream) const = 0;
+  // Puts a stream of the GPU behind it; nullopt once `interrupted`. Without the GIL;
+  // see Future::wait_unless(stream).
+  virtual std::optional<Status> order_unless(void* stream,
+                                             bool (*interrupted)()) const = 0;
   // Once it is done. With the GIL.
   virtual nanobind::object result() = 0;
 };
@@ -70,20 +73,20 @@ class FutureOperation final : public Operation {
   bool wait_unless(bool (*interrupted)()) const override {
     return future_.wait_unless(interrupted);
   }
-  void order(void* stream) const override {
-    Status status;
-    {
-      const nanobind::gil_scoped_release without_gil;
-      status = status_of(future_.wait(stream));
-    }
-    raise_if_error(status);
+  std::optional<Status> order_unless(void* stream,
+                                     bool (*interrupted)()) const override {
+    const auto outcome = future_.wait_unless(stream, interrupted);
+    if (!outcome) return std::nullopt;
+    return status_of(*outcome);
   }
   nanobind::object result() override {
     if constexpr (std::is_void_v<T>) {
-      raise_if_error(future_.wait());
+      raise_if_failed(future_.wait());
       return nanobind::none();
     } else {
-      return to_python(value_or_raise(future_.wait()));
+      auto outcome = future_.wait();
+      raise_if_failed(outcome.status());
+      return to_python(*std::move(outcome));
     }
   }
 
@@ -91,9 +94,15 @@ class FutureOperation final : public Operation {
   Future<T> future_;
 };
 
+// Whether no other rank can have caused it.
+inline bool is_of_this_rank(StatusCode code) {
+  return code == StatusCode::kFailedPrecondition ||
+         code == StatusCode::kAlreadyExists;
+}
+
 // `future` as an Operation, of that kind, in the timeline where there is one.
-// Raises at once what this rank refuses by itself: outside a job, or under a
-// name that is in flight.
+// Raises at once what this rank refuses by itself: arguments that make no sense, a
+// call outside a job, or under a name that is in flight.
 template <typename T>
 std::unique_ptr<Operation> operation(const Timeline::Span& span,
                                      Future<T> future) {
@@ -102,8 +111,8 @@ std::unique_ptr<Operation> operation(const Timeline::Span& span,
   }
   if (future.poll()) {
     const Status status = status_of(future.wait());
-    if (status.code() == StatusCode::kFailedPrecondition ||
-        status.code() == StatusCode::kAlreadyExists) {
+    if (!status.ok() &&
+        (future.was_ready() || is_of_this_rank(status.code()))) {
       raise(status);
     }
   }

@@ -36,7 +36,8 @@ ProcessSet add_set(std::vector<int> ranks) {
     const nb::gil_scoped_release without_gil;
     added = add_process_set(std::move(ranks));
   }
-  return value_or_raise(std::move(added));
+  raise_if_failed(added.status());
+  return *std::move(added);
 }
 
 }  // namespace

@@ -358,11 +358,20 @@ typedef struct hvd_reducer_options {
   int32_t compression;
   int32_t power_sgd_rank;
   double top_k_share; /* Of the elements of each gradient. */
+  /* Those of TopKOptions, in compressors.h; the first two also of HVD_COMPRESSION_SIGNS. */
+  double compression_momentum;
+  int64_t compression_warmup_steps;
+  double top_k_warmup_share;
+  int64_t top_k_whole_below;
+  double top_k_max_norm;
+  int32_t top_k_mask_velocity; /* 1 or 0. */
+  int32_t reserved_too;        /* 0. */
 } hvd_reducer_options;
-#define HVD_REDUCER_OPTIONS                                               \
-  {                                                                       \
-    sizeof(hvd_reducer_options), "gradient", HVD_AVERAGE, 0, 1.0, 1.0, 0, \
-        NULL, NULL, 0, HVD_COMPRESSION_NONE, 4, 0.01                      \
+#define HVD_REDUCER_OPTIONS                                                    \
+  {                                                                            \
+    sizeof(hvd_reducer_options), "gradient", HVD_AVERAGE, 0, 1.0, 1.0, 0,      \
+        NULL, NULL, 0, HVD_COMPRESSION_NONE, 4, 0.01, 0.0, 0, 0.25, 0, 0.0, 0, \
+        0                                                                      \
   }
 
 /* A gradient that is part of a flat buffer. */
@@ -422,6 +431,10 @@ HVD_C_API int32_t hvd_arena_alloc_on(int32_t device, size_t bytes,
 HVD_C_API int32_t hvd_arena_free(void* memory);
 /* 1 or 0. */
 HVD_C_API int32_t hvd_is_in_arena(const void* memory, size_t bytes);
+/* Has malloc() keep up to 256 MiB that are free for this process: for programs that copy
+ * gradients to the arena, and free the memory that these had. 1 if it does; 0 where the
+ * environment tells malloc() what to do. See horovodpp/runtime/freed_memory.h. */
+HVD_C_API int32_t hvd_keep_freed_memory(void);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/arena_alloc.h"
+#include "horovodpp/runtime/freed_memory.h"
 
 namespace hvd::c {
 namespace {
@@ -76,4 +77,8 @@ std::int32_t hvd_arena_free(void* memory) {
 std::int32_t hvd_is_in_arena(const void* memory, std::size_t bytes) {
   return hvd::c::call_for(
       0, [&] { return hvd::is_in_arena(memory, bytes) ? 1 : 0; });
+}
+
+std::int32_t hvd_keep_freed_memory() {
+  return hvd::c::call_for(0, [] { return hvd::keep_freed_memory() ? 1 : 0; });
 }

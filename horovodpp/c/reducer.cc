@@ -56,9 +56,16 @@ absl::StatusOr<std::shared_ptr<compression::Compressor>> compressor_of(
     case HVD_COMPRESSION_INT8:
       return compression::int8_blocks();
     case HVD_COMPRESSION_TOP_K:
-      return compression::top_k(read.top_k_share);
+      return compression::top_k({.share = read.top_k_share,
+                                 .warmup_steps = read.compression_warmup_steps,
+                                 .warmup_share = read.top_k_warmup_share,
+                                 .momentum = read.compression_momentum,
+                                 .mask_velocity = read.top_k_mask_velocity != 0,
+                                 .whole_below = read.top_k_whole_below,
+                                 .max_norm = read.top_k_max_norm});
     case HVD_COMPRESSION_SIGNS:
-      return compression::signs();
+      return compression::signs({.warmup_steps = read.compression_warmup_steps,
+                                 .momentum = read.compression_momentum});
     case HVD_COMPRESSION_POWER_SGD:
       return compression::power_sgd(read.power_sgd_rank);
     default:
@@ -71,9 +78,9 @@ absl::StatusOr<ReducerOptions> reducer_options(
     const hvd_reducer_options* given) {
   HVD_ASSIGN_OR_RETURN(const hvd_reducer_options read,
                        read_options(given, HVD_REDUCER_OPTIONS));
-  if (read.reserved != 0) {
+  if (read.reserved != 0 || read.reserved_too != 0) {
     return absl::InvalidArgumentError(
-        "options.reserved is not 0; begin the options with "
+        "what is reserved in the options is not 0; begin them with "
         "HVD_REDUCER_OPTIONS");
   }
   ReducerOptions options;

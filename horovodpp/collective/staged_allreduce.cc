@@ -25,6 +25,7 @@ StagedAllreduce::StagedAllreduce(const Means& means,
                                  const Chunks::Limits& limits)
     : lane_(means.lane),
       plane_(means.plane),
+      wait_(means.wait),
       pieces_(pieces),
       reduction_(reduction),
       element_bytes_(size_of(reduction.dtype)),
@@ -48,10 +49,9 @@ absl::Status StagedAllreduce::run(const Call& call) {
         .certain = call.certain || chunk > 0,
         .all_take_part = call.all_take_part};
     const absl::Status reduced = reduce(slot(chunk), part);
-    if (!reduced.ok()) {
-      HVD_RETURN_IF_ERROR(finish());
-      return reduced;
-    }
+    // The inputs are the caller's again.
+    if (absl::IsCancelled(reduced)) HVD_RETURN_IF_ERROR(finish());
+    HVD_RETURN_IF_ERROR(reduced);
     HVD_RETURN_IF_ERROR(bring_back(slot(chunk)));
     ++chunk;
   } while (!slot(chunk).runs.empty());
@@ -60,8 +60,8 @@ absl::Status StagedAllreduce::run(const Call& call) {
 
 absl::Status StagedAllreduce::finish() {
   if (lane_ == nullptr) return absl::OkStatus();
-  HVD_RETURN_IF_ERROR(lane_->down.synchronize());
-  return lane_->up.synchronize();
+  HVD_RETURN_IF_ERROR(wait_.until_end_of(lane_->down));
+  return wait_.until_end_of(lane_->up);
 }
 
 absl::Status StagedAllreduce::fetch(std::uint64_t chunk) {
@@ -69,7 +69,9 @@ absl::Status StagedAllreduce::fetch(std::uint64_t chunk) {
   into.runs = chunks_.next();
   if (lane_ == nullptr) return absl::OkStatus();
   // Waited for by the host, since memory that is to grow is given back.
-  if (into.brought_back) HVD_RETURN_IF_ERROR(into.brought_back->wait());
+  if (into.brought_back) {
+    HVD_RETURN_IF_ERROR(wait_.until(*into.brought_back));
+  }
   HVD_ASSIGN_OR_RETURN(
       into.memory,
       lane_->slots[chunk % slots_.size()].at_least(chunks_.end_of(into.runs)));
@@ -100,7 +102,7 @@ absl::Status StagedAllreduce::reduce(const Slot& slot, const Call& call) {
     }
     there.push_back(piece);
   }
-  if (lane_ != nullptr) HVD_RETURN_IF_ERROR(slot.fetched->wait());
+  if (lane_ != nullptr) HVD_RETURN_IF_ERROR(wait_.until(*slot.fetched));
   return plane_.allreduce(there, reduction_, call);
 }
 

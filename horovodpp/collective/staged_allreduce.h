@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/chunks.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/staging_lane.h"
 
 namespace hvd::collective {
@@ -26,6 +27,7 @@ class StagedAllreduce {
   struct Means {
     StagingLane* lane;  // nullptr: all pieces lie on the host, and stay there.
     DataPlane& plane;   // Has the reduction.
+    GpuWait& wait;      // Of the call.
   };
   // All is borrowed.
   StagedAllreduce(const Means& means, std::span<const Piece> pieces,
@@ -50,6 +52,7 @@ class StagedAllreduce {
 
   StagingLane* const lane_;
   DataPlane& plane_;
+  GpuWait& wait_;
   const std::span<const Piece> pieces_;
   const Reduction& reduction_;
   const std::size_t element_bytes_;

@@ -9,6 +9,7 @@
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/staged_allreduce.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -56,7 +57,7 @@ class StagedPlane::Trip {
     return nullptr;
   }
 
-  absl::Status fetch(Lane& lane, const Call& call) {
+  absl::Status fetch(Lane& lane, const Call& call, GpuWait& wait) {
     HVD_ASSIGN_OR_RETURN(staging_, lane.whole.at_least(bytes_));
     for (const device::CudaEvent* event : call.after) {
       HVD_RETURN_IF_ERROR(lane.down.wait_for(*event));
@@ -66,16 +67,16 @@ class StagedPlane::Trip {
       HVD_RETURN_IF_ERROR(
           lane.down.copy(staging_ + load.offset, load.from, load.bytes));
     }
-    return lane.down.synchronize();
+    return wait.until_end_of(lane.down);
   }
 
-  absl::Status bring_back(Lane& lane) const {
+  absl::Status bring_back(Lane& lane, GpuWait& wait) const {
     for (const Load& load : loads_) {
       if (load.to == nullptr) continue;
       HVD_RETURN_IF_ERROR(
           lane.up.copy(load.to, staging_ + load.offset, load.bytes));
     }
-    return lane.up.synchronize();
+    return wait.until_end_of(lane.up);
   }
 
  private:
@@ -90,6 +91,30 @@ class StagedPlane::Trip {
   std::size_t bytes_ = 0;
   std::byte* staging_ = nullptr;
 };
+
+// What a GPU may still copy to and from is left to the process.
+StagedPlane::~StagedPlane() {
+  static Mutex mutex;
+  static auto* const left = new std::vector<std::unique_ptr<Lane>>;
+  for (auto& [gpu, lane] : lanes_) {
+    if (lane == nullptr || has_ended_) continue;
+    const MutexLock lock(mutex);
+    left->push_back(std::move(lane));
+  }
+}
+
+absl::Status StagedPlane::noted(const absl::Status& outcome) {
+  if (outcome.ok() || absl::IsCancelled(outcome)) return outcome;
+  failure_ = outcome;
+  std::vector<const device::CudaStream*> streams;
+  for (const auto& [gpu, lane] : lanes_) {
+    if (lane == nullptr) continue;
+    streams.push_back(&lane->down);
+    streams.push_back(&lane->up);
+  }
+  has_ended_ = GpuWait::part_with(streams);
+  return outcome;
+}
 
 DataPlane* StagedPlane::plane_for(ReduceOp op) const {
   // Planes for CPU memory take calls of any size.
@@ -117,12 +142,14 @@ absl::Status StagedPlane::through(Trip& trip, const Call& call, F f) {
     return lane_of(memory);
   }));
   if (lane == nullptr) return f();
-  HVD_RETURN_IF_ERROR(trip.fetch(*lane, call));
+  GpuWait wait = wait_in(call);
+  HVD_RETURN_IF_ERROR(noted_of([&] { return trip.fetch(*lane, call, wait); }));
   HVD_RETURN_IF_ERROR(f());
-  return trip.bring_back(*lane);
+  return noted_of([&] { return trip.bring_back(*lane, wait); });
 }
 
 absl::StatusOr<DataPlane*> StagedPlane::plane_or_error(ReduceOp op) const {
+  HVD_RETURN_IF_ERROR(failure_);
   DataPlane* const plane = plane_for(op);
   if (plane != nullptr) return plane;
   return absl::UnimplementedError(
@@ -143,6 +170,7 @@ std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {
 
 absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
                                     const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(check(reduction));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
   if (reduction.op == ReduceOp::kAdasum) {
     return allreduce_whole(*plane, pieces, reduction, call);
@@ -157,9 +185,12 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   }
   const auto elements =
       static_cast<std::int64_t>(chunk_of(bytes) / size_of(reduction.dtype));
-  return StagedAllreduce({lane, *plane}, pieces, reduction,
-                         {.elements = elements})
-      .run(call);
+  GpuWait wait = wait_in(call);
+  return noted_of([&] {
+    return StagedAllreduce({lane, *plane, wait}, pieces, reduction,
+                           {.elements = elements})
+        .run(call);
+  });
 }
 
 // Of which each piece has to be reduced as a whole.

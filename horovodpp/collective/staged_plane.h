@@ -21,6 +21,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/gpu_wait.h"
+#include "horovodpp/collective/guarded.h"
 #include "horovodpp/collective/staging_lane.h"
 #include "horovodpp/device/gpus.h"
 
@@ -39,6 +41,7 @@ class StagedPlane : public DataPlane {
     StagingSource memory = nullptr;
     // What a chunk has at least; a call has kMostChunks at most.
     std::size_t chunk_bytes = std::size_t{4} << 20;
+    GpuPatience patience = {};
   };
   static constexpr std::size_t kMostChunks = 64;
   explicit StagedPlane(Means means)
@@ -47,7 +50,11 @@ class StagedPlane : public DataPlane {
         rank_(means.rank),
         ranks_(means.ranks),
         memory_(std::move(means.memory)),
-        chunk_bytes_(means.chunk_bytes) {}
+        chunk_bytes_(means.chunk_bytes),
+        patience_(std::move(means.patience)) {}
+  ~StagedPlane() override;
+  StagedPlane(const StagedPlane&) = delete;
+  StagedPlane& operator=(const StagedPlane&) = delete;
 
   std::string name() const override { return "staged"; }
   bool supports(const Device& device, std::size_t) const override {
@@ -92,6 +99,17 @@ class StagedPlane : public DataPlane {
   // Copies, calls and copies back; or only calls, of what lies on the host.
   template <typename F>
   absl::Status through(Trip& trip, const Call& call, F f);
+  GpuWait wait_in(const Call& call) const {
+    return {patience_, call, "a collective by way of the host",
+            GpuWait::For::kItsOwnWork};
+  }
+  absl::Status noted(const absl::Status& outcome);
+  // Notes what comes of `f`, or that it has thrown.
+  template <typename F>
+  absl::Status noted_of(F f) {
+    return guarded(
+        f, [this](const absl::Status& outcome) { return noted(outcome); });
+  }
 
   device::Gpus& gpus_;
   const std::vector<DataPlane*> planes_;
@@ -99,7 +117,10 @@ class StagedPlane : public DataPlane {
   const int ranks_;
   const StagingSource memory_;
   const std::size_t chunk_bytes_;
+  const GpuPatience patience_;
   std::map<int, std::unique_ptr<Lane>> lanes_;
+  absl::Status failure_;
+  bool has_ended_ = true;  // What is in the lanes' streams.
 };
 
 }  // namespace hvd::collective

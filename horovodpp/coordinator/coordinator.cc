@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,9 @@
 
 namespace hvd::coordinator {
 namespace {
+
+// Bytes. Whoever gets a letter begins with what it says while the next is written.
+constexpr std::size_t kMostOfLetter = std::size_t{16} << 10;
 
 ProcessSets first_sets(const Coordinator::Options& options) {
   ProcessSets sets(options.tree->all_ranks());
@@ -103,17 +107,23 @@ Clock::TimePoint Coordinator::submit(std::span<Submission* const> submissions) {
   return now;
 }
 
-absl::Status Coordinator::receive(int from, const std::string& bytes) {
-  absl::StatusOr<Envelope> envelope = decode(bytes);
-  if (!envelope.ok()) {
-    return annotate(envelope.status(), absl::StrCat("mail from rank ", from));
-  }
-  if (envelope->epoch != epoch_) return absl::OkStatus();
-  if (const auto* broken = std::get_if<Break>(&envelope->message)) {
-    return with_suspects(absl::AbortedError(broken->why), broken->suspects);
-  }
-  return annotate(deliver(from, std::move(envelope->message)),
-                  absl::StrCat("mail from rank ", from));
+absl::Status Coordinator::receive(int from, std::string_view letter) {
+  do {
+    absl::StatusOr<Envelope> envelope = decode_first(letter);
+    if (envelope.ok() && envelope->epoch != epoch_) continue;
+    if (envelope.ok()) {
+      if (const auto* broken = std::get_if<Break>(&envelope->message)) {
+        return with_suspects(absl::AbortedError(broken->why), broken->suspects);
+      }
+    }
+    const absl::Status status =
+        envelope.ok() ? deliver(from, std::move(envelope->message))
+                      : envelope.status();
+    if (!status.ok()) {
+      return annotate(status, absl::StrCat("mail from rank ", from));
+    }
+  } while (!letter.empty());
+  return absl::OkStatus();
 }
 
 absl::Status Coordinator::deliver(int from, Message message) {
@@ -138,7 +148,30 @@ absl::Status Coordinator::deliver(int from, Message message) {
 }
 
 void Coordinator::send(int to, const Message& message) {
-  outgoing_.push_back({to, encode(epoch_, message)});
+  write(message);
+  put_into_letter(to);
+}
+
+void Coordinator::write(const Message& message) {
+  written_.clear();
+  encode(epoch_, message, written_);
+}
+
+// Behind what rank `to` is told already, so that order is kept.
+void Coordinator::put_into_letter(int to) {
+  std::size_t at = next_open_ < open_.size() ? next_open_ : 0;
+  if (at == open_.size() || open_[at].to != to) {
+    at = 0;
+    while (at < open_.size() && open_[at].to != to) ++at;
+  }
+  if (at == open_.size()) open_.push_back({to, {}});
+  next_open_ = at + 1;
+  std::string& letter = open_[at].bytes;
+  const std::string_view message = written_.view();
+  if (!letter.empty() && letter.size() + message.size() > kMostOfLetter) {
+    outgoing_.push_back({to, std::exchange(letter, {})});
+  }
+  letter += message;
 }
 
 absl::Status Coordinator::from_below(int from, Message message) {
@@ -240,14 +273,16 @@ std::string Coordinator::described(int rank) const {
 
 absl::Status Coordinator::from_above(Message message) {
   if (is_leader()) {
-    for (const int child : tree_.children(node_)) {
-      send(tree_.leader_of(child), message);
+    auto* const round = std::get_if<Round>(&message);
+    const std::vector<int>& here = tree_.ranks_of(node_);
+    const auto& children = tree_.children(node_);
+    if (!children.empty() || (round == nullptr && here.size() > 1)) {
+      write(message);
     }
-    if (auto* round = std::get_if<Round>(&message)) {
-      return schedule(std::move(round->records));
-    }
-    for (const int rank : tree_.ranks_of(node_)) {
-      if (rank != rank_) send(rank, message);
+    for (const int child : children) put_into_letter(tree_.leader_of(child));
+    if (round != nullptr) return schedule(std::move(round->records));
+    for (const int rank : here) {
+      if (rank != rank_) put_into_letter(rank);
     }
   }
   return take(std::move(message));
@@ -408,6 +443,8 @@ std::optional<Clock::TimePoint> Coordinator::due() const {
 }
 
 std::vector<Outgoing> Coordinator::take_outgoing() {
+  std::move(open_.begin(), open_.end(), std::back_inserter(outgoing_));
+  open_.clear();
   return std::exchange(outgoing_, {});
 }
 

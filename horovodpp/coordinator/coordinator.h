@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,7 @@
 #include "horovodpp/coordinator/rank_protocol.h"
 #include "horovodpp/coordinator/silence.h"
 #include "horovodpp/coordinator/tree.h"
+#include "horovodpp/coordinator/wire.h"
 #include "horovodpp/core/clock.h"
 
 namespace hvd::coordinator {
@@ -107,9 +109,9 @@ class Coordinator {
   // This rank shuts down: it submits nothing any more.
   void leave() { protocol_.leave(); }
 
-  // Mail from rank `from`. An error breaks the job; a Break of a peer comes
-  // back as Aborted with its text. Mail of another epoch is dropped.
-  absl::Status receive(int from, const std::string& bytes);
+  // A letter from rank `from`. An error breaks the job; a Break of a peer comes
+  // back as Aborted with its text. What is of another epoch is dropped.
+  absl::Status receive(int from, std::string_view letter);
 
   // Moves decisions on: what became complete, what is to be scheduled, what has
   // waited too long. An error breaks the job.
@@ -136,8 +138,7 @@ class Coordinator {
 
   // Whether there is anything to take of the first three of these.
   bool has_output() const {
-    return !outgoing_.empty() || bells_.leader || bells_.node ||
-           !warnings_.empty();
+    return !open_.empty() || bells_.leader || bells_.node || !warnings_.empty();
   }
   std::vector<Outgoing> take_outgoing();
   Bells take_bells();
@@ -193,6 +194,8 @@ class Coordinator {
   absl::Status rule(Clock::TimePoint now);
   void write_schedule();
   void send(int to, const Message& message);
+  void write(const Message& message);
+  void put_into_letter(int to);
 
   const int rank_;
   const std::uint32_t epoch_;
@@ -210,7 +213,10 @@ class Coordinator {
   std::unique_ptr<LeaderPart> leader_;  // A leader's.
   std::unique_ptr<RootPart> root_;      // The root's.
 
-  std::vector<Outgoing> outgoing_;
+  std::vector<Outgoing> outgoing_;  // Letters that are full,
+  std::vector<Outgoing> open_;      // and one for each rank that is told more.
+  std::size_t next_open_ = 0;       // To be tried first: ranks take turns.
+  WireWriter written_;              // The message that goes into them.
   Bells bells_;
   std::vector<std::string> warnings_;
   bool closed_ = false;

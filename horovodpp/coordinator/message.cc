@@ -128,19 +128,31 @@ Direction direction_of(const Message& message) {
 
 std::string encode(std::uint32_t epoch, const Message& message) {
   WireWriter writer;
+  encode(epoch, message, writer);
+  return writer.take();
+}
+
+void encode(std::uint32_t epoch, const Message& message, WireWriter& writer) {
   writer.u32(kMessageMagic);
   writer.u8(kMessageVersion);
   writer.u32(epoch);
   writer.u8(static_cast<std::uint8_t>(message.index()));
   std::visit([&](const auto& body) { Put{writer}(body); }, message);
-  return writer.take();
 }
 
 absl::StatusOr<Envelope> decode(std::string_view bytes) {
-  WireReader reader(bytes);
+  const std::size_t size = bytes.size();
+  absl::StatusOr<Envelope> envelope = decode_first(bytes);
+  if (!envelope.ok() || bytes.empty()) return envelope;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a message of ", size - bytes.size(), " bytes is followed by others"));
+}
+
+absl::StatusOr<Envelope> decode_first(std::string_view& letter) {
+  WireReader reader(letter);
   if (reader.u32() != kMessageMagic) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a message of ", bytes.size(), " bytes is not one of horovodpp's"));
+        "a message of ", letter.size(), " bytes is not one of horovodpp's"));
   }
   const std::uint8_t version = reader.u8();
   if (version != kMessageVersion) {
@@ -153,12 +165,13 @@ absl::StatusOr<Envelope> decode(std::string_view bytes) {
   envelope.epoch = reader.u32();
   const std::uint8_t type = reader.u8();
   envelope.message = read_message(type, reader);
-  if (!reader.finished()) {
+  if (!reader.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", bytes.size(), " bytes, type ",
+        absl::StrCat("a message of ", letter.size(), " bytes, type ",
                      static_cast<int>(type), ", is malformed",
                      reader.why().empty() ? "" : ": it names ", reader.why()));
   }
+  letter = reader.rest();
   return envelope;
 }
 

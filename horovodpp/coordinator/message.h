@@ -229,8 +229,12 @@ struct Envelope {
 };
 
 std::string encode(std::uint32_t epoch, const Message& message);
+void encode(std::uint32_t epoch, const Message& message, WireWriter& writer);
 
 //   InvalidArgument  the bytes are no message of ours, or of another version
 absl::StatusOr<Envelope> decode(std::string_view bytes);
+// The first message of a letter, which is one or more of them in a row; `letter`
+// goes on behind it.
+absl::StatusOr<Envelope> decode_first(std::string_view& letter);
 
 }  // namespace hvd::coordinator

@@ -262,8 +262,10 @@ void RootScheduler::enqueue_run(std::uint32_t id, RequestPtr request,
   queue_.push_run(id, std::move(request), participants);
 }
 
-std::vector<Message> RootScheduler::take_announcements() {
-  return std::exchange(announcements_, {});
+std::vector<Message>& RootScheduler::take_announcements() {
+  announced_.clear();
+  announced_.swap(announcements_);
+  return announced_;
 }
 
 std::vector<Record> RootScheduler::cut(Clock::TimePoint now, bool is_idle) {

@@ -52,8 +52,8 @@ class RootScheduler {
   //   InvalidArgument  they break the protocol
   absl::Status receive(Message message);
 
-  // Messages for every rank, in order.
-  std::vector<Message> take_announcements();
+  // Messages for every rank, in order. Until the next call.
+  std::vector<Message>& take_announcements();
 
   // What the schedule goes on with, in whole batches; at most kMaxAppend
   // records. `is_idle`: nothing of what was cut before still waits.
@@ -142,6 +142,7 @@ class RootScheduler {
 
   ScheduleQueue queue_;
   std::vector<Message> announcements_;
+  std::vector<Message> announced_;  // Its memory is used again.
   absl::Status protocol_error_;
 
   StepDetector steps_;

@@ -299,8 +299,10 @@ void Subtree::forget_set(ProcessSetId id) {
   });
 }
 
-std::vector<Message> Subtree::take_messages() {
-  return std::exchange(messages_, {});
+std::vector<Message>& Subtree::take_messages() {
+  taken_.clear();
+  taken_.swap(messages_);
+  return taken_;
 }
 
 }  // namespace hvd::coordinator

@@ -46,8 +46,9 @@ class Subtree {
   // The process set of an id, for counting.
   void defined(const Define& definition);
 
-  // What all whom it concerns have said, for the parent; in order.
-  std::vector<Message> take_messages();
+  // What all whom it concerns have said, for the parent; in order. Until the next
+  // call.
+  std::vector<Message>& take_messages();
   bool has_messages() const { return !messages_.empty(); }
 
  private:
@@ -117,6 +118,7 @@ class Subtree {
   Sources halted_ = {};
   Halted least_ = {};
   std::vector<Message> messages_;
+  std::vector<Message> taken_;  // Its memory is used again.
 };
 
 }  // namespace hvd::coordinator

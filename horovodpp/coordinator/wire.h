@@ -45,6 +45,9 @@ class WireWriter {
     bytes_.resize(written_);
     return std::move(bytes_);
   }
+  // What is written, until more is; and begins anew, in the same memory.
+  std::string_view view() const { return {bytes_.data(), written_}; }
+  void clear() { written_ = 0; }
 
  private:
   static constexpr std::size_t kUsual = 160;  // Bytes of a message.
@@ -109,6 +112,8 @@ class WireReader {
   bool ok() const { return !failed_; }
   // Whether, besides, nothing is left.
   bool finished() const { return ok() && left() == 0; }
+  // What has not been read.
+  std::string_view rest() const { return bytes_.substr(position_); }
 
  private:
   std::size_t left() const { return bytes_.size() - position_; }

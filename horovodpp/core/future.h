@@ -20,6 +20,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -49,7 +50,10 @@ const void* wait(FutureState& state);
 const void* order(FutureState& state, void* stream, Status& ordered);
 bool wait_for(FutureState& state, double seconds);
 bool wait_unless(FutureState& state, bool (*ask)(void*), void* context);
+const void* order_unless(FutureState& state, void* stream, Status& ordered,
+                         bool (*ask)(void*), void* context);
 bool poll(FutureState& state);
+bool was_ready(const FutureState& state);
 void then(FutureState& state, std::unique_ptr<FutureCallback> callback);
 Status unconnected();
 
@@ -101,6 +105,10 @@ class [[nodiscard]] Future {
   // True once the outcome is there; never blocks.
   bool poll() const { return !state_ || internal::poll(*state_); }
 
+  // Whether it was made with its outcome: where a collective refuses its arguments,
+  // nothing has begun, and no other rank knows of it.
+  bool was_ready() const { return !state_ || internal::was_ready(*state_); }
+
   // As wait(), for at most `patience`, a duration of <chrono> or seconds: false
   // if the outcome is not there by then.
   template <typename Duration>
@@ -124,11 +132,18 @@ class [[nodiscard]] Future {
   // and every rank is told. `interrupted` must neither throw nor wait.
   template <typename F>
   bool wait_unless(F interrupted) const {
-    return !state_ ||
-           internal::wait_unless(
-               *state_,
-               [](void* function) { return (*static_cast<F*>(function))(); },
-               &interrupted);
+    return !state_ || internal::wait_unless(*state_, &ask<F>, &interrupted);
+  }
+  // The same of wait(stream): nullopt once `interrupted` has returned true.
+  template <typename F>
+  std::optional<Outcome<T>> wait_unless(void* stream, F interrupted) const {
+    if (!state_) return internal::unconnected();
+    Status ordered;
+    const void* const outcome =
+        internal::order_unless(*state_, stream, ordered, &ask<F>, &interrupted);
+    if (outcome == nullptr) return std::nullopt;
+    if (!ordered.ok()) return ordered;
+    return *static_cast<const Outcome<T>*>(outcome);
   }
 
   // Runs `callback` with the outcome, once: at once on this thread if it is
@@ -152,6 +167,10 @@ class [[nodiscard]] Future {
 
  private:
   friend class Promise<T>;
+  template <typename F>
+  static bool ask(void* function) {
+    return (*static_cast<F*>(function))();
+  }
   explicit Future(internal::FutureStatePtr state) : state_(std::move(state)) {
     if (state_) internal::add_future(*state_);
   }

@@ -15,8 +15,7 @@ void FutureState::renew(Waiter& waiter, IfDropped if_dropped) {
   announced_ = false;
   polls_ = 0;
   enqueued_ = nullptr;
-  is_enqueued_.store(false, std::memory_order_relaxed);
-  is_set_.store(false, std::memory_order_release);
+  stage_.store(kPending);
 }
 
 void FutureState::drop_future() {
@@ -33,17 +32,27 @@ void FutureState::drop_future() {
   } catch (...) {
     // It was help, no more; a destructor that threw would end the process.
   }
-  await();
+  await(kSet);
 }
 
 const void* FutureState::order(void* stream, Status& ordered) {
-  const auto is_known = [this] { return is_set() || is_enqueued_.load(); };
+  const auto is_known = [this] { return can_be_ordered(); };
   if (!is_known()) announce_wait(is_known);
+  await(kEnqueued);
+  return order_now(stream, ordered);
+}
+
+const void* FutureState::order_unless(void* stream, Status& ordered,
+                                      bool (*ask)(void*), void* context) {
+  if (!await_unless(kEnqueued, ask, context)) return nullptr;
+  return order_now(stream, ordered);
+}
+
+const void* FutureState::order_now(void* stream, Status& ordered) {
   std::shared_ptr<const Enqueued> work;
   const void* expected = nullptr;
   {
     MutexLock lock(mutex_);
-    while (!is_known()) ready_.wait(mutex_);
     const bool is_captured = enqueued_ != nullptr && enqueued_->is_captured();
     if (is_set() && !is_captured) return outcome_;
     work = enqueued_;
@@ -71,7 +80,8 @@ bool FutureState::poll() {
 const void* FutureState::wait() {
   if (is_set()) return outcome_;
   announce_wait([this] { return is_set(); });
-  return await();
+  await(kSet);
+  return outcome_;
 }
 
 bool FutureState::wait_for(double seconds) {
@@ -81,27 +91,24 @@ bool FutureState::wait_for(double seconds) {
   // The sum of both may be later than there is time.
   const std::chrono::duration<double> patience(seconds);
   const bool for_ever = patience > (steady_clock::time_point::max() - now) / 2;
-  const auto deadline =
-      for_ever
-          ? steady_clock::time_point::max()
-          : now + std::chrono::duration_cast<steady_clock::duration>(patience);
-  MutexLock lock(mutex_);
-  while (!is_set()) {
-    if (!ready_.wait_until(mutex_, deadline)) return is_set();
-  }
-  return true;
+  if (for_ever) return await(kSet);
+  return await(
+      kSet, now + std::chrono::duration_cast<steady_clock::duration>(patience));
 }
 
 bool FutureState::wait_unless(bool (*ask)(void*), void* context) {
-  if (is_set()) return true;
+  return await_unless(kSet, ask, context);
+}
+
+bool FutureState::await_unless(std::uint32_t stage, bool (*ask)(void*),
+                               void* context) {
+  const auto is_known = [&] { return stage_.load() >= stage; };
+  if (is_known()) return true;
   Interruption interruption(ask, context);
-  announce_wait([&] { return is_set() || interruption.is_due_to_stop(); });
+  announce_wait([&] { return is_known() || interruption.is_due_to_stop(); });
   // Not asked under the lock: the answer may depend on this very future.
   while (!interruption.is_due_to_stop()) {
-    MutexLock lock(mutex_);
-    while (!is_set() && ready_.wait_until(mutex_, interruption.due())) {
-    }
-    if (is_set()) return true;
+    if (await(stage, interruption.due())) return true;
   }
   return false;
 }
@@ -117,11 +124,20 @@ void FutureState::then(Callback callback) {
   callback->call(outcome_);
 }
 
-const void* FutureState::await() {
-  if (is_set()) return outcome_;
-  MutexLock lock(mutex_);
-  while (!is_set()) ready_.wait(mutex_);
-  return outcome_;
+bool FutureState::await(std::uint32_t stage,
+                        std::optional<FutexWord::TimePoint> deadline) {
+  while (true) {
+    const std::uint32_t now = stage_.load();
+    if (now >= stage) return true;
+    if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
+    stage_.sleep(now, deadline);
+  }
+}
+
+// Not under the lock: a callback may submit, wait, or ask this very future.
+void FutureState::run(const std::vector<Callback>& callbacks) const {
+  WakeTogether::flush();
+  for (const Callback& callback : callbacks) callback->call(outcome_);
 }
 
 void FutureState::announce_wait(const Ready& ready) {
@@ -152,7 +168,12 @@ bool wait_for(FutureState& state, double seconds) {
 bool wait_unless(FutureState& state, bool (*ask)(void*), void* context) {
   return state.wait_unless(ask, context);
 }
+const void* order_unless(FutureState& state, void* stream, Status& ordered,
+                         bool (*ask)(void*), void* context) {
+  return state.order_unless(stream, ordered, ask, context);
+}
 bool poll(FutureState& state) { return state.poll(); }
+bool was_ready(const FutureState& state) { return state.was_ready(); }
 void then(FutureState& state, std::unique_ptr<FutureCallback> callback) {
   state.then(std::move(callback));
 }

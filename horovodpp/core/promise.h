@@ -21,6 +21,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/core/enqueued.h"
+#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/outcome.h"
@@ -80,8 +82,14 @@ class FutureState {
   // Blocks until there is an outcome, or the operation goes on on a GPU; then `stream`
   // is put behind it. What it returns is what the outcome lies in, or will.
   const void* order(void* stream, Status& ordered);
+  // nullptr where `ask` has ended the wait.
+  const void* order_unless(void* stream, Status& ordered, bool (*ask)(void*),
+                           void* context);
 
   bool poll();
+  // It is set before there is a future of it.
+  void set_from_the_start() { was_ready_ = true; }
+  bool was_ready() const { return was_ready_; }
   // Blocks. What the outcome lies in stays valid and unchanged: it is set once.
   const void* wait();
   bool wait_for(double seconds);
@@ -91,7 +99,7 @@ class FutureState {
  protected:
   ~FutureState() = default;
 
-  bool is_set() const { return is_set_.load(std::memory_order_acquire); }
+  bool is_set() const { return stage_.load() == kSet; }
 
   // Where an outcome can be set still, `store` puts it where outcome() is.
   template <typename Store>
@@ -102,14 +110,13 @@ class FutureState {
       MutexLock lock(mutex_);
       if (is_set()) return;
       outcome_ = store();
-      is_set_.store(true, std::memory_order_release);
+      stage_.store(kSet);
       callbacks.swap(callbacks_);
       unused.swap(on_wait_);
       waiter_ = nullptr;
     }
-    ready_.notify_all();
-    // Not under the lock: a callback may submit, wait, or ask this very future.
-    for (Callback& callback : callbacks) callback->call(outcome_);
+    stage_.wake();
+    if (!callbacks.empty()) run(callbacks);
   }
 
   // As set_by(), of an operation that goes on on a GPU and what will come of it.
@@ -121,26 +128,37 @@ class FutureState {
       if (is_set()) return;
       expected_ = store();
       enqueued_ = std::move(work);
-      is_enqueued_.store(true, std::memory_order_release);
+      stage_.store(kEnqueued);
     }
-    ready_.notify_all();
+    stage_.wake();
   }
 
  private:
   // Not under the lock: it may set this very outcome.
   void announce_wait(const Ready& ready);
-  const void* await();
+  void run(const std::vector<Callback>& callbacks) const;
+  // Until it has come so far, for at most as long: whether it has.
+  bool await(std::uint32_t stage,
+             std::optional<FutexWord::TimePoint> deadline = std::nullopt);
+  // The same; false where `ask` has ended the wait.
+  bool await_unless(std::uint32_t stage, bool (*ask)(void*), void* context);
+  bool can_be_ordered() const { return stage_.load() != kPending; }
+  const void* order_now(void* stream, Status& ordered);
 
   // Who asks so often in vain is waiting.
   static constexpr int kPollsOfAWaiter = 3;
 
-  std::atomic<bool> is_set_{false};
-  std::atomic<bool> is_enqueued_{false};
+  // How far it has come.
+  static constexpr std::uint32_t kPending = 0;
+  static constexpr std::uint32_t kEnqueued = 1;  // On a GPU.
+  static constexpr std::uint32_t kSet = 2;
+
+  FutexWord stage_;
   std::atomic<int> futures_{0};
   std::atomic<IfDropped> if_dropped_;
+  bool was_ready_ = false;  // Written before there is a future.
   Mutex mutex_;
-  CondVar ready_;
-  const void* outcome_ = nullptr;  // Written once, before is_set_.
+  const void* outcome_ = nullptr;  // Written once, before kSet.
   OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
   Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;  // In its place.
   std::shared_ptr<const Enqueued> enqueued_ ABSL_GUARDED_BY(mutex_);
@@ -221,6 +239,11 @@ class Promise {
                     Outcome<T> expected) const {
     state_->set_enqueued(std::move(work), std::move(expected));
   }
+  // The outcome of what is not begun, before there is a future.
+  void set_from_the_start(Outcome<T> outcome) const {
+    state_->set_from_the_start();
+    set(std::move(outcome));
+  }
   // Whoever waits may destroy this promise as soon as the outcome is there.
   void set(Outcome<T> outcome) const {
     const auto state = state_;
@@ -234,7 +257,7 @@ class Promise {
 template <typename T>
 Future<T> Future<T>::ready(Outcome<T> outcome) {
   Promise<T> promise;
-  promise.set(std::move(outcome));
+  promise.set_from_the_start(std::move(outcome));
   return promise.future();
 }
 

@@ -76,6 +76,8 @@ class CudaKernels {
     bool scaled = false;  // Or averaged.
   };
   static bool reduces(const Arithmetic& arithmetic);
+  // Of one element that is reduced, but not finished.
+  static std::size_t accumulator_bytes(DType dtype);
   absl::Status reduce(CudaStream& stream, DType dtype,
                       const kernels::ReduceArguments& arguments) const;
 

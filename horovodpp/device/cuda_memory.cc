@@ -54,15 +54,18 @@ void PinnedMemory::release() {
 absl::StatusOr<std::byte*> PinnedMemory::at_least(std::size_t bytes) {
   if (bytes > bytes_) {
     const std::size_t grown = std::max(bytes, bytes_ + bytes_ / 2);
-    release();
     const CurrentContext current(context_);
     HVD_RETURN_IF_ERROR(current.status());
+    // What there is stays if there is no more.
+    void* memory = nullptr;
     HVD_RETURN_IF_ERROR(
         exhausted(status_of(*context_.api,
                             context_.api->cuMemHostAlloc(
-                                &memory_, grown, kCuMemHostAllocPortable),
+                                &memory, grown, kCuMemHostAllocPortable),
                             "cuMemHostAlloc"),
                   "of pinned memory", grown));
+    release();
+    memory_ = memory;
     bytes_ = grown;
   }
   return static_cast<std::byte*>(memory_);

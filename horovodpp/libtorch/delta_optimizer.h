@@ -47,15 +47,12 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-struct DeltaOptions {
-  ReduceOp op = ReduceOp::kAdasum;  // Or average.
-  // Gradients of so many backward passes are summed up before the step.
-  int backward_passes_per_step = 1;
-  // Before the parameters' names, as peers see them. Optimizers at work at the same time
-  // have different ones.
-  std::string name = "delta";
-  // The ranks that step together; on others the optimizer is as it was.
-  ProcessSet process_set = {};
+// The op is Adasum, or an average.
+struct DeltaOptions : OptimizerOptions {
+  DeltaOptions() {
+    op = ReduceOp::kAdasum;
+    name = "delta";
+  }
 };
 
 class DeltaOptimizer {
@@ -66,15 +63,18 @@ class DeltaOptimizer {
   //                                    than one; a parameter has no name
   //   Error (HVD_FAILED_PRECONDITION)  there is no job
   DeltaOptimizer(WrappedOptimizer wrapped, const NamedTensors& named_parameters,
-                 const DeltaOptions& options = {})
-      : wrapped_(std::move(wrapped)), names_(wrapped_, named_parameters) {
-    begin(options);
+                 DeltaOptions options = {})
+      : wrapped_(std::move(wrapped)),
+        options_(std::move(options)),
+        names_(wrapped_, named_parameters) {
+    begin();
   }
   // Parameters are numbered, by the group and the place in it.
-  explicit DeltaOptimizer(WrappedOptimizer wrapped,
-                          const DeltaOptions& options = {})
-      : wrapped_(std::move(wrapped)), names_(wrapped_) {
-    begin(options);
+  explicit DeltaOptimizer(WrappedOptimizer wrapped, DeltaOptions options = {})
+      : wrapped_(std::move(wrapped)),
+        options_(std::move(options)),
+        names_(wrapped_) {
+    begin();
   }
   DeltaOptimizer(const DeltaOptimizer&) = delete;
   DeltaOptimizer& operator=(const DeltaOptimizer&) = delete;
@@ -120,18 +120,14 @@ class DeltaOptimizer {
   }
 
  private:
-  void begin(const DeltaOptions& options) {
-    if (options.op != ReduceOp::kAdasum && options.op != ReduceOp::kAverage) {
+  void begin() {
+    if (options_.op != ReduceOp::kAdasum && options_.op != ReduceOp::kAverage) {
       internal::refuse("steps are reduced by Adasum or an average");
     }
-    options_.op = options.op;
-    options_.backward_passes_per_step = options.backward_passes_per_step;
-    options_.name = options.name;
-    options_.process_set = options.process_set;
     internal::check(options_);
     if (!internal::has_peers(options_.process_set)) return;
-    reducer_ = std::make_unique<internal::Reducer>(
-        options_, std::vector<std::vector<std::string>>());
+    reducer_ =
+        std::make_unique<internal::Reducer>(internal::in_words(options_));
     watch();
   }
 
@@ -168,7 +164,7 @@ class DeltaOptimizer {
   }
 
   const WrappedOptimizer wrapped_;
-  DistributedOptions options_;
+  const DeltaOptions options_;
   internal::ParameterNames names_;
   std::vector<std::unique_ptr<internal::ParameterDelta>> deltas_;
   std::unordered_map<const void*, internal::ParameterDelta*> by_tensor_;

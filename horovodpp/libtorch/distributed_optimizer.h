@@ -205,7 +205,8 @@ class DistributedOptimizer {
     internal::check(options_);
     const auto groups = keys_of_groups();
     if (!internal::has_peers(options_.process_set)) return;
-    reducer_ = std::make_unique<internal::Reducer>(options_, groups);
+    reducer_ = std::make_unique<internal::Reducer>(internal::in_words(options_),
+                                                   groups);
     watch();
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a DistributedOptimizer and its steps.
+// What can be said about the optimizers of several ranks, and their steps.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -34,16 +34,33 @@ enum class Compression : std::int32_t {
   kPowerSgd = HVD_COMPRESSION_POWER_SGD
 };
 
-struct DistributedOptions {
-  ReduceOp op = ReduceOp::kAverage;  // Or sum, or Adasum of gradients.
+// Of all of them.
+struct OptimizerOptions {
+  ReduceOp op = ReduceOp::kAverage;
+  // Gradients of so many backward passes are summed up for a step.
+  int backward_passes_per_step = 1;
+  // Before the parameters' names, as peers see them. Optimizers at work at the same time
+  // have different ones.
+  std::string name = "gradient";
+  // The ranks that step together; on others the optimizer is as it was.
+  ProcessSet process_set = {};
+};
+
+// The op is an average, a sum, or Adasum of gradients.
+struct DistributedOptions : OptimizerOptions {
   // With an average, gradients are divided by this before the sum, and multiplied by it
   // after.
   double gradient_predivide_factor = 1.0;
-  // Gradients of so many backward passes are summed up before they are reduced.
-  int backward_passes_per_step = 1;
   Compression compression = Compression::kNone;
   double top_k_share = 0.01;
   int power_sgd_rank = 4;
+  // Those of TopKOptions there; the first two also of kSigns.
+  double compression_momentum = 0.0;
+  std::int64_t compression_warmup_steps = 0;
+  double top_k_warmup_share = 0.25;
+  std::int64_t top_k_whole_below = 0;
+  double top_k_max_norm = 0.0;
+  bool top_k_mask_velocity = false;
   // Gradients that are sent together: so many groups of parameters in their order, or
   // these; others are sent by themselves.
   int num_groups = 0;
@@ -57,11 +74,6 @@ struct DistributedOptions {
   // the step is due: for backward passes that give a parameter its gradient in several
   // parts, as custom functions do that run backward themselves.
   bool during_backward = true;
-  // Before the parameters' names, as peers see them. Optimizers whose gradients are on
-  // their way at the same time have different ones.
-  std::string name = "gradient";
-  // The ranks that step together; on others the optimizer is as it was.
-  ProcessSet process_set = {};
 };
 
 struct StepOptions {
@@ -84,8 +96,15 @@ struct StepResult {
 
 namespace internal {
 
-// Both refuse what makes no sense: Error (HVD_INVALID_ARGUMENT).
+// All refuse what makes no sense: Error (HVD_INVALID_ARGUMENT).
+inline void check(const OptimizerOptions& options) {
+  if (options.backward_passes_per_step < 1) {
+    refuse("backward_passes_per_step must be > 0");
+  }
+}
+
 inline void check(const DistributedOptions& options) {
+  check(static_cast<const OptimizerOptions&>(options));
   if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum &&
       options.op != ReduceOp::kAdasum) {
     refuse("gradients are reduced by an average, a sum or Adasum");
@@ -93,9 +112,6 @@ inline void check(const DistributedOptions& options) {
   if (options.op != ReduceOp::kAverage &&
       options.gradient_predivide_factor != 1.0) {
     refuse("a gradient_predivide_factor goes with an average only");
-  }
-  if (options.backward_passes_per_step < 1) {
-    refuse("backward_passes_per_step must be > 0");
   }
   if (options.num_groups < 0) {
     refuse("num_groups is a number of groups, or 0");

@@ -41,7 +41,11 @@ class GradientHome {
     const bool fits = place_.defined() && place_.storage().use_count() == 1 &&
                       place_.scalar_type() == gradient.scalar_type() &&
                       place_.sizes() == gradient.sizes();
-    if (!fits) place_ = arena_empty(gradient.sizes(), gradient.scalar_type());
+    if (!fits) {
+      // For the memory that gradients leave here.
+      hvd_keep_freed_memory();
+      place_ = arena_empty(gradient.sizes(), gradient.scalar_type());
+    }
     place_.copy_(gradient);
     return place_.detach();  // Of the same memory: tells who still holds it.
   }

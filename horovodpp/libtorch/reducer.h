@@ -24,28 +24,45 @@ inline bool has_peers(const ProcessSet& set) {
   return size() > 1 && set.included() && set.size() > 1;
 }
 
+// As the library reads them, while `options` live.
+inline hvd_reducer_options in_words(const OptimizerOptions& options) {
+  hvd_reducer_options words = HVD_REDUCER_OPTIONS;
+  words.name = options.name.c_str();
+  words.op = static_cast<std::int32_t>(options.op);
+  words.process_set = options.process_set.handle();
+  return words;
+}
+
+inline hvd_reducer_options in_words(const DistributedOptions& options) {
+  hvd_reducer_options words =
+      in_words(static_cast<const OptimizerOptions&>(options));
+  words.gradient_predivide_factor = options.gradient_predivide_factor;
+  words.compression = static_cast<std::int32_t>(options.compression);
+  words.power_sgd_rank = options.power_sgd_rank;
+  words.top_k_share = options.top_k_share;
+  words.compression_momentum = options.compression_momentum;
+  words.compression_warmup_steps = options.compression_warmup_steps;
+  words.top_k_warmup_share = options.top_k_warmup_share;
+  words.top_k_whole_below = options.top_k_whole_below;
+  words.top_k_max_norm = options.top_k_max_norm;
+  words.top_k_mask_velocity = options.top_k_mask_velocity ? 1 : 0;
+  return words;
+}
+
 class Reducer {
  public:
-  Reducer(const DistributedOptions& options,
-          const std::vector<std::vector<std::string>>& groups) {
+  explicit Reducer(hvd_reducer_options options,
+                   const std::vector<std::vector<std::string>>& groups = {}) {
     std::vector<const char*> keys;
     std::vector<std::size_t> sizes;
     for (const auto& group : groups) {
       for (const std::string& key : group) keys.push_back(key.c_str());
       sizes.push_back(group.size());
     }
-    hvd_reducer_options in_words = HVD_REDUCER_OPTIONS;
-    in_words.name = options.name.c_str();
-    in_words.op = static_cast<std::int32_t>(options.op);
-    in_words.gradient_predivide_factor = options.gradient_predivide_factor;
-    in_words.process_set = options.process_set.handle();
-    in_words.group_keys = keys.data();
-    in_words.group_sizes = sizes.data();
-    in_words.num_groups = sizes.size();
-    in_words.compression = static_cast<std::int32_t>(options.compression);
-    in_words.power_sgd_rank = options.power_sgd_rank;
-    in_words.top_k_share = options.top_k_share;
-    throw_if_error(hvd_reducer_create(&in_words, &handle_));
+    options.group_keys = keys.data();
+    options.group_sizes = sizes.data();
+    options.num_groups = sizes.size();
+    throw_if_error(hvd_reducer_create(&options, &handle_));
   }
   // Waits for what is under way.
   ~Reducer() { hvd_reducer_destroy(handle_); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/global.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -30,6 +31,10 @@ thread_local ThreadJob* thread_job = nullptr;
 
 // The process's job. Never destroyed, so that exit order cannot matter.
 struct Process {
+  // Of whoever enters a job, which takes long, and may fork: MPI does.
+  Mutex* entering = new Mutex;
+  // Held briefly, and for the time of a fork: otherwise a child could wait for a thread
+  // that it does not have.
   Mutex mutex;
   std::shared_ptr<Runtime> runtime ABSL_GUARDED_BY(mutex);
   bool was_initialized ABSL_GUARDED_BY(mutex) = false;
@@ -38,9 +43,30 @@ struct Process {
   std::atomic<pid_t> leaves_at_exit = 0;
 };
 
+Process& process();
+
+void before_fork() ABSL_NO_THREAD_SAFETY_ANALYSIS { process().mutex.lock(); }
+void in_parent() ABSL_NO_THREAD_SAFETY_ANALYSIS { process().mutex.unlock(); }
+void in_child() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  process().mutex.unlock();
+  process().entering = new Mutex;  // Whoever had it is not here.
+}
+
 Process& process() {
-  static Process* const instance = new Process;
+  static Process* const instance = [] {
+    auto* const made = new Process;
+    ::pthread_atfork(before_fork, in_parent, in_child);
+    return made;
+  }();
   return *instance;
+}
+
+// Made when the library is loaded, and not while another thread forks.
+[[maybe_unused]] const Process& process_at_load = process();
+
+std::shared_ptr<Runtime> runtime_of_process() {
+  MutexLock lock(process().mutex);
+  return process().runtime;
 }
 
 std::shared_ptr<Runtime> take_runtime() {
@@ -112,10 +138,15 @@ Status init(const Config& config, Headers headers) {
     HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
     return part_in(*runtime);
   }
-  MutexLock lock(process().mutex);
-  if (process().runtime != nullptr) return part_in(*process().runtime);
-  HVD_ASSIGN_OR_RETURN(process().runtime, Runtime::start(config));
-  process().was_initialized = true;
+  MutexLock entering(*process().entering);
+  if (const auto there = runtime_of_process()) return part_in(*there);
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> started,
+                       Runtime::start(config));
+  {
+    MutexLock lock(process().mutex);
+    process().runtime = std::move(started);
+    process().was_initialized = true;
+  }
   // Registered after MPI's own exit handler, and so called before it.
   if (process().leaves_at_exit.exchange(::getpid()) == 0) {
     on_exit(leave_at_exit, nullptr);

@@ -158,6 +158,7 @@ Job::Job(const Config& config, Places places,
          std::unique_ptr<transport::Communicator> wires,
          std::unique_ptr<transport::NodeSegment> segment, Arenas arenas)
     : topology_(std::move(places.topology)),
+      home_(topology_.describe(topology_.rank())),
       sharing_(std::move(places.sharing)),
       log_(topology_.rank(), config.log),
       launcher_(config.launcher),
@@ -192,11 +193,12 @@ Job::Job(const Config& config, Places places,
                    transport::WaitPolicy::for_wires(topology_.local_size()),
                .gpus = device::Gpus::of_process(),
                .cuda_ipc = config.cuda_ipc,
+               .gpu_patience = gpu_patience(config),
                .nccl = nccl_,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
                                 .allgather = config.hierarchical_allgather}}),
           [this] { nccl_.graphs()->drop_all(); }),
-      sets_(topology_.rank(), topology_.size()),
+      sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_),
       progress_({.topology = sharing_,
                  .segment = *segment_,
@@ -227,15 +229,19 @@ collective::NcclSession::Options Job::nccl_options(
           .tell = [this](const std::string& text) { log_.debug(text); }};
 }
 
+collective::GpuPatience Job::gpu_patience(const Config& config) {
+  return {.warning = config.stall_warning_time,
+          .shutdown = config.stall_shutdown_time,
+          .warn = [this](const std::string& text) { log_.warning(text); }};
+}
+
 // Of its own thread, which looks while something is under way on the GPU.
 collective::NcclWatch::Job Job::nccl_job(const Config& config) {
   return {.verdict = [this] { return monitor_.judge(); },
           .is_broken = [this] { return !monitor_.verdict().ok(); },
           .give_up = [this](const std::string& why) { abort(why); },
-          .warn = [this](const std::string& text) { log_.warning(text); },
           .ring = [this] { ring(); },
-          .stall_warning = config.stall_warning_time,
-          .stall_shutdown = config.stall_shutdown_time,
+          .patience = gpu_patience(config),
           .others_loss = config.heartbeat_deadline,
           .farewell = kNcclFarewell};
 }
@@ -402,22 +408,12 @@ absl::Status Job::learn_crossovers(const Config& config) {
 
 Job::~Job() { stop().IgnoreError(); }
 
-// Named after the process that this one was forked from: it is the one that has
-// this job.
-absl::Status Job::no_part_in_it() const {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "process ", ::getpid(), " was forked from ",
-      topology_.describe(topology_.rank()),
-      " and has no part in its job; communicate in the process that started "
-      "the job, fork before hvd::init(), or run a program anew (exec)"));
-}
-
 absl::Status Job::status() const {
-  return is_of_a_parent() ? no_part_in_it() : monitor_.verdict();
+  return is_of_a_parent() ? home_.check() : monitor_.verdict();
 }
 
 absl::Status Job::stop() {
-  if (is_of_a_parent()) return no_part_in_it();
+  if (is_of_a_parent()) return home_.check();
   if (progress_.is_driven_here() || nccl_.watch().is_here()) {
     return absl::FailedPreconditionError(
         "a callback of a future cannot stop the job, whose thread it is "
@@ -443,7 +439,7 @@ void Job::abort(const std::string& why) {
 }
 
 void Job::submit(const coordinator::SubmissionPtr& submission) {
-  if (is_of_a_parent()) return submission->done(no_part_in_it());
+  if (is_of_a_parent()) return submission->done(home_.check());
   if (!submission->request.device.is_cpu()) {
     submission->is_enqueued = false;
     const absl::Status noted = note_order(*submission);
@@ -460,7 +456,7 @@ void Job::ring() { segment_->doorbell(segment_->local_rank()).ring(); }
 
 void Job::wait_for(const coordinator::SubmissionPtr& submission,
                    const Ready& ready) {
-  if (is_of_a_parent()) return submission->done(no_part_in_it());
+  if (is_of_a_parent()) return submission->done(home_.check());
   if (ready && progress_.is_driven_here()) {
     // It ends on the GPU without this thread.
     if (submission->is_enqueued) return;

@@ -25,6 +25,7 @@
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
+#include "horovodpp/core/home_process.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
@@ -32,7 +33,6 @@
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/node_layout.h"
-#include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/progress/call_watch.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
@@ -79,7 +79,7 @@ class Job : public SubmissionSink {
   // Whether this process is a child, forked off the one that started the job. It
   // has no part in it: what it submits or waits for fails with
   // FailedPrecondition, stop() does nothing but say so.
-  bool is_of_a_parent() const { return forks_ != forks_so_far(); }
+  bool is_of_a_parent() const { return !home_.is_here(); }
 
   void submit(const coordinator::SubmissionPtr& submission) override;
   // Drives the job on this thread until `ready`, unless that is nullptr or
@@ -93,7 +93,9 @@ class Job : public SubmissionSink {
     if (!is_of_a_parent()) queue_.keep_name(submission);
   }
   void expect_no_more(coordinator::Submission& submission) override {
-    if (submission.name != nullptr) queue_.let_go(submission);
+    if (submission.name != nullptr && !is_of_a_parent()) {
+      queue_.let_go(submission);
+    }
   }
   void callback_threw(const std::string& what) override;
 
@@ -133,7 +135,6 @@ class Job : public SubmissionSink {
   void watch_peers();
   void ignore_peers();
   void warn(const Config& config);  // Of what users should know.
-  absl::Status no_part_in_it() const;
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
   // Wakes whoever drives this rank's part.
   void ring();
@@ -144,14 +145,15 @@ class Job : public SubmissionSink {
   collective::NcclSession::Options nccl_options(
       const Config& config, std::shared_ptr<collective::NcclArena> arena);
   collective::NcclWatch::Job nccl_job(const Config& config);
+  collective::GpuPatience gpu_patience(const Config& config);
   absl::Status watch_calls(std::chrono::nanoseconds patience);
   // The thread of the loop is caught in `call`, from which nothing can free it.
   [[noreturn]] void end_caught(const std::string& call);
   absl::Status learn_crossovers(const Config& config);
 
   // What later members refer to comes first, and goes last.
-  const unsigned forks_ = count_forks();
   const Topology topology_;
+  const HomeProcess home_;
   const Topology sharing_;
   telemetry::Log log_;
   const LauncherChannel launcher_;

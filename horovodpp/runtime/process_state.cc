@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/process_state.h"
 
-#include <pthread.h>
-
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -11,11 +9,6 @@
 #include "horovodpp/core/process_stat.h"
 
 namespace hvd::runtime {
-namespace internal {
-
-std::atomic<unsigned> forks{0};
-
-}  // namespace internal
 
 std::string process_remark(std::int64_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
@@ -35,13 +28,6 @@ std::string process_remark(std::int64_t pid) {
     default:
       return "";
   }
-}
-
-unsigned count_forks() {
-  static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { internal::forks.fetch_add(1); });
-  static_cast<void>(registered);
-  return forks_so_far();
 }
 
 }  // namespace hvd::runtime

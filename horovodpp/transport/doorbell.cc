@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/doorbell.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <optional>
 
-#include <climits>
-#include <ctime>
+#include "horovodpp/core/futex.h"
 
 namespace hvd::transport {
 namespace {
-
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t) &&
-                  std::atomic<std::uint32_t>::is_always_lock_free,
-              "the kernel reads the word itself");
 
 // Each kind of listener has a field of the count, and a bit of the futex's mask.
 constexpr std::uint32_t kFieldBits = 10;
@@ -31,21 +24,6 @@ constexpr std::uint32_t field_of(Doorbell::Listener as) {
   return ((1u << kFieldBits) - 1) * one_of(as);
 }
 
-// Not FUTEX_PRIVATE: the word lies in memory that processes share. The time is
-// absolute.
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* until, std::uint32_t mask) {
-  ::syscall(SYS_futex, &word, operation, value, until, nullptr, mask);
-}
-
-timespec after(std::chrono::nanoseconds patience) {
-  const auto until =
-      std::chrono::steady_clock::now().time_since_epoch() + patience;
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(until);
-  return {.tv_sec = static_cast<std::time_t>(seconds.count()),
-          .tv_nsec = static_cast<long>((until - seconds).count())};
-}
-
 }  // namespace
 
 // seq_cst throughout: listen() announces the sleeper and ring() looks for one
@@ -57,12 +35,11 @@ std::uint32_t Doorbell::listen(Listener as) {
 
 void Doorbell::sleep(Listener as, std::uint32_t ticket,
                      std::chrono::nanoseconds patience) {
-  if (patience.count() < 0) {
-    futex(rings_, FUTEX_WAIT_BITSET, ticket, nullptr, bit_of(as));
-    return;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  if (patience.count() >= 0) {
+    deadline = std::chrono::steady_clock::now() + patience;
   }
-  const timespec until = after(patience);
-  futex(rings_, FUTEX_WAIT_BITSET, ticket, &until, bit_of(as));
+  futex_wait({.word = rings_, .mask = bit_of(as)}, ticket, deadline);
 }
 
 void Doorbell::leave(Listener as) { listeners_.fetch_sub(one_of(as)); }
@@ -92,7 +69,7 @@ void Doorbell::wake(std::uint32_t listeners) {
     if ((listeners & field_of(as)) != 0) mask |= bit_of(as);
   }
   rings_.fetch_add(1);
-  futex(rings_, FUTEX_WAKE_BITSET, INT_MAX, nullptr, mask);
+  futex_wake({.word = rings_, .mask = mask});
 }
 
 }  // namespace hvd::transport

@@ -453,6 +453,12 @@ static void takes_options_of_older_programs(void) {
   CHECK_OK(hvd_reducer_finish(reducer));
   CHECK(value == (float)sum_to(size - 1));
   CHECK_OK(hvd_reducer_destroy(reducer));
+  /* Or when top-k had a share, and nothing else. */
+  options.size = offsetof(hvd_reducer_options, compression_momentum);
+  options.compression = HVD_COMPRESSION_TOP_K;
+  options.compression_momentum = -1.0;
+  CHECK_OK(hvd_reducer_create(&options, &reducer));
+  CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
 /* When it knew no device, and options no stream. */

@@ -56,6 +56,13 @@ int main(void) {
   FIELD(hvd_reducer_options, compression);
   FIELD(hvd_reducer_options, power_sgd_rank);
   FIELD(hvd_reducer_options, top_k_share);
+  FIELD(hvd_reducer_options, compression_momentum);
+  FIELD(hvd_reducer_options, compression_warmup_steps);
+  FIELD(hvd_reducer_options, top_k_warmup_share);
+  FIELD(hvd_reducer_options, top_k_whole_below);
+  FIELD(hvd_reducer_options, top_k_max_norm);
+  FIELD(hvd_reducer_options, top_k_mask_velocity);
+  FIELD(hvd_reducer_options, reserved_too);
   STRUCT(hvd_reducer_stats);
   FIELD(hvd_reducer_stats, size);
   FIELD(hvd_reducer_stats, gradients);

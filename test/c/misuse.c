@@ -252,6 +252,15 @@ static void refuses_numbers_that_are_none(void) {
   reducing.compression = HVD_COMPRESSION_TOP_K;
   reducing.top_k_share = 2.0;
   CHECK_REFUSED(code, "share", hvd_reducer_create(&reducing, &reducer));
+  reducing.top_k_share = 0.5;
+  reducing.compression_momentum = 1.0;
+  CHECK_REFUSED(code, "momentum", hvd_reducer_create(&reducing, &reducer));
+  reducing.compression_momentum = 0.0;
+  reducing.top_k_max_norm = -1.0;
+  CHECK_REFUSED(code, "norm", hvd_reducer_create(&reducing, &reducer));
+  reducing.reserved_too = 1;
+  CHECK_REFUSED(code, "reserved", hvd_reducer_create(&reducing, &reducer));
+  reducing.reserved_too = 0;
   reducing.compression = HVD_COMPRESSION_POWER_SGD;
   reducing.power_sgd_rank = 0;
   CHECK_REFUSED(code, "rank", hvd_reducer_create(&reducing, &reducer));
@@ -380,6 +389,9 @@ int main(void) {
   hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
   void* memory;
   CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
+  /* malloc() does what the environment tells it. */
+  CHECK(setenv("MALLOC_TOP_PAD_", "0", 1) == 0);
+  CHECK(hvd_keep_freed_memory() == 0);
   wants_a_job();
   CHECK_OK(hvd_shutdown()); /* Of nothing. */
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers of horovodpp 0.0.0",

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -74,6 +76,7 @@ class OnGpu : public DataPlane {
 
   absl::Status allreduce(std::span<const Piece> pieces,
                          const Reduction& reduction, Call call) override {
+    HVD_RETURN_IF_ERROR(introduced(call));
     std::vector<Piece> there(pieces.begin(), pieces.end());
     std::vector<Mirrored> memory;
     for (Piece& piece : there) {
@@ -103,6 +106,7 @@ class OnGpu : public DataPlane {
     if (!check_reducescatter(pieces, counts, seat_.ranks).ok()) {
       return plane_.reducescatter(pieces, counts, reduction, spaced(call));
     }
+    HVD_RETURN_IF_ERROR(introduced(call));
     std::vector<Piece> there(pieces.begin(), pieces.end());
     std::vector<Mirrored> outputs;
     std::vector<Mirrored> inputs;
@@ -129,6 +133,7 @@ class OnGpu : public DataPlane {
   absl::Status allgather(std::span<const std::byte> mine,
                          std::span<const std::size_t> bytes_of_rank,
                          std::byte* output, Call call) override {
+    HVD_RETURN_IF_ERROR(introduced(call));
     const Mirrored input(stream_, mine.data(), mine.size());
     const Mirrored result(stream_, output,
                           output == nullptr ? 0 : sum(bytes_of_rank));
@@ -142,6 +147,7 @@ class OnGpu : public DataPlane {
 
   absl::Status broadcast(const std::byte* input, std::byte* output,
                          std::size_t bytes, int root, Call call) override {
+    HVD_RETURN_IF_ERROR(introduced(call));
     const Mirrored sent(stream_, input, input == nullptr ? 0 : bytes);
     const Mirrored result(stream_, output, bytes);
     const absl::Status status = made(call, [&](const Call& ordered) {
@@ -158,6 +164,7 @@ class OnGpu : public DataPlane {
                         std::byte* output,
                         std::span<const std::size_t> receive_bytes,
                         Call call) override {
+    HVD_RETURN_IF_ERROR(introduced(call));
     const Mirrored sent(stream_, input.data(), input.size());
     const Mirrored result(stream_, output, sum(receive_bytes));
     const absl::Status status = made(call, [&](const Call& ordered) {
@@ -169,6 +176,7 @@ class OnGpu : public DataPlane {
   }
 
   absl::Status barrier(Call call) override {
+    HVD_RETURN_IF_ERROR(introduced(call));
     return plane_.barrier(spaced(call));
   }
 
@@ -183,6 +191,14 @@ class OnGpu : public DataPlane {
  private:
   static std::size_t sum(std::span<const std::size_t> sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  }
+
+  // Before the first call that all of them enter.
+  absl::Status introduced(const Call& call) {
+    if (!plane_.needs_introduction()) return absl::OkStatus();
+    Call before = spaced(call);
+    --before.tag.sequence;
+    return plane_.introduce(Device::cuda(stream_.context().index), before);
   }
 
   // Copies to the GPU may still be in the queue: the plane has to wait for them.
@@ -226,8 +242,69 @@ struct SharedGpus {
   IpcWindows windows = {};
 };
 
-// One rank's planes over shared memory: of the host, and of GPUs, one for two ranks, with
-// windows so small that little data goes through them in many chunks.
+// One rank's planes for GPUs, which it has between any ranks until it goes.
+class IpcSets {
+ public:
+  using MakeHost = std::function<std::unique_ptr<DataPlane>(
+      const std::vector<int>& members)>;
+  using MakeIpc = std::function<std::unique_ptr<IpcPlane>(
+      const std::vector<int>& members, DataPlane& staged)>;
+  IpcSets(SharedGpus& shared, int rank, const device::CudaContext& context,
+          MakeHost host, MakeIpc ipc)
+      : shared_(shared),
+        rank_(rank),
+        context_(context),
+        make_host_(std::move(host)),
+        make_ipc_(std::move(ipc)) {}
+
+  DataPlane& host(const std::vector<int>& members) {
+    return *between(members).host;
+  }
+  DataPlane& staged(const std::vector<int>& members) {
+    return *between(members).staged;
+  }
+  IpcPlane& ipc(const std::vector<int>& members) {
+    return *between(members).ipc;
+  }
+  std::unique_ptr<OnGpu> on_gpu(const std::vector<int>& members) {
+    return std::make_unique<OnGpu>(ipc(members), context_, seat_in(members));
+  }
+
+ private:
+  struct Set {
+    std::unique_ptr<DataPlane> host;
+    std::unique_ptr<StagedPlane> staged;
+    std::unique_ptr<IpcPlane> ipc;
+  };
+
+  OnGpu::Seat seat_in(const std::vector<int>& members) const {
+    return {.rank = position_in(members, rank_).value(),
+            .ranks = static_cast<int>(members.size())};
+  }
+  Set& between(const std::vector<int>& members) {
+    Set& set = sets_[members];
+    if (set.host != nullptr) return set;
+    const OnGpu::Seat seat = seat_in(members);
+    set.host = make_host_(members);
+    set.staged = std::make_unique<StagedPlane>(
+        StagedPlane::Means{.gpus = shared_.gpus,
+                           .planes = {set.host.get()},
+                           .rank = seat.rank,
+                           .ranks = seat.ranks});
+    set.ipc = make_ipc_(members, *set.staged);
+    return set;
+  }
+
+  SharedGpus& shared_;
+  const int rank_;
+  const device::CudaContext context_;
+  const MakeHost make_host_;
+  const MakeIpc make_ipc_;
+  std::map<std::vector<int>, Set> sets_;
+};
+
+// One rank of a node: of GPUs, one for two ranks, it has windows so small that little data
+// goes through them in many chunks.
 class IpcSeat {
  public:
   static constexpr std::size_t kHalfBytes = 2048;
@@ -242,11 +319,14 @@ class IpcSeat {
                      ShmBoard::bytes_needed(topology_.local_size()), soon())
                      .value()),
         board_(*segment_, segment_->payload(), test_waiting(ranks())),
-        shm_(board_),
-        staged_({.gpus = shared.gpus,
-                 .planes = {&shm_},
-                 .rank = rank(),
-                 .ranks = ranks()}) {}
+        sets_(
+            shared, rank(), context(),
+            [this](const std::vector<int>& members) {
+              return std::make_unique<ShmPlane>(board_, members);
+            },
+            [this](const std::vector<int>& members, DataPlane& staged) {
+              return make_plane(members, staged);
+            }) {}
 
   int rank() const { return topology_.local_rank(); }
   int ranks() const { return topology_.local_size(); }
@@ -254,42 +334,57 @@ class IpcSeat {
   device::CudaContext context() const {
     return shared_.gpus.driver().value()->context(gpu()).value();
   }
-  ShmPlane& host() { return shm_; }
+  IpcSets& sets() { return sets_; }
+  DataPlane& host() { return sets_.host(all_ranks(ranks())); }
+  std::unique_ptr<OnGpu> on_gpu() { return sets_.on_gpu(all_ranks(ranks())); }
 
-  // One that its members have introduced to each other.
-  std::unique_ptr<IpcPlane> make_plane(const Call& call) {
-    auto plane = std::make_unique<IpcPlane>(
-        IpcPlane::Means{.gpus = shared_.gpus,
-                        .board = board_,
-                        .members = all_ranks(ranks()),
-                        .otherwise = staged_,
-                        .windows = shared_.windows},
-        IpcPlane::Options{.half_bytes = kHalfBytes});
-    if (plane->needs_introduction()) {
-      EXPECT_EQ(plane->introduce(Device::cuda(gpu()), call), absl::OkStatus());
-    }
-    return plane;
+  // Another one between all.
+  std::unique_ptr<IpcPlane> make_plane() {
+    const std::vector<int> all = all_ranks(ranks());
+    return make_plane(all, sets_.staged(all));
   }
 
  private:
+  std::unique_ptr<IpcPlane> make_plane(const std::vector<int>& members,
+                                       DataPlane& otherwise) {
+    return std::make_unique<IpcPlane>(
+        IpcPlane::Means{.gpus = shared_.gpus,
+                        .board = board_,
+                        .members = members,
+                        .otherwise = otherwise,
+                        .windows = windows_,
+                        .ranks_of_job = members},
+        IpcPlane::Options{.half_bytes = kHalfBytes});
+  }
+
   SharedGpus& shared_;
   const Topology topology_;
   const std::unique_ptr<transport::NodeSegment> segment_;
   ShmBoard board_;
-  ShmPlane shm_;
-  StagedPlane staged_;
+  IpcRankWindows windows_{shared_.windows};
+  IpcSets sets_;
 };
+
+// Runs `body` with the plane between all ranks, as one of which `seat` has it.
+template <typename Seat>
+void run_on_seat(Seat& seat, int ranks_here, const Body& body) {
+  NeverInterrupt interrupt;
+  const auto plane = seat.on_gpu();
+  Member member = {*plane,
+                   seat.rank(),
+                   seat.ranks(),
+                   ranks_here,
+                   interrupt,
+                   [&](const std::vector<int>& members) {
+                     return seat.sets().on_gpu(members);
+                   }};
+  body(member);
+}
 
 inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
                        SharedGpus& shared, const Body& body) {
   IpcSeat seat(communicator, shared);
-  NeverInterrupt interrupt;
-  const auto ipc =
-      seat.make_plane({{.epoch = 1, .sequence = kFirstSequence}, interrupt});
-  OnGpu plane(*ipc, seat.context(),
-              {.rank = seat.rank(), .ranks = seat.ranks()});
-  Member member = {plane, seat.rank(), seat.ranks(), ranks_here, interrupt};
-  body(member);
+  run_on_seat(seat, ranks_here, body);
 }
 
 class StagedOfThreads {

@@ -629,6 +629,51 @@ TEST(Coordinator, DropsMailOfAnotherEpoch) {
             absl::OkStatus());
 }
 
+TEST(Coordinator, PutsAllThatARankIsToldIntoOneLetter) {
+  Cluster cluster({.size = 3});
+  for (const char* name : {"a", "b", "c"}) {
+    for (int rank : {0, 1, 2}) cluster.submit(rank, allreduce_of(name));
+  }
+  for (int rank : {1, 2, 0}) cluster.move(rank);
+  EXPECT_EQ(cluster.mail_sent(), 2);  // Three proposals from each of two ranks.
+  cluster.settle();
+  EXPECT_EQ(cluster.mail_sent(), 4);  // Three definitions for each.
+  EXPECT_THAT(cluster.executed(), ElementsAre("a", "b", "c"));
+}
+
+TEST(Coordinator, WritesSeveralLettersOfWhatIsTooMuchForOne) {
+  Cluster cluster({.size = 3});
+  const std::string prefix(1000, 'x');
+  std::vector<std::string> names;
+  for (int i = 10; i < 60; ++i) {
+    names.push_back(prefix + std::to_string(i));
+    cluster.submit_everywhere(allreduce_of(names.back()));
+  }
+  cluster.move(1);
+  EXPECT_GE(cluster.mail_sent(), 3);
+  EXPECT_LE(cluster.mail_sent(), 5);
+  cluster.settle();
+  EXPECT_EQ(cluster.executed(), names);
+}
+
+TEST(Coordinator, ReadsALetterAsFarAsItMakesSense) {
+  Cluster cluster({.size = 2});
+  Coordinator& root = *cluster[0].coordinator;
+  const auto request = std::make_shared<const Request>(allreduce_of("a"));
+  const Message proposal = Propose{.rank = 1, .request = request};
+  EXPECT_EQ(root.receive(1, encode(6, Beat{}) + encode(7, proposal)),
+            absl::OkStatus());
+  EXPECT_THAT(
+      std::string(
+          root.receive(1, encode(7, Beat{}) + encode(7, proposal)).message()),
+      HasSubstr("said twice"));
+  EXPECT_TRUE(absl::IsAborted(
+      root.receive(1, encode(7, Beat{}) + encode(7, Break{"gone"}))));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      root.receive(1, encode(7, Beat{}) + "nothing of ours")));
+  EXPECT_TRUE(absl::IsInvalidArgument(root.receive(1, "")));
+}
+
 TEST(Coordinator, ReportsABreakInItsOwnWords) {
   Cluster cluster({.size = 2});
   const absl::Status broken =

@@ -118,6 +118,20 @@ TEST(Message, EveryRequestSurvivesInAProposalAndInADefinition) {
   }
 }
 
+TEST(Message, SeveralInARowAreReadOneByOne) {
+  std::string letter;
+  for (const Message& message : sample_messages()) {
+    letter += encode(11, message);
+  }
+  std::string_view rest = letter;
+  for (const Message& message : sample_messages()) {
+    const absl::StatusOr<Envelope> next = decode_first(rest);
+    ASSERT_EQ(next.status(), absl::OkStatus());
+    EXPECT_EQ(encode(11, next->message), encode(11, message));
+  }
+  EXPECT_TRUE(rest.empty());
+}
+
 TEST(Message, RefusesEveryTruncationAndEveryAddition) {
   for (const Message& message : sample_messages()) {
     const std::string bytes = encode(1, message);

@@ -379,6 +379,42 @@ TEST(Future, AWaitThatNothingInterruptsEndsWithTheOutcome) {
   EXPECT_TRUE(Future<void>().wait_unless([] { return true; }));
 }
 
+TEST(Future, AWaitOfAStreamIsInterruptedAsAnyOther) {
+  Promise<int> promise;
+  const Future<int> future = promise.future();
+  int asked = 0;
+  EXPECT_FALSE(
+      future.wait_unless(nullptr, [&] { return ++asked == 2; }).has_value());
+  EXPECT_EQ(asked, 2);
+  promise.set(42);
+  const auto outcome = future.wait_unless(nullptr, [] { return true; });
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(**outcome, 42);
+}
+
+TEST(Future, AWaitOfAStreamThatNothingInterruptsEndsWithTheOutcome) {
+  Promise<void> promise;
+  const Future<void> future = promise.future();
+  bool first = true;
+  const auto outcome = future.wait_unless(nullptr, [&] {
+    if (std::exchange(first, false)) promise.set(absl::AbortedError("broken"));
+    return false;
+  });
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(absl::IsAborted(*outcome));
+  const auto unconnected =
+      Future<void>().wait_unless(nullptr, [] { return true; });
+  EXPECT_TRUE(absl::IsFailedPrecondition(unconnected.value()));
+}
+
+TEST(Future, OneThatIsMadeWithItsOutcomeSaysSo) {
+  EXPECT_TRUE(Future<int>::ready(1).was_ready());
+  EXPECT_TRUE(Future<void>().was_ready());
+  const Promise<int> promise;
+  promise.set(1);
+  EXPECT_FALSE(promise.future().was_ready());
+}
+
 // Who helps may have nothing to do with what is waited for.
 TEST(Future, AWaitIsInterruptedWhileItsThreadIsUsed) {
   bool used = false;

@@ -89,30 +89,52 @@ TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
   });
 }
 
-// What is in the stream before does not end.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
-  const Config config = config_that_gives_up();
+// Puts work into the rank's own stream that goes on until it is told that it is over.
+void hang(GpuProgram& mine, std::atomic<bool>& is_over) {
+  testing::FakeCuda::put(
+      mine.stream(),
+      [](void* over) {
+        static_cast<std::atomic<bool>*>(over)->wait(false);
+        return 0;
+      },
+      &is_over);
+}
+void end(std::atomic<bool>& is_over) {
+  is_over = true;
+  is_over.notify_all();
+}
+
+// What is in the stream before does not end, on whichever way tensors go: by NCCL, in
+// windows of one node and of two, and by way of the host.
+void expect_rank_with_hung_stream_is_named(Way way, int ranks_per_node) {
   std::atomic<bool> is_over{false};
   std::latch told(
       kRanks);  // Else the sum ends well for one that is slow to look.
-  run_with_fault(config, [&](Runtime& job, GpuProgram& mine) {
-    if (mine.rank() == 1) {
-      testing::FakeCuda::put(
-          mine.stream(),
-          [](void* over) {
-            static_cast<std::atomic<bool>*>(over)->wait(false);
-            return 0;
-          },
-          &is_over);
-    }
+  const auto body = [&](Runtime& job, transport::LoopbackWorld&) {
+    GpuProgram mine(job.topology().rank(), kRanks, way);
+    if (mine.rank() == 1) hang(mine, is_over);
     const TensorView x = mine.put(std::vector<float>(100, 1));
     const Status status = sum(job, mine, x);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("rank 1 ("), HasSubstr("its own stream")));
     told.arrive_and_wait();
-    is_over = true;
-    is_over.notify_all();
-  });
+    end(is_over);
+  };
+  run_world({.size = kRanks,
+             .ranks_per_node = ranks_per_node,
+             .config = config_that_gives_up(way)},
+            body);
+}
+
+// All at once, since each takes the time after which it is given up.
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+  std::vector<std::thread> jobs;
+  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kNccl, 0);
+  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kIpc, 0);
+  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kIpc, 2);
+  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kStaged, 0);
+  for (std::thread& job : jobs) job.join();
+  EXPECT_EQ(testing::FakeNccl::objects(), 0);
 }
 
 TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
@@ -145,7 +167,8 @@ TEST(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto wires = std::make_unique<Mortal>(world, rank, Mortal::Options{});
+      auto wires = std::make_unique<Mortal>(
+          world, rank, Mortal::Options{.stands_still_until = &survivors_done});
       Mortal& mortal = *wires;
       auto job = Runtime::start(config, std::move(wires));
       ASSERT_EQ(job.status(), absl::OkStatus());
@@ -178,6 +201,57 @@ TEST(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(testing::FakeNccl::objects(), 0);
+}
+
+// The others' GPUs wait for what it was to pack, on its node, and for its node, elsewhere:
+// what they have in their streams, nobody can take back.
+void expect_death_amid_windows_is_named(int ranks_per_node) {
+  constexpr int kAll = 4;
+  constexpr int kVictim = 1;
+  Config config = gpu_config(Way::kIpc);
+  transport::LoopbackWorld world(kAll, {.ranks_per_node = ranks_per_node});
+  std::atomic<bool> is_over{false};
+  std::barrier all_have_begun(kAll);
+  std::latch survivors_done(kAll - 1);
+  const auto live = [&](int rank) {
+    auto wires = std::make_unique<Mortal>(
+        world, rank, Mortal::Options{.stands_still_until = &survivors_done});
+    Mortal& mortal = *wires;
+    auto job = Runtime::start(config, std::move(wires));
+    ASSERT_EQ(job.status(), absl::OkStatus());
+    GpuProgram mine(rank, kAll, Way::kIpc);
+    const TensorView x = mine.put(std::vector<float>(100, 1));
+    ASSERT_EQ(sum(**job, mine, x), absl::OkStatus());
+    if (rank == kVictim) hang(mine, is_over);
+    auto begun = (*job)->allreduce_async_(
+        x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()});
+    all_have_begun.arrive_and_wait();
+    if (rank == kVictim) {
+      mortal.die();
+      survivors_done.wait();
+      end(is_over);
+      return;
+    }
+    EXPECT_THAT(std::string(begun.wait().message()),
+                AllOf(HasSubstr("rank 1 ("), HasSubstr("was killed")));
+    const auto next = (*job)->reform();
+    EXPECT_EQ(next.status(), absl::OkStatus());
+    if (next.ok()) {
+      const TensorView y = mine.put(std::vector<float>(100, 1));
+      EXPECT_EQ(sum(**next, mine, y), absl::OkStatus());
+      EXPECT_THAT(mine.get(y), Each(3.0f));
+      EXPECT_EQ((*next)->stop(), absl::OkStatus());
+    }
+    survivors_done.count_down();
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kAll; ++rank) threads.emplace_back(live, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
+  expect_death_amid_windows_is_named(/*ranks_per_node=*/0);
+  expect_death_amid_windows_is_named(/*ranks_per_node=*/2);
 }
 
 // A callback of a future is on the thread that looks after the GPU.

@@ -38,10 +38,10 @@ inline Config gpu_config(Way way) {
   return config;
 }
 
-// For work that hangs in NCCL. The time is as long as no busy machine should keep a rank
+// For work that hangs on a GPU. The time is as long as no busy machine should keep a rank
 // from going on.
-inline Config config_that_gives_up() {
-  Config config = gpu_config(Way::kNccl);
+inline Config config_that_gives_up(Way way = Way::kNccl) {
+  Config config = gpu_config(way);
   config.stall_warning_time = std::chrono::seconds(0);
   config.stall_shutdown_time = std::chrono::seconds(3);
   return config;

@@ -87,6 +87,62 @@ TEST(CompressedGradientsComeClose) {
   }
 }
 
+// What comes of these gradients without an optimizer of the adapter's.
+std::vector<Tensor> compressed_by_hand(const hvd_reducer_options& options) {
+  Model model;
+  torch::optim::SGD sgd(model->parameters(), 0.2);
+  hvd_reducer reducer = 0;
+  EXPECT(hvd_reducer_create(&options, &reducer) == HVD_OK);
+  for (int step = 0; step < kSteps; ++step) {
+    sgd.zero_grad();
+    loss_of(model->plain(of_this_rank(batch(step)))).backward();
+    for (const auto& named : model->named_parameters()) {
+      Tensor& gradient = named.value().mutable_grad();
+      if (!gradient.defined()) gradient = torch::zeros_like(named.value());
+      const hvd_tensor in_words = lt::internal::described(gradient);
+      EXPECT(hvd_reducer_add(reducer, named.key().c_str(), &in_words) ==
+             HVD_OK);
+    }
+    EXPECT(hvd_reducer_finish(reducer) == HVD_OK);
+    sgd.step();
+  }
+  EXPECT(hvd_reducer_destroy(reducer) == HVD_OK);
+  return model->parameters();
+}
+
+TEST(OptionsOfTopKAreTheLibrarys) {
+  Model model;
+  lt::DistributedOptions options;
+  options.compression = lt::Compression::kTopK;
+  options.top_k_share = 0.1;
+  options.compression_momentum = 0.9;
+  options.compression_warmup_steps = 2;
+  options.top_k_warmup_share = 0.5;
+  options.top_k_whole_below = 10;
+  options.top_k_max_norm = 0.1;
+  options.top_k_mask_velocity = true;
+  lt::DistributedOptimizer optimizer(
+      torch::optim::SGD(model->parameters(), 0.2), model->named_parameters(),
+      options);
+  for (int step = 0; step < kSteps; ++step) {
+    optimizer.zero_grad();
+    loss_of(model->plain(of_this_rank(batch(step)))).backward();
+    optimizer.step();
+  }
+  if (lt::size() == 1) return;  // It compresses nothing.
+  hvd_reducer_options by_hand = HVD_REDUCER_OPTIONS;
+  by_hand.name = "by hand";
+  by_hand.compression = HVD_COMPRESSION_TOP_K;
+  by_hand.top_k_share = 0.1;
+  by_hand.compression_momentum = 0.9;
+  by_hand.compression_warmup_steps = 2;
+  by_hand.top_k_warmup_share = 0.5;
+  by_hand.top_k_whole_below = 10;
+  by_hand.top_k_max_norm = 0.1;
+  by_hand.top_k_mask_velocity = 1;
+  EXPECT(test::equal(model->parameters(), compressed_by_hand(by_hand)));
+}
+
 TEST(GroupsOfParametersAreSentTogether) {
   Model model;
   torch::optim::SGD sgd = sgd_for(model);

@@ -42,10 +42,11 @@ Tensor loss(const Tensor& weight, const Rows& rows, bool sparse = true) {
   return (x * x * constant({1, -0.5}, {2})).sum();
 }
 
-using Make = std::function<std::unique_ptr<Optimizer>(std::vector<Tensor>)>;
+using MakeForSparse =
+    std::function<std::unique_ptr<Optimizer>(std::vector<Tensor>)>;
 
 // After three steps of which each looks up other rows.
-std::vector<double> moved(const Make& make, bool sparse) {
+std::vector<double> moved(const MakeForSparse& make, bool sparse) {
   const Tensor weight = table();
   const auto optimizer = make({weight});
   for (const Rows& rows : {Rows{0, 2, 0}, Rows{2}, Rows{0, 1}}) {
@@ -56,19 +57,19 @@ std::vector<double> moved(const Make& make, bool sparse) {
   return values(weight);
 }
 
-const Make kAdagrad = [](std::vector<Tensor> all) {
+const MakeForSparse kAdagrad = [](std::vector<Tensor> all) {
   return std::make_unique<Adagrad>(
       all, AdagradOptions{.learning_rate = 0.1,
                           .learning_rate_decay = 0.5,
                           .initial_accumulator_value = 0.25,
                           .eps = 1e-3});
 };
-const Make kSparseAdam = [](std::vector<Tensor> all) {
+const MakeForSparse kSparseAdam = [](std::vector<Tensor> all) {
   return std::make_unique<SparseAdam>(
       all, SparseAdamOptions{
                .learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-2});
 };
-const Make kPlainSgd = [](std::vector<Tensor> all) {
+const MakeForSparse kPlainSgd = [](std::vector<Tensor> all) {
   return std::make_unique<SGD>(all, SGDOptions{.learning_rate = 0.1});
 };
 
@@ -89,7 +90,7 @@ TEST(SparseSteps, AreThoseOfPyTorch) {
 }
 
 TEST(SparseSteps, OfAdagradAlongDenseGradientsAreThoseOfPyTorch) {
-  const Make decaying = [](std::vector<Tensor> all) {
+  const MakeForSparse decaying = [](std::vector<Tensor> all) {
     return std::make_unique<Adagrad>(
         all, AdagradOptions{.learning_rate = 0.1,
                             .learning_rate_decay = 0.5,
@@ -111,7 +112,7 @@ TEST(SparseSteps, AreTheDenseOnes) {
 }
 
 TEST(SparseSteps, GoOnFromAState) {
-  for (const Make& make : {kAdagrad, kSparseAdam}) {
+  for (const MakeForSparse& make : {kAdagrad, kSparseAdam}) {
     const Tensor weight = table();
     auto optimizer = make({weight});
     const auto step = [&](const Rows& rows) {
@@ -162,7 +163,7 @@ TEST(SparseSteps, RefuseOptionsThatMakeNoSense) {
 }
 
 TEST(SparseSteps, OfOneParameterLeaveTheOthers) {
-  for (const Make& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
+  for (const MakeForSparse& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
     const Tensor a = table();
     const Tensor b = table();
     const auto optimizer = make({a, b});
@@ -209,7 +210,7 @@ Rows rows_of(int rank, int step) {
 }
 
 // Of one process along the sum of all ranks' gradients.
-std::vector<double> expected_table(int ranks, const Make& make) {
+std::vector<double> expected_table(int ranks, const MakeForSparse& make) {
   const Tensor weight = table();
   const auto optimizer = make({weight});
   for (int step = 0; step < 4; ++step) {
@@ -222,7 +223,7 @@ std::vector<double> expected_table(int ranks, const Make& make) {
   return values(weight);
 }
 
-std::vector<double> trained_table(int ranks, const Make& make,
+std::vector<double> trained_table(int ranks, const MakeForSparse& make,
                                   const DistributedOptions& options) {
   const auto all = run_ranks(ranks, [&] {
     const Tensor weight = table();
@@ -244,7 +245,7 @@ std::vector<double> trained_table(int ranks, const Make& make,
 // Uneven numbers of rows, also none.
 TEST(SparseGradients, OfRanksAreThoseOfOneProcess) {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const Make& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
+    for (const MakeForSparse& make : {kPlainSgd, kAdagrad, kSparseAdam}) {
       const std::vector<double> expected = expected_table(ranks, make);
       for (const bool as_dense : {false, true}) {
         EXPECT_THAT(trained_table(ranks, make,

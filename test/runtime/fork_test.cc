@@ -5,11 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "horovodpp/runtime/arena_alloc.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
 
@@ -83,6 +89,63 @@ TEST(Fork, AChildThatWaitsOnItsParentsJobIsToldSoAndTheJobGoesOn) {
   EXPECT_EQ(values[0] + values[1], 4);
   EXPECT_EQ((*job)->stop(), absl::OkStatus());
   other.join();
+}
+
+// The number of the first that was not refused in a child, or gave it what is its
+// parent's; 0: none. `of_parent` is memory of the parent's arena.
+int first_not_refused(std::shared_ptr<void> of_parent) {
+  const auto is_refused = [](const absl::Status& status) {
+    return absl::IsFailedPrecondition(status) &&
+           suite::text_of(status).find("was forked from rank 0 (") !=
+               std::string::npos;
+  };
+  float value = 1;
+  const auto tensor = TensorView::of(&value, {});
+  if (is_initialized() || rank() != 0) return 1;
+  if (!is_refused(allreduce_(tensor, {.name = "busy"}))) return 2;
+  if (!is_refused(allreduce_async_(tensor, {.name = "busy"}).wait())) return 3;
+  if (!is_refused(allreduce_(tensor))) return 4;
+  if (!is_refused(allgather(TensorView::of(&value, {1})).status())) return 5;
+  if (!is_refused(broadcast_(tensor, 0))) return 6;
+  if (!is_refused(barrier())) return 7;
+  if (!is_refused(add_process_set({0}).status())) return 8;
+  if (!is_refused(init(Config()))) return 9;
+  of_parent.reset();
+  const auto own = arena_alloc_bytes(100);
+  if (own == nullptr || is_in_arena(own.get(), 100)) return 10;
+  return 0;
+}
+
+// Whatever locks it held at that moment.
+TEST(Fork, AChildDoesNotWaitForAThreadThatItDoesNotHave) {
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  std::atomic<bool> is_over{false};
+  std::thread busy([&] {
+    float value = 1;
+    const auto tensor = TensorView::of(&value, {});
+    while (!is_over) {
+      EXPECT_EQ(allreduce_(tensor, {.name = "busy"}), absl::OkStatus());
+      EXPECT_EQ(allreduce_(tensor), absl::OkStatus());
+      EXPECT_EQ(barrier(), absl::OkStatus());
+      EXPECT_NE(arena_alloc_bytes(1000), nullptr);
+    }
+  });
+  const auto memory = arena_alloc_bytes(100);
+  EXPECT_TRUE(is_in_arena(memory.get(), 100));
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(30);
+      ::_exit(first_not_refused(memory));
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "child " << i << " waited for ever";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "child " << i;
+  }
+  is_over = true;
+  busy.join();
+  EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
 }  // namespace

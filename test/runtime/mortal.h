@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,9 @@ class Mortal : public RelayedWires {
     bool near_sighted = false;
     // Whether wires never say that all mail has left, as with mail to the dead.
     bool never_flushed = false;
+    // Until when the thread that finds itself dead stands still, so that it cannot tell
+    // anybody of it by memory that they share; nullptr: it goes on.
+    std::latch* stands_still_until = nullptr;
   };
 
   Mortal(transport::LoopbackWorld& world, int rank, const Options& options)
@@ -70,7 +74,12 @@ class Mortal : public RelayedWires {
   }
 
  private:
-  static absl::Status gone() { return absl::AbortedError("is dead"); }
+  absl::Status gone() const {
+    if (options_.stands_still_until != nullptr) {
+      options_.stands_still_until->wait();
+    }
+    return absl::AbortedError("is dead");
+  }
 
   transport::LoopbackWorld& world_;
   const Options options_;

@@ -99,10 +99,15 @@ const char* name_of(SimulatedRank::State state) {
 
 }  // namespace
 
-std::string describe_mail(const std::string& bytes) {
-  const auto envelope = decode(bytes);
-  if (!envelope.ok()) return std::string(envelope.status().message());
-  return std::visit(Describe(), envelope->message);
+std::string describe_mail(std::string_view letter) {
+  std::string text;
+  do {
+    const auto envelope = decode_first(letter);
+    if (!envelope.ok()) return std::string(envelope.status().message());
+    absl::StrAppend(&text, text.empty() ? "" : "; ",
+                    std::visit(Describe(), envelope->message));
+  } while (!letter.empty());
+  return text;
 }
 
 std::string describe_rank(int index, const SimulatedRank& rank) {

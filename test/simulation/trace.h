@@ -3,13 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "test/simulation/simulated_rank.h"
 
 namespace hvd::simulation {
 
-// A message, from its bytes.
-std::string describe_mail(const std::string& bytes);
+// What a letter says.
+std::string describe_mail(std::string_view letter);
 
 // Where a rank is.
 std::string describe_rank(int index, const SimulatedRank& rank);

@@ -6,7 +6,8 @@ import functools
 import queue
 
 from horovodpp.common import basics
-from horovodpp.common.exceptions import HorovodInternalError, HostsUpdatedInterrupt
+from horovodpp.common.exceptions import (
+    HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
 
 
 class State(abc.ABC):
@@ -116,6 +117,8 @@ def run_fn(func, reset=_reset):
                 if not skip_sync:
                     state.sync()
                 return func(state, *args, **kwargs)
+            except InvalidCallError:
+                raise  # The program's own mistake, which it would make again.
             except HorovodInternalError:
                 state.restore()
                 skip_sync = False

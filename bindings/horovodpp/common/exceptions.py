@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions, under the names and places of Horovod's."""
-from horovodpp._core import HorovodInternalError
+from horovodpp._core import HorovodInternalError, InvalidCallError
 
-__all__ = ["HorovodInternalError", "HostsUpdatedInterrupt"]
+__all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "InvalidCallError"]
 
 
 class HostsUpdatedInterrupt(RuntimeError):

@@ -36,7 +36,8 @@ def poll(handle):
 def synchronize(handle):
     """Waits for the operation, asleep, and returns its result; None for a number that is none.
 
-    Raises HorovodInternalError if it failed.
+    Raises HorovodInternalError if it failed; where it would fail again, as the ranks disagree,
+    InvalidCallError, which is one.
     """
     entry = _under_way.get(handle)
     if entry is None:
@@ -68,6 +69,8 @@ def wait_in_stream(handle, stream):
         raise ValueError(f"Handle {handle} was not created or has been cleared.")
     try:
         entry[0].order(stream_number(stream))
+    except KeyboardInterrupt:
+        raise  # It is under way still.
     except BaseException:
         _under_way.pop(handle, None)
         raise

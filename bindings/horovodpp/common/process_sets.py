@@ -159,7 +159,8 @@ def member(what, process_set):
 def add_process_set(process_set):
     """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
 
-    Every rank of the job calls it, members or not. Raises ValueError if there is such a set.
+    Every rank of the job calls it, members or not. Raises ValueError if there is such a set, or
+    it names what is no rank.
     """
     check_initialized()
     if not isinstance(process_set, ProcessSet):
@@ -167,10 +168,7 @@ def add_process_set(process_set):
     for core in _core.process_sets():
         if _core.ranks_of(core) == process_set.ranks:
             raise ValueError(f"Attempted to add a duplicate process set: {process_set}")
-    try:
-        _connect(process_set, _core.add_process_set(process_set.ranks))
-    except RuntimeError as error:
-        raise ValueError(str(error)) from error
+    _connect(process_set, _core.add_process_set(process_set.ranks))
     return process_set
 
 

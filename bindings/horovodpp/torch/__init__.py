@@ -18,7 +18,8 @@ except ImportError as error:
                       "pip install torch") from error
 
 from horovodpp import __version__  # noqa: F401
-from horovodpp.common.exceptions import HorovodInternalError, HostsUpdatedInterrupt
+from horovodpp.common.exceptions import (
+    HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.torch import elastic  # noqa: F401

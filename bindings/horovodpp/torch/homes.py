@@ -8,7 +8,7 @@ program still holds when the next comes: then another place is taken.
 """
 import torch
 
-from horovodpp.torch import freed_memory
+from horovodpp import _core
 from horovodpp.torch.arena import arena_empty
 
 # Before torch 2.1 nobody says how many tensors share a memory.
@@ -50,7 +50,7 @@ class Homes:
                 place.shape != gradient.shape or \
                 _use_count(place.untyped_storage()._cdata) > _IN_NO_OTHER_USE:
             if not self._places:
-                freed_memory.keep()
+                _core.keep_freed_memory()
             place = arena_empty(gradient.shape, gradient.dtype)
             self._places[p] = place
         return place

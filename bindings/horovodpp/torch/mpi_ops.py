@@ -10,7 +10,9 @@ Raises, all of them:
                         name that is in flight on this rank, a root or splits that do not fit, a
                         process set that this rank is not in
   TypeError             the process set was not added, or was removed
-  HorovodInternalError  no job, or it ended or broke; or the ranks disagree: says who and how
+  HorovodInternalError  the job broke, or a rank left it: says which
+  InvalidCallError      the ranks disagree: says who and how; or there is no job, or this rank has
+                        joined; it is a HorovodInternalError, too
 """
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An optimizer of torch whose gradients are reduced over the ranks while backward runs.
-
-In one step a parameter's gradient is handed over once, after its last contribution. What comes
-after all, since a gradient had more parts than in the step before, is reduced by itself and added,
-with one warning, so that the result is right in any case.
-"""
+"""An optimizer of torch whose gradients are reduced over the ranks while backward runs."""
 import contextlib
 import warnings
 
@@ -14,11 +9,10 @@ from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
-from horovodpp.torch.contributions import Contributions, Passes
-from horovodpp.torch.held import Held, bucket_bytes_of
-from horovodpp.torch.homes import Homes
+from horovodpp.torch.held import bucket_bytes_of
 from horovodpp.torch.mpi_ops import Adasum, Average, Sum, size
-from horovodpp.torch.sending import Sender, Sent
+from horovodpp.torch.reduction import Reduction
+from horovodpp.torch.sending import Sender
 
 
 class _DistributedOptimizer(torch.optim.Optimizer):
@@ -27,229 +21,27 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
                sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0):
-        self._parameter_names = parameters.names_of(
+        names = parameters.names_of(
             self.param_groups, parameters.numbered_by_group(self.param_groups)
             if named_parameters is None else named_parameters)
         self._sender = sender
         self.process_set = sender.process_set
-        self._suffix = self.process_set.suffix_of_next_optimizer()
         self.backward_passes_per_step = backward_passes_per_step
         self.op = sender.op
         self.gradient_predivide_factor = sender.gradient_predivide_factor
         self.sparse_as_dense = sparse_as_dense
         self.steps_taken = 0
-
-        self._handles = {}  # Parameter -> Sent, in the order of sending.
-        self._held = Held(bucket_bytes)
-        self._contributions = Contributions()
-        self._passes = Passes()
-        self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
-        self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
-        self._synchronized = False
         self._should_synchronize = True
-        self._only_accumulates = False
-        self._hooked = set()
-        self._has_told_of_changes = False
-        self._group_of = {}
-        for group in parameters.groups_of(groups, self._parameter_names, self.process_set):
-            self._group_of.update((p, group) for p in group)
-        self._ready_in_group = {}
-        if self._is_distributed():
-            self._register_hooks()
-
-    def _is_distributed(self):
-        return self.process_set.included() and size() > 1
-
-    def _wire_name(self, p):
-        return self._parameter_names[p] + self._suffix
-
-    # --- Hooks ---
-
-    def _register_hooks(self):
-        for name, p in parameters.numbered_by_group(self.param_groups):
-            if not p.requires_grad or p in self._hooked:
-                continue
-            self._parameter_names.setdefault(p, name)
-            self._hooked.add(p)
-            parameters.hook(p, self._before_gradient, self._on_gradient)
-
-    def _before_gradient(self, p):
-        """A contribution is about to be added to p.grad: not to one that is on its way."""
-        sent = self._handles.get(p) or self._held.get(p)
-        if sent is None:
-            self._homes.expect(p)
-        elif p not in self._contributions.late:
-            if not sent.is_nested and not self._passes.is_nested():
-                parameters.refuse_another_pass()
-            if p not in self._held:
-                self._contributions.put_aside(p, self._parameter_names[p])
-
-    def _on_gradient(self, p):
-        self._synchronized = False
-        if self._only_accumulates:
-            self._homes.take_in(p)
-            return
-        is_complete = self._contributions.add(p, self.backward_passes_per_step)
-        if p in self._handles:
-            return
-        self._homes.take_in(p)
-        if p in self._held:
-            self._held.renew(p)
-        elif is_complete:
-            self._send(p)
-
-    # --- Sending ---
-
-    def _send(self, p):
-        group = self._group_of.get(p)
-        if group is None:
-            self._hold_or_start(p)
-            return
-        members = [member for member in group if member.requires_grad]
-        ready = self._ready_in_group.setdefault(id(group), set())
-        ready.add(p)
-        if len(ready) == len(members):
-            self._start(members)
-
-    def _hold_or_start(self, p):
-        gradient = self._gradient(p)
-        if not self._held.takes(gradient):
-            self._start([p])
-        elif self._held.add(p, gradient, self._passes.is_nested()):
-            self._start_held()
-
-    def _start_held(self):
-        for p, sent in self._held.release():
-            self._tell_if_changed(p, sent)
-            self._start([p], sent.is_nested)
-
-    def _start(self, members, is_nested=None):
-        """Sends the gradients: the dense ones together."""
-        if is_nested is None:
-            is_nested = self._passes.is_nested()
-        gradients = [(p, self._gradient(p)) for p in members]
-        dense = [(p, gradient) for p, gradient in gradients if not gradient.is_sparse]
-        for p, gradient in gradients:
-            if gradient.is_sparse:
-                self._handles[p] = Sent([], self._start_sparse(p, gradient), is_nested)
-        if not dense:
-            return
-        finish = self._sender.start([self._wire_name(p) for p, _ in dense],
-                                    [gradient for _, gradient in dense])
-        sent = Sent(dense, finish, is_nested)
-        self._handles.update((p, sent) for p, _ in dense)
-
-    def _gradient(self, p):
-        if p.grad is None:
-            # Another part of the model was used on this rank: what it adds is nothing.
-            p.grad = _nothing(p, self._sparse_dims.get(p))
-        elif p.grad.is_sparse:
-            self._sparse_dims[p] = p.grad.sparse_dim()
-        elif not p.grad.is_contiguous():
-            p.grad = p.grad.contiguous()
-        return p.grad
-
-    def _start_sparse(self, p, gradient):
-        name = self._wire_name(p)
-        if not self.sparse_as_dense:
-            result = self._sender.start_sparse(name, gradient)
-        else:
-            dense = gradient.to_dense().contiguous()
-            wait = self._sender.start([name], [dense])
-
-            def result():
-                wait()
-                return dense.to_sparse(self._sparse_dims[p])
-
-        def finish():
-            p.grad = result()
-
-        return finish
-
-    # --- The step ---
+        self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes)
 
     def synchronize(self):
         """Waits until every gradient is that of all ranks. Gradients may be changed then."""
-        if self._is_distributed():
-            self._register_hooks()  # Of parameters that were added or unfrozen since.
-            late = self._agree()
-            for p in self._in_order():
-                if p not in self._handles and p not in self._held:
-                    self._send(p)
-            self._start_held()
-            self._wait(late)
-        self._synchronized = True
+        self._reduction.complete()
 
     def finish_gradients(self):
         """synchronize(), unless that was done since the last backward pass, or is skipped."""
-        if self._should_synchronize and not self._synchronized:
+        if self._should_synchronize and not self._reduction.is_synchronized:
             self.synchronize()
-
-    def _in_order(self):
-        return [p for p in parameters.of_groups(self.param_groups)
-                if p in self._hooked and p.requires_grad]
-
-    def _agree(self):
-        """The parameters of which some rank has a late part: all of them reduce it.
-
-        Learns also whose gradients are sparse somewhere, for a rank that has none of them.
-        """
-        members = self._in_order()
-        if not members:
-            return []
-        late, sparse_dims = self._sender.most("agree." + self._wire_name(members[0]), [
-            [p in self._contributions.late for p in members],
-            [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
-             else self._sparse_dims.get(p, 0) for p in members]])
-        self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
-        return [p for p, is_late in zip(members, late) if is_late]
-
-    def _wait(self, late):
-        for p, sent in self._handles.items():
-            self._tell_if_changed(p, sent)
-        failure = None
-        for sent in dict.fromkeys(self._handles.values()):
-            try:
-                with torch.no_grad():
-                    sent.finish()
-            except Exception as error:  # The others are waited for all the same.
-                failure = failure or error
-        if failure is None:
-            self._complete(late)
-        self._contributions.learn(self.backward_passes_per_step)
-        self._reset()
-        if failure is not None:
-            raise failure
-
-    def _tell_if_changed(self, p, sent):
-        if self._has_told_of_changes or p in self._contributions.late or not sent.has_changed(p):
-            return
-        self._has_told_of_changes = True
-        warnings.warn(
-            f"The gradient of '{self._parameter_names[p]}' was changed while it was "
-            "reduced, so that its value is not defined: call optimizer.synchronize() "
-            "before changing gradients (clipping them, for instance), and "
-            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=5)
-
-    def _complete(self, late):
-        """Adds the late parts of all ranks to what was reduced before they came."""
-        for p in late:
-            part = None
-            if p in self._contributions.late:
-                part = p.grad
-                p.grad = self._contributions.late[p]
-            if part is None:
-                part = torch.zeros_like(p)
-            with torch.no_grad():
-                part = part.to_dense().contiguous() if part.is_sparse else part.contiguous()
-                self._sender.reduce("late." + self._wire_name(p), part)
-                p.grad = p.grad + part if p.grad.is_sparse else p.grad.add_(part)
-
-    def _reset(self):
-        self._handles.clear()
-        self._held.clear()
-        self._contributions.reset()
-        self._ready_in_group.clear()
 
     @contextlib.contextmanager
     def skip_synchronize(self):
@@ -267,11 +59,12 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         It is part of what the next backward pass outside completes, or of what step() reduces: for
         passes whose number is not known before, as backward_passes_per_step is.
         """
-        previous, self._only_accumulates = self._only_accumulates, True
+        reduction = self._reduction
+        previous, reduction.only_accumulates = reduction.only_accumulates, True
         try:
             yield
         finally:
-            self._only_accumulates = previous
+            reduction.only_accumulates = previous
 
     def step(self, closure=None, *, weight=None, grad_scaler=None, max_norm=None,
              update_scaler=True):
@@ -298,14 +91,14 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self.steps_taken += 1
             return self._wrapped.step(self, self._reducing(closure))
         if self._should_synchronize:
-            if self._synchronized:
+            if self._reduction.is_synchronized:
                 warnings.warn(
                     "optimizer.step() called without optimizer.skip_synchronize() context after "
                     "optimizer.synchronize(). This can cause training slowdown. You may want to "
                     "consider using optimizer.skip_synchronize() context if you use "
                     "optimizer.synchronize() in your code.", stacklevel=2)
             self.synchronize()
-        self._synchronized = False
+        self._reduction.is_synchronized = False
         self.steps_taken += 1
         return self._wrapped.step(self)
 
@@ -314,32 +107,31 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             loss = closure()
             if self._should_synchronize:
                 self.synchronize()
-                self._synchronized = False
-            if loss is None or not self._is_distributed():
+                self._reduction.is_synchronized = False
+            if loss is None or not self._reduction.is_distributed():
                 return loss
-            return self._sender.mean("loss." + self._suffix,
+            return self._sender.mean("loss." + self._reduction.suffix,
                                      torch.as_tensor(loss).detach().clone())
 
         return reduced
 
     def sum_over_ranks(self, name, number):
         """The sum of the numbers that the ranks give, all under the same name."""
-        if not self._is_distributed():
+        if not self._reduction.is_distributed():
             return number
-        return self._sender.sum(f"{name}.{self._suffix}", number)
+        return self._sender.sum(f"{name}.{self._reduction.suffix}", number)
 
     def zero_grad(self, *args, **kwargs):
         """As the wrapped optimizer's; not while gradients are on their way."""
-        if self._handles or self._held:
+        if self._reduction.is_under_way():
             parameters.refuse_zero_grad()
-        self._reset()
-        self._synchronized = False
+        self._reduction.reset()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
     def set_backward_passes_per_step(self, passes):
         """From now on so many backward passes are summed up before their sum is reduced."""
         self.backward_passes_per_step = passes
-        self._contributions.start_anew()
+        self._reduction.start_anew()
 
     def state_dict(self):
         """The wrapped optimizer's and, as "compression", what compression remembers.
@@ -348,7 +140,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         """
         state = self._wrapped.state_dict(self)
         if self._sender.remembers():
-            names = {self._wire_name(p): name for p, name in self._parameter_names.items()}
+            names = {self._reduction.wire_name(p): name
+                     for p, name in self._reduction.names.items()}
             state["compression"] = {
                 f"{names[wire]}.{what}": tensor for (wire, what), tensor in
                 ((_split(key), tensor) for key, tensor in self._sender.compression.state().items())}
@@ -356,17 +149,13 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict):
         """As the wrapped optimizer's. Gradients that are on their way are waited for first."""
-        self._start_held()  # Other ranks may have sent them.
-        for sent in dict.fromkeys(self._handles.values()):
-            with torch.no_grad():
-                sent.finish()
-        self._reset()
-        self._synchronized = False
+        self._reduction.abandon()
         if self._sender.remembers():
             remembered = ((_split(key), tensor)
                           for key, tensor in state_dict.get("compression", {}).items())
+            suffix = self._reduction.suffix
             self._sender.compression.load_state({
-                f"{name}{self._suffix}.{what}": tensor for (name, what), tensor in remembered})
+                f"{name}{suffix}.{what}": tensor for (name, what), tensor in remembered})
         return self._wrapped.load_state_dict(self, state_dict)
 
 
@@ -374,15 +163,6 @@ def _split(key):
     """(gradient, what is remembered of it)"""
     name, _, what = key.rpartition(".")
     return name, what
-
-
-def _nothing(p, sparse_dim):
-    """A gradient of zeros: sparse, without entries, where others' are."""
-    if not sparse_dim:
-        return torch.zeros_like(p, memory_format=torch.contiguous_format)
-    return torch.sparse_coo_tensor(
-        torch.empty((sparse_dim, 0), dtype=torch.int64), p.new_empty((0, *p.shape[sparse_dim:])),
-        p.shape)
 
 
 def _take_over(optimizer, methods):

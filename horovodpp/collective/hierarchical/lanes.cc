@@ -22,6 +22,26 @@ HierarchicalLanes::HierarchicalLanes(int position,
   }
 }
 
+HierarchicalLanes HierarchicalLanes::between(const std::vector<int>& members,
+                                             int position,
+                                             const Topology& topology) {
+  std::vector<std::string> node_of;
+  for (const int rank : members) node_of.push_back(topology.peer(rank).node);
+  return HierarchicalLanes(position, node_of);
+}
+
+std::vector<int> HierarchicalLanes::nodes_by_position() const {
+  std::size_t all = 0;
+  for (const std::vector<int>& node : members_) all += node.size();
+  std::vector<int> numbers(all);
+  for (int node = 0; node < nodes(); ++node) {
+    for (const int position : members(node)) {
+      numbers[static_cast<std::size_t>(position)] = node;
+    }
+  }
+  return numbers;
+}
+
 HierarchicalLanes::Run HierarchicalLanes::driven(int node, int place) const {
   const int places = static_cast<int>(members(node).size());
   return {lanes_ * place / places, lanes_ * (place + 1) / places};

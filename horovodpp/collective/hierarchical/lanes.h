@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/topology.h"
+
 namespace hvd::collective {
 
 class HierarchicalLanes {
@@ -29,6 +31,9 @@ class HierarchicalLanes {
   // Seen by the member at `position`; node_of[p] names the node of the member
   // at position p.
   HierarchicalLanes(int position, const std::vector<std::string>& node_of);
+  // Between `members`, which are ranks of the topology.
+  static HierarchicalLanes between(const std::vector<int>& members,
+                                   int position, const Topology& topology);
 
   int nodes() const { return static_cast<int>(members_.size()); }
   // The node of this rank, and its place there.
@@ -38,6 +43,8 @@ class HierarchicalLanes {
   const std::vector<int>& members(int node) const {
     return members_[static_cast<std::size_t>(node)];
   }
+  // On which node each member is, by position.
+  std::vector<int> nodes_by_position() const;
   // How many members this rank's node has.
   int places() const { return static_cast<int>(members(node_).size()); }
 

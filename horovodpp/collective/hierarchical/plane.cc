@@ -8,19 +8,13 @@
 #include "absl/strings/str_cat.h"
 
 #include "horovodpp/collective/hierarchical/gather.h"
+#include "horovodpp/collective/ring/dissemination.h"
 #include "horovodpp/collective/ring/doubling.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
 namespace {
-
-std::vector<std::string> nodes_of(const std::vector<int>& members,
-                                  const Topology& topology) {
-  std::vector<std::string> nodes;
-  for (const int rank : members) nodes.push_back(topology.peer(rank).node);
-  return nodes;
-}
 
 // Of this rank's node.
 std::vector<int> local_ranks_of(const std::vector<int>& members,
@@ -38,16 +32,6 @@ std::uint64_t bytes_of(std::span<const Piece> pieces,
                        const ReduceKernel& kernel) {
   return static_cast<std::uint64_t>(total_count(pieces)) *
          kernel.element_bytes();
-}
-
-std::vector<int> numbers_of(const HierarchicalLanes& lanes, int ranks) {
-  std::vector<int> numbers(static_cast<std::size_t>(ranks));
-  for (int node = 0; node < lanes.nodes(); ++node) {
-    for (const int position : lanes.members(node)) {
-      numbers[static_cast<std::size_t>(position)] = node;
-    }
-  }
-  return numbers;
 }
 
 // Takes what of `range` goes to `rank` into its outputs.
@@ -75,8 +59,9 @@ HierarchicalPlane::HierarchicalPlane(const Means& means,
     : RingPlane(means.wires, std::move(members), means.waiting, options.ring),
       options_(options),
       board_(means.board),
-      lanes_(rank(), nodes_of(RingPlane::members(), means.topology)),
-      node_of_(numbers_of(lanes_, ranks())),
+      lanes_(HierarchicalLanes::between(RingPlane::members(), rank(),
+                                        means.topology)),
+      node_of_(lanes_.nodes_by_position()),
       node_ranks_(local_ranks_of(RingPlane::members(), means.topology)),
       blocks_(HierarchicalReduction::kSlots,
               HierarchicalReduction::slot_bytes(lanes_, options.block_bytes)),
@@ -99,7 +84,7 @@ HierarchicalSeat HierarchicalPlane::seat_on(ChunkLink& link, const Call& call) {
 
 absl::Status HierarchicalPlane::agree(const Call& call, ChunkLink& link) {
   if (call.certain) return absl::OkStatus();
-  HVD_RETURN_IF_ERROR(disseminate(link));
+  HVD_RETURN_IF_ERROR(disseminate(team(), link));
   return link.flush();
 }
 

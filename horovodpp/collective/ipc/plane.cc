@@ -14,171 +14,236 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
-namespace {
-
-std::uint64_t bytes_of(std::span<const Piece> pieces,
-                       const Reduction& reduction) {
-  return static_cast<std::uint64_t>(total_count(pieces)) *
-         size_of(reduction.dtype);
-}
-
-}  // namespace
 
 IpcPlane::IpcPlane(Means means, const Options& options)
+    : IpcPlane(
+          std::move(means), options,
+          {.rank = position_in(means.members, means.board.rank()).value_or(0),
+           .ranks = static_cast<int>(means.members.size())}) {}
+
+IpcPlane::IpcPlane(Means&& means, const Options& options,
+                   const Position& position)
     : gpus_(means.gpus),
       board_(means.board),
+      on_this_node_(absl::StrCat("ranks [",
+                                 absl::StrJoin(means.ranks_of_job, ", "),
+                                 "] of this node")),
       members_(std::move(means.members)),
-      rank_(position_in(members_, board_.rank()).value_or(0)),
+      rank_on_node_(position_in(members_, board_.rank()).value_or(0)),
+      position_(position),
+      fits_(members_.size() <= device::kernels::kMostMembers &&
+            sizeof(IpcOffer) <= board_.options().chunk_bytes),
       otherwise_(means.otherwise),
       windows_(means.windows),
+      patience_(std::move(means.patience)),
       tell_(std::move(means.tell)),
-      options_(options) {
-  const bool fits = members_.size() <= device::kernels::kMostMembers &&
-                    sizeof(IpcOffer) <= board_.options().chunk_bytes;
-  if (!fits) connected_ = false;
-}
+      options_(options) {}
 
 // After a failure the stream may wait for a rank that is gone, and others may still
 // write into the window: both are left to the process.
 IpcPlane::~IpcPlane() {
   if (window_ == nullptr) return;
   if (failure_.ok()) {
-    all_.reset();
-    windows_.put_back(std::move(window_));
+    let_go_of_window();
     return;
   }
   static Mutex mutex;
   static auto* const left = new std::vector<
-      std::pair<std::unique_ptr<IpcWindow>, std::optional<Neighbourhood>>>;
+      std::pair<std::shared_ptr<IpcWindow>, std::optional<Neighbourhood>>>;
   const MutexLock lock(mutex);
   left->emplace_back(std::move(window_), std::move(all_));
 }
 
+void IpcPlane::let_go_of_window() {
+  all_.reset();
+  window_.reset();
+}
+
 absl::Status IpcPlane::noted(const absl::Status& outcome) {
-  if (!absl::IsCancelled(outcome)) failure_ = outcome;
+  if (absl::IsCancelled(outcome)) return outcome;
+  failure_ = outcome;
+  if (!outcome.ok() && window_ != nullptr) {
+    const device::CudaStream* const streams[] = {&window_->stream()};
+    GpuWait::part_with(streams);
+  }
   return outcome;
+}
+
+bool IpcPlane::reduces(const Reduction& reduction) const {
+  const bool scaled = reduction.op == ReduceOp::kAverage ||
+                      reduction.prescale != 1.0 || reduction.postscale != 1.0;
+  return device::CudaKernels::reduces(
+      {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});
 }
 
 bool IpcPlane::could_reduce(std::span<const Piece> pieces,
                             const Reduction& reduction) const {
-  const bool scaled = reduction.op == ReduceOp::kAverage ||
-                      reduction.prescale != 1.0 || reduction.postscale != 1.0;
   return connected_.value_or(false) && total_count(pieces) > 0 &&
-         device::CudaKernels::reduces(
-             {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});
+         reduces(reduction);
 }
 
 BoardSeat IpcPlane::seat_in(const Call& call) {
   return {.board = board_,
           .members = members_,
-          .rank = rank_,
+          .rank = rank_on_node_,
           .writer = writer_,
           .interrupt = call.interrupt};
 }
 
-absl::Status IpcPlane::introduce(const Device& mine, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  const BoardSeat seat = seat_in(call);
-  return noted(seat.call({.tag = call.tag, .kind = 'y'},
-                         [&] { return open_windows(seat, mine); }));
+std::uint64_t IpcPlane::Task::bytes() const {
+  return static_cast<std::uint64_t>(total_count(pieces)) *
+         size_of(reduction.dtype);
 }
 
-// In the first step all show their windows, in the second whether they reach all.
-absl::Status IpcPlane::open_windows(const BoardSeat& seat, const Device& mine) {
+absl::Status IpcPlane::introduce(const Device& mine, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  const absl::Status status = noted_of([&]() -> absl::Status {
+    HVD_ASSIGN_OR_RETURN(connected_, connect(mine, call));
+    return absl::OkStatus();
+  });
+  // A call that was given up has opened nothing.
+  if (!connected_.value_or(false) && failure_.ok()) let_go_of_window();
+  return status;
+}
+
+absl::StatusOr<bool> IpcPlane::connect(const Device& mine, const Call& call) {
+  HVD_ASSIGN_OR_RETURN(
+      const bool connected,
+      open_windows(seat_in(call), call.tag, mine, /*prepare=*/nullptr));
+  if (connected) {
+    tell_(absl::StrCat("tensors on GPUs are reduced in memory that ",
+                       on_this_node_, " share"));
+  } else {
+    tell_(absl::StrCat("tensors on GPUs go by way of the host between ",
+                       on_this_node_, ": ",
+                       obstacle_.ok() ? "another one cannot reach all windows"
+                                      : obstacle_.message()));
+  }
+  return connected;
+}
+
+absl::StatusOr<bool> IpcPlane::open_windows(const BoardSeat& seat,
+                                            const transport::DataTag& tag,
+                                            const Device& mine,
+                                            const Prepare& prepare) {
+  bool all_reach = false;
+  const auto open = [&]() -> absl::Status {
+    HVD_RETURN_IF_ERROR(show_window(seat, mine, prepare));
+    HVD_ASSIGN_OR_RETURN(all_reach, do_all_reach(seat));
+    return absl::OkStatus();
+  };
+  HVD_RETURN_IF_ERROR(seat.call({.tag = tag, .kind = 'y'}, open));
+  return all_reach;
+}
+
+// The first step of the call, in which all show their windows.
+absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
+                                   const Prepare& prepare) {
   IpcOffer offer = {};
-  auto window = windows_.take(gpus_, mine.index, options_.half_bytes);
-  if (window.ok()) offer = (*window)->offer();
-  std::memcpy(board_.mine(), &offer, sizeof(offer));
-  const std::uint64_t first = board_.steps();
+  absl::StatusOr<std::shared_ptr<IpcWindow>> window =
+      fits_ ? windows_.on(gpus_, mine.index, options_.half_bytes)
+            : absl::FailedPreconditionError(absl::StrCat(
+                  "there are more than ", device::kernels::kMostMembers,
+                  " of them, or the memory of the node is too small"));
+  obstacle_ = window.status();
+  if (window.ok()) {
+    window_ = *std::move(window);
+    offer = window_->offer();
+    if (prepare) obstacle_ = prepare(*window_);
+  }
+  if (fits_) std::memcpy(board_.mine(), &offer, sizeof(offer));
+  const std::uint64_t step = board_.steps();
   board_.arrive();
-  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first, seat.interrupt));
+  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(step, seat.interrupt));
+  if (!obstacle_.ok()) return absl::OkStatus();
   std::vector<IpcOffer> offers(members_.size());
-  for (int r = 0; r < ranks(); ++r) {
-    std::memcpy(&offers[static_cast<std::size_t>(r)], seat.slot(r, first),
+  for (int m = 0; m < seat.ranks(); ++m) {
+    std::memcpy(&offers[static_cast<std::size_t>(m)], seat.slot(m, step),
                 sizeof(IpcOffer));
   }
-  absl::StatusOr<Neighbourhood> all =
-      window.ok() ? Neighbourhood::open(**window, offers, rank_)
-                  : absl::StatusOr<Neighbourhood>(window.status());
-  *board_.mine() = all.ok() ? std::byte{1} : std::byte{0};
-  board_.arrive();
-  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(first + 1, seat.interrupt));
-  connected_ = true;
-  for (int r = 0; r < ranks(); ++r) {
-    if (*seat.slot(r, first + 1) == std::byte{0}) connected_ = false;
-  }
-  tell_of(all.status());
-  if (!*connected_) {
-    if (window.ok()) windows_.put_back(*std::move(window));
-    return absl::OkStatus();
-  }
-  window_ = *std::move(window);
-  all_.emplace(*std::move(all));
+  auto all = Neighbourhood::open(*window_, offers, rank_on_node_);
+  obstacle_ = all.status();
+  if (all.ok()) all_.emplace(*std::move(all));
   return absl::OkStatus();
 }
 
-void IpcPlane::tell_of(const absl::Status& mine) const {
-  const std::string ranks_of_node = absl::StrJoin(members_, ", ");
-  if (*connected_) {
-    tell_(absl::StrCat("tensors on GPUs are reduced in memory that the ranks [",
-                       ranks_of_node, "] of this node share"));
-  } else {
-    tell_(absl::StrCat(
-        "tensors on GPUs go by way of the host between the ranks [",
-        ranks_of_node, "] of this node: ",
-        mine.ok() ? "another one cannot reach all windows" : mine.message()));
+// The second, in which they say whether they reach all.
+absl::StatusOr<bool> IpcPlane::do_all_reach(const BoardSeat& seat) {
+  *board_.mine() = obstacle_.ok() ? std::byte{1} : std::byte{0};
+  const std::uint64_t step = board_.steps();
+  board_.arrive();
+  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(step, seat.interrupt));
+  for (int m = 0; m < seat.ranks(); ++m) {
+    if (*seat.slot(m, step) == std::byte{0}) return false;
   }
+  return true;
 }
 
-absl::Status IpcPlane::reduce(char kind, std::span<const Piece> pieces,
-                              std::span<const Range> wanted,
-                              const Reduction& reduction, const Call& call) {
-  HVD_RETURN_IF_ERROR(failure_);
+absl::Status IpcPlane::reduce(const Task& task, const Call& call) {
   const BoardSeat seat = seat_in(call);
-  IpcReducing reducing({seat, *window_, *all_}, pieces, wanted, reduction);
-  return noted(seat.call(
-      {.tag = call.tag, .kind = kind, .bytes = bytes_of(pieces, reduction)},
-      [&] { return reducing.run(call); }));
+  GpuWait wait = wait_in(call);
+  IpcReducing reducing({seat, *window_, *all_, wait}, task.pieces, task.wanted,
+                       task.reduction);
+  return seat.call({.tag = call.tag, .kind = task.kind, .bytes = task.bytes()},
+                   [&] { return reducing.run(call); });
 }
 
 absl::Status IpcPlane::allreduce(std::span<const Piece> pieces,
                                  const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   HVD_RETURN_IF_ERROR(check(reduction));
   if (!could_reduce(pieces, reduction)) {
     return otherwise_.allreduce(pieces, reduction, call);
   }
   std::vector<Range> whole;
   for (const Piece& piece : pieces) whole.push_back({0, piece.count});
-  return reduce('r', pieces, whole, reduction, call);
+  return noted_of([&] {
+    return reduce({.kind = 'r',
+                   .pieces = pieces,
+                   .wanted = whole,
+                   .reduction = reduction},
+                  call);
+  });
 }
 
 absl::Status IpcPlane::reducescatter(std::span<const Piece> pieces,
                                      std::span<const std::int64_t> counts,
                                      const Reduction& reduction, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   HVD_RETURN_IF_ERROR(check_scattered(reduction));
-  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks()));
+  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, position_.ranks));
   if (!could_reduce(pieces, reduction)) {
     return otherwise_.reducescatter(pieces, counts, reduction, call);
   }
+  const auto ranks = static_cast<std::size_t>(position_.ranks);
   std::vector<Range> mine;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto parts = counts.subspan(i * members_.size(), members_.size());
-    const auto rank = static_cast<std::ptrdiff_t>(rank_);
+    const auto parts = counts.subspan(i * ranks, ranks);
     mine.push_back(
-        {std::accumulate(parts.begin(), parts.begin() + rank, std::int64_t{0}),
-         parts[static_cast<std::size_t>(rank_)]});
+        {std::accumulate(parts.begin(), parts.begin() + position_.rank,
+                         std::int64_t{0}),
+         parts[static_cast<std::size_t>(position_.rank)]});
   }
-  return reduce('s', pieces, mine, reduction, call);
+  return noted_of([&] {
+    return reduce({.kind = 's',
+                   .pieces = pieces,
+                   .wanted = mine,
+                   .counts = counts,
+                   .reduction = reduction},
+                  call);
+  });
 }
 
 absl::Status IpcPlane::allgather(std::span<const std::byte> mine,
                                  std::span<const std::size_t> bytes_of_rank,
                                  std::byte* output, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   return otherwise_.allgather(mine, bytes_of_rank, output, call);
 }
 
 absl::Status IpcPlane::broadcast(const std::byte* input, std::byte* output,
                                  std::size_t bytes, int root, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   return otherwise_.broadcast(input, output, bytes, root, call);
 }
 
@@ -187,9 +252,13 @@ absl::Status IpcPlane::alltoall(std::span<const std::byte> input,
                                 std::byte* output,
                                 std::span<const std::size_t> receive_bytes,
                                 Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
   return otherwise_.alltoall(input, send_bytes, output, receive_bytes, call);
 }
 
-absl::Status IpcPlane::barrier(Call call) { return otherwise_.barrier(call); }
+absl::Status IpcPlane::barrier(Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  return otherwise_.barrier(call);
+}
 
 }  // namespace hvd::collective

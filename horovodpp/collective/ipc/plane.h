@@ -29,6 +29,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/gpu_wait.h"
+#include "horovodpp/collective/guarded.h"
 #include "horovodpp/collective/ipc/window.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/slot_writer.h"
@@ -41,7 +43,7 @@ namespace hvd::collective {
 class IpcPlane : public DataPlane {
  public:
   struct Options {
-    // Of half a window, of which a process set that reduces on GPUs has one on each.
+    // Of half a window.
     std::size_t half_bytes = std::size_t{16} << 20;
   };
   struct Means {
@@ -49,7 +51,10 @@ class IpcPlane : public DataPlane {
     ShmBoard& board;           // Of a node,
     std::vector<int> members;  // of whose ranks these are connected, ascending.
     DataPlane& otherwise;      // Connects the same ranks.
-    IpcWindows& windows;       // Of this process.
+    IpcRankWindows& windows;   // Of this rank.
+    // The same members as the job numbers them, for messages.
+    std::vector<int> ranks_of_job;
+    GpuPatience patience = {};
     // Of what was chosen, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };
@@ -58,6 +63,8 @@ class IpcPlane : public DataPlane {
   explicit IpcPlane(Means means) : IpcPlane(std::move(means), Options()) {}
   IpcPlane(Means means, const Options& options);
   ~IpcPlane() override;
+  IpcPlane(const IpcPlane&) = delete;
+  IpcPlane& operator=(const IpcPlane&) = delete;
 
   std::string name() const override { return "ipc"; }
   bool supports(const Device& device, std::size_t bytes) const override {
@@ -70,7 +77,7 @@ class IpcPlane : public DataPlane {
     return otherwise_.tags_of(bytes);
   }
   bool needs_introduction() const override {
-    return ranks() > 1 && !connected_.has_value();
+    return position_.ranks > 1 && !connected_.has_value();
   }
   absl::Status introduce(const Device& mine, Call call) override;
 
@@ -91,33 +98,88 @@ class IpcPlane : public DataPlane {
                         Call call) override;
   absl::Status barrier(Call call) override;
 
- private:
-  class Reducing;
+ protected:
+  // This rank among all that the plane connects.
+  struct Position {
+    int rank = 0;
+    int ranks = 1;
+  };
+  // As above, where `means.members` are those of this rank's node.
+  IpcPlane(Means&& means, const Options& options, const Position& position);
 
-  int ranks() const { return static_cast<int>(members_.size()); }
+  const Position& position() const { return position_; }
+  IpcWindow& window() { return *window_; }
+  const Neighbourhood& neighbourhood() const { return *all_; }
+  // On this node.
+  BoardSeat seat_in(const Call& call);
+  // For the GPU, in a reduction.
+  GpuWait wait_in(const Call& call) const {
+    return {patience_, call, "a reduction by CUDA IPC",
+            GpuWait::For::kOtherRanks};
+  }
+
+  // A call on the board: takes a window, and tries to reach those of all members on this
+  // node. Whether each of them has, and has been `prepared` by the function.
+  using Prepare = std::function<absl::Status(IpcWindow& window)>;
+  absl::StatusOr<bool> open_windows(const BoardSeat& seat,
+                                    const transport::DataTag& tag,
+                                    const Device& mine, const Prepare& prepare);
+  // Why this rank cannot, by the last open_windows().
+  const absl::Status& obstacle() const { return obstacle_; }
+  void tell(const std::string& text) const { tell_(text); }
+  // "ranks [2, 3] of this node", as the job numbers them.
+  const std::string& on_this_node() const { return on_this_node_; }
+
+  struct Task {
+    char kind = 0;  // As in a label of the board.
+    std::span<const Piece> pieces = {};
+    // Of each, the elements that its output is for.
+    std::span<const Range> wanted = {};
+    // As of a reducescatter, if it is one.
+    std::span<const std::int64_t> counts = {};
+    const Reduction& reduction;
+
+    std::uint64_t bytes() const;
+  };
+
+  virtual bool reduces(const Reduction& reduction) const;
+
+ private:
+  // Whether the windows can be used by all members, all alike.
+  virtual absl::StatusOr<bool> connect(const Device& mine, const Call& call);
+  virtual absl::Status reduce(const Task& task, const Call& call);
+
   bool could_reduce(std::span<const Piece> pieces,
                     const Reduction& reduction) const;
-  BoardSeat seat_in(const Call& call);
-  absl::Status open_windows(const BoardSeat& seat, const Device& mine);
-  void tell_of(const absl::Status& mine) const;
+  absl::Status show_window(const BoardSeat& seat, const Device& mine,
+                           const Prepare& prepare);
+  absl::StatusOr<bool> do_all_reach(const BoardSeat& seat);
+  void let_go_of_window();
   absl::Status noted(const absl::Status& outcome);
-  // A call by the windows of which each rank gets the elements that are `wanted`.
-  absl::Status reduce(char kind, std::span<const Piece> pieces,
-                      std::span<const Range> wanted, const Reduction& reduction,
-                      const Call& call);
+  // Notes what comes of `f`, or that it has thrown.
+  template <typename F>
+  absl::Status noted_of(F f) {
+    return guarded(
+        f, [this](const absl::Status& outcome) { return noted(outcome); });
+  }
 
   device::Gpus& gpus_;
   ShmBoard& board_;
-  const std::vector<int> members_;
-  const int rank_;
+  const std::string on_this_node_;
+  const std::vector<int> members_;  // Of this node,
+  const int rank_on_node_;          // and this rank's place among them.
+  const Position position_;
+  const bool fits_;  // What kernels and the board take of this node.
   DataPlane& otherwise_;
-  IpcWindows& windows_;
+  IpcRankWindows& windows_;
+  const GpuPatience patience_;
   const std::function<void(const std::string& text)> tell_;
   const Options options_;
   SlotWriter writer_;
   std::optional<bool> connected_;  // Not known before the introduction.
-  std::unique_ptr<IpcWindow> window_;
+  std::shared_ptr<IpcWindow> window_;
   std::optional<Neighbourhood> all_;
+  absl::Status obstacle_;
   absl::Status failure_;
 };
 

@@ -14,15 +14,17 @@
 //   - whoever returns may destroy its events: nobody is going to wait for them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/chunks.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/gpu_wait.h"
+#include "horovodpp/collective/ipc/packing.h"
 #include "horovodpp/collective/ipc/window.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece.h"
@@ -37,6 +39,7 @@ class IpcReducing {
     const BoardSeat& seat;
     IpcWindow& window;
     const Neighbourhood& all;
+    GpuWait& wait;  // Of the call.
   };
   // `wanted` has for each piece the elements that its output is for. All is borrowed.
   IpcReducing(const Means& means, std::span<const Piece> pieces,
@@ -47,27 +50,22 @@ class IpcReducing {
   absl::Status run(const Call& call);
 
  private:
-  absl::Status pack(std::uint64_t number, std::span<const Run> runs);
   absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
-  absl::Status unpack(std::uint64_t number, std::span<const Run> runs);
-  // Of which piece each is.
-  using Copies =
-      std::vector<std::pair<std::size_t, device::CudaKernels::Piece>>;
-  absl::Status copy(const Copies& copies);
-  bool is_on_gpu(const void* memory) const;
   absl::Status wait_for_arrivals(std::uint64_t step);
-  absl::Status wait_for_stream();
 
   const BoardSeat& seat_;
   IpcWindow& window_;
   const Neighbourhood& all_;
-  const std::span<const Piece> pieces_;
-  const std::span<const Range> wanted_;
+  GpuWait& wait_;
   const Reduction& reduction_;
+  // Returns when no more is in the stream than a driver takes without blocking.
+  absl::Status make_room(std::uint64_t number);
+
   const std::size_t element_bytes_;
   Chunks chunks_;
-  std::vector<bool>
-      is_near_;  // Of pieces: whether they lie on the window's GPU.
+  IpcPacking packing_;
+  // After which the last chunks are unpacked.
+  std::array<std::optional<device::CudaEvent>, 4> unpacked_;
 };
 
 }  // namespace hvd::collective

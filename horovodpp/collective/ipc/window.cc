@@ -86,6 +86,20 @@ void IpcWindows::put_back(std::unique_ptr<IpcWindow> window) {
   spare_.push_back(std::move(window));
 }
 
+absl::StatusOr<std::shared_ptr<IpcWindow>> IpcRankWindows::on(
+    device::Gpus& gpus, int gpu, std::size_t half_bytes) {
+  std::weak_ptr<IpcWindow>& known = by_gpu_[gpu];
+  if (std::shared_ptr<IpcWindow> window = known.lock()) return window;
+  HVD_ASSIGN_OR_RETURN(std::unique_ptr<IpcWindow> taken,
+                       of_process_.take(gpus, gpu, half_bytes));
+  const std::shared_ptr<IpcWindow> window(
+      taken.release(), [&spare = of_process_](IpcWindow* gone) {
+        spare.put_back(std::unique_ptr<IpcWindow>(gone));
+      });
+  known = window;
+  return window;
+}
+
 absl::StatusOr<Neighbourhood> Neighbourhood::open(
     const IpcWindow& mine, std::span<const IpcOffer> offers, int rank) {
   Neighbourhood all;

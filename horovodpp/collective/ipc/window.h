@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_kernels.h"
+#include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
 
@@ -72,6 +74,9 @@ class IpcWindow {
     return memory_.data() + number % kWindowHalves * half_bytes_;
   }
 
+  // Pinned memory of the host, which is kept as long as the window.
+  device::PinnedMemory& host() { return host_; }
+
   // Records the events of a half.
   absl::Status tell_packed(std::uint64_t number) {
     return packed_[number % kWindowHalves].record(stream_);
@@ -88,13 +93,15 @@ class IpcWindow {
         kernels_(kernels),
         stream_(std::move(stream)),
         memory_(std::move(memory)),
-        half_bytes_(half_bytes) {}
+        half_bytes_(half_bytes),
+        host_(stream_.context()) {}
 
   device::CudaDriver& cuda_;
   const device::CudaKernels& kernels_;
   device::CudaStream stream_;
   const device::IpcMemory memory_;
   const std::size_t half_bytes_;
+  device::PinnedMemory host_;
   std::vector<device::IpcEvent> packed_;
   std::vector<device::IpcEvent> reduced_;
 };
@@ -119,6 +126,25 @@ class IpcWindows {
  private:
   Mutex mutex_;
   std::vector<std::unique_ptr<IpcWindow>> spare_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The window of one rank on each GPU, which all of its planes use: a rank is in one call at
+// a time, and when it leaves one nobody uses its window any more.
+//
+// Not thread-safe.
+class IpcRankWindows {
+ public:
+  // `of_process` outlives this, and the windows.
+  explicit IpcRankWindows(IpcWindows& of_process) : of_process_(of_process) {}
+
+  // The one that a plane has already, else as IpcWindows::take(). The last holder puts it
+  // back. `half_bytes` is the same each time.
+  absl::StatusOr<std::shared_ptr<IpcWindow>> on(device::Gpus& gpus, int gpu,
+                                                std::size_t half_bytes);
+
+ private:
+  IpcWindows& of_process_;
+  std::map<int, std::weak_ptr<IpcWindow>> by_gpu_;
 };
 
 // The windows of all ranks, as one of them reaches them.

@@ -20,14 +20,6 @@ constexpr std::chrono::microseconds kLongestPause(500);
 // How long what was aborted may take to leave the GPU.
 constexpr std::chrono::seconds kMostForAbort(2);
 
-// How much longer than a rank that keeps others waiting these wait before they give
-// the job up.
-constexpr std::chrono::nanoseconds kCourtesy = std::chrono::seconds(30);
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 }  // namespace
 
 absl::Status NcclWatch::adopt(std::shared_ptr<NcclCommunicator> communicator) {
@@ -162,26 +154,14 @@ void NcclWatch::look_for_stall(const Watched& work) {
     warned_ = false;
     return;
   }
-  const auto stalled = now - stalled_since_;
-  const bool warns = job_.stall_warning.count() > 0 && !warned_ &&
-                     stalled >= job_.stall_warning;
-  // Whoever keeps the others waiting is the first to say so.
-  const bool begun = work.work->has_begun().value_or(true);
-  const auto patience =
-      begun ? job_.stall_shutdown + std::min(job_.stall_shutdown, kCourtesy)
-            : job_.stall_shutdown;
-  const bool ends =
-      job_.stall_shutdown.count() > 0 && !given_up_ && stalled >= patience;
+  const GpuStall stall = {.has_begun = work.work->has_begun().value_or(true),
+                          .stalled = now - stalled_since_};
+  const bool warns = !warned_ && job_.patience.wants_warning(stall);
+  const bool ends = !given_up_ && job_.patience.is_over(stall);
   if (!warns && !ends) return;
-  const std::string what =
-      begun ? absl::StrCat("has waited for ", seconds(stalled),
-                           " s on its GPU for the end of ", work.work->what(),
-                           ", which hangs, here or on another rank of it")
-            : absl::StrCat("has not come to ", work.work->what(),
-                           " on its GPU for ", seconds(stalled),
-                           " s: what its own stream does before has not ended");
+  const std::string what = stall.text(work.work->what());
   warned_ = true;
-  if (!ends) return job_.warn(absl::StrCat("this rank ", what));
+  if (!ends) return job_.patience.warn(absl::StrCat("this rank ", what));
   given_up_ = true;
   job_.give_up(what);
 }

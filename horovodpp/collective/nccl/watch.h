@@ -20,6 +20,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/nccl/communicator.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/device/gpu_work.h"
@@ -38,13 +39,10 @@ class NcclWatch {
     std::function<bool()> is_broken;
     // Breaks it; `why` says what this rank does or has.
     std::function<void(const std::string& why)> give_up;
-    std::function<void(const std::string& text)> warn;
     // Outcomes have been told.
     std::function<void()> ring;
-    // How long work may take before a warning and before the job is given up; 0: any
-    // time.
-    std::chrono::nanoseconds stall_warning{0};
-    std::chrono::nanoseconds stall_shutdown{0};
+    // How long work may take before a warning, and before the job is given up.
+    GpuPatience patience = {};
     // How long it takes at most until the loss of another rank is noticed by other
     // means than NCCL's, which know its name.
     std::chrono::nanoseconds others_loss{0};

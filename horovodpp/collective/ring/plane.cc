@@ -10,6 +10,7 @@
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_flow.h"
+#include "horovodpp/collective/ring/dissemination.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
@@ -127,7 +128,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
       shares.leave_out_a_rank && total_count(pieces) < ranks();
   return run(call, direct_staging_, [&](ChunkLink& link) {
     if (may_notice_nothing && !call.certain) {
-      HVD_RETURN_IF_ERROR(disseminate(link));
+      HVD_RETURN_IF_ERROR(disseminate(team(), link));
     }
     TensorFlow flow(direct_seat().shape(), shares.pieces, shares.of_rank,
                     kernel);
@@ -138,7 +139,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
 // The parts of those who have come could arrive while another one is missing.
 absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
-    if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(link));
+    if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(team(), link));
     const std::vector<std::byte*> places = gather.place_mine(rank());
     AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, places);
     return circulate(seat(), flow, link);
@@ -158,20 +159,7 @@ absl::Status RingPlane::move(const Exchange& exchange, const Call& call) {
 }
 
 absl::Status RingPlane::meet(const Call& call) {
-  return run(call, [&](ChunkLink& link) { return disseminate(link); });
-}
-
-absl::Status RingPlane::disseminate(ChunkLink& link) {
-  for (int distance = 1; distance < ranks(); distance *= 2) {
-    HVD_RETURN_IF_ERROR(
-        link.post_receive(team().member(ranks() - distance), 1));
-    HVD_ASSIGN_OR_RETURN(std::byte * token, link.take());
-    *token = std::byte{1};
-    HVD_RETURN_IF_ERROR(link.send(team().member(distance), token, 1));
-    HVD_ASSIGN_OR_RETURN(std::byte * answer, link.receive());
-    link.release(answer);
-  }
-  return absl::OkStatus();
+  return run(call, [&](ChunkLink& link) { return disseminate(team(), link); });
 }
 
 }  // namespace hvd::collective

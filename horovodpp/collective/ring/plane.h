@@ -9,7 +9,7 @@
 // In a reducescatter the segments are the ranks' parts, as far as these are of
 // equal length. Allgather is a ring, broadcast a binomial tree for short
 // messages and a chain for long ones, alltoall a shift for each distance,
-// barrier a dissemination (Hensgen, Finkel and Manber, 1988). Everything goes in
+// barrier a dissemination. Everything goes in
 // chunks through staging of the plane's own, several of them under way at a
 // time, so user memory is never lent to the wires.
 //
@@ -75,9 +75,6 @@ class RingPlane : public HostPlane {
     return run(call, staging_, body);
   }
   absl::Status run(const Call& call, Staging& staging, const Body& body);
-
-  // Returns OK on no rank before every rank has called it.
-  absl::Status disseminate(ChunkLink& link);
 
   // As HostPlane's.
   absl::Status move(std::span<const Piece> pieces, const ReduceKernel& kernel,

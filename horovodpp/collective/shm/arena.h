@@ -57,10 +57,13 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Memory with any content, `bytes` long (or one byte, if that is 0).
+  // Memory with any content, `bytes` long (or one byte, if that is 0). In a forked child
+  // the arena is its parent's: the child may use what it knows of, gets no more, and
+  // takes nothing back.
   //   ResourceExhausted  the machine has no more shared memory, or the limit is
   //                      reached; says how much was asked for. Other memory will
   //                      do, a little more slowly.
+  //   FailedPrecondition  this is a forked child. Likewise.
   StatusOr<void*> allocate(std::size_t bytes);
 
   // Takes back what allocate() returned; nothing is in flight that uses it.

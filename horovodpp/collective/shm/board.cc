@@ -84,6 +84,8 @@ std::string kind_name(std::uint64_t kind_and_bytes) {
       return "a broadcast";
     case 'a':
       return "an alltoall";
+    case 'y':
+      return "an introduction of GPUs";
     default:
       return "a barrier";
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "horovodpp/collective/guarded.h"
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/waiting.h"
@@ -23,8 +24,7 @@ absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
   // this rank's memory.
   absl::Cleanup leave = [&] {
     board.withdraw(0);
-    board.give_up(absl::InternalError("an exception ended a call on this rank"))
-        .IgnoreError();
+    board.give_up(ended_by_exception()).IgnoreError();
   };
   const absl::Status status = body();
   std::move(leave).Cancel();

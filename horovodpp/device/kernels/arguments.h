@@ -61,7 +61,8 @@ struct JudgeArguments {
 };
 
 // Combines memory[0] to memory[members - 1], in this order, and writes the result into
-// each of `outputs` of them from the one numbered `first_output` on.
+// each of `outputs` of them from the one numbered `first_output` on; or leaves it as the
+// CPU's accumulators of such a reduction (collective/reduce), unfinished.
 struct ReduceArguments {
   void* memory[kMostMembers] = {};
   std::uint32_t members = 0;
@@ -72,6 +73,7 @@ struct ReduceArguments {
   double prescale = 1.0;
   double postscale = 1.0;
   std::int64_t divisor = 1;
+  void* accumulators = nullptr;  // If not nullptr: for these, and no output.
 };
 static_assert(sizeof(ReduceArguments) <= 4096);
 

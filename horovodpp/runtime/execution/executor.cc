@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/non_reducing.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
@@ -75,6 +76,7 @@ absl::Status Executor::dispatch(const Batch& batch,
 
 void Executor::complete(const Batch& batch,
                         const std::vector<SubmissionPtr>& submissions) {
+  const WakeTogether together;
   if (!refused_.ok()) {
     const absl::Status why = std::exchange(refused_, absl::OkStatus());
     for (const SubmissionPtr& submission : submissions) submission->done(why);

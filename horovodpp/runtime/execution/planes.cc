@@ -2,12 +2,14 @@
 #include "horovodpp/runtime/execution/planes.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/ipc/hierarchical_plane.h"
 #include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/nccl/plane.h"
 #include "horovodpp/collective/ring/adasum_plane.h"
@@ -27,12 +29,49 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
   return nodes.size() < members.size();
 }
 
-// Between `members`, what `planes` do for tensors on the host is done for those of
-// GPUs as well: by NCCL, by memory of GPUs that ranks share, or by way of the host.
-// `positions` are the members' on their node, if that is one.
+// Where the members of a process set are.
+struct Places {
+  const std::vector<int>& members;
+  collective::IpcRankWindows& windows;  // Of this rank, for all sets.
+  // Those on this node: their positions there, and as the job numbers them.
+  std::vector<int> here = {};
+  std::vector<int> ranks_here = {};
+  bool share_nodes = false;  // Reductions go node by node.
+
+  bool are_one_node() const { return here.size() == members.size(); }
+};
+
+// Reduces in memory of GPUs that ranks of a node share; nullptr: not between these.
+std::unique_ptr<collective::DataPlane> ipc_plane(
+    const PlaneMeans& means, const Places& places,
+    collective::DataPlane& otherwise) {
+  if (!means.cuda_ipc) return nullptr;
+  collective::IpcPlane::Means of_node = {.gpus = means.gpus,
+                                         .board = means.board,
+                                         .members = places.here,
+                                         .otherwise = otherwise,
+                                         .windows = places.windows,
+                                         .ranks_of_job = places.ranks_here,
+                                         .patience = means.gpu_patience,
+                                         .tell = means.nccl.options().tell};
+  if (places.are_one_node()) {
+    return std::make_unique<collective::IpcPlane>(std::move(of_node));
+  }
+  if (!places.share_nodes) return nullptr;
+  return std::make_unique<collective::HierarchicalIpcPlane>(
+      std::move(of_node),
+      collective::HierarchicalIpcPlane::Nodes{.topology = means.sharing,
+                                              .wires = means.wires,
+                                              .waiting = means.waiting,
+                                              .members = places.members,
+                                              .ring = means.hierarchical.ring});
+}
+
+// Between the members, what `planes` do for tensors on the host is done for those of GPUs
+// as well: by NCCL, by memory of GPUs that ranks share, or by way of the host.
 Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
-                       const std::vector<int>& members,
-                       std::vector<int> positions = {}) {
+                       const Places& places) {
+  const std::vector<int>& members = places.members;
   const int rank = position_in(members, means.sharing.rank()).value_or(0);
   std::vector<collective::DataPlane*> of_the_host;
   for (const auto& plane : planes) of_the_host.push_back(plane.get());
@@ -43,19 +82,13 @@ Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
           .planes = std::move(of_the_host),
           .rank = rank,
           .ranks = static_cast<int>(members.size()),
-          .memory = [&arenas = means.arenas](std::size_t bytes) {
-            return arenas.results().allocate(bytes);
-          }});
-  std::unique_ptr<collective::DataPlane> ipc;
-  if (means.cuda_ipc && !positions.empty()) {
-    ipc = std::make_unique<collective::IpcPlane>(collective::IpcPlane::Means{
-        .gpus = means.gpus,
-        .board = means.board,
-        .members = std::move(positions),
-        .otherwise = *staged,
-        .windows = collective::IpcWindows::of_process(),
-        .tell = means.nccl.options().tell});
-  }
+          .memory =
+              [&arenas = means.arenas](std::size_t bytes) {
+                return arenas.results().allocate(bytes);
+              },
+          .patience = means.gpu_patience});
+  std::unique_ptr<collective::DataPlane> ipc =
+      ipc_plane(means, places, *staged);
   collective::DataPlane& own = ipc == nullptr ? *staged : *ipc;
   if (means.nccl.options().use.any()) {
     planes.push_back(std::make_unique<collective::NcclPlane>(
@@ -95,25 +128,29 @@ absl::Status Planes::not_found(coordinator::ProcessSetId id) const {
 }
 
 Planes::Factory plane_factory(const PlaneMeans& means) {
-  return [means](const std::vector<int>& members) {
+  const auto windows = std::make_shared<collective::IpcRankWindows>(
+      collective::IpcWindows::of_process());
+  return [means, windows](const std::vector<int>& members) {
     const std::vector<int>& local = means.sharing.local_ranks();
-    std::vector<int> positions;  // Of the members on this node.
+    Places places = {.members = members, .windows = *windows};
     for (const int rank : members) {
       if (const auto position = position_in(local, rank)) {
-        positions.push_back(*position);
+        places.here.push_back(*position);
+        places.ranks_here.push_back(rank);
       }
+    }
+    Planes::List planes;
+    if (places.are_one_node()) {
+      planes.push_back(std::make_unique<collective::ShmPlane>(
+          means.board, places.here, &means.arenas));
+      planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
+          means.board, places.here));
+      return with_gpus(std::move(planes), means, places);
     }
     const bool goes_by_nodes =
         means.hierarchical.allreduce || means.hierarchical.allgather;
-    Planes::List planes;
-    if (positions.size() == members.size()) {
-      planes.push_back(std::make_unique<collective::ShmPlane>(
-          means.board, positions, &means.arenas));
-      planes.push_back(
-          std::make_unique<collective::ShmAdasumPlane>(means.board, positions));
-      return with_gpus(std::move(planes), means, members, std::move(positions));
-    }
     if (goes_by_nodes && share_a_node(members, means.sharing)) {
+      places.share_nodes = means.hierarchical.allreduce;
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
           collective::HierarchicalPlane::Means{.topology = means.sharing,
                                                .board = means.board,
@@ -126,7 +163,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     }
     planes.push_back(std::make_unique<collective::AdasumPlane>(
         means.wires, members, means.waiting));
-    return with_gpus(std::move(planes), means, members);
+    return with_gpus(std::move(planes), means, places);
   };
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/hierarchical/plane.h"
 #include "horovodpp/collective/nccl/session.h"
 #include "horovodpp/collective/plane_selector.h"
@@ -87,6 +88,8 @@ struct PlaneMeans {
   transport::WaitPolicy waiting;
   device::Gpus& gpus;
   bool cuda_ipc = true;  // Whether ranks share memory of GPUs.
+  // Of calls that wait for a GPU.
+  collective::GpuPatience gpu_patience = {};
   collective::NcclSession& nccl;
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
@@ -95,8 +98,8 @@ struct PlaneMeans {
 // Makes shared memory's planes between ranks of one node; between those of
 // several nodes the hierarchical one, or, where each has one member, the ring
 // over the wires, and another ring for Adasum. Tensors on GPUs go by NCCL where
-// that is possible, else, on one node, by memory that ranks share, and else by way of
-// these.
+// that is possible, else are reduced in memory that ranks of a node share, and else go by
+// way of these.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

@@ -15,7 +15,8 @@ namespace hvd::runtime {
 using coordinator::ProcessSetId;
 using coordinator::RequestKind;
 
-SetTable::SetTable(int rank, int size) : rank_(rank) {
+SetTable::SetTable(int rank, int size, HomeProcess home)
+    : rank_(rank), home_(std::move(home)) {
   std::vector<int> all(static_cast<std::size_t>(size));
   std::iota(all.begin(), all.end(), 0);
   add(coordinator::kGlobalSet, all);
@@ -35,6 +36,7 @@ void SetTable::remove(ProcessSetId id) {
 }
 
 std::vector<ProcessSet> SetTable::all() const {
+  if (!home_.is_here()) return {};
   MutexLock lock(mutex_);
   std::vector<ProcessSet> sets;
   for (const auto& [id, entry] : entries_) sets.push_back(entry.set);
@@ -62,6 +64,7 @@ absl::Status SetTable::check(const ProcessSet& set, const Entry* entry) const {
 }
 
 absl::StatusOr<ProcessSet> SetTable::find(const ProcessSet& set) {
+  HVD_RETURN_IF_ERROR(home_.check());
   MutexLock lock(mutex_);
   const Entry* const entry = entry_of(set);
   if (entry == nullptr) return check(set, entry);
@@ -69,6 +72,7 @@ absl::StatusOr<ProcessSet> SetTable::find(const ProcessSet& set) {
 }
 
 absl::StatusOr<SetPlace> SetTable::place_in(const ProcessSet& set) {
+  HVD_RETURN_IF_ERROR(home_.check());
   MutexLock lock(mutex_);
   const Entry* const entry = entry_of(set);
   HVD_RETURN_IF_ERROR(check(set, entry));
@@ -77,6 +81,7 @@ absl::StatusOr<SetPlace> SetTable::place_in(const ProcessSet& set) {
 
 absl::Status SetTable::admit(const ProcessSet& set,
                              coordinator::Request& request) {
+  HVD_RETURN_IF_ERROR(home_.check());
   MutexLock lock(mutex_);
   Entry* const found = entry_of(set);
   HVD_RETURN_IF_ERROR(check(set, found));

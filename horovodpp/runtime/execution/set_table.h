@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/request.h"
+#include "horovodpp/core/home_process.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
@@ -32,14 +33,16 @@ struct SetPlace {
 
 class SetTable {
  public:
-  // Knows the global set of `size` ranks.
-  SetTable(int rank, int size);
+  // Knows the global set of `size` ranks. In a child that is forked off, who asks for
+  // something is refused as `home` says, and nothing is locked.
+  SetTable(int rank, int size, HomeProcess home = HomeProcess("a rank"));
+  const HomeProcess& home() const { return home_; }
 
   // `ranks` ascend.
   void add(coordinator::ProcessSetId id, const std::vector<int>& ranks);
   void remove(coordinator::ProcessSetId id);
 
-  // All sets, by number.
+  // All sets, by number; none in a child.
   std::vector<ProcessSet> all() const;
 
   // `set` with its ranks, also if it is the global one.
@@ -78,6 +81,7 @@ class SetTable {
   absl::Status check(const ProcessSet& set, const Entry* entry) const;
 
   const int rank_;
+  const HomeProcess home_;
   std::atomic<std::uint64_t> changes_{0};
   mutable Mutex mutex_;
   std::map<coordinator::ProcessSetId, Entry> entries_ ABSL_GUARDED_BY(mutex_);

@@ -88,13 +88,18 @@ void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
     const std::optional<Sleep> rest = go_on(Listener::kDriver);
     if (rest) {
       // Others, too, can make it ready; they ring.
-      if (!ready()) sleep(Listener::kDriver, *rest);
+      if (announced && !ready()) sleep(Listener::kDriver, *rest);
       bell_.leave(Listener::kDriver);
     }
     if (announced || ready()) continue;
-    // Not there by itself: others may have to do something about it.
+    // Not there by itself: others may have to do something about it. They are told
+    // before this thread sleeps, as nobody else tells them then.
     queue_.wait_for(key);
     announced = true;
+  }
+  // Whoever was interrupted may wait again, and does not come here then.
+  if (!announced && Interruption::here() != nullptr && turn_.is_busy()) {
+    queue_.wait_for(key);
   }
 }
 

@@ -21,9 +21,10 @@ using std::chrono::steady_clock;
 
 constexpr int kBeatsPerDeadline = 4;
 
-// As many submissions, or letters, are taken in before what comes of them is given
-// out: that then stays in the cache, and others begin with it meanwhile.
+// As many submissions, or bytes of letters, are taken in before what comes of them
+// is given out: that then stays in the cache, and others begin with it meanwhile.
 constexpr std::size_t kPortion = 256;
+constexpr std::size_t kPortionBytes = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -129,11 +130,14 @@ absl::StatusOr<bool> Turn::take_in() {
 }
 
 absl::StatusOr<bool> Turn::receive() {
-  for (std::size_t received = 0;; ++received) {
+  std::size_t bytes = 0;
+  for (bool received = false;; received = true) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
                          parts_.router.receive());
-    if (!mail) return received > 0;
-    if (received % kPortion == kPortion - 1) {
+    if (!mail) return received;
+    bytes += mail->bytes.size();
+    if (bytes >= kPortionBytes) {
+      bytes = 0;
       HVD_RETURN_IF_ERROR(give_out().status());
     }
     if (beats_) beats_->heard(mail->from, steady_clock::now());

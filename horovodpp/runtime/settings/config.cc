@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -206,6 +207,15 @@ std::vector<std::string> unsupported_settings() {
   return names;
 }
 
+bool tunes_malloc() {
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_",
+                           "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_"}) {
+    if (variable(name)) return true;
+  }
+  return absl::StrContains(variable("GLIBC_TUNABLES").value_or(""),
+                           "glibc.malloc");
+}
+
 }  // namespace
 
 StatusOr<Config> Config::from_env() {
@@ -267,6 +277,7 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(
       read_flag("NCCL_MULTI_RANK_GPU_ENABLE", config.nccl_shares_gpus));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
+  config.malloc_is_tuned = tunes_malloc();
   return config;
 }
 

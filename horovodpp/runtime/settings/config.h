@@ -166,6 +166,11 @@ struct Config {
   // that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};
 
+  // MALLOC_TRIM_THRESHOLD_, MALLOC_TOP_PAD_, MALLOC_MMAP_THRESHOLD_, MALLOC_MMAP_MAX_,
+  // or GLIBC_TUNABLES that name glibc.malloc: the user tells malloc() what to do with
+  // freed memory; see keep_freed_memory().
+  bool malloc_is_tuned = false;
+
   // What the environment asks for and is not there: names of variables. Rank 0
   // says so.
   std::vector<std::string> unsupported = {};

@@ -209,6 +209,8 @@ std::shared_ptr<BarrierCalls::Line> BarrierCalls::line_of(
 }
 
 Future<void> BarrierCalls::begin(const ProcessSet& set) {
+  const absl::Status here = sets_.home().check();
+  if (!here.ok()) return Future<void>::ready(here);
   const std::shared_ptr<Line> line = line_of(set);
   const absl::Status admitted = line->admit(sets_);
   if (!admitted.ok()) return Future<void>::ready(admitted);
@@ -216,6 +218,7 @@ Future<void> BarrierCalls::begin(const ProcessSet& set) {
 }
 
 std::optional<Status> BarrierCalls::run_at_once(const ProcessSet& set) {
+  if (!sets_.home().is_here()) return std::nullopt;
   const std::shared_ptr<Line> line = line_of(set);
   if (!line->admit(sets_).ok()) return std::nullopt;
   return line->run_at_once();

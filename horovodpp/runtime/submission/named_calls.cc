@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
@@ -127,6 +128,8 @@ class NamedCalls::Call final : public Waiter,
     } catch (...) {
       report("not a std::exception");
     }
+    // Its end is code of others.
+    if (kept != nullptr) WakeTogether::flush();
   }
 
   void report(const char* what) const {
@@ -199,6 +202,7 @@ absl::Status NamedCalls::admit(Call& call) {
 std::shared_ptr<NamedCalls::Call> NamedCalls::claim(const TensorView& tensor,
                                                     AllreduceOptions& options) {
   if (options.name.empty() || tensor.data() == nullptr) return nullptr;
+  if (!sets_.home().is_here()) return nullptr;  // It will be refused.
   MutexLock lock(mutex_);
   Call* const call = find(options);
   if (call == nullptr || !call->is_like(tensor, options) || !call->claim()) {
@@ -235,10 +239,11 @@ Future<void> NamedCalls::make(Submission&& built, const ProcessSet& set,
                               const TensorView& tensor) {
   const std::uint64_t changes = sets_.changes();
   std::shared_ptr<const void> keep_alive = std::move(built.keep_alive);
-  const auto call = std::make_shared<Call>(std::move(built), set, key_);
+  auto call = std::allocate_shared<Call>(SlabAllocator<Call>(slab_),
+                                         std::move(built), set, key_);
   call->admitted = changes;
   keep(call);
-  return start(call, tensor, std::move(keep_alive));
+  return start(std::move(call), tensor, std::move(keep_alive));
 }
 
 // One that is under way stays: the new one will be told of it.

@@ -20,6 +20,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/core/slab.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/options.h"
@@ -88,6 +89,7 @@ class NamedCalls {
   SetTable& sets_;
   SubmissionSink& sink_;
   const std::weak_ptr<SubmissionSink> key_;
+  const std::shared_ptr<Slab> slab_ = std::make_shared<Slab>();
   mutable Mutex mutex_;
   // Who is asked after is there, mostly, and all of it is needed next.
   struct KeyEqual {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/submission.h"
 #include "horovodpp/core/buffer.h"
+#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/execution/set_table.h"
@@ -102,6 +103,8 @@ class Submitter {
           } catch (...) {
             report(sink, "not a std::exception");
           }
+          // Its end is code of others.
+          if (kept != nullptr) WakeTogether::flush();
         };
     hand_on(submission);
     return future;

@@ -83,7 +83,7 @@ SCATTERED = (SUBMITTED + "; what is known of a name is 1 to 2 KB, and in random 
              "is in no cache near the core when it comes: twice the processor time of the same "
              "names in order")
 LEARNED = ("ranks tell each other every name once, and give it a number: for rank 0 that is "
-           "20,000 instructions and 2 KB of new memory a name, besides the call's 6,000")
+           "18,000 instructions and 2 KB of new memory a name, besides the call's 5,400")
 REASONS = {
     ("two", "allreduce 4 B"): AGREED,
     ("two", "allreduce 4 B by handle"): AGREED,

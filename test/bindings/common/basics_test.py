@@ -66,10 +66,9 @@ def test_a_job_can_be_left_and_entered_again(rank, size):
         with pytest.raises(ValueError,
                            match="Horovod has not been initialized; use hvd.init()"):
             function()
-    with pytest.raises(hvd.HorovodInternalError, match="init"):
-        hvd.allreduce(torch.ones(1))
-    with pytest.raises(hvd.HorovodInternalError, match="init"):
-        hvd.barrier()
+    for collective in (lambda: hvd.allreduce(torch.ones(1)), hvd.barrier, hvd.join):
+        with pytest.raises(hvd.InvalidCallError, match="init"):
+            collective()
     with pytest.raises(ValueError, match="has not been initialized"):
         hvd.add_process_set([0])
     with pytest.raises(ValueError, match="has not been initialized"):
@@ -115,5 +114,5 @@ def test_sets_of_init_can_be_used(rank, size):
 
 
 def test_reform_is_for_a_job_that_broke():
-    with pytest.raises(hvd.HorovodInternalError, match="not broken"):
+    with pytest.raises(hvd.InvalidCallError, match="not broken"):
         hvd.reform()

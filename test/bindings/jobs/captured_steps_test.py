@@ -98,7 +98,7 @@ def test_what_the_step_raises_ends_the_capture():
 def refused_and_going_on():
     step = SummingStep()
     step()
-    with pytest.raises(horovodpp.HorovodInternalError, match="cannot be captured into a graph"):
+    with pytest.raises(horovodpp.InvalidCallError, match="cannot be captured into a graph"):
         step.captured()
     step.fill(2)
     step()
@@ -110,13 +110,26 @@ def test_they_are_refused_without_nccl(monkeypatch):
     assert all(horovodpp.run_ranks(2, refused_and_going_on))
 
 
+def captured_and_left():
+    step = SummingStep()
+    step()
+    return step.captured()
+
+
+def test_they_end_with_their_job():
+    captured, = horovodpp.run_ranks(1, captured_and_left)
+    for begin in (captured.replay, captured.replay_async):
+        with pytest.raises(horovodpp.InvalidCallError, match="left the job it was made for"):
+            begin()
+
+
 def test_what_makes_no_sense_is_refused():
     def asked():
         with pytest.raises(ValueError, match="only what is done on a GPU"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="cpu")
         with pytest.raises(ValueError, match="device is 'tpu'"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="tpu")
-        with pytest.raises(horovodpp.HorovodInternalError, match="legacy default stream"):
+        with pytest.raises(ValueError, match="legacy default stream"):
             horovodpp.CapturedStep(lambda: None, "step", 0)
 
     horovodpp.run_ranks(1, asked)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What jobs_test.py has ranks do."""
 import contextlib
+import multiprocessing
 import os
 import signal
 import sys
@@ -41,11 +42,27 @@ def prints():
 
 
 def waits_for_a_rank_that_sleeps():
+    _wait_until_interrupted(lambda: horovodpp.allreduce(numpy.ones(1)))
+
+
+def puts_a_stream_behind_what_waits_for_a_rank_that_sleeps():
+    def wait():
+        handle = horovodpp.allreduce_async(numpy.ones(1), name="awaited")
+        try:
+            horovodpp.wait_in_stream(handle, 0)
+        except KeyboardInterrupt:
+            assert not horovodpp.poll(handle)  # It is under way still.
+            raise
+
+    _wait_until_interrupted(wait)
+
+
+def _wait_until_interrupted(wait):
     horovodpp.init()
     try:
         if horovodpp.rank() == 0:
             print("waiting", flush=True)
-            horovodpp.allreduce(numpy.ones(1))
+            wait()
         time.sleep(60)
     except KeyboardInterrupt:
         if horovodpp.rank() == 0:
@@ -68,8 +85,26 @@ def loads_with_workers():
     return seen / horovodpp.size()
 
 
+def communicates_in_a_child():
+    """What the child is told."""
+    horovodpp.init()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        told = pool.apply(_communicates)
+    horovodpp.barrier()
+    return told
+
+
+def _communicates():
+    assert not horovodpp.is_initialized()
+    try:
+        horovodpp.allreduce(numpy.ones(1))
+    except horovodpp.InvalidCallError as error:
+        return str(error)
+    return "nothing"
+
+
 def grows():
-    """Bytes that 10,000 steps add to this process."""
+    """Bytes that 2,000 steps add to this process."""
     import torch
 
     import horovodpp.torch as hvd
@@ -88,9 +123,9 @@ def grows():
             if step % 10 == 0:
                 hvd.allgather(torch.ones(10, 10))
 
-    steps(500)
+    steps(250)
     before = _resident()
-    steps(10000)
+    steps(2000)
     return _resident() - before
 
 

@@ -88,8 +88,13 @@ def test_workers_of_a_loader_may_be_forked():
     assert horovodpp.run(functions.loads_with_workers, np=2) == [2 * sum(range(20))] * 2
 
 
+def test_a_forked_child_is_told_that_it_has_no_part():
+    for told in horovodpp.run(functions.communicates_in_a_child, np=2):
+        assert "was forked from" in told and "has no part in its job" in told
+
+
 def test_memory_does_not_grow():
-    assert max(horovodpp.run(functions.grows, np=2)) < 8 << 20
+    assert max(horovodpp.run(functions.grows, np=2)) < 2 << 20
 
 
 # --- Scripts ---
@@ -131,11 +136,13 @@ def test_a_rank_that_is_killed_is_named_everywhere():
     assert "rank 0 was told: rank 1 (host" in job.stdout
 
 
-def test_an_interrupt_ends_a_wait_and_leaves_nothing():
+@pytest.mark.parametrize("function", [
+    "waits_for_a_rank_that_sleeps", "puts_a_stream_behind_what_waits_for_a_rank_that_sleeps"])
+def test_an_interrupt_ends_a_wait_and_leaves_nothing(function):
     seen = []
     with subprocess.Popen(
             [os.environ["HOROVODRUN"], "-np", "2", sys.executable, str(HERE / "functions.py"),
-             "waits_for_a_rank_that_sleeps"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+             function], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True) as job:
         for line in job.stdout:
             seen.append(line)

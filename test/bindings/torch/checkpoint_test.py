@@ -98,11 +98,12 @@ def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             loss_of(model, models.batch_of(rank)).backward()
-        assert bool(optimizer._contributions.late) == (step == 0)
+        assert bool(optimizer._reduction._contributions.late) == (step == 0)
         assert [str(warning.message).split("'")[1][:7] for warning in told] == \
             (["block.0"] if step == 0 else [])
         optimizer.step()
-    assert {optimizer._parameter_names[p]: parts for p, parts in optimizer._contributions.parts.items()} == \
+    reduction = optimizer._reduction
+    assert {reduction.names[p]: parts for p, parts in reduction._contributions.parts.items()} == \
         {"embedding.weight": 2, "block.0.weight": 2, "block.0.bias": 2}
 
 
@@ -116,8 +117,8 @@ def test_gradients_that_wait_have_no_late_parts(rank, size):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             loss_of(model, models.batch_of(rank)).backward()
-        assert not optimizer._contributions.late
-        assert optimizer._handles == {}
+        assert not optimizer._reduction._contributions.late
+        assert optimizer._reduction._handles == {}
         optimizer.step()
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collectives: values, dtypes, errors. Their gradients are in gradients_test.py."""
+import math
+
 import pytest
 import torch
 
 import horovodpp.torch as hvd
-from horovodpp.common.exceptions import HorovodInternalError
+from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
 from horovodpp.torch.dtypes import _MOVED_ONLY, _NUMBERS
 
 COMPUTED = [dtype for dtype in _NUMBERS if dtype != torch.bool]
@@ -352,6 +354,25 @@ def test_a_root_is_a_rank(size):
             function(torch.ones(1), size)
 
 
+def unheard_of(tensor):
+    yield "op", lambda: hvd.allreduce_async(tensor, op=17)
+    yield "op", lambda: hvd.allreduce_async_(tensor, op=17)
+    yield "op", lambda: hvd.grouped_allreduce_async([tensor], op=17)
+    yield "op", lambda: hvd.reducescatter_async(tensor, op=17)
+    yield "scale", lambda: hvd.allreduce_async(tensor, op=hvd.Sum, prescale_factor=math.nan)
+    yield "scale", lambda: hvd.allreduce_async_(tensor, op=hvd.Sum, postscale_factor=math.inf)
+
+
+# What one rank's arguments alone are wrong about is no failure of a job, which elastic training
+# would begin anew for it.
+def test_arguments_that_make_no_sense_are_refused_at_once(size):
+    for text, call in unheard_of(torch.ones(4)):
+        with pytest.raises(ValueError, match=text) as refused:
+            call()
+        assert not isinstance(refused.value, HorovodInternalError)
+    assert hvd.allreduce(torch.ones(4), op=hvd.Sum).tolist() == [size] * 4
+
+
 def test_a_scalar_has_no_rows():
     with pytest.raises(IndexError, match="reshape"):
         hvd.allgather(torch.tensor(1.0))
@@ -378,8 +399,9 @@ def test_ranks_that_disagree_are_told_how(rank, size):
         pytest.skip("one rank agrees with itself")
     for text, call in mismatches(rank):
         with pytest.raises(HorovodInternalError,
-                           match=f"(?is)rank [1-3].*({text})|({text}).*rank [1-3]"):
+                           match=f"(?is)rank [1-3].*({text})|({text}).*rank [1-3]") as told:
             call()
+        assert isinstance(told.value, InvalidCallError) and isinstance(told.value, ValueError)
     assert hvd.allreduce(torch.ones(1), name="m.shape", op=hvd.Sum).item() == size
 
 

@@ -28,10 +28,10 @@ def test_is_of_the_wrapped_optimizers_class():
 def test_parameters_have_names():
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
-    assert set(optimizer._parameter_names.values()) == {"0.weight", "0.bias", "2.weight", "2.bias"}
+    assert set(optimizer._reduction.names.values()) == {"0.weight", "0.bias", "2.weight", "2.bias"}
     groups = [{"params": [model[0].weight]}, {"params": [model[2].weight, model[2].bias]}]
     optimizer = hvd.DistributedOptimizer(torch.optim.SGD(groups, lr=1))
-    assert [optimizer._parameter_names[p] for g in groups for p in g["params"]] == \
+    assert [optimizer._reduction.names[p] for g in groups for p in g["params"]] == \
         ["allreduce.noname.0.0", "allreduce.noname.1.0", "allreduce.noname.1.1"]
 
 
@@ -73,7 +73,7 @@ def test_num_groups_is_an_old_name():
     model = models.mlp()
     with pytest.warns(DeprecationWarning, match="num_groups"):
         optimizer = models.named(model, models.sgd(model), num_groups=2)
-    assert len({id(group) for group in optimizer._group_of.values()}) == 2
+    assert len({id(group) for group in optimizer._reduction._group_of.values()}) == 2
 
 
 def test_takes_over_the_state():
@@ -175,7 +175,7 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
         model, functools.partial(models.named, bucket_bytes=bucket_bytes), steps=2)
     optimizer.zero_grad()
     models.loss_of(model, models.batch_of(rank)).backward()
-    sent, waiting = len(optimizer._handles), len(optimizer._held)
+    sent, waiting = len(optimizer._reduction._handles), len(optimizer._reduction._held)
     assert sent + waiting == 4
     assert sent == {0: 4, 1 << 20: 0}.get(bucket_bytes, sent) and (bucket_bytes != 100 or sent > 2)
     with pytest.raises(AssertionError, match="more than backward_passes_per_step"):
@@ -184,7 +184,7 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
         optimizer.zero_grad()
     optimizer.load_state_dict(optimizer.state_dict())  # Ends what was begun, on all ranks.
     optimizer.zero_grad()
-    assert len(optimizer._handles) == 0 and len(optimizer._held) == 0
+    assert len(optimizer._reduction._handles) == 0 and len(optimizer._reduction._held) == 0
 
 
 def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
@@ -206,10 +206,10 @@ def test_no_sync_leaves_gradients_to_the_next_pass(rank, size):
         with optimizer.no_sync():
             for _ in range(2):
                 models.loss_of(model, models.batch_of(rank)).backward()
-        assert optimizer._handles == {}
+        assert optimizer._reduction._handles == {}
         models.loss_of(model, models.batch_of(rank)).backward()
         if size > 1:
-            assert len(optimizer._handles) == 4
+            assert len(optimizer._reduction._handles) == 4
             with optimizer.no_sync(), \
                     pytest.raises(AssertionError, match="more than backward_passes_per_step"):
                 models.loss_of(model, models.batch_of(rank)).backward()
@@ -234,7 +234,7 @@ def test_a_step_reduces_what_was_only_accumulated(rank):
 def test_ranks_are_equal_afterwards(rank):
     model = models.mlp()
     optimizer = models.compare(model, models.named)
-    assert optimizer._handles == {}
+    assert optimizer._reduction._handles == {}
     for p in model.parameters():
         assert torch.equal(hvd.broadcast(p.detach(), 0), p.detach())
 
@@ -334,7 +334,7 @@ def test_gradients_changed_on_their_way_are_told(rank, size):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
     for change in (lambda p: p.grad.mul_(2), lambda p: setattr(p, "grad", None)):
-        optimizer._has_told_of_changes = False
+        optimizer._reduction._has_told_of_changes = False
         models.loss_of(model, models.batch_of(rank)).backward()
         change(model[0].weight)
         with pytest.warns(UserWarning, match="'0.weight' was changed while it was reduced"):
@@ -365,7 +365,7 @@ def test_state_dicts_come_and_go(rank):
     saved = copy.deepcopy(optimizer.state_dict())
     models.loss_of(model, models.batch_of(rank)).backward()
     optimizer.load_state_dict(saved)
-    assert optimizer._handles == {}
+    assert optimizer._reduction._handles == {}
     loaded = optimizer.state_dict()
     for index, entry in saved["state"].items():
         assert torch.equal(entry["momentum_buffer"], loaded["state"][index]["momentum_buffer"])

@@ -10,6 +10,7 @@
 #include "horovodpp/transport/mpi_module.h"
 #include "test/collective/conformance_suite.h"
 #include "test/collective/gpu_fleet.h"
+#include "test/collective/ipc/nodes_fleet.h"
 #include "test/collective/mpi_fleets.h"
 
 namespace hvd::collective {
@@ -72,22 +73,43 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
     return Call{{.epoch = 1, .sequence = kFirstSequence + ++made}, interrupt};
   };
   const auto meet = [&] { return seat.host().barrier(OnGpu::spaced(next())); };
-  const auto make_plane = [&] {
-    return seat.make_plane(OnGpu::spaced(next()));
-  };
   const std::size_t before = testing::FakeCuda::freed_too_early();
   for (int first = 0; first < seat.ranks(); ++first) {
-    auto plane = make_plane();
+    auto plane = seat.make_plane();
     ASSERT_EQ(add_ones(seat, *plane, next()), absl::OkStatus());
     if (seat.rank() == first) plane.reset();
     ASSERT_EQ(meet(), absl::OkStatus());
-    const auto later = make_plane();
+    const auto later = seat.make_plane();
     ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
     plane.reset();
     ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
     ASSERT_EQ(meet(), absl::OkStatus());
   }
   EXPECT_EQ(testing::FakeCuda::freed_too_early(), before);
+}
+
+// The last rank is on a node of its own.
+TEST(HierarchicalIpcPlaneOfProcesses, ReducesOnEachNodeAndBetweenThem) {
+  testing::FakeCuda::set_delay(20);
+  const auto communicator = transport::make_mpi_communicator({});
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  const int ranks = (*communicator)->size();
+  if (ranks == 1) GTEST_SKIP() << "a plane between nodes has two ranks or more";
+  Seating seating(static_cast<std::size_t>(ranks), 'A');
+  seating.back() = 'B';
+  const Body body = [](Member& member) {
+    const std::size_t before = testing::FakeCuda::launches();
+    for (const DType dtype : {DType::kF16, DType::kF32}) {
+      const Reduction reduction = {.dtype = dtype, .op = ReduceOp::kAverage};
+      EXPECT_TRUE(allreduce_conforms(member, {reduction, cut(5000, false)}));
+      std::vector<std::int64_t> parts(static_cast<std::size_t>(member.ranks));
+      parts.back() = 1500;
+      EXPECT_TRUE(reducescatter_conforms(member, reduction, {parts, parts}));
+    }
+    EXPECT_GT(testing::FakeCuda::launches(), before);
+  };
+  run_on_ipc_nodes(**communicator, 1, seating, IpcOfProcesses::shared(),
+                   in_later_epochs(body));
 }
 
 }  // namespace

@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "horovodpp/device/kernels/images.h"
 #include "test/collective/conformance_suite.h"
 #include "test/collective/gpu_fleet.h"
+#include "test/collective/set_suite.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 
 namespace hvd::collective {
@@ -20,6 +22,8 @@ namespace {
 using ::testing::Each;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, PlaneConformance, IpcOfThreads);
+// The sets of a rank share its window.
+INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, SetConformance, IpcOfThreads);
 
 // Adds ones of four ranks, on two GPUs, three times; returns the kernels' launches.
 std::size_t add_on_four_ranks() {
@@ -90,6 +94,44 @@ TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
       EXPECT_EQ(add(), first);
     });
   });
+}
+
+class ThrowingInterrupt : public transport::Interrupt {
+ public:
+  absl::Status check() override { throw std::bad_alloc(); }
+};
+
+// The other one never comes.
+TEST(IpcPlane, IsNotUsedAgainAfterAnException) {
+  testing::FakeCuda::set_delay(20);
+  SharedGpus shared;
+  on_loopback(2, [&](transport::Communicator& communicator) {
+    run_on_ipc(communicator, 2, shared, [](Member& member) {
+      std::vector<float> x(10, 1.0f);
+      const Piece piece = {x.data(), x.data(), 10};
+      ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                       member.next()),
+                absl::OkStatus());
+      if (member.rank == 1) return;
+      ThrowingInterrupt interrupt;
+      const Call call = {member.next().tag, interrupt};
+      EXPECT_THROW(
+          member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum}, call)
+              .IgnoreError(),
+          std::bad_alloc);
+      EXPECT_EQ(member.plane.barrier(member.next()).message(),
+                "an exception ended a call on this rank");
+    });
+  });
+  // The other rank's window may be used again; that of this one may be in use still.
+  const std::size_t before = testing::FakeCuda::objects();
+  const auto take = [&] {
+    return shared.windows.take(shared.gpus, 0, IpcSeat::kHalfBytes).value();
+  };
+  const auto spare = take();
+  EXPECT_EQ(testing::FakeCuda::objects(), before);
+  const auto made = take();
+  EXPECT_GT(testing::FakeCuda::objects(), before);
 }
 
 }  // namespace

@@ -373,9 +373,11 @@ void check_rank(const Structure& structure, const Protocol& protocol,
 struct Cell {
   Structure structure;
   Protocol protocol;
+  int ranks;
 
   std::string name() const {
-    std::string text = absl::StrCat(structure.name, "_", protocol.name);
+    std::string text =
+        absl::StrCat(structure.name, "_", protocol.name, "_on_", ranks);
     for (char& letter : text) {
       if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
     }
@@ -386,12 +388,14 @@ struct Cell {
   }
 };
 
-// Each structure with each protocol.
+// Each structure with each protocol, in jobs of each size.
 std::vector<Cell> all_cells() {
   std::vector<Cell> result;
   for (const Structure& structure : structures()) {
     for (const Protocol& protocol : protocols()) {
-      result.push_back({structure, protocol});
+      for (const int ranks : {2, 3, 4}) {
+        result.push_back({structure, protocol, ranks});
+      }
     }
   }
   return result;
@@ -400,21 +404,17 @@ std::vector<Cell> all_cells() {
 class ExactlyOnce : public ::testing::TestWithParam<Cell> {};
 
 TEST_P(ExactlyOnce, InEveryStyle) {
-  const auto& structure = GetParam().structure;
-  const auto& protocol = GetParam().protocol;
-  for (const int ranks : {2, 3, 4}) {
-    const std::vector<WeightValues> expected =
-        expected_weights(structure, protocol, ranks);
-    for (const Style& style : kStyles) {
-      SCOPED_TRACE(absl::StrCat(style.name, " on ", ranks, " ranks"));
-      try {
-        run_ranks(ranks, [&] {
-          check_rank(structure, protocol, style.name, expected);
-        });
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << style.name << " on " << ranks
-                      << " ranks: " << error.what();
-      }
+  const Cell& cell = GetParam();
+  const std::vector<WeightValues> expected =
+      expected_weights(cell.structure, cell.protocol, cell.ranks);
+  for (const Style& style : kStyles) {
+    SCOPED_TRACE(style.name);
+    try {
+      run_ranks(cell.ranks, [&] {
+        check_rank(cell.structure, cell.protocol, style.name, expected);
+      });
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << style.name << ": " << error.what();
     }
   }
 }

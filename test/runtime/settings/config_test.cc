@@ -59,6 +59,11 @@ absl::StatusOr<Config> read(
                            "XDG_CACHE_HOME",
                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
                            "HOROVOD_HIERARCHICAL_ALLGATHER",
+                           "MALLOC_TRIM_THRESHOLD_",
+                           "MALLOC_TOP_PAD_",
+                           "MALLOC_MMAP_THRESHOLD_",
+                           "MALLOC_MMAP_MAX_",
+                           "GLIBC_TUNABLES",
                            "HOROVODPP_NUM_THREADS",
                            "OMP_NUM_THREADS",
                            "OMPI_COMM_WORLD_SIZE",
@@ -210,6 +215,19 @@ TEST(Config, SaysWhichCollectivesOfGpusGoByNccl) {
   EXPECT_EQ(read({{"HOROVODPP_NCCL_LIBRARY", "/x/libnccl.so"}})->nccl_library,
             "/x/libnccl.so");
   EXPECT_TRUE(read({{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}})->nccl_shares_gpus);
+}
+
+TEST(Config, KnowsWhetherTheUserTunesMalloc) {
+  EXPECT_FALSE(read({})->malloc_is_tuned);
+  EXPECT_FALSE(read({{"GLIBC_TUNABLES", "glibc.rtld.nns=4"}})->malloc_is_tuned);
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"MALLOC_TRIM_THRESHOLD_", "131072"},
+           {"MALLOC_TOP_PAD_", "0"},
+           {"MALLOC_MMAP_THRESHOLD_", "1048576"},
+           {"MALLOC_MMAP_MAX_", "0"},
+           {"GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"}}) {
+    EXPECT_TRUE(read({{name, value}})->malloc_is_tuned) << name;
+  }
 }
 
 TEST(Config, SaysHowMuchATimeMayBe) {

@@ -184,7 +184,7 @@ TEST_F(NamedCallsTest, IsAdmittedAnewWhereSetsHaveChanged) {
 }
 
 TEST_F(NamedCallsTest, NamesThatAreNotUsedAgainAreDropped) {
-  constexpr int kNames = 8 * static_cast<int>(NamedCalls::kLeast);
+  constexpr int kNames = 4 * static_cast<int>(NamedCalls::kLeast);
   for (int i = 0; i < kNames; ++i) {
     const Future<void> always = call(&x_, {.name = "always"});
     end();

@@ -2,6 +2,7 @@
 // The functions of CUDA's driver that horovodpp uses (horovodpp/device/cuda_api.h),
 // for GPUs that do not exist. Arguments are checked more strictly than CUDA does: a
 // thread needs a current context for nearly everything.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -219,10 +220,17 @@ CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
 
 CuResult cuStreamDestroy_v2(CuStream stream) {
   World& all = world();
+  // Whose threads end when the lock is open again.
+  std::vector<std::shared_ptr<Stream>> ended;
   const std::lock_guard lock(all.mutex);
   if (all.streams.erase(stream) == 0) return kInvalidHandle;
   all.ending.push_back(std::move(stream->stream));
   delete stream;
+  const auto idle = std::stable_partition(
+      all.ending.begin(), all.ending.end(),
+      [](const auto& ending) { return !ending->is_idle(); });
+  ended.assign(idle, all.ending.end());
+  all.ending.erase(idle, all.ending.end());
   return kSuccess;
 }
 

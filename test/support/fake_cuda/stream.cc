@@ -121,6 +121,11 @@ int Stream::synchronize() {
   return error_;
 }
 
+bool Stream::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return work_.empty() && !busy_;
+}
+
 void Stream::run() {
   std::unique_lock lock(mutex_);
   while (true) {

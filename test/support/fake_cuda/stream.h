@@ -86,6 +86,7 @@ class Stream {
   void put(Work work);
   // Waits until there is nothing left; returns the first error.
   int synchronize();
+  bool is_idle();
 
  private:
   void run();

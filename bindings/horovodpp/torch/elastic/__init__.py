@@ -10,7 +10,8 @@
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
 When a rank dies, the others restore their last commit, go on without it and call train() again. No
-host is added to a job that runs.
+host is added to a job that runs. What train() raises besides is raised, and so is InvalidCallError,
+which would come again.
 """
 from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn

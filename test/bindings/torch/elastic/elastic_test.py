@@ -6,6 +6,9 @@ import pytest
 import torch
 
 import horovodpp.torch as hvd
+from horovodpp import _core
+from horovodpp.common.elastic import run_fn
+from horovodpp.common.process_sets import core_of
 from horovodpp.torch.elastic import state as states
 
 
@@ -113,6 +116,68 @@ def test_goes_on_from_a_commit(rank, size):
     state.register_reset_callbacks([lambda: resets.append(hvd.size())])
     assert train(state, 5) == 5.0
     assert resets == [size]
+
+
+def test_a_mistake_of_the_program_is_made_once(rank, size):
+    if size == 1:
+        pytest.skip("one rank agrees with itself")
+    begun = []
+
+    @hvd.elastic.run
+    def train(state):
+        begun.append(hvd.rank())
+        hvd.allreduce(torch.ones(2 + (rank > 0)), name="elastic.mismatch")
+
+    with pytest.raises(hvd.InvalidCallError, match="elastic.mismatch"):
+        train(hvd.elastic.ObjectState(step=0))
+    assert begun == [rank]
+
+    @hvd.elastic.run
+    def train_with_a_wrong_argument(state):
+        begun.append(hvd.rank())
+        hvd.allreduce(torch.ones(2), prescale_factor=math.nan)
+
+    with pytest.raises(ValueError, match="scale"):
+        train_with_a_wrong_argument(hvd.elastic.ObjectState(step=0))
+    assert begun == [rank, rank]
+
+
+def run_once(func):
+    """elastic.run, where beginning anew is a failure."""
+    return run_fn(func, reset=lambda: pytest.fail("it begins anew"))
+
+
+def test_a_collective_after_shutdown_is_not_made_again():
+    @run_once
+    def train(state):
+        hvd.shutdown()
+        hvd.allreduce(torch.ones(2))
+
+    with pytest.raises(hvd.InvalidCallError, match="shut down in this process; call hvd.init()"):
+        train(hvd.elastic.ObjectState(step=0))
+    hvd.init()
+
+
+def test_a_collective_after_join_is_not_made_again(pair, rank):
+    joined = []
+
+    @run_once
+    def train(state):
+        if rank == 0:
+            joined.append(_core.join(core_of(pair)))
+            hvd.allreduce(torch.ones(2), process_set=pair)
+
+    if rank == 0:
+        with pytest.raises(hvd.InvalidCallError, match="has joined .*wait for its join"):
+            train(hvd.elastic.ObjectState(step=0))
+    else:
+        train(hvd.elastic.ObjectState(step=0))
+    hvd.barrier()  # Rank 1 has not joined before.
+    # Which of the two was the last one depends on whose word the coordinator has first.
+    if rank == 0:
+        assert joined[0].wait() in (0, 1)
+    elif rank == 1:
+        assert hvd.join(process_set=pair) in (0, 1)
 
 
 # --- ElasticSampler ---

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients on their way from backward to the step: the hooks that hear of them send them, and in
+the end they are those of all ranks.
+
+In one step a parameter's gradient is handed over once, after its last contribution. What comes
+after all, since a gradient had more parts than in the step before, is reduced by itself and added,
+with one warning, so that the result is right in any case.
+"""
+import warnings
+
+import torch
+
+from horovodpp.torch import parameters
+from horovodpp.torch.contributions import Contributions, Passes
+from horovodpp.torch.held import Held
+from horovodpp.torch.homes import Homes
+from horovodpp.torch.mpi_ops import size
+from horovodpp.torch.sending import Sent
+
+
+class Reduction:
+    """Of the gradients of `optimizer`, which says how many passes make a step, and whose groups may
+    come to have more parameters.
+
+    names: parameter -> its name, equal on all ranks.
+    sender: what gradients are sent with.
+    groups, gradients_in_arena: as DistributedOptimizer() has them.
+    bucket_bytes: so many bytes of gradients are held back at most.
+    """
+
+    def __init__(self, optimizer, names, sender, groups=None, gradients_in_arena=True,
+                 bucket_bytes=0):
+        self._optimizer = optimizer
+        self.names = names
+        self.only_accumulates = False  # What backward adds stays on this rank.
+        self.is_synchronized = False  # Since the last contribution.
+        self._sender = sender
+        self._process_set = sender.process_set
+        self.suffix = self._process_set.suffix_of_next_optimizer()
+        self._handles = {}  # Parameter -> Sent, in the order of sending.
+        self._held = Held(bucket_bytes)
+        self._contributions = Contributions()
+        self._passes = Passes()
+        self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
+        self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
+        self._hooked = set()
+        self._has_told_of_changes = False
+        self._group_of = {}
+        for group in parameters.groups_of(groups, self.names, self._process_set):
+            self._group_of.update((p, group) for p in group)
+        self._ready_in_group = {}
+        if self.is_distributed():
+            self._register_hooks()
+
+    def is_distributed(self):
+        """Whether this rank has anybody to reduce with."""
+        return self._process_set.included() and size() > 1
+
+    def wire_name(self, p):
+        """What the gradient of p is called among ranks."""
+        return self.names[p] + self.suffix
+
+    # --- Hooks ---
+
+    def _register_hooks(self):
+        for name, p in parameters.numbered_by_group(self._optimizer.param_groups):
+            if not p.requires_grad or p in self._hooked:
+                continue
+            self.names.setdefault(p, name)
+            self._hooked.add(p)
+            parameters.hook(p, self._before_gradient, self._on_gradient)
+
+    def _before_gradient(self, p):
+        """A contribution is about to be added to p.grad: not to one that is on its way."""
+        sent = self._handles.get(p) or self._held.get(p)
+        if sent is None:
+            self._homes.expect(p)
+        elif p not in self._contributions.late:
+            if not sent.is_nested and not self._passes.is_nested():
+                parameters.refuse_another_pass()
+            if p not in self._held:
+                self._contributions.put_aside(p, self.names[p])
+
+    def _on_gradient(self, p):
+        self.is_synchronized = False
+        if self.only_accumulates:
+            self._homes.take_in(p)
+            return
+        is_complete = self._contributions.add(p, self._optimizer.backward_passes_per_step)
+        if p in self._handles:
+            return
+        self._homes.take_in(p)
+        if p in self._held:
+            self._held.renew(p)
+        elif is_complete:
+            self._send(p)
+
+    # --- Sending ---
+
+    def _send(self, p):
+        group = self._group_of.get(p)
+        if group is None:
+            self._hold_or_start(p)
+            return
+        members = [member for member in group if member.requires_grad]
+        ready = self._ready_in_group.setdefault(id(group), set())
+        ready.add(p)
+        if len(ready) == len(members):
+            self._start(members)
+
+    def _hold_or_start(self, p):
+        gradient = self._gradient(p)
+        if not self._held.takes(gradient):
+            self._start([p])
+        elif self._held.add(p, gradient, self._passes.is_nested()):
+            self._start_held()
+
+    def _start_held(self):
+        for p, sent in self._held.release():
+            self._tell_if_changed(p, sent)
+            self._start([p], sent.is_nested)
+
+    def _start(self, members, is_nested=None):
+        """Sends the gradients: the dense ones together."""
+        if is_nested is None:
+            is_nested = self._passes.is_nested()
+        gradients = [(p, self._gradient(p)) for p in members]
+        dense = [(p, gradient) for p, gradient in gradients if not gradient.is_sparse]
+        for p, gradient in gradients:
+            if gradient.is_sparse:
+                self._handles[p] = Sent([], self._start_sparse(p, gradient), is_nested)
+        if not dense:
+            return
+        finish = self._sender.start([self.wire_name(p) for p, _ in dense],
+                                    [gradient for _, gradient in dense])
+        sent = Sent(dense, finish, is_nested)
+        self._handles.update((p, sent) for p, _ in dense)
+
+    def _gradient(self, p):
+        if p.grad is None:
+            # Another part of the model was used on this rank: what it adds is nothing.
+            p.grad = _nothing(p, self._sparse_dims.get(p))
+        elif p.grad.is_sparse:
+            self._sparse_dims[p] = p.grad.sparse_dim()
+        elif not p.grad.is_contiguous():
+            p.grad = p.grad.contiguous()
+        return p.grad
+
+    def _start_sparse(self, p, gradient):
+        name = self.wire_name(p)
+        if not self._optimizer.sparse_as_dense:
+            result = self._sender.start_sparse(name, gradient)
+        else:
+            dense = gradient.to_dense().contiguous()
+            wait = self._sender.start([name], [dense])
+
+            def result():
+                wait()
+                return dense.to_sparse(self._sparse_dims[p])
+
+        def finish():
+            p.grad = result()
+
+        return finish
+
+    # --- The end of a step ---
+
+    def complete(self):
+        """Waits until every gradient is that of all ranks."""
+        if self.is_distributed():
+            self._register_hooks()  # Of parameters that were added or unfrozen since.
+            late = self._agree()
+            for p in self._in_order():
+                if p not in self._handles and p not in self._held:
+                    self._send(p)
+            self._start_held()
+            self._wait(late)
+        self.is_synchronized = True
+
+    def abandon(self):
+        """Waits for what is on its way, and takes nothing of it."""
+        self._start_held()  # Other ranks may have sent them.
+        for sent in dict.fromkeys(self._handles.values()):
+            with torch.no_grad():
+                sent.finish()
+        self.reset()
+
+    def is_under_way(self):
+        """Whether gradients are on their way, or about to be."""
+        return bool(self._handles or self._held)
+
+    def start_anew(self):
+        """For another number of backward passes."""
+        self._contributions.start_anew()
+
+    def _in_order(self):
+        return [p for p in parameters.of_groups(self._optimizer.param_groups)
+                if p in self._hooked and p.requires_grad]
+
+    def _agree(self):
+        """The parameters of which some rank has a late part: all of them reduce it.
+
+        Learns also whose gradients are sparse somewhere, for a rank that has none of them.
+        """
+        members = self._in_order()
+        if not members:
+            return []
+        late, sparse_dims = self._sender.most("agree." + self.wire_name(members[0]), [
+            [p in self._contributions.late for p in members],
+            [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
+             else self._sparse_dims.get(p, 0) for p in members]])
+        self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
+        return [p for p, is_late in zip(members, late) if is_late]
+
+    def _wait(self, late):
+        for p, sent in self._handles.items():
+            self._tell_if_changed(p, sent)
+        failure = None
+        for sent in dict.fromkeys(self._handles.values()):
+            try:
+                with torch.no_grad():
+                    sent.finish()
+            except Exception as error:  # The others are waited for all the same.
+                failure = failure or error
+        if failure is None:
+            self._complete(late)
+        self._contributions.learn(self._optimizer.backward_passes_per_step)
+        self.reset()
+        if failure is not None:
+            raise failure
+
+    def _tell_if_changed(self, p, sent):
+        if self._has_told_of_changes or p in self._contributions.late or not sent.has_changed(p):
+            return
+        self._has_told_of_changes = True
+        warnings.warn(
+            f"The gradient of '{self.names[p]}' was changed while it was "
+            "reduced, so that its value is not defined: call optimizer.synchronize() "
+            "before changing gradients (clipping them, for instance), and "
+            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=6)
+
+    def _complete(self, late):
+        """Adds the late parts of all ranks to what was reduced before they came."""
+        for p in late:
+            part = None
+            if p in self._contributions.late:
+                part = p.grad
+                p.grad = self._contributions.late[p]
+            if part is None:
+                part = torch.zeros_like(p)
+            with torch.no_grad():
+                part = part.to_dense().contiguous() if part.is_sparse else part.contiguous()
+                self._sender.reduce("late." + self.wire_name(p), part)
+                p.grad = p.grad + part if p.grad.is_sparse else p.grad.add_(part)
+
+    def reset(self):
+        """For the next step."""
+        self.is_synchronized = False
+        self._handles.clear()
+        self._held.clear()
+        self._contributions.reset()
+        self._ready_in_group.clear()
+
+
+def _nothing(p, sparse_dim):
+    """A gradient of zeros: sparse, without entries, where others' are."""
+    if not sparse_dim:
+        return torch.zeros_like(p, memory_format=torch.contiguous_format)
+    return torch.sparse_coo_tensor(
+        torch.empty((sparse_dim, 0), dtype=torch.int64), p.new_empty((0, *p.shape[sparse_dim:])),
+        p.shape)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/collective/gpu_wait.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::collective {
+namespace {
+
+// A thread that sleeps for 5 us is awake after 70: so at first it only yields.
+constexpr std::chrono::microseconds kAwake(100);
+// Between two looks after that.
+constexpr std::chrono::microseconds kPause(50);
+
+// What is left to work that may go on after a failure.
+constexpr std::chrono::seconds kFarewell(2);
+
+// What is left to a rank that keeps others waiting to say so before they do.
+constexpr std::chrono::seconds kCourtesy(30);
+
+std::string whole_seconds(std::chrono::nanoseconds time) {
+  return absl::StrCat(std::chrono::round<std::chrono::seconds>(time).count());
+}
+
+}  // namespace
+
+std::string GpuStall::text(const std::string& what) const {
+  if (!has_begun) {
+    return absl::StrCat("has not come to ", what, " on its GPU for ",
+                        whole_seconds(stalled),
+                        " s: what its own stream does before has not ended");
+  }
+  return absl::StrCat("has waited for ", whole_seconds(stalled),
+                      " s on its GPU for the end of ", what, ", which hangs",
+                      is_alone ? "" : ", here or on another rank of it");
+}
+
+std::chrono::nanoseconds GpuStall::patience(
+    std::chrono::nanoseconds shutdown) const {
+  if (!has_begun || is_alone) return shutdown;
+  return shutdown + std::min<std::chrono::nanoseconds>(shutdown, kCourtesy);
+}
+
+absl::Status GpuWait::until(const device::CudaEvent& event) {
+  const Clock::time_point since = Clock::now();
+  while (true) {
+    HVD_ASSIGN_OR_RETURN(const bool has_happened, event.has_happened());
+    if (has_happened) return absl::OkStatus();
+    const absl::Status verdict = call_.interrupt.check();
+    if (!absl::IsCancelled(verdict)) HVD_RETURN_IF_ERROR(verdict);
+    HVD_RETURN_IF_ERROR(look_for_stall(since));
+    if (Clock::now() - since < kAwake) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+absl::Status GpuWait::until_end_of(device::CudaStream& stream) {
+  HVD_ASSIGN_OR_RETURN(
+      const device::CudaEvent end,
+      device::CudaEvent::after(stream.context(), stream.handle()));
+  HVD_RETURN_IF_ERROR(until(end));
+  return stream.synchronize();
+}
+
+bool GpuWait::part_with(std::span<const device::CudaStream* const> streams) {
+  const Clock::time_point until = Clock::now() + kFarewell;
+  for (const device::CudaStream* const stream : streams) {
+    const auto end =
+        device::CudaEvent::after(stream->context(), stream->handle());
+    if (!end.ok()) return false;
+    while (true) {
+      const absl::StatusOr<bool> has_happened = end->has_happened();
+      if (!has_happened.ok()) return false;
+      if (*has_happened) break;
+      if (Clock::now() >= until) return false;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  return true;
+}
+
+absl::Status GpuWait::look_for_stall(Clock::time_point since) {
+  GpuStall stall = {.is_alone = for_ == For::kItsOwnWork,
+                    .stalled = Clock::now() - since};
+  const bool warns = !warned_ && patience_.wants_warning(stall);
+  // A rank that has not begun has the least patience.
+  if (!warns && !patience_.is_over(stall)) return absl::OkStatus();
+  stall.has_begun = true;
+  for (const device::CudaEvent* const event : call_.after) {
+    HVD_ASSIGN_OR_RETURN(const bool has_happened, event->has_happened());
+    stall.has_begun = stall.has_begun && has_happened;
+  }
+  if (patience_.is_over(stall)) {
+    return absl::DeadlineExceededError(stall.text(what_));
+  }
+  if (!warns) return absl::OkStatus();
+  warned_ = true;
+  patience_.warn(absl::StrCat("this rank ", stall.text(what_)));
+  return absl::OkStatus();
+}
+
+}  // namespace hvd::collective

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dissemination: how ranks find out that all of them are there, in as many rounds as
+// the logarithm of their number (Hensgen, Finkel and Manber, "Two algorithms for barrier
+// synchronization", 1988).
+#pragma once
+
+#include "absl/status/status.h"
+#include "horovodpp/collective/ring/chunk_link.h"
+#include "horovodpp/collective/ring/team.h"
+
+namespace hvd::collective {
+
+// Returns OK on no rank before every rank has called it, with the last send perhaps
+// under way.
+absl::Status disseminate(const RingTeam& team, ChunkLink& link);
+
+}  // namespace hvd::collective

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/core/futex_word.h"
+
+#include "horovodpp/core/futex.h"
+
+namespace hvd {
+
+void FutexWord::sleep(std::uint32_t value, std::optional<TimePoint> deadline) {
+  sleepers_.fetch_add(1);
+  futex_wait({.word = value_, .is_shared = false}, value, deadline);
+  sleepers_.fetch_sub(1);
+}
+
+void FutexWord::wake() {
+  if (sleepers_.load() == 0) return;
+  if (WakeTogether::here_ != nullptr) return WakeTogether::here_->add(value_);
+  futex_wake({.word = value_, .is_shared = false});
+}
+
+void WakeTogether::add(const std::atomic<std::uint32_t>& word) {
+  if (count_ == words_.size()) wake_all();
+  words_[count_++] = &word;
+}
+
+// Nothing is read where the words were: the kernel takes their addresses for names.
+void WakeTogether::wake_all() {
+  while (count_ > 0) {
+    futex_wake({.word = *words_[--count_], .is_shared = false});
+  }
+}
+
+}  // namespace hvd
