@@ -65,7 +65,8 @@ bool TensorQueue::claim(QueuedName& name) {
   return name.stage.compare_exchange_strong(queued, Stage::kTaken);
 }
 
-absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission) {
+absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
+                                       bool waits_at_once) {
   Submission& mine = *submission;
   if (mine.name == nullptr) mine.name = look_up(mine.request.key);
   QueuedName& name = *mine.name;
@@ -83,18 +84,22 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission) {
   // its place in the list.
   mine.in_flight = submission;
   name.stage.store(Stage::kQueued);
+  // Before it can be taken, so that no number is smaller than that of the list.
+  const std::int64_t unsent = unsent_count_.fetch_add(1) + 1;
   Submission* first = unsent_.load();
   do {
     if (first == &closed_mark_) return refuse(name);
     mine.next = first;
   } while (!unsent_.compare_exchange_weak(first, &mine));
-  // Whoever reaches the number rings, and nobody after that: until the thread runs,
-  // more of them may come than there is time for system calls.
-  return unsent_count_.fetch_add(1) + 1 == wake_at_.load();
+  // One rings for all: until the thread runs, more of them may come than there is
+  // time for system calls.
+  return !waits_at_once && unsent >= wake_at_.load() && !is_rung_for_.load() &&
+         !is_rung_for_.exchange(true);
 }
 
 // Whoever closed the queue may have seen the submission, and have completed it.
 absl::StatusOr<bool> TensorQueue::refuse(QueuedName& name) {
+  unsent_count_.fetch_sub(1);
   if (!claim(name)) return false;
   const SubmissionPtr refused = std::move(name.holder->in_flight);
   release_one(*refused);
@@ -106,21 +111,21 @@ absl::Status TensorQueue::why_closed() {
   return closed_;
 }
 
-bool TensorQueue::is_pending(const Key& key, std::uint32_t flight) const {
+// What was taken is, too: it may be put back, and nobody waits for it anew.
+std::optional<std::uint32_t> TensorQueue::flight_of(const Key& key) const {
   const auto found = names_.find(key);
-  return found != names_.end() &&
-         found->name().stage.load() == Stage::kQueued &&
-         found->name().flight.load(std::memory_order_relaxed) == flight;
+  if (found == names_.end()) return std::nullopt;
+  const QueuedName& name = found->name();
+  const Stage stage = name.stage.load();
+  if (stage != Stage::kQueued && stage != Stage::kTaken) return std::nullopt;
+  return name.flight.load(std::memory_order_relaxed);
 }
 
 void TensorQueue::wait_for(const Key& key) {
   MutexLock lock(mutex_);
-  const auto found = names_.find(key);
-  if (found == names_.end()) return;
-  const std::uint32_t flight =
-      found->name().flight.load(std::memory_order_relaxed);
-  if (!closed_.ok() || !is_pending(key, flight)) return;
-  waits_.push_back({key, flight});
+  const std::optional<std::uint32_t> flight = flight_of(key);
+  if (!closed_.ok() || !flight) return;
+  waits_.push_back({key, *flight});
   has_waits_.store(true);
 }
 
@@ -132,12 +137,12 @@ void TensorQueue::take_news(News& news) {
     MutexLock lock(mutex_);
     has_waits_.store(false);
     for (Wait& wait : waits_) {
-      if (!is_pending(wait.key, wait.flight)) continue;
+      if (flight_of(wait.key) != wait.flight) continue;
       news.waited_for.push_back(std::move(wait.key));
     }
     waits_.clear();
   }
-  wake_at_.store(1);
+  await(1);
   Submission* const last = last_.load();
   for (Submission* next = unsent_.exchange(last); next != last;
        next = next->next) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,19 +61,21 @@ class TensorQueue {
   //   AlreadyExists    its name is in flight on this rank
   //   (as close() said)  the queue is closed
   // Otherwise: whether the thread that drives is to be woken for it, which is so
-  // once until the next take_news(). From now on nobody changes its request.
-  absl::StatusOr<bool> push(const SubmissionPtr& submission);
+  // once until the next take_news(), and never where this thread `waits_at_once`: it
+  // then drives, or tells who does. From now on nobody changes its request.
+  absl::StatusOr<bool> push(const SubmissionPtr& submission,
+                            bool waits_at_once = false);
 
   // `submission` will be pushed more than once: its name is looked up now, and
   // kept until let_go(). It is not in flight in either.
   void keep_name(Submission& submission);
   void let_go(Submission& submission);
 
-  // That thread is about to sleep, and need not be woken before so many are
-  // unsent; whether they are already. Holds until the next take_news().
+  // That thread is about to sleep, and listens for rings: it need not be woken before
+  // so many are unsent; whether they are already. Holds until the next take_news().
   bool wake_at(std::int64_t unsent) {
-    wake_at_.store(unsent);
-    return unsent_count_.load() >= unsent;
+    await(unsent);
+    return unsent_count_.load() >= unsent && has_unsent();
   }
 
   // Somebody blocks until the submission `key` has an outcome.
@@ -90,9 +93,7 @@ class TensorQueue {
   void take_news(News& news);
 
   // Whether there is any. Cheap.
-  bool has_news() const {
-    return unsent_.load() != last_.load() || has_waits_.load();
-  }
+  bool has_news() const { return has_unsent() || has_waits_.load(); }
 
   // Replaces `taken` by the submissions of those entries of `batch` that are
   // submitted here, to be executed. Their names stay in flight until release().
@@ -136,7 +137,13 @@ class TensorQueue {
   // nullptr: it is not in flight. For the thread that drives, which closes, too.
   static SubmissionPtr take_one(Submission* submission);
   void release_one(Submission& submission);
-  bool is_pending(const Key& key, std::uint32_t flight) const
+  void await(std::int64_t unsent) {
+    if (wake_at_.load() != unsent) wake_at_.store(unsent);
+    if (is_rung_for_.load()) is_rung_for_.store(false);
+  }
+  bool has_unsent() const { return unsent_.load() != last_.load(); }
+  // Which flight of `key` this is; nullopt: it is not in flight.
+  std::optional<std::uint32_t> flight_of(const Key& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // A name, which stays where it is.
@@ -161,8 +168,11 @@ class TensorQueue {
   // All that a thread which sleeps looks at before is seq_cst, as the doorbell
   // demands. A list, the newest first.
   std::atomic<Submission*> unsent_{nullptr};
-  std::atomic<std::int64_t> unsent_count_{0};
+  std::atomic<std::int64_t> unsent_count_{
+      0};  // At least as many as in the list.
   std::atomic<std::int64_t> wake_at_{1};
+  std::atomic<bool> is_rung_for_{
+      false};  // By somebody, since the last await().
   std::atomic<bool> has_waits_{false};
   // What an empty list ends with: nothing can be added to one that is closed.
   std::atomic<Submission*> last_{nullptr};

@@ -439,17 +439,24 @@ void Job::abort(const std::string& why) {
 }
 
 void Job::submit(const coordinator::SubmissionPtr& submission) {
+  submit(submission, WaitsAtOnce::here());
+}
+
+void Job::submit_for_another(const coordinator::SubmissionPtr& submission) {
+  submit(submission, false);
+}
+
+void Job::submit(const coordinator::SubmissionPtr& submission,
+                 bool waits_at_once) {
   if (is_of_a_parent()) return submission->done(home_.check());
   if (!submission->request.device.is_cpu()) {
     submission->is_enqueued = false;
     const absl::Status noted = note_order(*submission);
     if (!noted.ok()) return submission->done(noted);
   }
-  const absl::StatusOr<bool> wake = queue_.push(submission);
+  const absl::StatusOr<bool> wake = queue_.push(submission, waits_at_once);
   if (!wake.ok()) return submission->done(wake.status());
-  if (*wake && !WaitsAtOnce::here()) {
-    ring();
-  }
+  if (*wake) ring();
 }
 
 void Job::ring() { segment_->doorbell(segment_->local_rank()).ring(); }

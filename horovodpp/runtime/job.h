@@ -82,6 +82,8 @@ class Job : public SubmissionSink {
   bool is_of_a_parent() const { return !home_.is_here(); }
 
   void submit(const coordinator::SubmissionPtr& submission) override;
+  void submit_for_another(
+      const coordinator::SubmissionPtr& submission) override;
   // Drives the job on this thread until `ready`, unless that is nullptr or
   // somebody else does. If it is this thread, in a callback, the submission
   // fails: nobody would execute it.
@@ -135,6 +137,7 @@ class Job : public SubmissionSink {
   void watch_peers();
   void ignore_peers();
   void warn(const Config& config);  // Of what users should know.
+  void submit(const coordinator::SubmissionPtr& submission, bool waits_at_once);
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
   // Wakes whoever drives this rank's part.
   void ring();

@@ -105,6 +105,23 @@ TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
   EXPECT_TRUE(wakes("f"));
 }
 
+TEST_F(TensorQueueTest, WhoeverWaitsAtOnceLeavesItToOthersToWake) {
+  EXPECT_FALSE(*queue_.push(submission(key("a")), true));
+  EXPECT_TRUE(*queue_.push(submission(key("b"))));
+  EXPECT_FALSE(*queue_.push(submission(key("c"))));
+}
+
+// Whoever was about to wake it, as it looked anyway, does not stand for later ones.
+TEST_F(TensorQueueTest, OneThatSleepsAgainIsWokenAgain) {
+  ASSERT_TRUE(*queue_.push(submission(key("a"))));
+  EXPECT_EQ(take_unsent().size(), 1u);
+  EXPECT_FALSE(queue_.wake_at(2));
+  EXPECT_FALSE(*queue_.push(submission(key("b"))));
+  EXPECT_TRUE(*queue_.push(submission(key("c"))));
+  EXPECT_TRUE(queue_.wake_at(2));
+  EXPECT_TRUE(*queue_.push(submission(key("d"))));
+}
+
 TEST_F(TensorQueueTest, EqualNamesOfDifferentProcessSetsAreTwoNames) {
   ASSERT_TRUE(push("a").ok());
   ASSERT_TRUE(push("a", 2).ok());
@@ -170,9 +187,19 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
   queue_.wait_for(key("b"));
   queue_.wait_for(key("a"));
   queue_.wait_for(key("unknown"));
-  ASSERT_TRUE(take({"b"}).ok());
+  queue_.release(*take({"b"}));
   EXPECT_THAT(take_news().waited_for, ElementsAre(key("a")));
   EXPECT_TRUE(take_news().waited_for.empty());
+}
+
+// Nobody tells of it anew.
+TEST_F(TensorQueueTest, TellsOfAWaitForWhatWasTakenAsThatMayBePutBack) {
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(push(name).ok());
+  queue_.wait_for(key("a"));
+  auto taken = take({"a", "b"});
+  queue_.wait_for(key("b"));
+  queue_.put_back(*std::move(taken));
+  EXPECT_THAT(take_news().waited_for, ElementsAre(key("a"), key("b")));
 }
 
 TEST_F(TensorQueueTest, AWaitIsNotForTheNextOfItsName) {
@@ -299,6 +326,51 @@ TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
     program.join();
     EXPECT_EQ(failed + refused, 4);
   }
+}
+
+// The thread that drives sleeps until somebody rings; some of those who push leave
+// that to others.
+TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
+  constexpr int kEach = 20'000;
+  std::atomic<int> rings{0};
+  std::atomic<int> answered{0};
+  std::atomic<bool> is_over{false};
+  int told = 0;
+  std::thread driver([&] {
+    TensorQueue::News news;
+    while (!is_over) {
+      const int heard = rings.load();
+      while (queue_.has_news() || queue_.wake_at(1)) {
+        queue_.take_news(news);
+        told += static_cast<int>(news.unsent.size());
+      }
+      answered = heard;
+      rings.wait(heard);
+    }
+  });
+  const auto ring = [&] {
+    ++rings;
+    rings.notify_one();
+  };
+  const auto push_many = [&](const std::string& who, bool wait_at_once) {
+    for (int i = 0; i < kEach; ++i) {
+      const auto s = std::make_shared<Submission>();
+      s->request.key.name = who + std::to_string(i);
+      s->done = [](const auto&) {};
+      // Whoever waits tells in the end.
+      if (*queue_.push(s, wait_at_once && i + 1 < kEach)) ring();
+    }
+  };
+  std::thread first([&] { push_many("a", false); });
+  std::thread second([&] { push_many("b", true); });
+  std::thread third([&] { push_many("c", false); });
+  for (std::thread* const thread : {&first, &second, &third}) thread->join();
+  while (answered != rings) std::this_thread::yield();
+  EXPECT_FALSE(queue_.has_news());
+  is_over = true;
+  ring();
+  driver.join();
+  EXPECT_EQ(told, 3 * kEach);
 }
 
 // Each submission has exactly one outcome, whoever is first.

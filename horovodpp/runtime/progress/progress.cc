@@ -105,13 +105,10 @@ void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
 
 bool Progress::is_to_hand_over() {
   bool hand_over = false;
-  if (resting_) {
-    const auto wakes_at = static_cast<std::int64_t>(turn_.wakes_at());
-    if (wakes_at != wakes_at_) hand_over = queue_.wake_at(wakes_at);
-    wakes_at_ = wakes_at;
-    resting_->ticket = bell_.listen(Listener::kRester);
-  }
-  if (bell_.missed()) hand_over = look_again() || hand_over;
+  if (resting_) resting_->ticket = bell_.listen(Listener::kRester);
+  if (bell_.missed()) hand_over = look_again();
+  // Last: whoever finds that somebody rings already is not heard after this.
+  if (resting_) hand_over = queue_.wake_at(turn_.wakes_at()) || hand_over;
   return needs_driver() || hand_over;
 }
 
@@ -164,7 +161,7 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
   const bool is_busy = turn_.is_busy();
   const auto now = steady_clock::now();
   if (std::exchange(has_moved_, false)) active_at_ = now;
-  const auto wakes_at = static_cast<std::int64_t>(turn_.wakes_at());
+  const std::int64_t wakes_at = turn_.wakes_at();
   // While this rank's program has to go on first there is nothing to spin for.
   if (is_busy && wakes_at == 1 && now - active_at_ < waiting_.spin) {
     return false;
@@ -176,7 +173,6 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
     sleep = {.ticket = ticket,
              .began = now,
              .limit = turn_.sleep_limit(is_busy, now)};
-    wakes_at_ = wakes_at;
     if (queue_.wake_at(wakes_at)) {
       // Somebody submitted under an older idea of it, and did not ring.
       sleep.reset();

@@ -105,8 +105,6 @@ class Progress {
   // the rings, and leaves the bell for it.
   std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
   const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
-  // How many submissions the queue was told to wake for.
-  std::int64_t wakes_at_ ABSL_GUARDED_BY(driving_) = 1;
   bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
   Clock::TimePoint active_at_;
 };

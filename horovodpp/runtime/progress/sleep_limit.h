@@ -6,7 +6,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "horovodpp/core/clock.h"
@@ -27,7 +27,7 @@ struct Outlook {
   // What was sent may need this rank's help to arrive, after so long.
   std::optional<Clock::Duration> helps_after = {};
   // Submissions that there have to be before they matter.
-  std::size_t wakes_at = 1;
+  std::int64_t wakes_at = 1;
   // When something has to be done by the clock.
   std::optional<Clock::TimePoint> due = {};
 };

@@ -97,9 +97,11 @@ absl::Status Turn::attend() {
                      " was interrupted in a collective"));
     return parts_.monitor.verdict();
   }
-  HVD_RETURN_IF_ERROR(take_in().status());
-  if (beats_) HVD_RETURN_IF_ERROR(beat());
-  HVD_RETURN_IF_ERROR(give_out().status());
+  do {
+    HVD_RETURN_IF_ERROR(take_in().status());
+    if (beats_) HVD_RETURN_IF_ERROR(beat());
+    HVD_RETURN_IF_ERROR(give_out().status());
+  } while (parts_.queue.wake_at(1));
   if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
   return absl::CancelledError("the cycle ended before all ranks came here");
 }
@@ -109,8 +111,8 @@ absl::StatusOr<bool> Turn::take_in() {
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
   if (parts_.queue.has_news()) {
-    moved = true;
     parts_.queue.take_news(news_);
+    moved = moved || !news_.unsent.empty() || !news_.waited_for.empty();
     std::span<coordinator::Submission* const> unsent = news_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
       taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
@@ -295,8 +297,10 @@ bool Turn::has_ended() const {
 
 // What a step begins with is always looked at: an idle rank would not notice that
 // nothing follows.
-std::size_t Turn::wakes_at() const {
-  return is_busy() ? parts_.coordinator.submissions_to_next() : 1;
+std::int64_t Turn::wakes_at() const {
+  return is_busy() ? static_cast<std::int64_t>(
+                         parts_.coordinator.submissions_to_next())
+                   : 1;
 }
 
 bool Turn::is_rung_for_all() const {

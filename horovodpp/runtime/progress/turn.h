@@ -11,7 +11,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -74,7 +74,7 @@ class Turn {
   // Whether it may sleep until then, with nothing in flight.
   bool is_rung_for_all() const;
   // As many submissions are to wake it.
-  std::size_t wakes_at() const;
+  std::int64_t wakes_at() const;
 
  private:
   Outlook outlook(bool is_busy) const;  // But for heartbeats.

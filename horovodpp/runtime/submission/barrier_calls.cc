@@ -63,7 +63,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
       line_.emplace_back(std::move(promise));
       if (std::exchange(is_busy_, true)) return future;
     }
-    submit();
+    submit(&SubmissionSink::submit);
     return future;
   }
 
@@ -117,18 +117,18 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
       is_busy_ = !line_.empty();
       if (!is_busy_) return;
     }
-    submit();
+    submit(&SubmissionSink::submit_for_another);
   }
 
   // The first one.
-  void submit() {
+  void submit(void (SubmissionSink::*as)(const SubmissionPtr&)) {
     const SubmissionPtr submission(shared_from_this(), &submission_);
     const auto here = sink_.lock();
     if (here == nullptr) {
       return end(absl::FailedPreconditionError(
           "this rank has left the job before the barrier was submitted"));
     }
-    here->submit(submission);
+    (*here.*as)(submission);
     // Who waits for one that was behind has told of that when another one was in
     // flight.
     if (is_awaited_.load()) here->wait_for(submission, nullptr);
@@ -162,7 +162,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
         if (const auto here = sink_.lock()) here->submit(*other);
       }
     }
-    if (goes_on) submit();
+    if (goes_on) submit(&SubmissionSink::submit_for_another);
     for (Item& item : ended) {
       if (auto* const promise = std::get_if<Promise<void>>(&item)) {
         tell(*promise, outcome);

@@ -21,6 +21,12 @@ class SubmissionSink {
   // Takes a submission on. Its `done` is called once each time, at once if it
   // cannot be queued.
   virtual void submit(const coordinator::SubmissionPtr& submission) = 0;
+  // The same of one that this thread will not wait for, whatever it has said of its
+  // own (WaitsAtOnce).
+  virtual void submit_for_another(
+      const coordinator::SubmissionPtr& submission) {
+    submit(submission);
+  }
 
   // Executes `submission`, which is expected and which somebody would wait for at
   // once, on this thread, where it is all there is to do and its peers are there. Its

@@ -216,5 +216,25 @@ TEST_F(BarrierCallsTest, OthersWaitBehindOneThatIsTriedAtOnce) {
   }
 }
 
+// Whoever has tried one at once does not wait for that of another thread.
+TEST_F(BarrierCallsTest, OneThatCameMeanwhileIsSubmittedForAnother) {
+  tried_as_ = Quick::kDone;
+  Future<void> of_another;
+  while_tried_ = [&] { of_another = barrier(); };
+  EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
+  EXPECT_EQ(submitted_.size(), 1u);
+  EXPECT_EQ(for_another_, 1);
+  // And who calls it himself may wait for it.
+  const Future<void> second = barrier();
+  end();
+  end();
+  EXPECT_TRUE(second.poll());
+  EXPECT_EQ(for_another_, 2);
+  const Future<void> third = barrier();
+  EXPECT_EQ(submitted_.size(), 3u);
+  EXPECT_EQ(for_another_, 2);
+  end();
+}
+
 }  // namespace
 }  // namespace hvd::runtime

@@ -26,6 +26,10 @@ class RecordedSubmissions : public ::testing::Test, public SubmissionSink {
     submitted_.push_back(submission);
     if (!refusal_.ok()) submission->done(refusal_);
   }
+  void submit_for_another(const SubmissionPtr& submission) override {
+    ++for_another_;
+    submit(submission);
+  }
   Quick try_at_once(const SubmissionPtr& submission,
                     const std::function<void()>& begun) override {
     if (while_tried_) std::exchange(while_tried_, nullptr)();
@@ -54,6 +58,7 @@ class RecordedSubmissions : public ::testing::Test, public SubmissionSink {
   absl::Status refusal_;          // Of all that is submitted.
   Quick tried_as_ = Quick::kNot;  // What becomes of all that is tried.
   int tried_ = 0;
+  int for_another_ = 0;                // Of those submitted.
   std::function<void()> while_tried_;  // Runs within the next try.
   std::string thrown_;
   int expected_ = 0;
