@@ -134,6 +134,9 @@ class Coordinator {
   std::size_t submissions_to_next() const {
     return protocol_.submissions_to_next();
   }
+  // Whether this rank goes on from batch to batch as a cycle says, with no end of it
+  // in sight.
+  bool follows_cycle() const { return protocol_.follows_cycle(); }
   void abandoned() { protocol_.abandoned(); }
 
   // Whether there is anything to take of the first three of these.

@@ -85,6 +85,7 @@ class RankProtocol {
   bool should_abandon() const;
   // See Coordinator.
   std::size_t submissions_to_next() const { return cycle_.missing(); }
+  bool follows_cycle() const { return cycle_.goes_on(); }
   void abandoned();
 
   // Whether the root should go on with the schedule: this rank has read all of

@@ -9,9 +9,6 @@ namespace {
 // How long an idle rank sleeps that looks after the wires.
 constexpr std::chrono::milliseconds kIdleSleep(50);
 
-// How long submissions that cannot matter yet lie unseen.
-constexpr std::chrono::milliseconds kUnseen(10);
-
 }  // namespace
 
 std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,

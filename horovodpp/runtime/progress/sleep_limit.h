@@ -17,6 +17,9 @@ namespace hvd::runtime {
 // node, which rings no bell.
 inline constexpr std::chrono::microseconds kBusySleep(100);
 
+// How long submissions that cannot matter yet lie unseen.
+inline constexpr std::chrono::milliseconds kUnseen(10);
+
 struct Outlook {
   bool several_nodes = false;
   // Also while nothing is in flight, as a node's leader does, and a rank that

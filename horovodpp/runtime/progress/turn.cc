@@ -2,6 +2,7 @@
 #include "horovodpp/runtime/progress/turn.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -101,7 +102,7 @@ absl::Status Turn::attend() {
     HVD_RETURN_IF_ERROR(take_in().status());
     if (beats_) HVD_RETURN_IF_ERROR(beat());
     HVD_RETURN_IF_ERROR(give_out().status());
-  } while (parts_.queue.wake_at(1));
+  } while (parts_.queue.wake_at(attends_at()));
   if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
   return absl::CancelledError("the cycle ended before all ranks came here");
 }
@@ -272,6 +273,8 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
     status = end_.what_was_thrown();
   }
   parts_.router.data_was_sent();
+  parts_.queue.wake_at(
+      1);  // Not as attends_at() any more; it is looked at next.
   if (status.ok()) {
     parts_.coordinator.finished();
     submissions_.clear();
@@ -301,6 +304,14 @@ std::int64_t Turn::wakes_at() const {
   return is_busy() ? static_cast<std::int64_t>(
                          parts_.coordinator.submissions_to_next())
                    : 1;
+}
+
+// In a cycle there is nothing that this rank could do with a submission before the
+// batch is over; what peers may want is looked at in time.
+std::int64_t Turn::attends_at() const {
+  return parts_.coordinator.follows_cycle()
+             ? std::numeric_limits<std::int64_t>::max()
+             : 1;
 }
 
 bool Turn::is_rung_for_all() const {
@@ -337,6 +348,10 @@ std::optional<Clock::TimePoint> Turn::attend_due() const {
   // nobody.
   if (beats_) {
     const auto look = steady_clock::now() + kBusySleep;
+    due = due ? std::min(*due, look) : look;
+  }
+  if (attends_at() > 1) {
+    const auto look = steady_clock::now() + kUnseen;
     due = due ? std::min(*due, look) : look;
   }
   if (const Interruption* const mine = Interruption::here()) {

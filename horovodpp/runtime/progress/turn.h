@@ -77,6 +77,8 @@ class Turn {
   std::int64_t wakes_at() const;
 
  private:
+  // In a wait of a plane.
+  std::int64_t attends_at() const;
   Outlook outlook(bool is_busy) const;  // But for heartbeats.
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
