@@ -168,11 +168,9 @@ class TensorQueue {
   // All that a thread which sleeps looks at before is seq_cst, as the doorbell
   // demands. A list, the newest first.
   std::atomic<Submission*> unsent_{nullptr};
-  std::atomic<std::int64_t> unsent_count_{
-      0};  // At least as many as in the list.
+  std::atomic<std::int64_t> unsent_count_{0};  // Of the list, or more.
   std::atomic<std::int64_t> wake_at_{1};
-  std::atomic<bool> is_rung_for_{
-      false};  // By somebody, since the last await().
+  std::atomic<bool> is_rung_for_{false};  // Since the last await().
   std::atomic<bool> has_waits_{false};
   // What an empty list ends with: nothing can be added to one that is closed.
   std::atomic<Submission*> last_{nullptr};
