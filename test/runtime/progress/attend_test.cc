@@ -19,12 +19,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::uint32_t kSlots = 16;
-constexpr std::uint32_t kEpoch = 1;
-constexpr int kStepsBeforeCycle = 3;
-
 class Attend : public ::testing::Test {
  protected:
+  static constexpr std::uint32_t kSlots = 16;
+  static constexpr std::uint32_t kEpoch = 1;
+  static constexpr int kStepsBeforeCycle = 3;
+
   Attend() {
     EXPECT_TRUE(executor_.add_set(coordinator::kGlobalSet, {0}).ok());
     monitor_.set_attend([this] { return progress_.attend(); },
