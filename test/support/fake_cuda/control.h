@@ -14,6 +14,10 @@ extern "C" {
 // How long a stream idles at most before it does the next thing, in microseconds.
 void fake_cuda_set_delay(unsigned microseconds);
 
+// How many operations a stream takes that it has not done yet, 1,000 unless it is said
+// here: who puts more into it blocks, as with a driver.
+void fake_cuda_set_queue_limit(std::size_t operations);
+
 // The next call of `function` returns `result`; of what goes into a stream, the work
 // fails and not the call.
 void fake_cuda_fail_next(const char* function, int result);

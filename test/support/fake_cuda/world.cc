@@ -5,7 +5,6 @@
 #include <iterator>
 
 namespace fake_cuda {
-namespace {
 
 bool is_pinned(std::uintptr_t memory, std::size_t bytes) {
   World& all = world();
@@ -15,8 +14,6 @@ bool is_pinned(std::uintptr_t memory, std::size_t bytes) {
   const auto& [begin, size] = *std::prev(after);
   return memory - begin + bytes <= size;
 }
-
-}  // namespace
 
 int number_from_environment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);

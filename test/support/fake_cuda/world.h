@@ -137,6 +137,9 @@ bool is_captured(CuEvent event);
 // For what CUDA forbids while streams are captured.
 CuResult unsafe();
 
+// Of memory of the host.
+bool is_pinned(std::uintptr_t memory, std::size_t bytes);
+
 // Where memory of a device can be touched by a copy; memory of the host is where it is.
 std::byte* place_of(CuAddress address, std::size_t bytes);
 
