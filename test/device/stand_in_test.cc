@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
+#include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "test/support/fake_cuda/fake_cuda.h"
@@ -127,6 +130,54 @@ TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
     ASSERT_TRUE(pinned.at_least(1024).ok());
     EXPECT_TRUE(mark_);
   }
+}
+
+TEST_F(StandIn, SharesNoMemoryWithOtherProcessesThatIsOfAPool) {
+  const auto pool = CudaPool::create(context_);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  std::byte* const memory = (*pool)->allocate(stream_, 64).value();
+  const CurrentContext current(context_);
+  CuIpcHandle handle = {};
+  constexpr CuResult kInvalidValue = 1;
+  EXPECT_EQ(context_.api->cuIpcGetMemHandle(&handle,
+                                            std::bit_cast<CuAddress>(memory)),
+            kInvalidValue);
+  EXPECT_TRUE((*pool)->free(stream_, memory).ok());
+  EXPECT_TRUE(stream_.synchronize().ok());
+}
+
+TEST_F(StandIn, KnowsAGpuOfPinnedMemoryToo) {
+  PinnedMemory pinned(context_);
+  const std::byte* const memory = pinned.at_least(64).value();
+  EXPECT_EQ(cuda_->device_of(memory).value(), 0);
+  const int pageable = 0;
+  EXPECT_FALSE(cuda_->device_of(&pageable).ok());
+}
+
+TEST_F(StandIn, PinsEachPageOnce) {
+  constexpr std::size_t kPage = 4096;
+  alignas(kPage) static std::byte memory[2 * kPage];
+  const auto first = PinnedRange::pin(context_, memory, kPage + 64);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(PinnedRange::pin(context_, memory + kPage + 128, 64).ok());
+}
+
+TEST_F(StandIn, NeedsAContextToLetGo) {
+  constexpr CuResult kInvalidContext = 201;
+  EXPECT_EQ(context_.api->cuStreamDestroy_v2(stream_.handle()),
+            kInvalidContext);
+}
+
+TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
+  const auto kernels = CudaKernels::load(context_);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  CudaStream other = CudaStream::create(cuda_->context(1).value()).value();
+  const auto from = allocate(64);
+  const auto to = allocate(64);
+  const CudaKernels::Piece piece = {
+      .from = from.get(), .to = to.get(), .count = 64};
+  EXPECT_TRUE((*kernels)->copy(stream_, std::span(&piece, 1)).ok());
+  EXPECT_FALSE((*kernels)->copy(other, std::span(&piece, 1)).ok());
 }
 
 // How much was in the stream at most, as far as the work there can see it.

@@ -39,6 +39,11 @@ int fake_cuda_is_capturing(void* stream);
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
 int fake_cuda_current_device();
 
+// Memory as NCCL has it, of the current context's device: CUDA's own ways of sharing and
+// freeing do not work with it. 0: there is none left.
+unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes);
+int fake_cuda_free_for_nccl(unsigned long long memory);
+
 // Allocations that were freed while other processes had them open.
 std::size_t fake_cuda_freed_too_early();
 

@@ -131,6 +131,19 @@ int fake_cuda_current_device() {
   return current.empty() ? -1 : current.back()->device;
 }
 
+unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes) {
+  return current.empty()
+             ? 0
+             : world().memory.allocate(bytes, current.back()->device,
+                                       DeviceMemory::Kind::kOfNccl);
+}
+
+int fake_cuda_free_for_nccl(unsigned long long memory) {
+  if (current.empty()) return kInvalidContext;
+  wait_for_all_work();
+  return world().memory.free(memory) ? kSuccess : kInvalidValue;
+}
+
 CuResult cuInit(unsigned) {
   return world().devices > 0 ? failure_of("cuInit") : kNoDevice;
 }
@@ -244,6 +257,7 @@ CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
 }
 
 CuResult cuStreamDestroy_v2(CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   World& all = world();
   // Whose threads end when the lock is open again.
   std::vector<std::shared_ptr<Stream>> ended;
@@ -296,6 +310,7 @@ CuResult cuEventCreate(CuEvent* event, unsigned flags) {
 }
 
 CuResult cuEventDestroy_v2(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const std::lock_guard lock(world().mutex);
   if (world().events.erase(event) == 0) return kInvalidHandle;
   delete event;
@@ -346,7 +361,11 @@ CuResult cuMemAlloc_v2(CuAddress* memory, std::size_t bytes) {
 CuResult cuMemFree_v2(CuAddress memory) {
   if (current.empty()) return kInvalidContext;
   if (const CuResult forbidden = unsafe()) return forbidden;
-  wait_for_all_work();
+  const auto place = world().memory.find(memory, 0);
+  const bool is_of_nccl = place && place->kind == DeviceMemory::Kind::kOfNccl;
+  if (!place || is_of_nccl) return kInvalidValue;
+  // CUDA, too, waits for nothing before it takes back what a pool has given.
+  if (place->kind == DeviceMemory::Kind::kPlain) wait_for_all_work();
   return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
 
@@ -357,7 +376,8 @@ CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return kOutOfMemory;
   const std::lock_guard lock(world().mutex);
-  world().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  world().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = {
+      bytes, current.back()->device};
   world().allocated.insert(*memory);
   return kSuccess;
 }
@@ -381,7 +401,18 @@ CuResult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned) {
   }
   const std::lock_guard lock(world().mutex);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return world().pinned.emplace(begin, bytes).second ? kSuccess : kInvalidValue;
+  if (bytes == 0) return kInvalidValue;
+  // Whole pages are pinned, each once.
+  constexpr std::uintptr_t kPage = 4096;
+  for (const auto& [other, pinned] : world().pinned) {
+    const bool is_apart = (begin + bytes - 1) / kPage < other / kPage ||
+                          (other + pinned.bytes - 1) / kPage < begin / kPage;
+    const bool is_registered =
+        world().allocated.count(reinterpret_cast<void*>(other)) == 0;
+    if (is_registered && !is_apart) return kHostMemoryAlreadyRegistered;
+  }
+  world().pinned[begin] = {bytes, current.back()->device};
+  return kSuccess;
 }
 
 CuResult cuMemHostUnregister(void* memory) {
@@ -391,7 +422,7 @@ CuResult cuMemHostUnregister(void* memory) {
   const std::lock_guard lock(world().mutex);
   if (world().allocated.count(memory) > 0) return kInvalidValue;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return world().pinned.erase(begin) > 0 ? kSuccess : kInvalidValue;
+  return world().pinned.erase(begin) > 0 ? kSuccess : kHostMemoryNotRegistered;
 }
 
 CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
@@ -421,11 +452,14 @@ CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
   return kSuccess;
 }
 
+// Of pinned memory, too.
 CuResult cuPointerGetAttribute(void* value, int attribute, CuAddress memory) {
   if (attribute != hvd::device::kCuPointerDeviceOrdinal) return kInvalidValue;
   const auto place = world().memory.find(memory, 0);
-  if (!place) return kInvalidValue;
-  *static_cast<int*>(value) = place->device;
+  const std::optional<int> device =
+      place ? place->device : device_of_pinned(memory);
+  if (!device) return kInvalidValue;
+  *static_cast<int*>(value) = *device;
   return kSuccess;
 }
 
