@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/staged_allreduce.h"
 
+#include <cstring>
 #include <utility>
 
 #include "horovodpp/core/status.h"
@@ -24,6 +25,7 @@ StagedAllreduce::StagedAllreduce(const Means& means,
                                  const Reduction& reduction,
                                  const Chunks::Limits& limits)
     : lane_(means.lane),
+      on_host_(means.on_host),
       plane_(means.plane),
       wait_(means.wait),
       pieces_(pieces),
@@ -34,7 +36,7 @@ StagedAllreduce::StagedAllreduce(const Means& means,
 absl::Status StagedAllreduce::run(const Call& call) {
   if (lane_ != nullptr) {
     for (const device::CudaEvent* const event : call.after) {
-      HVD_RETURN_IF_ERROR(lane_->down.wait_for(*event));
+      HVD_RETURN_IF_ERROR(lane_->down.wait_for(*event, wait_));
     }
   }
   HVD_RETURN_IF_ERROR(fetch(0));
@@ -45,13 +47,9 @@ absl::Status StagedAllreduce::run(const Call& call) {
         .tag = {call.tag.epoch,
                 call.tag.sequence + static_cast<std::uint32_t>(chunk)},
         .interrupt = call.interrupt,
-        // Whoever came back from the first has seen every member enter it.
-        .certain = call.certain || chunk > 0,
+        .certain = true,
         .all_take_part = call.all_take_part};
-    const absl::Status reduced = reduce(slot(chunk), part);
-    // The inputs are the caller's again.
-    if (absl::IsCancelled(reduced)) HVD_RETURN_IF_ERROR(finish());
-    HVD_RETURN_IF_ERROR(reduced);
+    HVD_RETURN_IF_ERROR(reduce(slot(chunk), part));
     HVD_RETURN_IF_ERROR(bring_back(slot(chunk)));
     ++chunk;
   } while (!slot(chunk).runs.empty());
@@ -60,8 +58,8 @@ absl::Status StagedAllreduce::run(const Call& call) {
 
 absl::Status StagedAllreduce::finish() {
   if (lane_ == nullptr) return absl::OkStatus();
-  HVD_RETURN_IF_ERROR(wait_.until_end_of(lane_->down));
-  return wait_.until_end_of(lane_->up);
+  HVD_RETURN_IF_ERROR(wait_.until_end_of(lane_->down.stream()));
+  return wait_.until_end_of(lane_->up.stream());
 }
 
 absl::Status StagedAllreduce::fetch(std::uint64_t chunk) {
@@ -77,13 +75,18 @@ absl::Status StagedAllreduce::fetch(std::uint64_t chunk) {
       lane_->slots[chunk % slots_.size()].at_least(chunks_.end_of(into.runs)));
   for (const Run& run : into.runs) {
     const auto* const input =
-        static_cast<const std::byte*>(pieces_[run.piece].input);
-    HVD_RETURN_IF_ERROR(lane_->down.copy(
-        into.memory + run.place,
-        input + static_cast<std::size_t>(run.begin) * element_bytes_,
-        static_cast<std::size_t>(run.count) * element_bytes_));
+        static_cast<const std::byte*>(pieces_[run.piece].input) +
+        static_cast<std::size_t>(run.begin) * element_bytes_;
+    const std::size_t bytes =
+        static_cast<std::size_t>(run.count) * element_bytes_;
+    if (on_host_[run.piece]) {
+      std::memcpy(into.memory + run.place, input, bytes);
+    } else {
+      HVD_RETURN_IF_ERROR(
+          lane_->down.copy(into.memory + run.place, input, bytes, wait_));
+    }
   }
-  return note(lane_->down, into.fetched);
+  return note(lane_->down.stream(), into.fetched);
 }
 
 absl::Status StagedAllreduce::reduce(const Slot& slot, const Call& call) {
@@ -109,13 +112,18 @@ absl::Status StagedAllreduce::reduce(const Slot& slot, const Call& call) {
 absl::Status StagedAllreduce::bring_back(Slot& slot) {
   if (lane_ == nullptr) return absl::OkStatus();
   for (const Run& run : slot.runs) {
-    auto* const output = static_cast<std::byte*>(pieces_[run.piece].output);
-    HVD_RETURN_IF_ERROR(lane_->up.copy(
-        output + static_cast<std::size_t>(run.begin) * element_bytes_,
-        slot.memory + run.place,
-        static_cast<std::size_t>(run.count) * element_bytes_));
+    auto* const output = static_cast<std::byte*>(pieces_[run.piece].output) +
+                         static_cast<std::size_t>(run.begin) * element_bytes_;
+    const std::size_t bytes =
+        static_cast<std::size_t>(run.count) * element_bytes_;
+    if (on_host_[run.piece]) {
+      std::memcpy(output, slot.memory + run.place, bytes);
+    } else {
+      HVD_RETURN_IF_ERROR(
+          lane_->up.copy(output, slot.memory + run.place, bytes, wait_));
+    }
   }
-  return note(lane_->up, slot.brought_back);
+  return note(lane_->up.stream(), slot.brought_back);
 }
 
 }  // namespace hvd::collective

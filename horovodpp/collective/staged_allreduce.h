@@ -2,7 +2,9 @@
 // A StagedAllreduce reduces tensors of a GPU by way of the host, in chunks that overlap:
 // while one is reduced there, the next is on its way down, and the last on its way up.
 //
-// A rank that has nothing on a GPU makes the same calls, with what it has on the host.
+// A rank that has nothing on a GPU makes the same calls, with what it has on the host; what
+// one has on the host besides is copied by the host, for the GPU's copies of such memory
+// keep their caller until the stream has come to them.
 //
 // Each chunk is a call of the host's plane, with the next tag. One slot of memory is
 // used by every third chunk: it is fetched into once what was there has gone up.
@@ -26,14 +28,15 @@ class StagedAllreduce {
  public:
   struct Means {
     StagingLane* lane;  // nullptr: all pieces lie on the host, and stay there.
-    DataPlane& plane;   // Has the reduction.
-    GpuWait& wait;      // Of the call.
+    const std::vector<bool>& on_host;  // Whether each piece does.
+    DataPlane& plane;                  // Has the reduction.
+    GpuWait& wait;                     // Of the call.
   };
   // All is borrowed.
   StagedAllreduce(const Means& means, std::span<const Piece> pieces,
                   const Reduction& reduction, const Chunks::Limits& limits);
 
-  // Once. Cancelled: nothing has changed, and nothing reads the inputs any more.
+  // Once, when all members are known to enter the call.
   absl::Status run(const Call& call);
 
  private:
@@ -51,6 +54,7 @@ class StagedAllreduce {
   absl::Status bring_back(Slot& slot);
 
   StagingLane* const lane_;
+  const std::vector<bool>& on_host_;
   DataPlane& plane_;
   GpuWait& wait_;
   const std::span<const Piece> pieces_;

@@ -2,6 +2,7 @@
 #include "horovodpp/collective/staged_plane.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -44,39 +45,49 @@ class StagedPlane::Trip {
                                : staging_ + loads_[index].offset;
   }
 
-  // The first lane that `lane_of(memory)` gives for any that is not empty; nullptr if
-  // it gives none.
+  // Asks `lane_of(memory)` where all lies that is not empty. The first lane that it
+  // gives; nullptr if it gives none.
   template <typename LaneOf>
-  absl::StatusOr<Lane*> find(LaneOf lane_of) const {
-    for (const Load& load : loads_) {
+  absl::StatusOr<Lane*> find(LaneOf lane_of) {
+    Lane* first = nullptr;
+    for (Load& load : loads_) {
       if (load.bytes == 0) continue;
       HVD_ASSIGN_OR_RETURN(Lane* const lane,
                            lane_of(load.from != nullptr ? load.from : load.to));
-      if (lane != nullptr) return lane;
+      load.is_on_host = lane == nullptr;
+      if (first == nullptr) first = lane;
     }
-    return nullptr;
+    return first;
   }
 
   absl::Status fetch(Lane& lane, const Call& call, GpuWait& wait) {
     HVD_ASSIGN_OR_RETURN(staging_, lane.whole.at_least(bytes_));
     for (const device::CudaEvent* event : call.after) {
-      HVD_RETURN_IF_ERROR(lane.down.wait_for(*event));
+      HVD_RETURN_IF_ERROR(lane.down.wait_for(*event, wait));
     }
     for (const Load& load : loads_) {
-      if (load.from == nullptr) continue;
-      HVD_RETURN_IF_ERROR(
-          lane.down.copy(staging_ + load.offset, load.from, load.bytes));
+      if (load.from == nullptr || load.bytes == 0) continue;
+      std::byte* const to = staging_ + load.offset;
+      if (load.is_on_host) {
+        std::memcpy(to, load.from, load.bytes);
+      } else {
+        HVD_RETURN_IF_ERROR(lane.down.copy(to, load.from, load.bytes, wait));
+      }
     }
-    return wait.until_end_of(lane.down);
+    return wait.until_end_of(lane.down.stream());
   }
 
   absl::Status bring_back(Lane& lane, GpuWait& wait) const {
     for (const Load& load : loads_) {
-      if (load.to == nullptr) continue;
-      HVD_RETURN_IF_ERROR(
-          lane.up.copy(load.to, staging_ + load.offset, load.bytes));
+      if (load.to == nullptr || load.bytes == 0) continue;
+      const std::byte* const from = staging_ + load.offset;
+      if (load.is_on_host) {
+        std::memcpy(load.to, from, load.bytes);
+      } else {
+        HVD_RETURN_IF_ERROR(lane.up.copy(load.to, from, load.bytes, wait));
+      }
     }
-    return wait.until_end_of(lane.up);
+    return wait.until_end_of(lane.up.stream());
   }
 
  private:
@@ -85,6 +96,7 @@ class StagedPlane::Trip {
     std::byte* to;
     std::size_t bytes;
     std::size_t offset;
+    bool is_on_host = true;
   };
 
   std::vector<Load> loads_;
@@ -109,8 +121,8 @@ absl::Status StagedPlane::noted(const absl::Status& outcome) {
   std::vector<const device::CudaStream*> streams;
   for (const auto& [gpu, lane] : lanes_) {
     if (lane == nullptr) continue;
-    streams.push_back(&lane->down);
-    streams.push_back(&lane->up);
+    streams.push_back(&lane->down.stream());
+    streams.push_back(&lane->up.stream());
   }
   has_ended_ = GpuWait::part_with(streams);
   return outcome;
@@ -134,6 +146,13 @@ absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {
     HVD_ASSIGN_OR_RETURN(lane, Lane::make(context, memory_));
   }
   return lane.get();
+}
+
+absl::Status StagedPlane::meet(DataPlane& plane, Call& call) {
+  if (!call.certain) HVD_RETURN_IF_ERROR(plane.barrier(call));
+  call.certain = true;
+  ++call.tag.sequence;
+  return absl::OkStatus();
 }
 
 template <typename F>
@@ -164,30 +183,35 @@ std::size_t StagedPlane::chunk_of(std::size_t bytes) const {
 std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {
   // A chunk has whole elements, of at most 8 bytes.
   const std::size_t least = chunk_of(bytes) / 8 * 8;
-  return static_cast<std::uint32_t>(bytes / std::max<std::size_t>(least, 8)) +
-         1;
+  const auto chunks =
+      static_cast<std::uint32_t>(bytes / std::max<std::size_t>(least, 8)) + 1;
+  return 1 + chunks;  // And for meet().
 }
 
 absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
                                     const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(check(reduction));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  HVD_RETURN_IF_ERROR(meet(*plane, call));
   if (reduction.op == ReduceOp::kAdasum) {
     return allreduce_whole(*plane, pieces, reduction, call);
   }
   // Those of a rank that has joined may all lie on the host, or some of them.
   Lane* lane = nullptr;
   std::size_t bytes = 0;
+  std::vector<bool> on_host;
   for (const Piece& piece : pieces) {
     bytes += bytes_of(piece, reduction.dtype);
-    if (lane != nullptr || piece.count == 0) continue;
-    HVD_ASSIGN_OR_RETURN(lane, lane_of(piece.input));
+    HVD_ASSIGN_OR_RETURN(Lane* const of_piece,
+                         lane_of(piece.count > 0 ? piece.input : nullptr));
+    on_host.push_back(of_piece == nullptr);
+    if (lane == nullptr) lane = of_piece;
   }
   const auto elements =
       static_cast<std::int64_t>(chunk_of(bytes) / size_of(reduction.dtype));
   GpuWait wait = wait_in(call);
   return noted_of([&] {
-    return StagedAllreduce({lane, *plane, wait}, pieces, reduction,
+    return StagedAllreduce({lane, on_host, *plane, wait}, pieces, reduction,
                            {.elements = elements})
         .run(call);
   });
@@ -217,6 +241,7 @@ absl::Status StagedPlane::reducescatter(std::span<const Piece> pieces,
                                         const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks_));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  HVD_RETURN_IF_ERROR(meet(*plane, call));
   Trip trip;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::size_t mine =
@@ -242,6 +267,7 @@ absl::Status StagedPlane::allgather(std::span<const std::byte> mine,
   HVD_RETURN_IF_ERROR(
       check_allgather(mine.size(), bytes_of_rank, rank_, ranks_));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  HVD_RETURN_IF_ERROR(meet(*plane, call));
   Trip trip;
   trip.carry(mine.data(), nullptr, mine.size());
   trip.carry(nullptr, output, sum(bytes_of_rank));
@@ -255,6 +281,7 @@ absl::Status StagedPlane::broadcast(const std::byte* input, std::byte* output,
                                     std::size_t bytes, int root, Call call) {
   HVD_RETURN_IF_ERROR(check_broadcast(root, ranks_));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  HVD_RETURN_IF_ERROR(meet(*plane, call));
   Trip trip;
   trip.carry(rank_ == root ? input : nullptr, output, bytes);
   return through(trip, call, [&] {
@@ -270,6 +297,7 @@ absl::Status StagedPlane::alltoall(std::span<const std::byte> input,
   HVD_RETURN_IF_ERROR(
       check_alltoall(input.size(), send_bytes, receive_bytes, rank_, ranks_));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
+  HVD_RETURN_IF_ERROR(meet(*plane, call));
   Trip trip;
   trip.carry(input.data(), nullptr, input.size());
   trip.carry(nullptr, output, sum(receive_bytes));

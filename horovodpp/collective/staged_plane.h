@@ -96,6 +96,9 @@ class StagedPlane : public DataPlane {
                                const Reduction& reduction, const Call& call);
   // What chunks of a call of so many bytes have at most.
   std::size_t chunk_of(std::size_t bytes) const;
+  // Returns when all members are known to enter the call, of which `call` is then what
+  // comes after it: what is in a stream is not given up.
+  absl::Status meet(DataPlane& plane, Call& call);
   // Copies, calls and copies back; or only calls, of what lies on the host.
   template <typename F>
   absl::Status through(Trip& trip, const Call& call, F f);

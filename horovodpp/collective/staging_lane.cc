@@ -21,6 +21,24 @@ absl::StatusOr<std::byte*> StagingMemory::at_least(std::size_t bytes) {
   return shared_.get();
 }
 
+absl::Status StagingStream::make_room(GpuWait& wait) {
+  return room_.make(stream_, 1, [&](const device::CudaEvent& event) {
+    return wait.until(event);
+  });
+}
+
+absl::Status StagingStream::wait_for(const device::CudaEvent& event,
+                                     GpuWait& wait) {
+  HVD_RETURN_IF_ERROR(make_room(wait));
+  return stream_.wait_for(event);
+}
+
+absl::Status StagingStream::copy(void* to, const void* from, std::size_t bytes,
+                                 GpuWait& wait) {
+  HVD_RETURN_IF_ERROR(make_room(wait));
+  return stream_.copy(to, from, bytes);
+}
+
 absl::StatusOr<std::unique_ptr<StagingLane>> StagingLane::make(
     const device::CudaContext& context, const StagingSource& source) {
   HVD_ASSIGN_OR_RETURN(device::CudaStream down,

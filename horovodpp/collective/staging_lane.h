@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/gpu_wait.h"
+#include "horovodpp/collective/stream_room.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 
@@ -41,6 +43,26 @@ class StagingMemory {
   device::PinnedMemory own_;
 };
 
+// A stream that is given no more than a driver takes without blocking (stream_room.h).
+class StagingStream {
+ public:
+  explicit StagingStream(device::CudaStream stream)
+      : stream_(std::move(stream)) {}
+
+  // What is put into it from now on waits for `event`. `wait` is of the call at hand.
+  absl::Status wait_for(const device::CudaEvent& event, GpuWait& wait);
+  absl::Status copy(void* to, const void* from, std::size_t bytes,
+                    GpuWait& wait);
+
+  device::CudaStream& stream() { return stream_; }
+
+ private:
+  absl::Status make_room(GpuWait& wait);
+
+  device::CudaStream stream_;
+  StreamRoom room_;
+};
+
 struct StagingLane {
   // What is on its way down, is reduced, and is on its way up.
   static constexpr std::size_t kSlots = 3;
@@ -55,8 +77,8 @@ struct StagingLane {
         whole(context, source),
         slots{{context, source}, {context, source}, {context, source}} {}
 
-  device::CudaStream down;      // From the GPU,
-  device::CudaStream up;        // and to it.
+  StagingStream down;           // From the GPU,
+  StagingStream up;             // and to it.
   StagingMemory whole;          // Of a call that is carried in one piece,
   StagingMemory slots[kSlots];  // and of those that go in chunks.
 };

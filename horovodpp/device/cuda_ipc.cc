@@ -86,7 +86,9 @@ absl::StatusOr<IpcEvent> IpcEvent::open(const CudaContext& context,
 }
 
 IpcEvent::~IpcEvent() {
-  if (event_ != nullptr) context_.api->cuEventDestroy_v2(event_);
+  if (event_ == nullptr) return;
+  const CurrentContext current(context_);
+  context_.api->cuEventDestroy_v2(event_);
 }
 
 absl::Status IpcEvent::record(const CudaStream& stream) {

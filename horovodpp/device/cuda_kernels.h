@@ -38,6 +38,9 @@ class CudaKernels {
   CudaKernels(const CudaKernels&) = delete;
   CudaKernels& operator=(const CudaKernels&) = delete;
 
+  // More pieces take more launches.
+  static constexpr std::size_t kPiecesOfLaunch = kernels::kMostPieces;
+
   // Copies every piece; counts are in bytes.
   absl::Status copy(CudaStream& stream, std::span<const Piece> pieces) const;
 

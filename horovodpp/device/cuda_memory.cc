@@ -31,15 +31,11 @@ absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
       status_of(*context.api, context.api->cuMemAlloc_v2(&memory, bytes),
                 "cuMemAlloc"),
       absl::StrCat("on GPU ", context.index), bytes));
-  return owned_on(context, std::bit_cast<std::byte*>(memory));
-}
-
-std::shared_ptr<std::byte> owned_on(const CudaContext& context,
-                                    std::byte* memory) {
-  return {memory, [context](std::byte* gone) {
-            const CurrentContext owner(context);
-            context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
-          }};
+  return std::shared_ptr<std::byte>(
+      std::bit_cast<std::byte*>(memory), [context](std::byte* gone) {
+        const CurrentContext owner(context);
+        context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
+      });
 }
 
 PinnedMemory::~PinnedMemory() { release(); }

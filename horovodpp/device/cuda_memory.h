@@ -24,10 +24,6 @@ namespace hvd::device {
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
     const CudaContext& context, std::size_t bytes);
 
-// As memory of allocate_on(): gives `memory`, which CUDA has allocated, back likewise.
-std::shared_ptr<std::byte> owned_on(const CudaContext& context,
-                                    std::byte* memory);
-
 // A piece of pinned memory that grows. Not thread-safe.
 class PinnedMemory {
  public:

@@ -28,7 +28,9 @@ absl::StatusOr<CudaEvent> CudaEvent::after(const CudaContext& context,
 }
 
 CudaEvent::~CudaEvent() {
-  if (event_ != nullptr) context_.api->cuEventDestroy_v2(event_);
+  if (event_ == nullptr) return;
+  const CurrentContext current(context_);
+  context_.api->cuEventDestroy_v2(event_);
 }
 
 absl::Status CudaEvent::wait() const {
@@ -73,7 +75,9 @@ absl::StatusOr<CudaStream> CudaStream::create(const CudaContext& context) {
 }
 
 CudaStream::~CudaStream() {
-  if (stream_ != nullptr) context_.api->cuStreamDestroy_v2(stream_);
+  if (stream_ == nullptr) return;
+  const CurrentContext current(context_);
+  context_.api->cuStreamDestroy_v2(stream_);
 }
 
 absl::Status CudaStream::wait_for(CuEvent event) const {

@@ -36,32 +36,13 @@ absl::StatusOr<const CudaKernels*> Gpus::kernels(int index) {
   return found->second->get();
 }
 
-Gpus::Results Gpus::results_of(const CudaContext& context) {
-  auto pool = CudaPool::create(context);
-  auto stream = CudaStream::create(context);
-  if (!pool.ok() || !stream.ok()) return {};
-  return {.pool = *std::move(pool), .stream = *std::move(stream)};
-}
-
+// Not of a pool: what is of one goes back without a wait for those that work with it, and
+// the next one gets it while they do.
 absl::StatusOr<std::shared_ptr<std::byte>> Gpus::allocate(int index,
                                                           std::size_t bytes) {
   HVD_ASSIGN_OR_RETURN(CudaDriver* const cuda, driver());
   HVD_ASSIGN_OR_RETURN(const CudaContext context, cuda->context(index));
-  if (bytes == 0) return std::shared_ptr<std::byte>();
-  const MutexLock lock(mutex_);
-  auto found = results_.find(index);
-  if (found == results_.end()) {
-    found = results_.emplace(index, results_of(context)).first;
-  }
-  Results& results = found->second;
-  if (results.pool == nullptr) return allocate_on(context, bytes);
-  HVD_ASSIGN_OR_RETURN(std::byte* const memory,
-                       results.pool->allocate(*results.stream, bytes));
-  // For all streams; there is nothing else in this one. It goes back after all that
-  // works with it, which only its owner knows: as other memory does.
-  std::shared_ptr<std::byte> owned = owned_on(context, memory);
-  HVD_RETURN_IF_ERROR(results.stream->synchronize());
-  return owned;
+  return allocate_on(context, bytes);
 }
 
 }  // namespace hvd::device

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,7 +19,6 @@
 #include "horovodpp/device/cuda_driver.h"
 #include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_memory.h"
-#include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::device {
 
@@ -44,21 +42,12 @@ class Gpus {
   //   (errors)  those of driver(), CudaDriver::context() and CudaKernels::load()
   absl::StatusOr<const CudaKernels*> kernels(int index);
 
-  // Memory on GPU `index`, as allocate_on(): of a pool, where the GPU has such, that
-  // keeps it for the next time, so that to allocate it takes no wait for what the GPU
-  // does. It does not outlive this.
+  // Memory on GPU `index`, as allocate_on().
   //   (errors)  those of driver(), CudaDriver::context() and allocate_on()
   absl::StatusOr<std::shared_ptr<std::byte>> allocate(int index,
                                                       std::size_t bytes);
 
  private:
-  // Of one GPU; nothing where it has no pools.
-  struct Results {
-    std::unique_ptr<CudaPool> pool;
-    std::optional<CudaStream> stream;
-  };
-  static Results results_of(const CudaContext& context);
-
   using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
   using LoadedKernels = absl::StatusOr<std::unique_ptr<CudaKernels>>;
 
@@ -66,7 +55,6 @@ class Gpus {
   std::string file_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<const Loaded> loaded_ ABSL_GUARDED_BY(mutex_);
   std::map<int, LoadedKernels> kernels_ ABSL_GUARDED_BY(mutex_);
-  std::map<int, Results> results_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::device

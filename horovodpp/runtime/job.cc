@@ -68,6 +68,14 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
           [&](int rank) { return process_remark(topology.peer(rank).pid); }};
 }
 
+// A rank that waits for its GPU knows whom the others wait for: it says so before they give
+// up the job for want of its part.
+std::chrono::nanoseconds shutdown_on_gpu(const Config& config) {
+  constexpr std::chrono::nanoseconds kAhead = std::chrono::seconds(10);
+  return config.stall_shutdown_time -
+         std::min(config.stall_shutdown_time / 2, kAhead);
+}
+
 // Zeros are one that was not raised.
 transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
   return *reinterpret_cast<transport::BreakWord*>(memory.data());
@@ -231,7 +239,7 @@ collective::NcclSession::Options Job::nccl_options(
 
 collective::GpuPatience Job::gpu_patience(const Config& config) {
   return {.warning = config.stall_warning_time,
-          .shutdown = config.stall_shutdown_time,
+          .shutdown = shutdown_on_gpu(config),
           .warn = [this](const std::string& text) { log_.warning(text); }};
 }
 

@@ -7,13 +7,17 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <latch>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "test/device/gpu_program.h"
 #include "test/runtime/mortal.h"
 #include "test/runtime/world.h"
@@ -104,37 +108,130 @@ void end(std::atomic<bool>& is_over) {
   is_over.notify_all();
 }
 
-// What is in the stream before does not end, on whichever way tensors go: by NCCL, in
-// windows of one node and of two, and by way of the host.
-void expect_rank_with_hung_stream_is_named(Way way, int ranks_per_node) {
+// What ranks do whose peer's stream hangs; which way; and how their nodes are.
+struct Hanging {
+  Way way;
+  int ranks_per_node;
+};
+constexpr Hanging kHangingWays[] = {
+    {Way::kNccl, 0}, {Way::kIpc, 0}, {Way::kIpc, 2}, {Way::kStaged, 0}};
+
+// Two steps, of which the second ends with the name of rank 1, for its stream hangs then.
+// Each has a tensor of so many ones to work with.
+using Step = std::function<Status(Runtime& job, GpuProgram& mine,
+                                  const TensorView& all, int step)>;
+struct Steps {
+  std::size_t count = 100;
+  Step step;
+};
+void expect_rank_with_hung_stream_is_named(const Hanging& how, Config config,
+                                           const Steps& steps) {
   std::atomic<bool> is_over{false};
   std::latch told(
       kRanks);  // Else the sum ends well for one that is slow to look.
   const auto body = [&](Runtime& job, transport::LoopbackWorld&) {
-    GpuProgram mine(job.topology().rank(), kRanks, way);
+    SCOPED_TRACE(absl::StrCat("way ", static_cast<int>(how.way), ", ",
+                              how.ranks_per_node, " ranks a node"));
+    GpuProgram mine(job.topology().rank(), kRanks, how.way);
+    const TensorView all = mine.put(std::vector<float>(steps.count, 1));
+    Status status = steps.step(job, mine, all, 0);
+    EXPECT_EQ(status, absl::OkStatus());
+    EXPECT_EQ(mine.own_stream().synchronize(), absl::OkStatus());
     if (mine.rank() == 1) hang(mine, is_over);
-    const TensorView x = mine.put(std::vector<float>(100, 1));
-    const Status status = sum(job, mine, x);
+    if (status.ok()) status = steps.step(job, mine, all, 1);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("rank 1 ("), HasSubstr("its own stream")));
     told.arrive_and_wait();
     end(is_over);
   };
   run_world({.size = kRanks,
-             .ranks_per_node = ranks_per_node,
-             .config = config_that_gives_up(way)},
+             .ranks_per_node = how.ranks_per_node,
+             .config = std::move(config)},
             body);
 }
 
-// All at once, since each takes the time after which it is given up.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+// On whichever way tensors go: by NCCL, in windows of one node and of two, and by way of
+// the host. All at once, since each takes the time after which it is given up.
+void expect_rank_with_hung_stream_is_named_on_all_ways(
+    const Steps& steps, const std::function<void(Config&)>& configure = {}) {
   std::vector<std::thread> jobs;
-  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kNccl, 0);
-  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kIpc, 0);
-  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kIpc, 2);
-  jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kStaged, 0);
+  for (const Hanging& how : kHangingWays) {
+    Config config = config_that_gives_up(how.way);
+    if (configure) configure(config);
+    jobs.emplace_back(expect_rank_with_hung_stream_is_named, how, config,
+                      steps);
+  }
   for (std::thread& job : jobs) job.join();
-  EXPECT_EQ(testing::FakeNccl::objects(), 0);
+}
+
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+  expect_rank_with_hung_stream_is_named_on_all_ways(
+      {.step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
+        return sum(job, mine, all);
+      }});
+}
+
+std::vector<TensorView> split(const TensorView& all, std::int64_t count) {
+  const std::int64_t each = all.num_elements() / count;
+  std::vector<TensorView> parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    parts.emplace_back(static_cast<float*>(all.data()) + i * each, DType::kF32,
+                       Shape({each}), all.device());
+  }
+  return parts;
+}
+
+// More of them than a stream takes operations, in one call: a driver would keep whoever
+// puts all of that into a stream which does not go on.
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
+  expect_rank_with_hung_stream_is_named_on_all_ways(
+      {.count = 4800,
+       .step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
+         return job
+             .grouped_allreduce_async_(split(all, 1200),
+                                       {.name = "x", .stream = mine.stream()})
+             .wait();
+       }});
+}
+
+// The same of many calls, none of which is waited for.
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
+  const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
+                       int) {
+    std::vector<Future<void>> sums;
+    for (const TensorView& one : split(all, 400)) {
+      sums.push_back(
+          job.allreduce_async_(one, {.name = absl::StrCat("x", sums.size()),
+                                     .op = ReduceOp::kSum,
+                                     .stream = mine.stream()}));
+    }
+    Status status;
+    for (const Future<void>& one : sums) {
+      if (status.ok()) status = one.wait();
+    }
+    return status;
+  };
+  expect_rank_with_hung_stream_is_named_on_all_ways(
+      {.count = 1600, .step = step},
+      [](Config& config) { config.fusion_threshold = 0; });
+}
+
+// It has no tensors any more, and its GPU works for the others.
+TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
+  const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
+                       int number) {
+    if (number == 1 && mine.rank() == 0) {
+      return job.join_async().wait().status();
+    }
+    return sum(job, mine, all);
+  };
+  const auto with = [&](std::size_t count) {
+    expect_rank_with_hung_stream_is_named_on_all_ways(
+        {.count = count, .step = step});
+  };
+  std::thread few(with, 100);
+  with(std::size_t{10} << 20);  // Several chunks.
+  few.join();
 }
 
 TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {

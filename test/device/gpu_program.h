@@ -43,7 +43,7 @@ inline Config gpu_config(Way way) {
 inline Config config_that_gives_up(Way way = Way::kNccl) {
   Config config = gpu_config(way);
   config.stall_warning_time = std::chrono::seconds(0);
-  config.stall_shutdown_time = std::chrono::seconds(3);
+  config.stall_shutdown_time = std::chrono::seconds(8);
   return config;
 }
 

@@ -14,6 +14,10 @@ namespace {
 // lines of the GPU's cache.
 constexpr std::size_t kLine = 128;
 
+// What each step of a chunk has besides its copies at most: waits for the others of the
+// node, or kernels that write to them; a kernel, a copy, two events.
+constexpr std::size_t kOperationsOfStep = device::kernels::kMostMembers + 4;
+
 std::size_t down_to_lines(std::size_t bytes) { return bytes / kLine * kLine; }
 std::size_t up_to_lines(std::size_t bytes) {
   return down_to_lines(bytes + kLine - 1);
@@ -59,11 +63,13 @@ IpcLanesReducing::IpcLanesReducing(const Means& means, const Task& task)
       chunk_bytes_(chunk_bytes_in(window_.half_bytes(), element_bytes_,
                                   accumulator_bytes_)),
       chunks_(task.pieces, element_bytes_, {.memory_bytes = chunk_bytes_}),
-      packing_(window_, task.pieces, task.wanted, element_bytes_) {}
+      packing_({window_, wait_}, task.pieces, task.wanted, task.reduction) {}
 
 absl::Status IpcLanesReducing::run(const Call& call) {
   HVD_RETURN_IF_ERROR(find_slots());
+  HVD_RETURN_IF_ERROR(packing_.prepare());
   for (const device::CudaEvent* const event : call.after) {
+    HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
     HVD_RETURN_IF_ERROR(window_.stream().wait_for(*event));
   }
   Chunk chunk = next();
@@ -80,6 +86,7 @@ absl::Status IpcLanesReducing::run(const Call& call) {
     HVD_RETURN_IF_ERROR(merge_between_nodes(chunk));
     HVD_RETURN_IF_ERROR(spread_on_node(chunk));
     HVD_RETURN_IF_ERROR(meet());
+    HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
     HVD_RETURN_IF_ERROR(all_.await_reduced(window_, chunk.number));
     HVD_RETURN_IF_ERROR(packing_.unpack(chunk.number, chunk.runs));
     chunk = std::move(later);
@@ -137,6 +144,7 @@ std::byte* IpcLanesReducing::accumulators_on_gpu(const Chunk& chunk) const {
 
 absl::Status IpcLanesReducing::reduce_on_node(const Chunk& chunk) {
   if (chunk.runs.empty()) return absl::OkStatus();
+  HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
   HVD_RETURN_IF_ERROR(all_.await_packed(window_, chunk.number));
   const Range share = share_of(chunk);
   const auto members = static_cast<std::uint32_t>(seat_.local.ranks());
@@ -217,6 +225,7 @@ absl::Status IpcLanesReducing::spread_on_node(const Chunk& chunk) {
   const std::size_t place =
       static_cast<std::size_t>(share.begin) * element_bytes_;
   std::byte* const own = window_.half(chunk.number) + place;
+  HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
   HVD_RETURN_IF_ERROR(window_.stream().copy(own, slot(chunk).results, bytes));
   std::vector<device::CudaKernels::Piece> copies;
   for (int m = 0; m < seat_.local.ranks(); ++m) {

@@ -12,37 +12,74 @@ using Copy = device::CudaKernels::Piece;
 
 }  // namespace
 
-IpcPacking::IpcPacking(IpcWindow& window, std::span<const Piece> pieces,
-                       std::span<const Range> wanted, std::size_t element_bytes)
-    : window_(window),
+IpcPacking::IpcPacking(const Means& means, std::span<const Piece> pieces,
+                       std::span<const Range> wanted,
+                       const Reduction& reduction)
+    : window_(means.window),
+      wait_(means.wait),
       pieces_(pieces),
       wanted_(wanted),
-      element_bytes_(element_bytes) {
-  for (const Piece& piece : pieces) {
-    is_near_.push_back(piece.count > 0 && is_on_gpu(piece.input) &&
-                       (piece.output == piece.input ||
-                        piece.output == nullptr || is_on_gpu(piece.output)));
-  }
+      reduction_(reduction),
+      element_bytes_(size_of(reduction.dtype)) {
+  for (const Piece& piece : pieces) places_.push_back(place_of(piece));
 }
 
-bool IpcPacking::is_on_gpu(const void* memory) const {
-  const absl::StatusOr<int> gpu = window_.cuda().device_of(memory);
-  return gpu.ok() && *gpu == window_.gpu();
+IpcPacking::Place IpcPacking::place_of(const Piece& piece) const {
+  if (piece.count == 0) return Place::kFar;
+  const absl::StatusOr<int> from = window_.cuda().device_of(piece.input);
+  if (!from.ok()) return Place::kHost;
+  const bool has_other_output =
+      piece.output != nullptr && piece.output != piece.input;
+  const absl::StatusOr<int> to =
+      has_other_output ? window_.cuda().device_of(piece.output) : from;
+  const bool is_near = *from == window_.gpu() && to.ok() && *to == *from;
+  return is_near ? Place::kNear : Place::kFar;
 }
 
-// What does not lie on the window's GPU, such as the neutral value of a rank that has
-// joined, is copied by the driver, and so is what needs no table.
+absl::Status IpcPacking::prepare() {
+  const bool is_on_gpus =
+      std::find(places_.begin(), places_.end(), Place::kHost) == places_.end();
+  if (is_on_gpus) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(neutral_, window_.neutral(reduction_));
+  return absl::OkStatus();
+}
+
+// What lies on another GPU is copied by the driver, and so is what needs no table.
 absl::Status IpcPacking::copy(const Copies& copies) {
   std::vector<Copy> near;
-  for (const auto& [piece, copy] : copies) {
-    if (copies.size() > 1 && is_near_[piece]) {
-      near.push_back(copy);
+  for (const auto& [piece, one] : copies) {
+    if (copies.size() > 1 && places_[piece] == Place::kNear) {
+      near.push_back(one);
     } else {
-      HVD_RETURN_IF_ERROR(window_.stream().copy(
-          copy.to, copy.from, static_cast<std::size_t>(copy.count)));
+      HVD_RETURN_IF_ERROR(copy(one));
     }
   }
-  return window_.kernels().copy(window_.stream(), near);
+  for (std::size_t i = 0; i < near.size();) {
+    const std::size_t count =
+        std::min(near.size() - i, device::CudaKernels::kPiecesOfLaunch);
+    HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
+    HVD_RETURN_IF_ERROR(window_.kernels().copy(
+        window_.stream(), std::span(near).subspan(i, count)));
+    i += count;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status IpcPacking::copy(const Copy& copy) {
+  HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
+  return window_.stream().copy(copy.to, copy.from,
+                               static_cast<std::size_t>(copy.count));
+}
+
+absl::Status IpcPacking::fill(std::byte* to, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t part = std::min(bytes - done, IpcWindow::kNeutralBytes);
+    HVD_RETURN_IF_ERROR(copy(Copy{.from = neutral_,
+                                  .to = to + done,
+                                  .count = static_cast<std::int64_t>(part)}));
+    done += part;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status IpcPacking::pack(std::uint64_t number, std::span<const Run> runs) {
@@ -52,6 +89,11 @@ absl::Status IpcPacking::pack(std::uint64_t number, std::span<const Run> runs) {
     const auto* const input =
         static_cast<const std::byte*>(pieces_[run.piece].input);
     const auto size = static_cast<std::int64_t>(element_bytes_);
+    if (places_[run.piece] == Place::kHost) {
+      HVD_RETURN_IF_ERROR(fill(window_.half(number) + run.place,
+                               static_cast<std::size_t>(run.count * size)));
+      continue;
+    }
     copies.emplace_back(run.piece, Copy{.from = input + run.begin * size,
                                         .to = window_.half(number) + run.place,
                                         .count = run.count * size});
@@ -64,6 +106,7 @@ absl::Status IpcPacking::unpack(std::uint64_t number,
                                 std::span<const Run> runs) {
   Copies copies;
   for (const Run& run : runs) {
+    if (places_[run.piece] == Place::kHost) continue;
     const Range& wanted = wanted_[run.piece];
     const std::int64_t begin = std::max(run.begin, wanted.begin);
     const std::int64_t end =

@@ -6,6 +6,13 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
+namespace {
+
+// What a chunk has besides its copies at most, for packing or for unpacking: waits for
+// the others, a kernel, two events.
+constexpr std::size_t kOperationsOfChunk = device::kernels::kMostMembers + 3;
+
+}  // namespace
 
 IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
                          std::span<const Range> wanted,
@@ -18,10 +25,21 @@ IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
       element_bytes_(size_of(reduction.dtype)),
       chunks_(pieces, element_bytes_,
               {.memory_bytes = means.window.half_bytes()}),
-      packing_(window_, pieces, wanted, element_bytes_) {}
+      packing_({window_, wait_}, pieces, wanted, reduction) {}
+
+// What is in a stream is not given up: so nothing is put there before.
+absl::Status IpcReducing::meet(const Call& call) {
+  if (call.certain) return absl::OkStatus();
+  const std::uint64_t step = seat_.board.steps();
+  seat_.board.arrive();
+  return wait_for_arrivals(step);
+}
 
 absl::Status IpcReducing::run(const Call& call) {
+  HVD_RETURN_IF_ERROR(meet(call));
+  HVD_RETURN_IF_ERROR(packing_.prepare());
   for (const device::CudaEvent* const event : call.after) {
+    HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
     HVD_RETURN_IF_ERROR(window_.stream().wait_for(*event));
   }
   const std::uint64_t first = seat_.board.steps();
@@ -29,37 +47,21 @@ absl::Status IpcReducing::run(const Call& call) {
   std::vector<Run> runs = chunks_.next();
   HVD_RETURN_IF_ERROR(packing_.pack(0, runs));
   seat_.board.arrive();
-  const absl::Status entered = wait_for_arrivals(first);
-  // The inputs are the caller's again.
-  if (absl::IsCancelled(entered)) {
-    HVD_RETURN_IF_ERROR(wait_.until_end_of(window_.stream()));
-  }
-  HVD_RETURN_IF_ERROR(entered);
+  HVD_RETURN_IF_ERROR(wait_for_arrivals(first));
   for (; !runs.empty(); ++k) {
     std::vector<Run> next = chunks_.next();
-    HVD_RETURN_IF_ERROR(make_room(k));
     HVD_RETURN_IF_ERROR(packing_.pack(k + 1, next));
     HVD_RETURN_IF_ERROR(reduce(k, runs));
     seat_.board.arrive();
     HVD_RETURN_IF_ERROR(wait_for_arrivals(first + k + 1));
+    HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
     HVD_RETURN_IF_ERROR(all_.await_reduced(window_, k));
     HVD_RETURN_IF_ERROR(packing_.unpack(k, runs));
-    HVD_ASSIGN_OR_RETURN(device::CudaEvent unpacked,
-                         device::CudaEvent::after(window_.stream().context(),
-                                                  window_.stream().handle()));
-    unpacked_[k % unpacked_.size()].emplace(std::move(unpacked));
     runs = std::move(next);
   }
   seat_.board.arrive();
   HVD_RETURN_IF_ERROR(wait_.until_end_of(window_.stream()));
   return wait_for_arrivals(first + k + 1);
-}
-
-// A driver that has taken about a thousand blocks until there is room, where nobody asks
-// whether the job is broken.
-absl::Status IpcReducing::make_room(std::uint64_t number) {
-  const auto& oldest = unpacked_[number % unpacked_.size()];
-  return oldest ? wait_.until(*oldest) : absl::OkStatus();
 }
 
 absl::Status IpcReducing::wait_for_arrivals(std::uint64_t step) {
@@ -69,6 +71,7 @@ absl::Status IpcReducing::wait_for_arrivals(std::uint64_t step) {
 // This rank's slice, of all windows.
 absl::Status IpcReducing::reduce(std::uint64_t number,
                                  std::span<const Run> runs) {
+  HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
   HVD_RETURN_IF_ERROR(all_.await_packed(window_, number));
   // What lies between two runs is reduced, too, and read by nobody.
   const auto count =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call through the windows of all ranks: chunk by chunk packed, reduced, unpacked.
 //
-// The steps of the board number what has been recorded. A rank arrives at step 0 when
+// Before a call that is not certain they make sure, by a step of the board, that all have
+// entered it. The steps from then on number what has been recorded. A rank arrives at step 0 when
 // chunk 0 is packed in its stream, at step k + 1 when chunk k is reduced and chunk k + 1
 // packed there, and at a last step when nothing is left to enqueue. So
 //   - an event is recorded again only when all ranks have enqueued their waits for its
@@ -14,10 +15,8 @@
 //   - whoever returns may destroy its events: nobody is going to wait for them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -45,11 +44,13 @@ class IpcReducing {
   IpcReducing(const Means& means, std::span<const Piece> pieces,
               std::span<const Range> wanted, const Reduction& reduction);
 
-  // Within a call on the board; returns once the results are in place. If it fails
-  // before all have arrived at step 0, nothing has been written but windows.
+  // Within a call on the board; returns once the results are in place. Cancelled: nothing
+  // has happened.
   absl::Status run(const Call& call);
 
  private:
+  // Returns when all are known to have entered the call.
+  absl::Status meet(const Call& call);
   absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
   absl::Status wait_for_arrivals(std::uint64_t step);
 
@@ -58,14 +59,9 @@ class IpcReducing {
   const Neighbourhood& all_;
   GpuWait& wait_;
   const Reduction& reduction_;
-  // Returns when no more is in the stream than a driver takes without blocking.
-  absl::Status make_room(std::uint64_t number);
-
   const std::size_t element_bytes_;
   Chunks chunks_;
   IpcPacking packing_;
-  // After which the last chunks are unpacked.
-  std::array<std::optional<device::CudaEvent>, 4> unpacked_;
 };
 
 }  // namespace hvd::collective

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/collective/reduce/identity.h"
+#include "horovodpp/core/dtype.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -57,6 +59,16 @@ IpcOffer IpcWindow::offer() const {
                        .reduced_here = reduced_[i].handle()};
   }
   return offer;
+}
+
+absl::StatusOr<const std::byte*> IpcWindow::neutral(
+    const Reduction& reduction) {
+  HVD_ASSIGN_OR_RETURN(std::byte* const memory,
+                       neutral_.at_least(kNeutralBytes));
+  fill_identity(
+      reduction, memory,
+      static_cast<std::int64_t>(kNeutralBytes / size_of(reduction.dtype)));
+  return memory;
 }
 
 IpcWindows& IpcWindows::of_process() {

@@ -22,6 +22,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/gpu_wait.h"
+#include "horovodpp/collective/reduce/reduction.h"
+#include "horovodpp/collective/stream_room.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_kernels.h"
@@ -74,8 +77,20 @@ class IpcWindow {
     return memory_.data() + number % kWindowHalves * half_bytes_;
   }
 
+  // Returns when so many operations may be put into the stream (stream_room.h).
+  absl::Status make_room(std::size_t operations, GpuWait& wait) {
+    return room_.make(stream_, operations, [&](const device::CudaEvent& event) {
+      return wait.until(event);
+    });
+  }
+
   // Pinned memory of the host, which is kept as long as the window.
   device::PinnedMemory& host() { return host_; }
+
+  // The same, full of the identity of a reduction. Its stream is empty.
+  //   ResourceExhausted  the host has not that much that can be pinned
+  static constexpr std::size_t kNeutralBytes = std::size_t{1} << 20;
+  absl::StatusOr<const std::byte*> neutral(const Reduction& reduction);
 
   // Records the events of a half.
   absl::Status tell_packed(std::uint64_t number) {
@@ -94,14 +109,17 @@ class IpcWindow {
         stream_(std::move(stream)),
         memory_(std::move(memory)),
         half_bytes_(half_bytes),
-        host_(stream_.context()) {}
+        host_(stream_.context()),
+        neutral_(stream_.context()) {}
 
   device::CudaDriver& cuda_;
   const device::CudaKernels& kernels_;
   device::CudaStream stream_;
   const device::IpcMemory memory_;
   const std::size_t half_bytes_;
+  StreamRoom room_;
   device::PinnedMemory host_;
+  device::PinnedMemory neutral_;
   std::vector<device::IpcEvent> packed_;
   std::vector<device::IpcEvent> reduced_;
 };

@@ -35,6 +35,9 @@ absl::Status until(Ready ready, transport::Interrupt& interrupt) {
   }
 }
 
+// What a call takes of a stream's room: two events, and what NCCL puts there for a group.
+constexpr std::size_t kOperationsOfCall = 8;
+
 absl::StatusOr<device::CudaEvent> point_in(const device::CudaStream& stream) {
   return device::CudaEvent::after(stream.context(), stream.handle());
 }
@@ -118,6 +121,16 @@ absl::StatusOr<device::CudaStream*> NcclLine::stream_of(const Call& call) {
                        : session_.stream_on(gpu_);
 }
 
+// What is captured is not in the stream. A stall is the watch's to tell.
+absl::Status NcclLine::make_room(const device::CudaStream& stream,
+                                 std::size_t operations, const Call& call) {
+  if (call.captured) return absl::OkStatus();
+  const auto wait = [&](const device::CudaEvent& event) {
+    return until([&] { return event.has_happened(); }, call.interrupt);
+  };
+  return session_.room_on(gpu_).make(stream, operations, wait);
+}
+
 absl::Status NcclLine::put_group(device::CudaStream& stream,
                                  transport::Interrupt& interrupt, Group group) {
   HVD_RETURN_IF_ERROR(
@@ -135,12 +148,13 @@ absl::Status NcclLine::put(const char* what, const Call& call, Group group) {
 }
 
 absl::Status NcclLine::put_between(const char* what, const Call& call,
-                                   Around before, Group group, Around after) {
+                                   const Around& around, Group group) {
   return enqueue(what, call, [&](device::CudaStream& stream) -> absl::Status {
-    HVD_RETURN_IF_ERROR(before(stream));
+    HVD_RETURN_IF_ERROR(make_room(stream, around.operations, call));
+    HVD_RETURN_IF_ERROR(around.before(stream));
     const absl::Status put = put_group(stream, call.interrupt, group);
     // It may have memory to give back.
-    const absl::Status ended = after(stream);
+    const absl::Status ended = around.after(stream);
     return put.ok() ? ended : put;
   });
 }
@@ -172,8 +186,10 @@ absl::Status NcclLine::enqueue(
     absl::FunctionRef<absl::Status(device::CudaStream&)> put) {
   HVD_ASSIGN_OR_RETURN(device::CudaStream* const stream, stream_of(call));
   for (const device::CudaEvent* event : call.after) {
+    HVD_RETURN_IF_ERROR(make_room(*stream, 1, call));
     HVD_RETURN_IF_ERROR(stream->wait_for(*event));
   }
+  HVD_RETURN_IF_ERROR(make_room(*stream, kOperationsOfCall, call));
   const std::string name =
       absl::StrCat(what, " by NCCL between ranks ", members());
   HVD_ASSIGN_OR_RETURN(device::CudaEvent began, point_in(*stream));

@@ -40,8 +40,12 @@ struct NcclInto {
 class NcclLine {
  public:
   using Group = absl::FunctionRef<NcclResult(const NcclInto&)>;
-  // What else goes into the stream.
-  using Around = absl::FunctionRef<absl::Status(device::CudaStream&)>;
+  // What else goes into the stream, and how many operations that are.
+  struct Around {
+    absl::FunctionRef<absl::Status(device::CudaStream&)> before;
+    absl::FunctionRef<absl::Status(device::CudaStream&)> after;
+    std::size_t operations;
+  };
 
   // `session` outlives this. `members` are ranks of the job, and `rank` is this one's
   // position among them.
@@ -81,8 +85,8 @@ class NcclLine {
                              const Factor& factor, Reducing group);
   // The same of a group with other work around it, which is done whatever becomes of
   // the group.
-  absl::Status put_between(const char* what, const Call& call, Around before,
-                           Group group, Around after);
+  absl::Status put_between(const char* what, const Call& call,
+                           const Around& around, Group group);
   // The same of what was captured.
   absl::Status launch(const device::CudaGraph& graph, const Call& call);
 
@@ -94,6 +98,9 @@ class NcclLine {
   // Returns when NCCL has connected the ranks as far as it was asked to.
   absl::Status await_others(transport::Interrupt& interrupt);
   absl::StatusOr<device::CudaStream*> stream_of(const Call& call);
+  // Returns when so many operations of the call may be put into its stream.
+  absl::Status make_room(const device::CudaStream& stream,
+                         std::size_t operations, const Call& call);
   absl::Status put_group(device::CudaStream& stream,
                          transport::Interrupt& interrupt, Group group);
   absl::Status enqueue(

@@ -27,6 +27,10 @@ bool NcclPacking::is_for(std::span<const Piece> pieces, DType dtype) {
              pieces.size() * kMostBytesOfEach;
 }
 
+std::size_t NcclPacking::operations(std::span<const Piece> pieces) {
+  return 2 * (pieces.size() / device::CudaKernels::kPiecesOfLaunch + 2);
+}
+
 absl::StatusOr<NcclPacking::Packed> NcclPacking::pack(
     device::CudaStream& stream, std::span<const Piece> pieces, DType dtype,
     double factor) {

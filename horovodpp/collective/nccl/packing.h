@@ -35,6 +35,8 @@ class NcclPacking {
 
   // Depends on nothing but its arguments.
   static bool is_for(std::span<const Piece> pieces, DType dtype);
+  // What pack() and unpack() put into a stream at most: memory, and kernels.
+  static std::size_t operations(std::span<const Piece> pieces);
 
   // Memory for all of them, for what is put into `stream` until it is taken apart.
   struct Packed {

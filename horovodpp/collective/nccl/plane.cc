@@ -108,21 +108,24 @@ absl::Status NcclPlane::allreduce_packed(std::span<const Piece> pieces,
                                          const NcclReduction& how, DType dtype,
                                          const Call& call) {
   NcclPacking::Packed packed;
-  return line_.put_between(
-      "an allreduce", call,
-      [&](device::CudaStream& stream) -> absl::Status {
-        HVD_ASSIGN_OR_RETURN(packed,
-                             packing_->pack(stream, pieces, dtype, how.factor));
-        return absl::OkStatus();
-      },
-      [&](const NcclInto& into) {
-        return into.nccl.ncclAllReduce(packed.memory, packed.memory,
-                                       packed.elements, how.type, how.op,
-                                       into.comm, into.stream);
-      },
-      [&](device::CudaStream& stream) {
-        return packing_->unpack(stream, pieces, dtype, packed);
-      });
+  const auto pack = [&](device::CudaStream& stream) -> absl::Status {
+    HVD_ASSIGN_OR_RETURN(packed,
+                         packing_->pack(stream, pieces, dtype, how.factor));
+    return absl::OkStatus();
+  };
+  const auto unpack = [&](device::CudaStream& stream) {
+    return packing_->unpack(stream, pieces, dtype, packed);
+  };
+  const auto reduce = [&](const NcclInto& into) {
+    return into.nccl.ncclAllReduce(packed.memory, packed.memory,
+                                   packed.elements, how.type, how.op, into.comm,
+                                   into.stream);
+  };
+  return line_.put_between("an allreduce", call,
+                           {.before = pack,
+                            .after = unpack,
+                            .operations = NcclPacking::operations(pieces)},
+                           reduce);
 }
 
 absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,

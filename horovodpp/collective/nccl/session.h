@@ -17,6 +17,7 @@
 #include "horovodpp/collective/nccl/arena.h"
 #include "horovodpp/collective/nccl/library.h"
 #include "horovodpp/collective/nccl/watch.h"
+#include "horovodpp/collective/stream_room.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
@@ -76,6 +77,8 @@ class NcclSession {
   absl::StatusOr<device::CudaStream*> stream_on(int gpu) {
     return stream_in(streams_, gpu);
   }
+  // Of that one.
+  StreamRoom& room_on(int gpu) { return rooms_[gpu]; }
   // Likewise, for what is captured: it takes part in a capture until that ends.
   absl::StatusOr<device::CudaStream*> captured_stream_on(int gpu) {
     return stream_in(captured_streams_, gpu);
@@ -92,6 +95,7 @@ class NcclSession {
   const Options options_;
   NcclLibrary library_;
   Streams streams_;
+  std::map<int, StreamRoom> rooms_;
   Streams captured_streams_;
   const std::shared_ptr<device::CudaGraphs> graphs_ =
       std::make_shared<device::CudaGraphs>();

@@ -53,7 +53,8 @@ Graph::Graph(std::vector<Branch> branches)
     : branches_(
           std::make_shared<const std::vector<Branch>>(std::move(branches))) {
   for (const Branch& branch : *branches_) {
-    queues_.push_back(std::make_shared<Stream>(branch.device));
+    queues_.push_back(
+        std::make_shared<Stream>(branch.device, /*has_limit=*/false));
   }
 }
 

@@ -14,6 +14,10 @@ extern "C" {
 // How long a stream idles at most before it does the next thing, in microseconds.
 void fake_cuda_set_delay(unsigned microseconds);
 
+// How many operations a stream takes that it has not done yet, 1,000 unless it is said
+// here: who puts more into it blocks, as with a driver.
+void fake_cuda_set_queue_limit(std::size_t operations);
+
 // The next call of `function` returns `result`; of what goes into a stream, the work
 // fails and not the call.
 void fake_cuda_fail_next(const char* function, int result);
@@ -34,6 +38,11 @@ int fake_cuda_put_owned(void* stream, int (*work)(void*), void* argument,
 int fake_cuda_is_capturing(void* stream);
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
 int fake_cuda_current_device();
+
+// Memory as NCCL has it, of the current context's device: CUDA's own ways of sharing and
+// freeing do not work with it. 0: there is none left.
+unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes);
+int fake_cuda_free_for_nccl(unsigned long long memory);
 
 // Allocations that were freed while other processes had them open.
 std::size_t fake_cuda_freed_too_early();

@@ -35,6 +35,20 @@ class ContextStack {
 
 thread_local ContextStack current;
 
+// What is copied from pageable memory to a GPU is put aside at once up to this size.
+constexpr std::size_t kStagedAtOnce = std::size_t{64} << 10;
+
+// Whether a copy keeps its caller until the stream has done it, or its memory has been
+// put aside: where memory is pageable, and between memory of the host.
+bool blocks(CuAddress to, CuAddress from, std::size_t bytes) {
+  const auto is_on_gpu = [](CuAddress memory) {
+    return world().memory.knows(memory);
+  };
+  if (is_on_gpu(to) && is_on_gpu(from)) return false;
+  if (!is_on_gpu(to) && !is_on_gpu(from)) return true;
+  return !is_pinned(is_on_gpu(to) ? from : to, bytes);
+}
+
 std::vector<std::shared_ptr<Stream>> queues_of(int device) {
   World& all = world();
   const std::lock_guard lock(all.mutex);
@@ -45,6 +59,13 @@ std::vector<std::shared_ptr<Stream>> queues_of(int device) {
     if (stream->stream->device() == device) queues.push_back(stream->stream);
   }
   return queues;
+}
+
+// What CUDA does, too, before it takes memory back.
+void wait_for_all_work() {
+  for (const auto& queue : queues_of(current.back()->device)) {
+    queue->synchronize();
+  }
 }
 
 }  // namespace
@@ -62,6 +83,10 @@ extern "C" {
 CuResult cuStreamIsCapturing(CuStream stream, int* status);
 
 void fake_cuda_set_delay(unsigned microseconds) { set_delay(microseconds); }
+
+void fake_cuda_set_queue_limit(std::size_t operations) {
+  set_queue_limit(operations);
+}
 
 void fake_cuda_fail_next(const char* function, int result) {
   const std::lock_guard lock(world().mutex);
@@ -104,6 +129,19 @@ void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device) {
 
 int fake_cuda_current_device() {
   return current.empty() ? -1 : current.back()->device;
+}
+
+unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes) {
+  return current.empty()
+             ? 0
+             : world().memory.allocate(bytes, current.back()->device,
+                                       DeviceMemory::Kind::kOfNccl);
+}
+
+int fake_cuda_free_for_nccl(unsigned long long memory) {
+  if (current.empty()) return kInvalidContext;
+  wait_for_all_work();
+  return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
 
 CuResult cuInit(unsigned) {
@@ -219,6 +257,7 @@ CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
 }
 
 CuResult cuStreamDestroy_v2(CuStream stream) {
+  if (current.empty()) return kInvalidContext;
   World& all = world();
   // Whose threads end when the lock is open again.
   std::vector<std::shared_ptr<Stream>> ended;
@@ -271,6 +310,7 @@ CuResult cuEventCreate(CuEvent* event, unsigned flags) {
 }
 
 CuResult cuEventDestroy_v2(CuEvent event) {
+  if (current.empty()) return kInvalidContext;
   const std::lock_guard lock(world().mutex);
   if (world().events.erase(event) == 0) return kInvalidHandle;
   delete event;
@@ -318,13 +358,14 @@ CuResult cuMemAlloc_v2(CuAddress* memory, std::size_t bytes) {
   return *memory == 0 ? kOutOfMemory : kSuccess;
 }
 
-// CUDA, too, first lets all work of the GPU end.
 CuResult cuMemFree_v2(CuAddress memory) {
   if (current.empty()) return kInvalidContext;
   if (const CuResult forbidden = unsafe()) return forbidden;
-  for (const auto& queue : queues_of(current.back()->device)) {
-    queue->synchronize();
-  }
+  const auto place = world().memory.find(memory, 0);
+  const bool is_of_nccl = place && place->kind == DeviceMemory::Kind::kOfNccl;
+  if (!place || is_of_nccl) return kInvalidValue;
+  // CUDA, too, waits for nothing before it takes back what a pool has given.
+  if (place->kind == DeviceMemory::Kind::kPlain) wait_for_all_work();
   return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
 
@@ -335,12 +376,16 @@ CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return kOutOfMemory;
   const std::lock_guard lock(world().mutex);
-  world().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  world().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = {
+      bytes, current.back()->device};
   world().allocated.insert(*memory);
   return kSuccess;
 }
 
 CuResult cuMemFreeHost(void* memory) {
+  if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
+  wait_for_all_work();
   const std::lock_guard lock(world().mutex);
   if (world().allocated.erase(memory) == 0) return kInvalidValue;
   world().pinned.erase(reinterpret_cast<std::uintptr_t>(memory));
@@ -356,35 +401,65 @@ CuResult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned) {
   }
   const std::lock_guard lock(world().mutex);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return world().pinned.emplace(begin, bytes).second ? kSuccess : kInvalidValue;
+  if (bytes == 0) return kInvalidValue;
+  // Whole pages are pinned, each once.
+  constexpr std::uintptr_t kPage = 4096;
+  for (const auto& [other, pinned] : world().pinned) {
+    const bool is_apart = (begin + bytes - 1) / kPage < other / kPage ||
+                          (other + pinned.bytes - 1) / kPage < begin / kPage;
+    const bool is_registered =
+        world().allocated.count(reinterpret_cast<void*>(other)) == 0;
+    if (is_registered && !is_apart) return kHostMemoryAlreadyRegistered;
+  }
+  world().pinned[begin] = {bytes, current.back()->device};
+  return kSuccess;
 }
 
 CuResult cuMemHostUnregister(void* memory) {
+  if (current.empty()) return kInvalidContext;
+  if (const CuResult forbidden = unsafe()) return forbidden;
+  wait_for_all_work();
   const std::lock_guard lock(world().mutex);
   if (world().allocated.count(memory) > 0) return kInvalidValue;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return world().pinned.erase(begin) > 0 ? kSuccess : kInvalidValue;
+  return world().pinned.erase(begin) > 0 ? kSuccess : kHostMemoryNotRegistered;
 }
 
 CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
                        CuStream stream) {
   if (current.empty()) return kInvalidContext;
   const CuResult failure = failure_of("cuMemcpyAsync");
-  return put(stream, [=] {
+  const auto copy_from = [=](const std::byte* source) {
     if (failure != kSuccess) return failure;
     std::byte* const target = place_of(to, bytes);
-    const std::byte* const source = place_of(from, bytes);
     if (target == nullptr || source == nullptr) return kIllegalAddress;
     std::memmove(target, source, bytes);
     return kSuccess;
-  });
+  };
+  const auto copy = [=] { return copy_from(place_of(from, bytes)); };
+  if (fake_cuda_is_capturing(stream) != 0 || !blocks(to, from, bytes)) {
+    return put(stream, copy);
+  }
+  const auto queue = queue_of(stream);
+  if (queue == nullptr) return kInvalidHandle;
+  if (world().memory.knows(to) && bytes <= kStagedAtOnce) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(from);
+    auto staged =
+        std::make_shared<const std::vector<std::byte>>(begin, begin + bytes);
+    return put(stream, [=] { return copy_from(staged->data()); });
+  }
+  queue->put_and_wait(copy);
+  return kSuccess;
 }
 
+// Of pinned memory, too.
 CuResult cuPointerGetAttribute(void* value, int attribute, CuAddress memory) {
   if (attribute != hvd::device::kCuPointerDeviceOrdinal) return kInvalidValue;
   const auto place = world().memory.find(memory, 0);
-  if (!place) return kInvalidValue;
-  *static_cast<int*>(value) = place->device;
+  const std::optional<int> device =
+      place ? place->device : device_of_pinned(memory);
+  if (!device) return kInvalidValue;
+  *static_cast<int*>(value) = *device;
   return kSuccess;
 }
 

@@ -22,6 +22,10 @@ class FakeCuda {
     function<decltype(fake_cuda_set_delay)>("fake_cuda_set_delay")(
         microseconds);
   }
+  static void set_queue_limit(std::size_t operations) {
+    function<decltype(fake_cuda_set_queue_limit)>("fake_cuda_set_queue_limit")(
+        operations);
+  }
   static void fail_next(const char* name, int result) {
     function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name,
                                                                    result);

@@ -172,6 +172,7 @@ CuResult cuGraphInstantiateWithFlags(CuGraphExec* made, CuGraph graph,
 }
 
 CuResult cuGraphLaunch(CuGraphExec graph, CuStream stream) {
+  if (current_context() == nullptr) return kInvalidContext;
   const auto queue = queue_of(stream);
   std::shared_ptr<Graph> launched;
   {
@@ -188,6 +189,7 @@ CuResult cuGraphLaunch(CuGraphExec graph, CuStream stream) {
 
 // What is under way is still done.
 CuResult cuGraphExecDestroy(CuGraphExec graph) {
+  if (current_context() == nullptr) return kInvalidContext;
   const std::lock_guard lock(world().mutex);
   if (world().launchable.erase(graph) == 0) return kInvalidHandle;
   for (auto& queue : graph->graph->queues()) {

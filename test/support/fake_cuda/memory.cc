@@ -46,11 +46,12 @@ std::optional<DeviceMemory::Views> DeviceMemory::make(std::size_t bytes) {
   if (ftruncate(file, static_cast<off_t>(bytes + in_pages(1))) == 0) {
     if (const auto views = map_twice(file, bytes)) return views;
   }
-  close(file);
+  ::close(file);
   return std::nullopt;
 }
 
-std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device) {
+std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device,
+                                      Kind kind) {
   const std::size_t mapped = in_pages(bytes);
   const std::lock_guard lock(mutex_);
   auto spare = free_.find(mapped);
@@ -61,8 +62,8 @@ std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device) {
   }
   const Views views = spare->second;
   free_.erase(spare);
-  allocations_[views.shown] = {bytes,      mapped, views.visible,
-                               views.file, device, false};
+  allocations_[views.shown] = {bytes,  mapped, views.visible, views.file,
+                               device, false,  kind};
   return views.shown;
 }
 
@@ -78,7 +79,10 @@ std::optional<DeviceMemory::Ticket> DeviceMemory::ticket_of(
     std::uintptr_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
-  if (found == allocations_.end() || found->second.opened) return std::nullopt;
+  if (found == allocations_.end() || found->second.opened ||
+      found->second.kind != Kind::kPlain) {
+    return std::nullopt;
+  }
   std::atomic<int>*& openers = found->second.openers;
   if (openers == nullptr) {
     openers = openers_of(found->second.file, found->second.mapped);
@@ -90,36 +94,59 @@ std::optional<DeviceMemory::Ticket> DeviceMemory::ticket_of(
 }
 
 std::uintptr_t DeviceMemory::open(const Ticket& ticket) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [address, known] : allocations_) {
+    if (!known.opened || known.from.pid != ticket.file.pid ||
+        known.from.descriptor != ticket.file.descriptor) {
+      continue;
+    }
+    ++known.times;
+    return address;
+  }
   const int file = ticket.file.open();
   if (file < 0) return 0;
   const std::size_t mapped = in_pages(ticket.bytes);
   const auto views = map_twice(file, mapped);
   std::atomic<int>* const openers = openers_of(file, mapped);
-  close(file);
+  ::close(file);
   if (!views || openers == nullptr) return 0;
   ++*openers;
-  const std::lock_guard lock(mutex_);
-  allocations_[views->shown] = {ticket.bytes,  mapped, views->visible, -1,
-                                ticket.device, true,   openers};
+  allocations_[views->shown] = {.bytes = ticket.bytes,
+                                .mapped = mapped,
+                                .visible = views->visible,
+                                .file = -1,
+                                .device = ticket.device,
+                                .opened = true,
+                                .kind = Kind::kPlain,
+                                .openers = openers,
+                                .from = ticket.file};
   return views->shown;
+}
+
+bool DeviceMemory::close(std::uintptr_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || !found->second.opened) return false;
+  Allocation& gone = found->second;
+  if (--gone.times > 0) return true;
+  --*gone.openers;
+  munmap(reinterpret_cast<void*>(address), gone.mapped);
+  munmap(gone.visible, gone.mapped);
+  munmap(gone.openers, sizeof(*gone.openers));
+  allocations_.erase(found);
+  return true;
 }
 
 bool DeviceMemory::free(std::uintptr_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
-  if (found == allocations_.end()) return false;
+  if (found == allocations_.end() || found->second.opened) return false;
   const Allocation& gone = found->second;
-  if (gone.opened) {
-    --*gone.openers;
-    munmap(reinterpret_cast<void*>(address), gone.mapped);
-    munmap(gone.visible, gone.mapped);
-  } else {
-    if (gone.openers != nullptr && gone.openers->load() > 0) {
-      ++freed_too_early_;
-    }
-    free_.emplace(gone.mapped, Views{address, gone.visible, gone.file});
+  if (gone.openers != nullptr) {
+    if (gone.openers->load() > 0) ++freed_too_early_;
+    munmap(gone.openers, sizeof(*gone.openers));
   }
-  if (gone.openers != nullptr) munmap(gone.openers, sizeof(*gone.openers));
+  free_.emplace(gone.mapped, Views{address, gone.visible, gone.file});
   allocations_.erase(found);
   return true;
 }
@@ -141,7 +168,7 @@ std::optional<DeviceMemory::Place> DeviceMemory::find(std::uintptr_t address,
   const std::size_t offset = address - found->first;
   if (offset + bytes > found->second.bytes) return std::nullopt;
   return Place{found->second.visible + offset, found->second.device,
-               found->second.opened};
+               found->second.opened, found->second.kind};
 }
 
 bool DeviceMemory::knows(std::uintptr_t address) const {

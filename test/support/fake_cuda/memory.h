@@ -26,10 +26,16 @@ struct FileTicket {
 
 class DeviceMemory {
  public:
+  // Plain memory can be shared with other processes, and be touched by GPUs that have
+  // access to its own; what a pool has given, or NCCL, belongs to its GPU alone.
+  enum class Kind { kPlain, kOfPool, kOfNccl };
   // 0 if there is no memory left.
-  std::uintptr_t allocate(std::size_t bytes, int device);
-  // False if it was not allocated here, or opened.
+  std::uintptr_t allocate(std::size_t bytes, int device,
+                          Kind kind = Kind::kPlain);
+  // False if it was not allocated here.
   bool free(std::uintptr_t address);
+  // False if it was not opened here.
+  bool close(std::uintptr_t address);
 
   // What another process opens an allocation by.
   struct Ticket {
@@ -38,13 +44,15 @@ class DeviceMemory {
     int device;
   };
   std::optional<Ticket> ticket_of(std::uintptr_t address);
-  // Memory of another process; 0 if it cannot be had.
+  // Memory of another process; 0 if it cannot be had. What is open already is open once
+  // more, where it is.
   std::uintptr_t open(const Ticket& ticket);
 
   struct Place {
     std::byte* visible;  // Where this library may touch it.
     int device;
     bool opened;  // It is another process's.
+    Kind kind;
   };
   // Of `bytes` at an address; nothing if that is not, or not all, of one allocation.
   std::optional<Place> find(std::uintptr_t address, std::size_t bytes) const;
@@ -64,8 +72,12 @@ class DeviceMemory {
     int file;
     int device;
     bool opened;
+    Kind kind;
     // How many processes have it open; nullptr: no other has heard of it.
     std::atomic<int>* openers = nullptr;
+    // Of what was opened: where it is from, and how often it has been.
+    FileTicket from = {};
+    int times = 1;
   };
   // Two views of one file.
   struct Views {

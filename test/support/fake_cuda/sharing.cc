@@ -55,20 +55,27 @@ CuResult cuModuleLoadData(CuModule* module, const void* image) {
 }
 
 CuResult cuModuleUnload(CuModule module) {
+  if (current_context() == nullptr) return kInvalidContext;
   const std::lock_guard lock(world().mutex);
   if (world().modules.erase(module) == 0) return kInvalidHandle;
   delete module;
   return kSuccess;
 }
 
-CuResult cuModuleGetFunction(CuFunction* function, CuModule, const char* name) {
-  static std::mutex mutex;
-  static std::map<const Kernel*, hvd::device::CuFunctionOfDriver> functions;
+CuResult cuModuleGetFunction(CuFunction* function, CuModule module,
+                             const char* name) {
+  static std::map<std::pair<const Kernel*, int>,
+                  hvd::device::CuFunctionOfDriver>
+      functions;
+  if (current_context() == nullptr) return kInvalidContext;
   const Kernel* const kernel = find_kernel(name);
   if (kernel == nullptr) return kNotFound;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(world().mutex);
+  if (world().modules.count(module) == 0) return kInvalidHandle;
   *function =
-      &functions.try_emplace(kernel, hvd::device::CuFunctionOfDriver{kernel})
+      &functions
+           .try_emplace({kernel, module->device},
+                        hvd::device::CuFunctionOfDriver{kernel, module->device})
            .first->second;
   return kSuccess;
 }
@@ -79,7 +86,10 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
                         void** parameters, void** extra) {
   if (current_context() == nullptr) return kInvalidContext;
   const auto queue = queue_of(stream);
-  if (queue == nullptr) return kInvalidHandle;
+  // A kernel and its stream are of one GPU.
+  if (queue == nullptr || queue->device() != function->device) {
+    return kInvalidHandle;
+  }
   const bool is_sound = grid_x > 0 && grid_y == 1 && grid_z == 1 &&
                         block_x == 256 && block_y == 1 && block_z == 1 &&
                         extra == nullptr;
@@ -115,6 +125,7 @@ CuResult cuMemPoolCreate(CuPool* pool, const CuPoolProperties* properties) {
 }
 
 CuResult cuMemPoolDestroy(CuPool pool) {
+  if (current_context() == nullptr) return kInvalidContext;
   const std::lock_guard lock(world().mutex);
   if (world().pools.erase(pool) == 0) return kInvalidHandle;
   delete pool;
@@ -133,7 +144,8 @@ CuResult cuMemAllocFromPoolAsync(CuAddress* memory, std::size_t bytes,
   if (const CuResult failure = failure_of("cuMemAllocFromPoolAsync")) {
     return failure;
   }
-  *memory = world().memory.allocate(bytes, pool->device);
+  *memory =
+      world().memory.allocate(bytes, pool->device, DeviceMemory::Kind::kOfPool);
   return *memory == 0 ? kOutOfMemory : kSuccess;
 }
 
@@ -150,9 +162,15 @@ CuResult cuDeviceCanAccessPeer(int* can, CuDevice device, CuDevice peer) {
   return kSuccess;
 }
 
-CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned) {
+CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned flags) {
   const CuContext context = current_context();
-  if (context == nullptr || peer == nullptr) return kInvalidContext;
+  if (context == nullptr || peer == nullptr || peer == context) {
+    return kInvalidContext;
+  }
+  if (flags != 0) return kInvalidValue;
+  int can = 0;
+  cuDeviceCanAccessPeer(&can, context->device, peer->device);
+  if (can == 0) return kPeerAccessUnsupported;
   if (const CuResult failure = failure_of("cuCtxEnablePeerAccess")) {
     return failure;
   }
@@ -162,7 +180,9 @@ CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned) {
   return is_new ? kSuccess : kPeerAccessAlreadyEnabled;
 }
 
+// CUDA, too, refuses what is not of cuMemAlloc().
 CuResult cuIpcGetMemHandle(CuIpcHandle* handle, CuAddress memory) {
+  if (current_context() == nullptr) return kInvalidContext;
   if (const CuResult failure = failure_of("cuIpcGetMemHandle")) return failure;
   const auto ticket = world().memory.ticket_of(memory);
   if (!ticket) return kInvalidValue;
@@ -172,8 +192,9 @@ CuResult cuIpcGetMemHandle(CuIpcHandle* handle, CuAddress memory) {
 
 // CUDA, too, refuses what is this process's own.
 CuResult cuIpcOpenMemHandle_v2(CuAddress* memory, CuIpcHandle handle,
-                               unsigned) {
+                               unsigned flags) {
   if (current_context() == nullptr) return kInvalidContext;
+  if (flags != hvd::device::kCuIpcLazyPeerAccess) return kInvalidValue;
   if (const CuResult failure = failure_of("cuIpcOpenMemHandle_v2")) {
     return failure;
   }
@@ -184,10 +205,12 @@ CuResult cuIpcOpenMemHandle_v2(CuAddress* memory, CuIpcHandle handle,
 }
 
 CuResult cuIpcCloseMemHandle(CuAddress memory) {
-  return world().memory.free(memory) ? kSuccess : kInvalidValue;
+  if (current_context() == nullptr) return kInvalidContext;
+  return world().memory.close(memory) ? kSuccess : kInvalidValue;
 }
 
 CuResult cuIpcGetEventHandle(CuIpcHandle* handle, CuEvent event) {
+  if (current_context() == nullptr) return kInvalidContext;
   const auto shared = std::dynamic_pointer_cast<SharedEvent>(event_of(event));
   if (shared == nullptr) return kInvalidHandle;
   *handle = packed(shared->ticket());

@@ -14,11 +14,14 @@ namespace fake_cuda {
 namespace {
 
 std::atomic<unsigned> longest_delay{300};
+std::atomic<std::size_t> queue_limit{kQueueLimit};
 std::atomic<unsigned> streams_made{0};
 
 }  // namespace
 
 void set_delay(unsigned microseconds) { longest_delay = microseconds; }
+
+void set_queue_limit(std::size_t operations) { queue_limit = operations; }
 
 std::uint64_t Event::begin() {
   const std::lock_guard lock(mutex_);
@@ -97,8 +100,11 @@ void SharedEvent::wait(std::uint64_t recording) const {
   }
 }
 
-Stream::Stream(int device)
-    : device_(device), random_(++streams_made), thread_([this] { run(); }) {}
+Stream::Stream(int device, bool has_limit)
+    : device_(device),
+      has_limit_(has_limit),
+      random_(++streams_made),
+      thread_([this] { run(); }) {}
 
 Stream::~Stream() {
   {
@@ -110,9 +116,21 @@ Stream::~Stream() {
 }
 
 void Stream::put(Work work) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  changed_.wait(
+      lock, [&] { return !has_limit_ || work_.size() < queue_limit.load(); });
   work_.push_back(std::move(work));
   changed_.notify_all();
+}
+
+void Stream::put_and_wait(const Work& work) {
+  const auto done = std::make_shared<Event>();
+  put([=] {
+    const int error = work();
+    done->happen(1);
+    return error;
+  });
+  done->wait(1);
 }
 
 int Stream::synchronize() {
@@ -134,6 +152,7 @@ void Stream::run() {
     const Work work = std::move(work_.front());
     work_.pop_front();
     busy_ = true;
+    changed_.notify_all();
     const auto chance = static_cast<unsigned>(random_());
     const unsigned delay =
         chance % 4 == 0 ? chance / 4 % (longest_delay.load() + 1) : 0;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,6 +21,10 @@ namespace fake_cuda {
 
 // How long streams idle at most, in microseconds; they do before one piece in four.
 void set_delay(unsigned microseconds);
+
+// How much a stream takes that it has not done yet.
+inline constexpr std::size_t kQueueLimit = 1000;
+void set_queue_limit(std::size_t operations);
 
 class Event {
  public:
@@ -78,12 +83,16 @@ class Stream {
   // Returns 0 or the number of an error, of which the first is kept.
   using Work = std::function<int()>;
 
-  explicit Stream(int device);
+  // One that has no limit takes whatever it is given: no program has it, but a graph.
+  explicit Stream(int device, bool has_limit = true);
   // Does what is left, and ends.
   ~Stream();
 
   int device() const { return device_; }
+  // Blocks while it has as much left as it takes.
   void put(Work work);
+  // Blocks until it has been done.
+  void put_and_wait(const Work& work);
   // Waits until there is nothing left; returns the first error.
   int synchronize();
   bool is_idle();
@@ -92,6 +101,7 @@ class Stream {
   void run();
 
   const int device_;
+  const bool has_limit_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> work_;

@@ -5,18 +5,20 @@
 #include <iterator>
 
 namespace fake_cuda {
-namespace {
 
-bool is_pinned(std::uintptr_t memory, std::size_t bytes) {
+std::optional<int> device_of_pinned(std::uintptr_t memory, std::size_t bytes) {
   World& all = world();
   const std::lock_guard lock(all.mutex);
   const auto after = all.pinned.upper_bound(memory);
-  if (after == all.pinned.begin()) return false;
-  const auto& [begin, size] = *std::prev(after);
-  return memory - begin + bytes <= size;
+  if (after == all.pinned.begin()) return std::nullopt;
+  const auto& [begin, pinned] = *std::prev(after);
+  if (memory - begin + bytes > pinned.bytes) return std::nullopt;
+  return pinned.device;
 }
 
-}  // namespace
+bool is_pinned(std::uintptr_t memory, std::size_t bytes) {
+  return device_of_pinned(memory, bytes).has_value();
+}
 
 int number_from_environment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
@@ -79,6 +81,7 @@ std::byte* reach(int device, const void* memory, std::size_t bytes) {
   const auto place = all.memory.find(address, bytes);
   if (!place) return nullptr;
   if (place->device == device || place->opened) return place->visible;
+  if (place->kind != DeviceMemory::Kind::kPlain) return nullptr;
   const std::lock_guard lock(all.mutex);
   return all.peers.count({device, place->device}) > 0 ? place->visible
                                                       : nullptr;

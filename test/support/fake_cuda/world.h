@@ -43,6 +43,7 @@ struct CuModuleOfDriver {
 };
 struct CuFunctionOfDriver {
   const fake_cuda::Kernel* kernel;
+  int device;
 };
 struct CuPoolOfDriver {
   int device;
@@ -77,11 +78,14 @@ inline constexpr CuResult kOutOfMemory = 2;
 inline constexpr CuResult kNoDevice = 100;
 inline constexpr CuResult kInvalidDevice = 101;
 inline constexpr CuResult kInvalidContext = 201;
+inline constexpr CuResult kPeerAccessUnsupported = 217;
 inline constexpr CuResult kInvalidHandle = 400;
 inline constexpr CuResult kNotFound = 500;
 inline constexpr CuResult kNotReady = 600;
 inline constexpr CuResult kIllegalAddress = 700;
 inline constexpr CuResult kPeerAccessAlreadyEnabled = 704;
+inline constexpr CuResult kHostMemoryAlreadyRegistered = 712;
+inline constexpr CuResult kHostMemoryNotRegistered = 713;
 inline constexpr CuResult kCaptureUnsupported = 900;
 inline constexpr CuResult kCaptureInvalidated = 901;
 inline constexpr CuResult kCaptureMerge = 902;
@@ -102,8 +106,12 @@ struct World {
   std::vector<std::unique_ptr<hvd::device::CuContextOfDriver>> contexts;
   std::set<CuStream> streams;
   std::set<CuEvent> events;
-  std::map<std::uintptr_t, std::size_t> pinned;  // And its size.
-  std::set<void*> allocated;                     // Of what is pinned.
+  struct Pinned {
+    std::size_t bytes;
+    int device;  // Whose context it was pinned in.
+  };
+  std::map<std::uintptr_t, Pinned> pinned;
+  std::set<void*> allocated;  // Of what is pinned.
   std::set<CuPool> pools;
   std::set<CuModule> modules;
   std::set<CuGraph> graphs;
@@ -136,6 +144,12 @@ std::optional<CuResult> await_captured(CuStream stream, CuEvent event);
 bool is_captured(CuEvent event);
 // For what CUDA forbids while streams are captured.
 CuResult unsafe();
+
+// The GPU in whose context memory of the host was pinned; nothing: it is pageable.
+std::optional<int> device_of_pinned(std::uintptr_t memory,
+                                    std::size_t bytes = 1);
+// Of memory of the host.
+bool is_pinned(std::uintptr_t memory, std::size_t bytes);
 
 // Where memory of a device can be touched by a copy; memory of the host is where it is.
 std::byte* place_of(CuAddress address, std::size_t bytes);

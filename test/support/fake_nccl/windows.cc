@@ -54,10 +54,9 @@ using namespace fake_nccl;  // NOLINT: what follows is C.
 extern "C" {
 
 NcclResult ncclMemAlloc(void** memory, std::size_t bytes) {
-  CuAddress address = 0;
-  if (of_cuda<int(CuAddress*, std::size_t)>("cuMemAlloc_v2")(&address, bytes)) {
-    return kNcclSystemError;
-  }
+  const CuAddress address = of_cuda<decltype(fake_cuda_allocate_for_nccl)>(
+      "fake_cuda_allocate_for_nccl")(bytes);
+  if (address == 0) return kNcclSystemError;
   const std::lock_guard lock(world().mutex);
   world().memory[address] = bytes;
   *memory = reinterpret_cast<void*>(address);
@@ -76,7 +75,8 @@ NcclResult ncclMemFree(void* memory) {
     world().memory.erase(address);
     world().registered.erase(address);
   }
-  const bool is_free = of_cuda<int(CuAddress)>("cuMemFree_v2")(address) == 0;
+  const bool is_free = of_cuda<decltype(fake_cuda_free_for_nccl)>(
+                           "fake_cuda_free_for_nccl")(address) == 0;
   return is_free ? kNcclSuccess : kNcclSystemError;
 }
 

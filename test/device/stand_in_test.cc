@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stand-in for CUDA's driver does as the driver does it, where a program could
+// rely on something else.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "horovodpp/device/cuda_kernels.h"
+#include "horovodpp/device/cuda_memory.h"
+#include "horovodpp/device/cuda_stream.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+
+namespace hvd::device {
+namespace {
+
+class StandIn : public ::testing::Test {
+ protected:
+  ~StandIn() override {
+    open(gate_);
+    EXPECT_TRUE(stream_.synchronize().ok());
+  }
+
+  static void open(std::atomic<bool>& gate) {
+    gate = true;
+    gate.notify_all();
+  }
+  // From now on nothing comes to an end in the stream before the gate is open.
+  void close_gate() {
+    testing::FakeCuda::put(
+        stream_.handle(),
+        [](void* gate) {
+          static_cast<std::atomic<bool>*>(gate)->wait(false);
+          return 0;
+        },
+        &gate_);
+  }
+  // Is set when the stream has come here.
+  void put_mark() {
+    testing::FakeCuda::put(
+        stream_.handle(),
+        [](void* mark) {
+          *static_cast<std::atomic<bool>*>(mark) = true;
+          return 0;
+        },
+        &mark_);
+  }
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) {
+    return allocate_on(context_, bytes).value();
+  }
+
+  const std::unique_ptr<CudaDriver> cuda_ =
+      CudaDriver::load(testing::FakeCuda::file()).value();
+  const CudaContext context_ = cuda_->context(0).value();
+  CudaStream stream_ = CudaStream::create(context_).value();
+  std::atomic<bool> gate_{false};
+  std::atomic<bool> mark_{false};
+};
+
+TEST_F(StandIn, CopiesIntoPageableMemoryBeforeItReturns) {
+  const auto gpu = allocate(sizeof(int));
+  for (int i = 0; i < 20; ++i) {
+    int received = -1;
+    mark_ = false;
+    ASSERT_TRUE(stream_.copy(gpu.get(), &i, sizeof(i)).ok());
+    put_mark();
+    ASSERT_TRUE(stream_.copy(&received, gpu.get(), sizeof(received)).ok());
+    EXPECT_TRUE(mark_);
+    EXPECT_EQ(received, i);
+  }
+}
+
+TEST_F(StandIn, PutsLittlePageableMemoryAside) {
+  const auto gpu = allocate(sizeof(int));
+  int sent = 7;
+  int received = 0;
+  close_gate();
+  ASSERT_TRUE(stream_.copy(gpu.get(), &sent, sizeof(sent)).ok());
+  sent = 8;
+  open(gate_);
+  ASSERT_TRUE(stream_.copy(&received, gpu.get(), sizeof(received)).ok());
+  EXPECT_EQ(received, 7);
+}
+
+TEST_F(StandIn, ComesToMuchPageableMemoryBeforeItReturns) {
+  const std::vector<std::byte> sent((std::size_t{64} << 10) + 1);
+  const auto gpu = allocate(sent.size());
+  for (int i = 0; i < 20; ++i) {
+    mark_ = false;
+    put_mark();
+    ASSERT_TRUE(stream_.copy(gpu.get(), sent.data(), sent.size()).ok());
+    EXPECT_TRUE(mark_);
+  }
+}
+
+TEST_F(StandIn, CopiesBetweenMemoryOfTheHostBeforeItReturns) {
+  const int sent = 7;
+  for (int i = 0; i < 20; ++i) {
+    int received = 0;
+    ASSERT_TRUE(stream_.copy(&received, &sent, sizeof(sent)).ok());
+    EXPECT_EQ(received, 7);
+  }
+}
+
+// Where it blocked, this would not come to an end.
+TEST_F(StandIn, DoesNotBlockForPinnedMemory) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const auto gpu = allocate(kBytes);
+  PinnedMemory pinned(context_);
+  std::byte* const host = pinned.at_least(kBytes).value();
+  close_gate();
+  ASSERT_TRUE(stream_.copy(gpu.get(), host, kBytes).ok());
+  ASSERT_TRUE(stream_.copy(host, gpu.get(), kBytes).ok());
+  open(gate_);
+  EXPECT_TRUE(stream_.synchronize().ok());
+}
+
+TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
+  for (int i = 0; i < 20; ++i) {
+    mark_ = false;
+    PinnedMemory pinned(context_);
+    ASSERT_TRUE(pinned.at_least(64).ok());
+    put_mark();
+    ASSERT_TRUE(pinned.at_least(1024).ok());
+    EXPECT_TRUE(mark_);
+  }
+}
+
+TEST_F(StandIn, SharesNoMemoryWithOtherProcessesThatIsOfAPool) {
+  const auto pool = CudaPool::create(context_);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  std::byte* const memory = (*pool)->allocate(stream_, 64).value();
+  const CurrentContext current(context_);
+  CuIpcHandle handle = {};
+  constexpr CuResult kInvalidValue = 1;
+  EXPECT_EQ(context_.api->cuIpcGetMemHandle(&handle,
+                                            std::bit_cast<CuAddress>(memory)),
+            kInvalidValue);
+  EXPECT_TRUE((*pool)->free(stream_, memory).ok());
+  EXPECT_TRUE(stream_.synchronize().ok());
+}
+
+TEST_F(StandIn, KnowsAGpuOfPinnedMemoryToo) {
+  PinnedMemory pinned(context_);
+  const std::byte* const memory = pinned.at_least(64).value();
+  EXPECT_EQ(cuda_->device_of(memory).value(), 0);
+  const int pageable = 0;
+  EXPECT_FALSE(cuda_->device_of(&pageable).ok());
+}
+
+TEST_F(StandIn, PinsEachPageOnce) {
+  constexpr std::size_t kPage = 4096;
+  alignas(kPage) static std::byte memory[2 * kPage];
+  const auto first = PinnedRange::pin(context_, memory, kPage + 64);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(PinnedRange::pin(context_, memory + kPage + 128, 64).ok());
+}
+
+TEST_F(StandIn, NeedsAContextToLetGo) {
+  constexpr CuResult kInvalidContext = 201;
+  EXPECT_EQ(context_.api->cuStreamDestroy_v2(stream_.handle()),
+            kInvalidContext);
+}
+
+TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
+  const auto kernels = CudaKernels::load(context_);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  CudaStream other = CudaStream::create(cuda_->context(1).value()).value();
+  const auto from = allocate(64);
+  const auto to = allocate(64);
+  const CudaKernels::Piece piece = {
+      .from = from.get(), .to = to.get(), .count = 64};
+  EXPECT_TRUE((*kernels)->copy(stream_, std::span(&piece, 1)).ok());
+  EXPECT_FALSE((*kernels)->copy(other, std::span(&piece, 1)).ok());
+}
+
+// How much was in the stream at most, as far as the work there can see it.
+struct Load {
+  std::atomic<int> put{0};
+  std::atomic<int> done{0};
+  std::atomic<int> most{0};
+
+  static int work(void* load) {
+    auto& mine = *static_cast<Load*>(load);
+    mine.most = std::max(mine.most.load(), mine.put - mine.done);
+    ++mine.done;
+    return 0;
+  }
+};
+
+TEST_F(StandIn, BlocksWhoeverPutsMoreIntoAStreamThanItTakes) {
+  constexpr int kLimit = 4;
+  constexpr int kWork = 200;
+  testing::FakeCuda::set_queue_limit(kLimit);
+  close_gate();
+  Load load;
+  std::thread other([&] {
+    for (int i = 0; i < kWork; ++i) {
+      testing::FakeCuda::put(stream_.handle(), Load::work, &load);
+      ++load.put;
+    }
+  });
+  while (load.put < kLimit) std::this_thread::yield();
+  open(gate_);
+  other.join();
+  EXPECT_TRUE(stream_.synchronize().ok());
+  EXPECT_EQ(load.done, kWork);
+  // And the one that is under way.
+  EXPECT_LE(load.most, kLimit + 1);
+  testing::FakeCuda::set_queue_limit(1000);
+}
+
+}  // namespace
+}  // namespace hvd::device
