@@ -27,6 +27,11 @@ using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
 
+class GpuFaults : public ::testing::Test {
+ protected:
+  void SetUp() override { HVD_NEEDS_STAND_INS(); }
+};
+
 Status sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
   return job
       .allreduce_async_(
@@ -66,7 +71,7 @@ void run_with_fault(const Config& config,
 }
 
 // In the schedule, and in a cycle.
-TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
+TEST_F(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   for (const int operation : {1, 7}) {
     const Config config = gpu_config(Way::kNccl);
     testing::FakeNccl::fault("async error", 1, operation);
@@ -78,7 +83,7 @@ TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   }
 }
 
-TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
+TEST_F(GpuFaults, WhatHangsInNcclIsGivenUp) {
   const Config config = config_that_gives_up();
   testing::FakeNccl::fault("hang", 1, 6);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
@@ -127,7 +132,7 @@ void expect_rank_with_hung_stream_is_named(Way way, int ranks_per_node) {
 }
 
 // All at once, since each takes the time after which it is given up.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
   std::vector<std::thread> jobs;
   jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kNccl, 0);
   jobs.emplace_back(expect_rank_with_hung_stream_is_named, Way::kIpc, 0);
@@ -137,7 +142,7 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0);
 }
 
-TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
+TEST_F(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("init error", 1);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
@@ -147,7 +152,7 @@ TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
   });
 }
 
-TEST(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
+TEST_F(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
   Config config = gpu_config(Way::kNccl);
   config.start_timeout = std::chrono::seconds(3);
   testing::FakeNccl::fault("init hang", 1);
@@ -157,7 +162,7 @@ TEST(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
 }
 
 // The others have put their parts into their streams by then.
-TEST(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
+TEST_F(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   constexpr int kVictim = 1;
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("hang", kVictim, 1);
@@ -249,13 +254,13 @@ void expect_death_amid_windows_is_named(int ranks_per_node) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
+TEST_F(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
   expect_death_amid_windows_is_named(/*ranks_per_node=*/0);
   expect_death_amid_windows_is_named(/*ranks_per_node=*/2);
 }
 
 // A callback of a future is on the thread that looks after the GPU.
-TEST(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
+TEST_F(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
   const Config config = gpu_config(Way::kNccl);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put(std::vector<float>(100, 1));
