@@ -5,6 +5,9 @@
 # hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
 # 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
 # test/support/mpi_main.cc.
+# hvd_job_tests(<layer>): all *_job_test.cc there as one program, run by horovodrun without MPI
+# with 1, 2, 3 and 4 ranks, under AddressSanitizer with 2, and labelled `job`. Its main is
+# test/support/job_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
@@ -32,7 +35,7 @@ if(HVD_SANITIZE STREQUAL "thread")
 endif()
 
 # Programs whose own code computes so much that optimizing it pays.
-set(HVD_BUSY_TESTS collective_test collective_mpi_test coordinator_test)
+set(HVD_BUSY_TESTS collective_test collective_mpi_test collective_job_test coordinator_test)
 
 # Programs that know the public headers only, and use the library as users do. All others
 # link what is inside.
@@ -64,7 +67,7 @@ set(HVD_STARTS_THREADS
 
 function(hvd_unit_tests layer)
   file(GLOB sources CONFIGURE_DEPENDS ${layer}/*_test.cc ${layer}/*/*_test.cc)
-  list(FILTER sources EXCLUDE REGEX "_mpi_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(mpi|job)_test\\.cc$")
   if(HVD_SANITIZE STREQUAL "thread")
     foreach(source ${sources})
       file(STRINGS ${source} starts REGEX "${HVD_STARTS_THREADS}" LIMIT_COUNT 1)
@@ -120,6 +123,9 @@ set(HVD_LEFT_OUT_thread_collective_test "AdasumPlane.FollowsTheFormula*\
 :*Arenas*GivesATensorTheSameBits*:StagedOfThreads*GivesATensorTheSameBits*\
 :IpcOfThreads*GivesATensorTheSameBits*:NcclOfThreads*GivesATensorTheSameBits*")
 
+# Between processes alone what other planes do for it differs, which have suites of their own.
+set(HVD_ON_TWO_collective_job_test "StagedOfProcesses/*")
+
 # hvd_register_cases(<program> <name> <label>): the ctest entry <name>, or entries <name>.1
 # to <name>.<n>, one for each process.
 function(hvd_register_cases program name label)
@@ -169,6 +175,29 @@ function(hvd_mpi_tests layer)
   endforeach()
 endfunction()
 
+function(hvd_job_tests layer)
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${layer}/*_job_test.cc ${layer}/*/*_job_test.cc)
+  if(NOT sources OR NOT TARGET horovodrun)
+    return()
+  endif()
+  hvd_test_program(${layer}_job_test ${sources} support/job_main.cc)
+  set(sizes 1 2 3 4)
+  if(HVD_SANITIZE)
+    set(sizes 2)
+  endif()
+  foreach(ranks ${sizes})
+    set(test ${HVD_TEST_PREFIX}${layer}.job.np${ranks})
+    add_test(NAME ${test} COMMAND horovodrun --no-mpi -np ${ranks}
+      $<TARGET_FILE:${layer}_job_test> --gtest_brief=1)
+    hvd_process_test_properties(${test} ${ranks} job)
+    if(DEFINED HVD_ON_TWO_${layer}_job_test AND NOT ranks EQUAL 2)
+      set_property(TEST ${test} APPEND PROPERTY
+        ENVIRONMENT "GTEST_FILTER=-${HVD_ON_TWO_${layer}_job_test}")
+    endif()
+  endforeach()
+endfunction()
+
 # hvd_add_mpi_test(<name> <ranks> <command>...): the command under mpirun.
 function(hvd_add_mpi_test name ranks)
   add_test(NAME ${HVD_TEST_PREFIX}${name}
@@ -176,15 +205,26 @@ function(hvd_add_mpi_test name ranks)
   hvd_mpi_test_properties(${HVD_TEST_PREFIX}${name} ${ranks})
 endfunction()
 
-# More ranks than cores, and root in a container, are normal for a test; ranks that wait leave
-# their core to others, so a job counts as two programs at most. Jobs begin first: two places are
-# seldom free at once while there are tests that take one. Open MPI leaves memory behind when it
-# ends, so leaks are looked for in unit tests only.
+# More ranks than cores, and root in a container, are normal for a test. Open MPI leaves memory
+# behind when it ends, so leaks are looked for in unit tests only.
 function(hvd_mpi_test_properties test ranks)
+  hvd_process_test_properties(${test} ${ranks} mpi ASAN_OPTIONS=detect_leaks=0
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    OMPI_MCA_btl_vader_single_copy_mechanism=none)
+endfunction()
+
+# hvd_process_test_properties(<test> <ranks> <label> <variable>=<value>...): ranks that wait
+# leave their core to others, so a job counts as two programs at most. Jobs begin first: two
+# places are seldom free at once while there are tests that take one.
+function(hvd_process_test_properties test ranks label)
   set(processors ${ranks})
   if(ranks GREATER 2)
     set(processors 2)
   endif()
-  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS ${processors} COST 100
-    ENVIRONMENT "${HVD_TEST_ENVIRONMENT};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_btl_vader_single_copy_mechanism=none;HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
+  set(environment ${HVD_TEST_ENVIRONMENT} ${ARGN}
+    "HOROVODPP_CACHE_DIR=${CMAKE_BINARY_DIR}/cache")
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${processors}
+    COST 100 ENVIRONMENT "${environment}")
 endfunction()

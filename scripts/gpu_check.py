@@ -12,6 +12,7 @@ cannot be measured here say why.
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,7 @@ class Table:
 class Checks:
     # The first NCCL that lets processes share a GPU, if NCCL_MULTI_RANK_GPU_ENABLE=1.
     SHARING_NCCL = 23000
+    QUIETLY = ("--gtest_brief=1", "--gtest_color=no")
     AIMS = {"pack kernel / copy": "0.9 or more", "CPU time of an enqueue, 100 tensors": "3 or less"}
 
     def __init__(self, options):
@@ -54,6 +56,7 @@ class Checks:
             self.environment["HOROVODPP_NCCL_LIBRARY"] = str(
                 self.build / "test/support/fake_nccl/libfake_nccl.so")
             self.environment["FAKE_NCCL_VERSION"] = str(self.SHARING_NCCL)
+            self.environment["FAKE_CUDA_DEVICES"] = "1"
 
     def run(self, *command, **settings):
         return subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -63,13 +66,30 @@ class Checks:
         return self.run(self.build / "horovodrun/horovodrun", "--no-mpi", "-np", ranks, *command,
                         **settings)
 
-    def tests(self):
-        """The suite of the device layer: on the stand-in always, as it looks into that."""
-        done = self.run(self.build / "test/device_test", "--gtest_brief=1")
+    def suite(self, name, where, done):
+        counts = {word: int(number) for word, number in
+                  re.findall(r"\[  (PASSED|SKIPPED) +\].* (\d+) test", done.stdout)}
         if done.returncode != 0:
-            self.table.fail("tests of the device layer", done.stdout)
+            self.table.fail(f"{name}, {where}", done.stdout + done.stderr)
+            return
+        skipped = f", {counts['SKIPPED']} skipped" if "SKIPPED" in counts else ""
+        self.table.add(name, f"{counts['PASSED']} passed{skipped}", where)
+
+    def tests(self):
+        """The suites of the device layer, of jobs, and of the planes, as they are."""
+        jobs = "tests of the device layer and of jobs"
+        program = self.build / "test/device_test"
+        if self.stand_in:
+            where, all_ranks = "as if on one GPU", (2,)
         else:
-            self.table.add("tests of the device layer", "passed", "on the stand-in")
+            self.suite(jobs, "on the stand-ins", self.run(program, *self.QUIETLY))
+            where, all_ranks = "on GPUs", (1, 2, 4)
+        self.suite(jobs, where, self.run(program, *self.QUIETLY,
+                                         HOROVODPP_TEST_ON_GPUS="1"))
+        for ranks in all_ranks:
+            self.suite(f"tests of the planes, {ranks} processes", where, self.in_job(
+                ranks, self.build / "test/collective_job_test", *self.QUIETLY,
+                HOROVODPP_TEST_ON_GPUS="1", NCCL_MULTI_RANK_GPU_ENABLE="1"))
 
     def kernels(self):
         done = self.run(self.build / "test/benchmark/gpu_benchmark", "kernels", self.megabytes)

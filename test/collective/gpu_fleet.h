@@ -26,7 +26,7 @@
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "test/collective/fleets.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::collective {
 
@@ -228,7 +228,11 @@ inline void run_staged(transport::Communicator& communicator, int ranks_here,
                         .ranks = member.ranks,
                         .memory = nullptr,
                         .chunk_bytes = 1024});
-    OnGpu plane(staged, gpus.driver().value()->context(member.rank / 2).value(),
+    OnGpu plane(staged,
+                gpus.driver()
+                    .value()
+                    ->context(member.rank / 2 % testing::TestGpus::count())
+                    .value(),
                 {.rank = member.rank, .ranks = member.ranks});
     Member there = {plane, member.rank, member.ranks, member.ranks_here,
                     member.interrupt};
@@ -238,7 +242,7 @@ inline void run_staged(transport::Communicator& communicator, int ranks_here,
 
 // The GPUs of a process, and what it has made on them to be used by others.
 struct SharedGpus {
-  device::Gpus gpus{testing::FakeCuda::file()};
+  device::Gpus gpus{testing::TestGpus::cuda_library()};
   IpcWindows windows = {};
 };
 
@@ -330,7 +334,7 @@ class IpcSeat {
 
   int rank() const { return topology_.local_rank(); }
   int ranks() const { return topology_.local_size(); }
-  int gpu() const { return rank() / 2; }
+  int gpu() const { return rank() / 2 % testing::TestGpus::count(); }
   device::CudaContext context() const {
     return shared_.gpus.driver().value()->context(gpu()).value();
   }
@@ -390,8 +394,8 @@ inline void run_on_ipc(transport::Communicator& communicator, int ranks_here,
 class StagedOfThreads {
  public:
   void run(const Body& body) {
-    testing::FakeCuda::set_delay(20);
-    device::Gpus gpus(testing::FakeCuda::file());
+    testing::TestGpus::set_delay(20);
+    device::Gpus gpus(testing::TestGpus::cuda_library());
     for (const int ranks : {1, 3}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_staged(communicator, ranks, gpus, body);
@@ -403,7 +407,7 @@ class StagedOfThreads {
 class IpcOfThreads {
  public:
   void run(const Body& body) {
-    testing::FakeCuda::set_delay(20);
+    testing::TestGpus::set_delay(20);
     SharedGpus shared;
     for (const int ranks : {1, 2, 3}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {

@@ -6,13 +6,18 @@
 
 #include <cstdlib>
 
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+class CudaDrivers : public ::testing::Test {
+ protected:
+  void SetUp() override { HVD_NEEDS_STAND_INS(); }
+};
 
 // Sets a variable of the environment for as long as it lives.
 class Setting {
@@ -28,7 +33,7 @@ class Setting {
   const char* const name_;
 };
 
-TEST(CudaDriver, KnowsTheGpusAndTheirNames) {
+TEST_F(CudaDrivers, KnowsTheGpusAndTheirNames) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok()) << cuda.status();
   EXPECT_EQ((*cuda)->devices(), 4);
@@ -36,7 +41,7 @@ TEST(CudaDriver, KnowsTheGpusAndTheirNames) {
   EXPECT_EQ((*cuda)->name_of(1).value(), "Stand-in 1");
 }
 
-TEST(CudaDriver, SaysWhichFileWasLookedForAndWhatBringsIt) {
+TEST_F(CudaDrivers, SaysWhichFileWasLookedForAndWhatBringsIt) {
   const auto cuda = CudaDriver::load("libno_such_driver.so.1");
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(cuda.status().message()),
@@ -44,14 +49,14 @@ TEST(CudaDriver, SaysWhichFileWasLookedForAndWhatBringsIt) {
                     HasSubstr("NVIDIA's driver brings it")));
 }
 
-TEST(CudaDriver, NamesWhatALibraryLacks) {
+TEST_F(CudaDrivers, NamesWhatALibraryLacks) {
   const auto cuda = CudaDriver::load("libm.so.6");
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(cuda.status().message()),
               HasSubstr("libm.so.6 has no cuInit"));
 }
 
-TEST(CudaDriver, RefusesOneThatIsTooOld) {
+TEST_F(CudaDrivers, RefusesOneThatIsTooOld) {
   const Setting old("FAKE_CUDA_VERSION", "11010");
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -59,14 +64,14 @@ TEST(CudaDriver, RefusesOneThatIsTooOld) {
               AllOf(HasSubstr("for CUDA 11.1"), HasSubstr("at least 11.4")));
 }
 
-TEST(CudaDriver, SaysSoIfThereIsNoGpu) {
+TEST_F(CudaDrivers, SaysSoIfThereIsNoGpu) {
   testing::FakeCuda::fail_next("cuInit", kCuNoDevice);
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(cuda.status().message()), HasSubstr("no GPU"));
 }
 
-TEST(CudaDriver, RefusesAGpuThatIsNotThere) {
+TEST_F(CudaDrivers, RefusesAGpuThatIsNotThere) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
   for (const int index : {-1, 4}) {
@@ -77,7 +82,7 @@ TEST(CudaDriver, RefusesAGpuThatIsNotThere) {
   }
 }
 
-TEST(CudaDriver, DoesNotTakeMemoryOfTheHostForAGpus) {
+TEST_F(CudaDrivers, DoesNotTakeMemoryOfTheHostForAGpus) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
   const int here = 0;
@@ -85,7 +90,7 @@ TEST(CudaDriver, DoesNotTakeMemoryOfTheHostForAGpus) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(CudaDriver, ToldInTheDriversWordsWhatItRefuses) {
+TEST_F(CudaDrivers, ToldInTheDriversWordsWhatItRefuses) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
   testing::FakeCuda::fail_next("cuDevicePrimaryCtxRetain", 2);

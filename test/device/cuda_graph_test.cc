@@ -12,7 +12,7 @@
 
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
@@ -26,7 +26,7 @@ class GraphsOfCuda : public ::testing::Test {
   static constexpr std::size_t kBytes = kCount * sizeof(int);
   static constexpr int kGlobalMode = 0;
 
-  GraphsOfCuda() { testing::FakeCuda::set_delay(200); }
+  GraphsOfCuda() { testing::TestGpus::set_delay(200); }
 
   CudaStream stream() { return CudaStream::create(context_).value(); }
   std::shared_ptr<std::byte> memory() {
@@ -48,7 +48,7 @@ class GraphsOfCuda : public ::testing::Test {
   }
 
   const std::unique_ptr<CudaDriver> cuda_ =
-      CudaDriver::load(testing::FakeCuda::file()).value();
+      CudaDriver::load(testing::TestGpus::cuda_library()).value();
   const CudaContext context_ = cuda_->context(0).value();
 };
 
@@ -124,7 +124,7 @@ TEST_F(GraphsOfCuda, AreNotDisturbedByLooksAtEventsAndAllocations) {
 }
 
 TEST_F(GraphsOfCuda, GoOnWithWhatIsUnderWayWhenTheyAreDropped) {
-  const std::size_t before = testing::FakeCuda::objects();
+  const std::size_t before = testing::TestGpus::objects();
   {
     CudaStream mine = stream();
     const auto a = memory();
@@ -143,7 +143,7 @@ TEST_F(GraphsOfCuda, GoOnWithWhatIsUnderWayWhenTheyAreDropped) {
               absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(get(mine, b), Each(7));
   }
-  EXPECT_EQ(testing::FakeCuda::objects(), before);
+  EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/kernels/images.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
@@ -75,7 +75,7 @@ class CudaKernelsTest : public ::testing::Test {
   }
 
   const std::unique_ptr<CudaDriver> cuda_ =
-      CudaDriver::load(testing::FakeCuda::file()).value();
+      CudaDriver::load(testing::TestGpus::cuda_library()).value();
   const CudaContext context_ = cuda_->context(0).value();
   CudaStream stream_ = CudaStream::create(context_).value();
   const std::unique_ptr<CudaKernels> kernels_ =
@@ -97,9 +97,9 @@ TEST_F(CudaKernelsTest, CopyPiecesOfAnySizeAndPlace) {
                       .to = to + i % 5 * (i % 2),
                       .count = static_cast<std::int64_t>(bytes)});
   }
-  const std::size_t before = testing::FakeCuda::launches();
+  const std::size_t before = testing::TestGpus::launches();
   ASSERT_EQ(kernels_->copy(stream_, pieces), absl::OkStatus());
-  EXPECT_EQ(testing::FakeCuda::launches() - before, 2u);
+  testing::TestGpus::expect_launches_since(before, 2);
   for (std::size_t i = 0; i < kPieces; ++i) {
     const auto bytes = static_cast<std::size_t>(pieces[i].count);
     const auto begin = sent[i].begin() + static_cast<std::ptrdiff_t>(i % 5);
@@ -300,13 +300,19 @@ TEST_F(CudaKernelsTest, SeeWhatTheNumbersAre) {
   }
 }
 
-TEST_F(CudaKernelsTest, ReadPinnedMemoryAndNoOther) {
+TEST_F(CudaKernelsTest, ReadPinnedMemory) {
   PinnedMemory pinned(context_);
   std::byte* const there = pinned.at_least(64).value();
   std::byte* const to = upload(Bytes(64));
   const CudaKernels::Piece piece = {.from = there, .to = to, .count = 64};
   ASSERT_EQ(kernels_->copy(stream_, {&piece, 1}), absl::OkStatus());
   EXPECT_EQ(stream_.synchronize(), absl::OkStatus());
+}
+
+// After this a real GPU could not be used again in the process.
+TEST_F(CudaKernelsTest, ReadNoOtherMemoryOfTheHost) {
+  HVD_NEEDS_STAND_INS();
+  std::byte* const to = upload(Bytes(64));
   const Bytes pageable(64);
   const CudaKernels::Piece wrong = {
       .from = pageable.data(), .to = to, .count = 64};
@@ -317,6 +323,7 @@ TEST_F(CudaKernelsTest, ReadPinnedMemoryAndNoOther) {
 
 // Where there are several images, the next one is tried.
 TEST_F(CudaKernelsTest, SayWhyTheDriverTakesThemNot) {
+  HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuModuleLoadData", 218);
   const auto loaded = CudaKernels::load(context_);
   if (kernels::compiled_image() != nullptr) {

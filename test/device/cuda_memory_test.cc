@@ -13,7 +13,7 @@
 
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/gpus.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 class CudaMemory : public ::testing::Test {
  protected:
   const std::unique_ptr<CudaDriver> cuda_ =
-      CudaDriver::load(testing::FakeCuda::file()).value();
+      CudaDriver::load(testing::TestGpus::cuda_library()).value();
   const CudaContext context_ = cuda_->context(0).value();
   CudaStream stream_ = CudaStream::create(context_).value();
 };
@@ -31,7 +31,7 @@ class CudaMemory : public ::testing::Test {
 TEST_F(CudaMemory, IsAllocatedAndFreedInTheOrderOfAStream) {
   const auto pool = CudaPool::create(context_);
   ASSERT_TRUE(pool.ok()) << pool.status();
-  const std::size_t before = testing::FakeCuda::objects();
+  const std::size_t before = testing::TestGpus::objects();
   for (int i = 1; i <= 20; ++i) {
     int received = 0;
     std::byte* const memory = (*pool)->allocate(stream_, sizeof(int)).value();
@@ -41,10 +41,11 @@ TEST_F(CudaMemory, IsAllocatedAndFreedInTheOrderOfAStream) {
     ASSERT_EQ(stream_.synchronize(), absl::OkStatus());
     EXPECT_EQ(received, i);
   }
-  EXPECT_EQ(testing::FakeCuda::objects(), before);
+  EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
 TEST_F(CudaMemory, OfAPoolMayRunOut) {
+  HVD_NEEDS_STAND_INS();
   const auto pool = CudaPool::create(context_);
   ASSERT_TRUE(pool.ok()) << pool.status();
   testing::FakeCuda::fail_next("cuMemAllocFromPoolAsync", 2);
@@ -59,7 +60,8 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
 
 // That of a pool would go back at once, and be given out again.
 TEST_F(CudaMemory, ForResultsGoesBackBehindWhatWorksWithIt) {
-  Gpus gpus(testing::FakeCuda::file());
+  HVD_NEEDS_STAND_INS();
+  Gpus gpus(testing::TestGpus::cuda_library());
   for (int i = 0; i < 20; ++i) {
     std::atomic<bool> is_done{false};
     {
@@ -84,24 +86,25 @@ TEST_F(CudaMemory, ForResultsGoesBackBehindWhatWorksWithIt) {
 }
 
 TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {
-  const std::size_t before = testing::FakeCuda::objects();
+  HVD_NEEDS_STAND_INS();
+  const std::size_t before = testing::TestGpus::objects();
   std::vector<std::byte> memory(4096);
   {
     const auto pinned =
         PinnedRange::pin(context_, memory.data(), memory.size());
     ASSERT_TRUE(pinned.ok()) << pinned.status();
-    EXPECT_GT(testing::FakeCuda::objects(), before);
+    EXPECT_GT(testing::TestGpus::objects(), before);
     // Nor is it pinned twice.
     EXPECT_EQ(PinnedRange::pin(context_, memory.data(), memory.size())
                   .status()
                   .code(),
               absl::StatusCode::kResourceExhausted);
   }
-  EXPECT_EQ(testing::FakeCuda::objects(), before);
+  EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
 TEST_F(CudaMemory, IsNotOpenedByTheProcessWhoseItIs) {
-  const std::size_t before = testing::FakeCuda::objects();
+  const std::size_t before = testing::TestGpus::objects();
   {
     const auto memory = IpcMemory::allocate(context_, 64);
     ASSERT_TRUE(memory.ok()) << memory.status();
@@ -112,10 +115,11 @@ TEST_F(CudaMemory, IsNotOpenedByTheProcessWhoseItIs) {
     EXPECT_EQ(IpcEvent::open(context_, event->ticket()).status().code(),
               absl::StatusCode::kInternal);
   }
-  EXPECT_EQ(testing::FakeCuda::objects(), before);
+  EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
 TEST_F(CudaMemory, ThatOthersMayOpenMayRunOut) {
+  HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
   EXPECT_EQ(IpcMemory::allocate(context_, 64).status().code(),
             absl::StatusCode::kResourceExhausted);
@@ -137,6 +141,7 @@ TEST_F(CudaMemory, EventsHoldOtherStreamsUntilTheirLastRecording) {
 }
 
 TEST_F(CudaMemory, OfAPeerIsReachedOnceThatIsAllowed) {
+  HVD_NEEDS_GPUS(2);
   const CudaContext peer = cuda_->context(1).value();
   EXPECT_EQ(enable_peer_access(context_, context_), absl::OkStatus());
   EXPECT_EQ(enable_peer_access(context_, peer), absl::OkStatus());

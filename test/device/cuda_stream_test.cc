@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "horovodpp/device/cuda_memory.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
@@ -23,7 +23,7 @@ class CudaStreams : public ::testing::Test {
   }
 
   const std::unique_ptr<CudaDriver> cuda_ =
-      CudaDriver::load(testing::FakeCuda::file()).value();
+      CudaDriver::load(testing::TestGpus::cuda_library()).value();
   const CudaContext context_ = cuda_->context(0).value();
   CudaStream stream_ = CudaStream::create(context_).value();
 };
@@ -67,6 +67,7 @@ TEST_F(CudaStreams, LetAThreadWaitForAnEvent) {
 }
 
 TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
+  HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemcpyAsync", 700);
   int from = 0;
   int to = 0;
@@ -78,6 +79,7 @@ TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
 }
 
 TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
+  HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
   const auto memory = allocate_on(context_, 4096);
   EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
@@ -86,6 +88,7 @@ TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
 }
 
 TEST_F(CudaStreams, GiveEverythingBack) {
+  HVD_NEEDS_STAND_INS();
   const std::size_t before = testing::FakeCuda::objects();
   {
     CudaStream stream = CudaStream::create(context_).value();
@@ -107,6 +110,7 @@ TEST_F(CudaStreams, KeepPinnedMemoryThatIsLongEnough) {
 }
 
 TEST_F(CudaStreams, SayHowMuchMemoryCouldNotBePinned) {
+  HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemHostAlloc", 2);
   PinnedMemory pinned(context_);
   const auto place = pinned.at_least(512);

@@ -66,6 +66,12 @@ class Blocks {
   std::vector<std::unique_ptr<std::vector<float>>> sent_;
 };
 
+// What is registered only the stand-in for NCCL tells.
+class GpuArena : public ::testing::Test {
+ protected:
+  void SetUp() override { HVD_NEEDS_STAND_INS(); }
+};
+
 using ArenaBody = std::function<void(Runtime&, GpuProgram&, Blocks&)>;
 
 // Nothing is left behind.
@@ -109,7 +115,7 @@ Status sum_all(Runtime& job, GpuProgram& mine,
       .wait();
 }
 
-TEST(GpuArena, IsRegisteredAndNothingIsPackedThere) {
+TEST_F(GpuArena, IsRegisteredAndNothingIsPackedThere) {
   const std::size_t before = testing::FakeCuda::launches();
   run_in_arenas([](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const float sum = 0.5f * static_cast<float>(mine.size());
@@ -123,7 +129,7 @@ TEST(GpuArena, IsRegisteredAndNothingIsPackedThere) {
   EXPECT_EQ(testing::FakeCuda::launches(), before);
 }
 
-TEST(GpuArena, TakesWhatLiesOtherwiseOnAnotherRankAnotherWay) {
+TEST_F(GpuArena, TakesWhatLiesOtherwiseOnAnotherRankAnotherWay) {
   run_in_arenas([](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const auto n = static_cast<float>(mine.size());
     const auto shift = static_cast<std::size_t>(mine.rank()) * 256;
@@ -142,7 +148,7 @@ TEST(GpuArena, TakesWhatLiesOtherwiseOnAnotherRankAnotherWay) {
 }
 
 // Alike on all ranks, and shifted by rank.
-TEST(GpuArena, HasAllCollectives) {
+TEST_F(GpuArena, HasAllCollectives) {
   for (const std::size_t shift : {0, 256}) {
     run_in_arenas([&](Runtime& job, GpuProgram& mine, Blocks& arena) {
       const auto n = static_cast<std::size_t>(mine.size());
@@ -190,7 +196,7 @@ TEST(GpuArena, HasAllCollectives) {
 }
 
 // A communicator has it longer than the program.
-TEST(GpuArena, GoesBackWhenNothingHasItRegistered) {
+TEST_F(GpuArena, GoesBackWhenNothingHasItRegistered) {
   constexpr int kRanks = 2;
   std::barrier all(kRanks);
   const Config config = gpu_config(Way::kNccl);
@@ -212,7 +218,7 @@ TEST(GpuArena, GoesBackWhenNothingHasItRegistered) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0u);
 }
 
-TEST(GpuArena, GoesOnWithAReformedJob) {
+TEST_F(GpuArena, GoesOnWithAReformedJob) {
   constexpr int kRanks = 3;
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("async error", 1, 1);
@@ -239,7 +245,7 @@ TEST(GpuArena, GoesOnWithAReformedJob) {
 }
 
 // Older ones register nothing, or do not allocate; and without NCCL it is CUDA's memory.
-TEST(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
+TEST_F(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
   const auto sums = [](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const TensorView x = arena.put(0, 0, {1, 2});
     const auto n = static_cast<float>(mine.size());
@@ -257,7 +263,7 @@ TEST(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
                   sums);
 }
 
-TEST(GpuArena, IsThatOfTheJobOfThisProcess) {
+TEST_F(GpuArena, IsThatOfTheJobOfThisProcess) {
   run_world({.size = 2, .config = gpu_config(Way::kNccl)},
             [](Runtime& job, transport::LoopbackWorld&) {
               const ThreadRuntime here(job);
@@ -274,7 +280,7 @@ TEST(GpuArena, IsThatOfTheJobOfThisProcess) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0u);
 }
 
-TEST(GpuArena, NeedsAJob) {
+TEST_F(GpuArena, NeedsAJob) {
   EXPECT_EQ(arena_alloc_on(Device::cuda(0), 1).status().code(),
             StatusCode::kFailedPrecondition);
 }

@@ -163,6 +163,7 @@ TEST_F(GpuClipTest, FindsTheSameBitsHoweverMemoryIsAligned) {
 
 // What is in the stream before does not end until all has been started.
 TEST_F(GpuClipTest, KeepsTheOrderOfTheStreamAndTheHostWaitsForNothing) {
+  HVD_NEEDS_STAND_INS();
   std::latch started(1);
   testing::FakeCuda::put(
       mine_.stream(),
@@ -202,6 +203,7 @@ TEST_F(GpuClipTest, IsCapturedAndReplayed) {
 }
 
 TEST_F(GpuClipTest, RefusesWhatItCannotClip) {
+  HVD_NEEDS_GPUS(2);
   const TensorView x = mine_.put(std::vector<float>(4, 1.0f));
   const TensorView numbers = mine_.put(std::vector<std::int32_t>(4, 1));
   GpuProgram other(1, 2, Way::kNccl);

@@ -31,6 +31,11 @@ using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
 
+class GpuFaults : public ::testing::Test {
+ protected:
+  void SetUp() override { HVD_NEEDS_STAND_INS(); }
+};
+
 Status sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
   return job
       .allreduce_async_(
@@ -70,7 +75,7 @@ void run_with_fault(const Config& config,
 }
 
 // In the schedule, and in a cycle.
-TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
+TEST_F(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   for (const int operation : {1, 7}) {
     const Config config = gpu_config(Way::kNccl);
     testing::FakeNccl::fault("async error", 1, operation);
@@ -82,7 +87,7 @@ TEST(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   }
 }
 
-TEST(GpuFaults, WhatHangsInNcclIsGivenUp) {
+TEST_F(GpuFaults, WhatHangsInNcclIsGivenUp) {
   const Config config = config_that_gives_up();
   testing::FakeNccl::fault("hang", 1, 6);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
@@ -164,7 +169,7 @@ void expect_rank_with_hung_stream_is_named_on_all_ways(
   for (std::thread& job : jobs) job.join();
 }
 
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
         return sum(job, mine, all);
@@ -183,7 +188,7 @@ std::vector<TensorView> split(const TensorView& all, std::int64_t count) {
 
 // More of them than a stream takes operations, in one call: a driver would keep whoever
 // puts all of that into a stream which does not go on.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
+TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.count = 4800,
        .step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
@@ -195,7 +200,7 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
 }
 
 // The same of many calls, none of which is waited for.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
+TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
   const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
                        int) {
     std::vector<Future<void>> sums;
@@ -217,7 +222,7 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
 }
 
 // It has no tensors any more, and its GPU works for the others.
-TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
+TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
   const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
                        int number) {
     if (number == 1 && mine.rank() == 0) {
@@ -234,7 +239,7 @@ TEST(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
   few.join();
 }
 
-TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
+TEST_F(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("init error", 1);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
@@ -244,7 +249,7 @@ TEST(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
   });
 }
 
-TEST(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
+TEST_F(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
   Config config = gpu_config(Way::kNccl);
   config.start_timeout = std::chrono::seconds(3);
   testing::FakeNccl::fault("init hang", 1);
@@ -254,7 +259,7 @@ TEST(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
 }
 
 // The others have put their parts into their streams by then.
-TEST(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
+TEST_F(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   constexpr int kVictim = 1;
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("hang", kVictim, 1);
@@ -346,13 +351,13 @@ void expect_death_amid_windows_is_named(int ranks_per_node) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
+TEST_F(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
   expect_death_amid_windows_is_named(/*ranks_per_node=*/0);
   expect_death_amid_windows_is_named(/*ranks_per_node=*/2);
 }
 
 // A callback of a future is on the thread that looks after the GPU.
-TEST(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
+TEST_F(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
   const Config config = gpu_config(Way::kNccl);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put(std::vector<float>(100, 1));

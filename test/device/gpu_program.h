@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's program with tensors on a GPU of the stand-in.
+// A rank's program with tensors on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,8 +16,7 @@
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "test/support/fake_cuda/fake_cuda.h"
-#include "test/support/fake_nccl/fake_nccl.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd {
 
@@ -26,16 +25,22 @@ namespace hvd {
 enum class Way { kNccl, kIpc, kStaged };
 
 inline Config gpu_config(Way way) {
-  testing::FakeCuda::set_delay(300);
-  testing::FakeNccl::set_delay(100);
+  testing::TestGpus::set_delay(300);
+  testing::TestGpus::set_nccl_delay(100);
   Config config;
-  config.cuda_library = testing::FakeCuda::file();
-  config.nccl_library = testing::FakeNccl::file();
+  config.cuda_library = testing::TestGpus::cuda_library();
+  config.nccl_library = testing::TestGpus::nccl_library();
   const bool by_nccl = way == Way::kNccl;
   config.by_nccl = {by_nccl, by_nccl, by_nccl, by_nccl, by_nccl};
   config.cuda_ipc = way == Way::kIpc;
   device::Gpus::of_process().look_for(config.cuda_library);
   return config;
+}
+
+// Whether ranks that are threads can go this way: each with a GPU of its own, where that is by
+// NCCL.
+inline bool can_go(Way way, int ranks) {
+  return way != Way::kNccl || ranks <= testing::TestGpus::count();
 }
 
 // For work that hangs on a GPU. The time is as long as no busy machine should keep a rank
@@ -53,7 +58,8 @@ class GpuProgram {
   GpuProgram(int rank, int size, Way way)
       : rank_(rank),
         size_(size),
-        gpu_(way == Way::kNccl ? rank : rank / 2),
+        gpu_((way == Way::kNccl ? rank : rank / 2) %
+             testing::TestGpus::count()),
         context_(
             device::Gpus::of_process().driver().value()->context(gpu_).value()),
         stream_(device::CudaStream::create(context_).value()) {}

@@ -209,6 +209,8 @@ TEST(GpuRandomPrograms, GiveTheBitsOfTheCpu) {
   constexpr Way kWays[] = {Way::kNccl, Way::kIpc, Way::kStaged};
   for (int run = 0; run < programs(); ++run) {
     const Way way = kWays[run / 4 % 3];
+    // A real NCCL adds in an order of its own.
+    if (way == Way::kNccl && testing::gpus_are_real()) continue;
     const Config config = gpu_config(way);
     const WorldOptions world = {.size = 1 + run % 4,
                                 .ranks_per_node = run % 8 == 7 ? 2 : 0,
@@ -216,7 +218,7 @@ TEST(GpuRandomPrograms, GiveTheBitsOfTheCpu) {
     run_world(world, [&](Runtime& job, transport::LoopbackWorld&) {
       play(job, static_cast<unsigned>(run), way);
     });
-    ASSERT_EQ(testing::FakeNccl::objects(), 0);
+    testing::TestGpus::expect_nothing_left_of_nccl();
     if (::testing::Test::HasFailure()) return;
   }
 }

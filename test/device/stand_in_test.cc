@@ -15,13 +15,14 @@
 #include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
-#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::device {
 namespace {
 
 class StandIn : public ::testing::Test {
  protected:
+  void SetUp() override { HVD_NEEDS_STAND_INS(); }
   ~StandIn() override {
     open(gate_);
     EXPECT_TRUE(stream_.synchronize().ok());

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <string>
+
+#include "test/support/rank_printer.h"
 
 namespace {
 
@@ -19,25 +19,6 @@ int told(const char* open_mpi, const char* mpich, int otherwise) {
   if (text == nullptr) text = std::getenv(mpich);
   return text == nullptr ? otherwise : std::atoi(text);
 }
-
-class FailurePrinter : public ::testing::EmptyTestEventListener {
- public:
-  explicit FailurePrinter(int rank) : rank_(rank) {}
-  void OnTestStart(const ::testing::TestInfo& test) override {
-    test_ = std::string(test.test_suite_name()) + "." + test.name();
-  }
-  void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (!result.failed()) return;
-    std::fprintf(stderr, "rank %d: %s failed at %s:%d\n%s\n", rank_,
-                 test_.c_str(),
-                 result.file_name() == nullptr ? "?" : result.file_name(),
-                 result.line_number(), result.message());
-  }
-
- private:
-  const int rank_;
-  std::string test_;
-};
 
 bool is_initialized() {
   int flag = 0;
@@ -54,11 +35,7 @@ int main(int argc, char** argv) {
   bool ours = size % 2 == 1;
   int level = MPI_THREAD_SINGLE;
   if (ours) MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-  if (rank != 0) {
-    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-    delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new FailurePrinter(rank));
-  }
+  hvd::testing::let_rank_0_report(rank);
   int failed = RUN_ALL_TESTS();
   if (!is_initialized()) {
     ours = true;

@@ -47,7 +47,9 @@ class IpcNodesSeat {
 
   int rank() const { return topology_.rank(); }
   int ranks() const { return topology_.size(); }
-  int gpu() const { return topology_.local_rank() % 2; }
+  int gpu() const {
+    return topology_.local_rank() % 2 % testing::TestGpus::count();
+  }
   device::CudaContext context() const {
     return shared_.gpus.driver().value()->context(gpu()).value();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fleets of NCCL planes on the stand-ins.
+// Fleets of NCCL planes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "horovodpp/collective/nccl/plane.h"
 #include "horovodpp/collective/nccl/session.h"
 #include "test/collective/gpu_fleet.h"
-#include "test/support/fake_nccl/fake_nccl.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::collective {
 
@@ -68,18 +68,19 @@ class NcclSeat {
   std::unique_ptr<NcclPlane> plane_;
 };
 
-inline NcclSession::Options on_stand_in() {
-  return {.library = testing::FakeNccl::file()};
+inline NcclSession::Options nccl_of_tests() {
+  return {.library = testing::TestGpus::nccl_library(),
+          .may_share_gpus = testing::TestGpus::share_ranks()};
 }
 
-// Each rank with a GPU.
+// Each rank with a GPU, as long as there are so many.
 inline void run_on_nccl(transport::Communicator& communicator, int ranks_here,
                         device::Gpus& gpus, const Body& body) {
   run_on_shm(communicator, ranks_here, [&](Member& member) {
-    NcclSeat seat(member, gpus, member.rank, on_stand_in(), sound_job());
+    const int gpu = member.rank % testing::TestGpus::count();
+    NcclSeat seat(member, gpus, gpu, nccl_of_tests(), sound_job());
     ASSERT_EQ(seat.introduce(), absl::OkStatus());
-    OnGpu plane(seat.plane(),
-                gpus.driver().value()->context(member.rank).value(),
+    OnGpu plane(seat.plane(), gpus.driver().value()->context(gpu).value(),
                 {.rank = member.rank, .ranks = member.ranks});
     Member there = {plane, member.rank, member.ranks, member.ranks_here,
                     member.interrupt};
@@ -92,14 +93,14 @@ inline void run_on_nccl(transport::Communicator& communicator, int ranks_here,
 class NcclOfThreads {
  public:
   void run(const Body& body) {
-    testing::FakeCuda::set_delay(20);
-    device::Gpus gpus(testing::FakeCuda::file());
+    testing::TestGpus::set_delay(20);
+    device::Gpus gpus(testing::TestGpus::cuda_library());
     for (const int ranks : {1, 3}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_on_nccl(communicator, ranks, gpus, body);
       });
     }
-    EXPECT_EQ(testing::FakeNccl::objects(), 0);
+    testing::TestGpus::expect_nothing_left_of_nccl();
   }
 };
 

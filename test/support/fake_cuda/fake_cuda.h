@@ -11,6 +11,7 @@
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/shared_library.h"
 #include "test/support/fake_cuda/control.h"
+#include "test/support/real_gpus.h"
 
 namespace hvd::testing {
 
@@ -48,6 +49,7 @@ class FakeCuda {
  private:
   template <typename Function>
   static Function* function(const char* name) {
+    fail_on_real_gpus();
     const auto library = device::SharedLibrary::load(file());
     return reinterpret_cast<Function*>(library.value().find(name).value());
   }

@@ -4,6 +4,7 @@
 
 #include "horovodpp/device/shared_library.h"
 #include "test/support/fake_nccl/control.h"
+#include "test/support/real_gpus.h"
 
 namespace hvd::testing {
 
@@ -28,6 +29,7 @@ class FakeNccl {
  private:
   template <typename Function>
   static Function* function(const char* name) {
+    fail_on_real_gpus();
     const auto library = device::SharedLibrary::load(file());
     return reinterpret_cast<Function*>(library.value().find(name).value());
   }

@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "horovodpp/transport/mpi_module.h"
 #include "test/collective/conformance_suite.h"
 #include "test/collective/gpu_fleet.h"
 #include "test/collective/ipc/nodes_fleet.h"
-#include "test/collective/mpi_fleets.h"
+#include "test/collective/job_fleets.h"
 
 namespace hvd::collective {
 namespace {
@@ -19,10 +18,10 @@ namespace {
 class IpcOfProcesses {
  public:
   void run(const Body& body) {
-    testing::FakeCuda::set_delay(20);
-    const auto communicator = transport::make_mpi_communicator({});
+    testing::TestGpus::set_delay(20);
+    const auto communicator = meet_other_processes();
     ASSERT_TRUE(communicator.ok()) << communicator.status();
-    run_on_ipc(**communicator, 1, shared(), in_later_epochs(body));
+    run_on_ipc(**communicator, 1, shared(), body);
   }
 
   // As those of a process are, they are there until it ends.
@@ -40,13 +39,12 @@ TEST(IpcPlaneOfProcesses, ReducesByKernels) {
     // One chunk, of which each rank has a slice.
     std::vector<float> x(256, 1);
     const Piece piece = {x.data(), x.data(), 256};
-    const std::size_t before = testing::FakeCuda::launches();
+    const std::size_t before = testing::TestGpus::launches();
     ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
                                      member.next()),
               absl::OkStatus());
     EXPECT_THAT(x, ::testing::Each(static_cast<float>(member.ranks)));
-    EXPECT_EQ(testing::FakeCuda::launches() - before,
-              member.ranks > 1 ? 1u : 0u);
+    testing::TestGpus::expect_launches_since(before, member.ranks > 1 ? 1 : 0);
   });
 }
 
@@ -63,8 +61,8 @@ absl::Status add_ones(IpcSeat& seat, IpcPlane& plane, const Call& call) {
 
 // The planes of one set go one after the other; and the next ones may come before.
 TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
-  testing::FakeCuda::set_delay(20);
-  const auto communicator = transport::make_mpi_communicator({});
+  testing::TestGpus::set_delay(20);
+  const auto communicator = meet_other_processes();
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   IpcSeat seat(**communicator, IpcOfProcesses::shared());
   NeverInterrupt interrupt;
@@ -73,7 +71,7 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
     return Call{{.epoch = 1, .sequence = kFirstSequence + ++made}, interrupt};
   };
   const auto meet = [&] { return seat.host().barrier(OnGpu::spaced(next())); };
-  const std::size_t before = testing::FakeCuda::freed_too_early();
+  const std::size_t before = testing::TestGpus::freed_too_early();
   for (int first = 0; first < seat.ranks(); ++first) {
     auto plane = seat.make_plane();
     ASSERT_EQ(add_ones(seat, *plane, next()), absl::OkStatus());
@@ -85,20 +83,20 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
     ASSERT_EQ(add_ones(seat, *later, next()), absl::OkStatus());
     ASSERT_EQ(meet(), absl::OkStatus());
   }
-  EXPECT_EQ(testing::FakeCuda::freed_too_early(), before);
+  EXPECT_EQ(testing::TestGpus::freed_too_early(), before);
 }
 
 // The last rank is on a node of its own.
 TEST(HierarchicalIpcPlaneOfProcesses, ReducesOnEachNodeAndBetweenThem) {
-  testing::FakeCuda::set_delay(20);
-  const auto communicator = transport::make_mpi_communicator({});
+  testing::TestGpus::set_delay(20);
+  const auto communicator = meet_other_processes();
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   const int ranks = (*communicator)->size();
   if (ranks == 1) GTEST_SKIP() << "a plane between nodes has two ranks or more";
   Seating seating(static_cast<std::size_t>(ranks), 'A');
   seating.back() = 'B';
   const Body body = [](Member& member) {
-    const std::size_t before = testing::FakeCuda::launches();
+    const std::size_t before = testing::TestGpus::launches();
     for (const DType dtype : {DType::kF16, DType::kF32}) {
       const Reduction reduction = {.dtype = dtype, .op = ReduceOp::kAverage};
       EXPECT_TRUE(allreduce_conforms(member, {reduction, cut(5000, false)}));
@@ -106,10 +104,9 @@ TEST(HierarchicalIpcPlaneOfProcesses, ReducesOnEachNodeAndBetweenThem) {
       parts.back() = 1500;
       EXPECT_TRUE(reducescatter_conforms(member, reduction, {parts, parts}));
     }
-    EXPECT_GT(testing::FakeCuda::launches(), before);
+    testing::TestGpus::expect_launches_since(before, ::testing::Gt(0));
   };
-  run_on_ipc_nodes(**communicator, 1, seating, IpcOfProcesses::shared(),
-                   in_later_epochs(body));
+  run_on_ipc_nodes(**communicator, 1, seating, IpcOfProcesses::shared(), body);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are processes, and whose tensors go by way of the host.
+#include "horovodpp/collective/staged_plane.h"
+
+#include <gtest/gtest.h>
+
+#include "test/collective/conformance_suite.h"
+#include "test/collective/gpu_fleet.h"
+#include "test/collective/job_fleets.h"
+
+namespace hvd::collective {
+namespace {
+
+class StagedOfProcesses {
+ public:
+  void run(const Body& body) {
+    testing::TestGpus::set_delay(20);
+    const auto communicator = meet_other_processes();
+    ASSERT_TRUE(communicator.ok()) << communicator.status();
+    device::Gpus gpus(testing::TestGpus::cuda_library());
+    run_staged(**communicator, 1, gpus, body);
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(StagedOfProcesses, PlaneConformance,
+                               StagedOfProcesses);
+
+}  // namespace
+}  // namespace hvd::collective

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs of suites that run unchanged on the stand-ins and on real GPUs: those of the
+// stand-ins, unless the environment has HOROVODPP_TEST_ON_GPUS=1, which takes the machine's, by
+// its driver and NCCL (or the files that HOROVODPP_CUDA_LIBRARY and HOROVODPP_NCCL_LIBRARY name).
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/settings/config.h"
+#include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/fake_nccl/fake_nccl.h"
+#include "test/support/real_gpus.h"
+
+// At the beginning of a test that has the stand-ins do what no GPU does, or looks into them.
+#define HVD_NEEDS_STAND_INS()                                \
+  if (::hvd::testing::gpus_are_real()) {                     \
+    GTEST_SKIP() << "has stand-ins do what no real GPU can"; \
+  }                                                          \
+  static_assert(true)
+
+// Of one that takes more GPUs than a machine may have.
+#define HVD_NEEDS_GPUS(n)                                           \
+  if (::hvd::testing::TestGpus::count() < (n)) {                    \
+    GTEST_SKIP() << "takes " << (n) << " GPUs, of which there are " \
+                 << ::hvd::testing::TestGpus::count();              \
+  }                                                                 \
+  static_assert(true)
+
+namespace hvd::testing {
+
+class TestGpus {
+ public:
+  static std::string cuda_library() {
+    return gpus_are_real() ? of_machine().cuda_library : FakeCuda::file();
+  }
+  static std::string nccl_library() {
+    return gpus_are_real() ? of_machine().nccl_library : FakeNccl::file();
+  }
+  // Whether NCCL is told that ranks may share a GPU.
+  static bool share_ranks() { return of_machine().nccl_shares_gpus; }
+  static int count() {
+    static const int devices =
+        device::CudaDriver::load(cuda_library()).value()->devices();
+    return devices;
+  }
+
+  // How late the stand-in's streams, and its NCCL, do things at most, in microseconds. Real ones
+  // are as late as they are.
+  static void set_delay(unsigned microseconds) {
+    if (!gpus_are_real()) FakeCuda::set_delay(microseconds);
+  }
+  static void set_nccl_delay(unsigned microseconds) {
+    if (!gpus_are_real()) FakeNccl::set_delay(microseconds);
+  }
+  // What real GPUs do not tell: how many objects there are, of the driver's; that none of NCCL's
+  // is left; how often a kernel was started; and what was freed while others had it open.
+  static std::size_t objects() {
+    return gpus_are_real() ? 0 : FakeCuda::objects();
+  }
+  static void expect_nothing_left_of_nccl() {
+    if (gpus_are_real()) return;
+    EXPECT_EQ(FakeNccl::objects(), 0);
+  }
+  static std::size_t launches() {
+    return gpus_are_real() ? 0 : FakeCuda::launches();
+  }
+  static void expect_launches_since(
+      std::size_t before, const ::testing::Matcher<std::size_t>& made) {
+    if (gpus_are_real()) return;
+    EXPECT_THAT(FakeCuda::launches() - before, made);
+  }
+  static std::size_t freed_too_early() {
+    return gpus_are_real() ? 0 : FakeCuda::freed_too_early();
+  }
+
+ private:
+  static const Config& of_machine() {
+    static const Config config = Config::from_env().value();
+    return config;
+  }
+};
+
+}  // namespace hvd::testing
