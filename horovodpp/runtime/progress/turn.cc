@@ -273,8 +273,8 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
     status = end_.what_was_thrown();
   }
   parts_.router.data_was_sent();
-  parts_.queue.wake_at(
-      1);  // Not as attends_at() any more; it is looked at next.
+  // Not as attends_at() any more. What there is already is looked at next.
+  parts_.queue.wake_at(1);
   if (status.ok()) {
     parts_.coordinator.finished();
     submissions_.clear();
