@@ -102,6 +102,10 @@ set(large_elsewhere "*LargeTensorsArriveWholeOn1:*LargeTensorsArriveWholeOn3:*La
 set(HVD_LEFT_OUT_address_runtime_test "*Determinism*:${large_elsewhere}")
 # Three ranks are left of two to four; each compressor has tests in jobs of its own.
 set(HVD_LEFT_OUT_address_optim_test "*ExactlyOnce*_on_2:*ExactlyOnce*_on_4:*Convergence*")
+# So much work that a slow stream is taken for one that hangs. Calls of few tensors are left.
+set(much_on_gpus "GpuFaults.*ManyTensors:GpuFaults.*ManyCalls:GpuFaults.*InALargeTensor*")
+set(HVD_LEFT_OUT_address_device_test "${much_on_gpus}")
+set(HVD_LEFT_OUT_thread_device_test "${much_on_gpus}")
 # Of the two ResNets, the smaller is trained with each way of checkpointing, and the larger keeps
 # to a plan.
 set(HVD_LEFT_OUT_address_models_test "*LearnsTheSameBits*/resnet50:*KeepsToAPlan*/resnet18\

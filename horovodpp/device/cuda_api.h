@@ -43,6 +43,7 @@ inline constexpr unsigned kCuMemHostAllocPortable = 1;
 inline constexpr unsigned kCuMemHostRegisterPortable = 1;
 inline constexpr unsigned kCuIpcLazyPeerAccess = 1;
 inline constexpr int kCuPointerDeviceOrdinal = 9;
+inline constexpr int kCuRegistersOfFunction = 4;
 inline constexpr int kCuPoolReleaseThreshold = 4;
 inline constexpr int kCuPinnedAllocation = 1;
 inline constexpr int kCuLocationDevice = 1;
@@ -126,6 +127,7 @@ struct CuPoolProperties {
   F(cuModuleUnload, CuModule module)                                       \
   F(cuModuleGetFunction, CuFunction* function, CuModule module,            \
     const char* name)                                                      \
+  F(cuFuncGetAttribute, int* value, int attribute, CuFunction function)    \
   F(cuLaunchKernel, CuFunction function, unsigned grid_x, unsigned grid_y, \
     unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, \
     unsigned shared_bytes, CuStream stream, void** parameters, void** extra)

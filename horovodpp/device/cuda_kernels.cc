@@ -95,11 +95,19 @@ CudaKernels::~CudaKernels() {
 }
 
 absl::Status CudaKernels::find_all() {
-  const auto find = [&](const char* name) {
-    return status_of(
-        *context_.api,
-        context_.api->cuModuleGetFunction(&functions_[name], module_, name),
-        "cuModuleGetFunction");
+  // A driver may load each when it is first launched, which waits for all that the GPU
+  // does; one that is asked about it loads it now.
+  const auto find = [&](const char* name) -> absl::Status {
+    CuFunction& function = functions_[name];
+    HVD_RETURN_IF_ERROR(
+        status_of(*context_.api,
+                  context_.api->cuModuleGetFunction(&function, module_, name),
+                  "cuModuleGetFunction"));
+    int registers = 0;
+    return status_of(*context_.api,
+                     context_.api->cuFuncGetAttribute(
+                         &registers, kCuRegistersOfFunction, function),
+                     "cuFuncGetAttribute");
   };
   HVD_RETURN_IF_ERROR(find(kCopy));
   HVD_RETURN_IF_ERROR(find(kJudge));

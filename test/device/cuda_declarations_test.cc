@@ -36,6 +36,7 @@ TEST(CudaDeclarations, AreThoseOfTheDriversHeader) {
   EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_EQ(kCuMemHostAllocPortable, unsigned{CU_MEMHOSTALLOC_PORTABLE});
   EXPECT_EQ(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+  EXPECT_EQ(kCuRegistersOfFunction, CU_FUNC_ATTRIBUTE_NUM_REGS);
 }
 
 TEST(CudaDeclarations, LayOutThePropertiesOfAPoolAsTheHeaderDoes) {

@@ -224,18 +224,21 @@ TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
 }
 
 // It has no tensors any more, and its GPU works for the others.
+Status join_second(Runtime& job, GpuProgram& mine, const TensorView& all,
+                   int step) {
+  const bool joins = step == 1 && mine.rank() == 0;
+  return joins ? job.join_async().wait().status() : sum(job, mine, all);
+}
+
 TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
-  const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
-                       int number) {
-    if (number == 1 && mine.rank() == 0) {
-      return job.join_async().wait().status();
-    }
-    return sum(job, mine, all);
-  };
-  expect_rank_with_hung_stream_is_named_on_all_ways({.step = step});
-  // Of several chunks, which NCCL knows nothing of.
+  expect_rank_with_hung_stream_is_named_on_all_ways({.step = join_second});
+}
+
+// Of several chunks, which NCCL knows nothing of.
+TEST_F(GpuFaults,
+       ARankWhoseOwnStreamHangsIsNamedInALargeTensorWhereAnotherHasJoined) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
-      {.count = std::size_t{5} << 20, .step = step}, {},
+      {.count = std::size_t{5} << 20, .step = join_second}, {},
       std::span(kHangingWays).subspan(1));
 }
 

@@ -181,6 +181,29 @@ TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
   EXPECT_FALSE((*kernels)->copy(other, std::span(&piece, 1)).ok());
 }
 
+// Otherwise this would not come to an end.
+TEST_F(StandIn, LaunchesWhatWasLoadedBeforeWithoutAWait) {
+  const CudaContext context = cuda_->context(3).value();
+  CudaStream stream = CudaStream::create(context).value();
+  const auto kernels = CudaKernels::load(context);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const auto memory = allocate_on(context, 128).value();
+  const CudaKernels::Piece piece = {
+      .from = memory.get(), .to = memory.get() + 64, .count = 64};
+  CudaStream busy = CudaStream::create(context).value();
+  testing::FakeCuda::put(
+      busy.handle(),
+      [](void* gate) {
+        static_cast<std::atomic<bool>*>(gate)->wait(false);
+        return 0;
+      },
+      &gate_);
+  ASSERT_TRUE((*kernels)->copy(stream, std::span(&piece, 1)).ok());
+  ASSERT_TRUE(stream.synchronize().ok());
+  open(gate_);
+  EXPECT_TRUE(busy.synchronize().ok());
+}
+
 // How much was in the stream at most, as far as the work there can see it.
 struct Load {
   std::atomic<int> put{0};

@@ -61,14 +61,13 @@ std::vector<std::shared_ptr<Stream>> queues_of(int device) {
   return queues;
 }
 
-// What CUDA does, too, before it takes memory back.
+}  // namespace
+
 void wait_for_all_work() {
   for (const auto& queue : queues_of(current.back()->device)) {
     queue->synchronize();
   }
 }
-
-}  // namespace
 
 CuContext current_context() {
   return current.empty() ? nullptr : current.back();

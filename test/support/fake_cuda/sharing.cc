@@ -73,10 +73,16 @@ CuResult cuModuleGetFunction(CuFunction* function, CuModule module,
   const std::lock_guard lock(world().mutex);
   if (world().modules.count(module) == 0) return kInvalidHandle;
   *function =
-      &functions
-           .try_emplace({kernel, module->device},
-                        hvd::device::CuFunctionOfDriver{kernel, module->device})
+      &functions.try_emplace({kernel, module->device}, kernel, module->device)
            .first->second;
+  return kSuccess;
+}
+
+CuResult cuFuncGetAttribute(int* value, int attribute, CuFunction function) {
+  if (current_context() == nullptr) return kInvalidContext;
+  if (attribute != hvd::device::kCuRegistersOfFunction) return kInvalidValue;
+  function->is_loaded = true;
+  *value = 1;
   return kSuccess;
 }
 
@@ -94,6 +100,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
                         block_x == 256 && block_y == 1 && block_z == 1 &&
                         extra == nullptr;
   if (!is_sound) return kInvalidValue;
+  if (!function->is_loaded.exchange(true)) wait_for_all_work();
   const CuResult failure = failure_of("cuLaunchKernel");
   ++launches;
   // Parameters are copied when a kernel is put into a stream.

@@ -2,6 +2,7 @@
 // All there is of one process's GPUs, and what functions of the driver need of it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,8 +43,11 @@ struct CuModuleOfDriver {
   int device;
 };
 struct CuFunctionOfDriver {
-  const fake_cuda::Kernel* kernel;
-  int device;
+  CuFunctionOfDriver(const fake_cuda::Kernel* of, int on)
+      : kernel(of), device(on) {}
+  const fake_cuda::Kernel* const kernel;
+  const int device;
+  std::atomic<bool> is_loaded{false};
 };
 struct CuPoolOfDriver {
   int device;
@@ -127,6 +131,9 @@ World& world();
 
 // What this thread works with; nullptr: nothing.
 CuContext current_context();
+
+// What CUDA does, too, before it takes memory back, or loads a kernel late.
+void wait_for_all_work();
 
 // What the next call of `function` is to return, once.
 CuResult failure_of(const char* function);
