@@ -68,24 +68,21 @@ IpcLanesReducing::IpcLanesReducing(const Means& means, const Task& task)
 absl::Status IpcLanesReducing::run(const Call& call) {
   HVD_RETURN_IF_ERROR(find_slots());
   HVD_RETURN_IF_ERROR(packing_.prepare());
-  for (const device::CudaEvent* const event : call.after) {
-    HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
-    HVD_RETURN_IF_ERROR(window_.stream().wait_for(*event));
-  }
+  HVD_RETURN_IF_ERROR(window_.follow(call, wait_));
   Chunk chunk = next();
   HVD_RETURN_IF_ERROR(packing_.pack(chunk.number, chunk.runs));
-  HVD_RETURN_IF_ERROR(meet());
+  HVD_RETURN_IF_ERROR(seat_.local.meet());
   HVD_RETURN_IF_ERROR(reduce_on_node(chunk));
   while (!chunk.runs.empty()) {
     Chunk later = next();
     if (!later.runs.empty()) {
       HVD_RETURN_IF_ERROR(packing_.pack(later.number, later.runs));
-      HVD_RETURN_IF_ERROR(meet());
+      HVD_RETURN_IF_ERROR(seat_.local.meet());
       HVD_RETURN_IF_ERROR(reduce_on_node(later));
     }
     HVD_RETURN_IF_ERROR(merge_between_nodes(chunk));
     HVD_RETURN_IF_ERROR(spread_on_node(chunk));
-    HVD_RETURN_IF_ERROR(meet());
+    HVD_RETURN_IF_ERROR(seat_.local.meet());
     HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
     HVD_RETURN_IF_ERROR(all_.await_reduced(window_, chunk.number));
     HVD_RETURN_IF_ERROR(packing_.unpack(chunk.number, chunk.runs));
@@ -95,12 +92,6 @@ absl::Status IpcLanesReducing::run(const Call& call) {
   seat_.local.board.arrive();
   HVD_RETURN_IF_ERROR(wait_.until_end_of(window_.stream()));
   return seat_.local.board.wait_for_arrivals(last, seat_.local.interrupt);
-}
-
-absl::Status IpcLanesReducing::meet() {
-  const std::uint64_t step = seat_.local.board.steps();
-  seat_.local.board.arrive();
-  return seat_.local.board.wait_for_arrivals(step, seat_.local.interrupt);
 }
 
 IpcLanesReducing::Chunk IpcLanesReducing::next() {

@@ -112,7 +112,6 @@ class IpcLanesReducing {
   std::deque<LaneTraffic::Lane> traffic_of(const Chunk& chunk);
   bool is_needed(int node, const Chunk& chunk, const Range& range) const;
   absl::Status spread_on_node(const Chunk& chunk);
-  absl::Status meet();
 
   const HierarchicalSeat& seat_;
   IpcWindow& window_;

@@ -153,8 +153,7 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
   }
   if (fits_) std::memcpy(board_.mine(), &offer, sizeof(offer));
   const std::uint64_t step = board_.steps();
-  board_.arrive();
-  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(step, seat.interrupt));
+  HVD_RETURN_IF_ERROR(seat.meet());
   if (!obstacle_.ok()) return absl::OkStatus();
   std::vector<IpcOffer> offers(members_.size());
   for (int m = 0; m < seat.ranks(); ++m) {
@@ -171,8 +170,7 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
 absl::StatusOr<bool> IpcPlane::do_all_reach(const BoardSeat& seat) {
   *board_.mine() = obstacle_.ok() ? std::byte{1} : std::byte{0};
   const std::uint64_t step = board_.steps();
-  board_.arrive();
-  HVD_RETURN_IF_ERROR(board_.wait_for_arrivals(step, seat.interrupt));
+  HVD_RETURN_IF_ERROR(seat.meet());
   for (int m = 0; m < seat.ranks(); ++m) {
     if (*seat.slot(m, step) == std::byte{0}) return false;
   }

@@ -27,45 +27,29 @@ IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
               {.memory_bytes = means.window.half_bytes()}),
       packing_({window_, wait_}, pieces, wanted, reduction) {}
 
-// What is in a stream is not given up: so nothing is put there before.
-absl::Status IpcReducing::meet(const Call& call) {
-  if (call.certain) return absl::OkStatus();
-  const std::uint64_t step = seat_.board.steps();
-  seat_.board.arrive();
-  return wait_for_arrivals(step);
-}
-
 absl::Status IpcReducing::run(const Call& call) {
-  HVD_RETURN_IF_ERROR(meet(call));
+  // What is in a stream is not given up: so nothing is put there before all are known to
+  // have entered the call.
+  if (!call.certain) HVD_RETURN_IF_ERROR(seat_.meet());
   HVD_RETURN_IF_ERROR(packing_.prepare());
-  for (const device::CudaEvent* const event : call.after) {
-    HVD_RETURN_IF_ERROR(window_.make_room(1, wait_));
-    HVD_RETURN_IF_ERROR(window_.stream().wait_for(*event));
-  }
-  const std::uint64_t first = seat_.board.steps();
-  std::uint64_t k = 0;
+  HVD_RETURN_IF_ERROR(window_.follow(call, wait_));
   std::vector<Run> runs = chunks_.next();
   HVD_RETURN_IF_ERROR(packing_.pack(0, runs));
-  seat_.board.arrive();
-  HVD_RETURN_IF_ERROR(wait_for_arrivals(first));
-  for (; !runs.empty(); ++k) {
+  HVD_RETURN_IF_ERROR(seat_.meet());
+  for (std::uint64_t k = 0; !runs.empty(); ++k) {
     std::vector<Run> next = chunks_.next();
     HVD_RETURN_IF_ERROR(packing_.pack(k + 1, next));
     HVD_RETURN_IF_ERROR(reduce(k, runs));
-    seat_.board.arrive();
-    HVD_RETURN_IF_ERROR(wait_for_arrivals(first + k + 1));
+    HVD_RETURN_IF_ERROR(seat_.meet());
     HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
     HVD_RETURN_IF_ERROR(all_.await_reduced(window_, k));
     HVD_RETURN_IF_ERROR(packing_.unpack(k, runs));
     runs = std::move(next);
   }
+  const std::uint64_t last = seat_.board.steps();
   seat_.board.arrive();
   HVD_RETURN_IF_ERROR(wait_.until_end_of(window_.stream()));
-  return wait_for_arrivals(first + k + 1);
-}
-
-absl::Status IpcReducing::wait_for_arrivals(std::uint64_t step) {
-  return seat_.board.wait_for_arrivals(step, seat_.interrupt);
+  return seat_.board.wait_for_arrivals(last, seat_.interrupt);
 }
 
 // This rank's slice, of all windows.

@@ -49,10 +49,7 @@ class IpcReducing {
   absl::Status run(const Call& call);
 
  private:
-  // Returns when all are known to have entered the call.
-  absl::Status meet(const Call& call);
   absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
-  absl::Status wait_for_arrivals(std::uint64_t step);
 
   const BoardSeat& seat_;
   IpcWindow& window_;

@@ -61,6 +61,14 @@ IpcOffer IpcWindow::offer() const {
   return offer;
 }
 
+absl::Status IpcWindow::follow(const Call& call, GpuWait& wait) {
+  for (const device::CudaEvent* const event : call.after) {
+    HVD_RETURN_IF_ERROR(make_room(1, wait));
+    HVD_RETURN_IF_ERROR(stream_.wait_for(*event));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const std::byte*> IpcWindow::neutral(
     const Reduction& reduction) {
   HVD_ASSIGN_OR_RETURN(std::byte* const memory,

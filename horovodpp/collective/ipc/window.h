@@ -84,6 +84,10 @@ class IpcWindow {
     });
   }
 
+  // What is put into the stream from now on comes after what the call follows. `wait` is
+  // the call's.
+  absl::Status follow(const Call& call, GpuWait& wait);
+
   // Pinned memory of the host, which is kept as long as the window.
   device::PinnedMemory& host() { return host_; }
 

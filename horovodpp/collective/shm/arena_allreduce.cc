@@ -127,9 +127,7 @@ absl::Status ArenaAllreduce::fetch_slices(const ArenaTable::Runs& runs) {
         runs, seat_.slice_of(peer, runs.total, kernel_.element_bytes()), fetch);
   }
   // Nobody changes its own before all have fetched it.
-  const std::uint64_t step = seat_.board.steps();
-  seat_.board.arrive();
-  return seat_.board.wait_for_arrivals(step, seat_.interrupt);
+  return seat_.meet();
 }
 
 }  // namespace hvd::collective

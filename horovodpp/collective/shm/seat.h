@@ -47,6 +47,13 @@ struct BoardSeat {
   Range slice_of(int position, std::int64_t count,
                  std::size_t element_bytes) const;
 
+  // In a call: shows what is in its slot at the board's next step, and waits until all do.
+  absl::Status meet() const {
+    const std::uint64_t step = board.steps();
+    board.arrive();
+    return board.wait_for_arrivals(step, interrupt);
+  }
+
   // As call_on_board() and step_on_node().
   template <typename Body>
   absl::Status call(const ShmBoard::Label& label, Body body) const {

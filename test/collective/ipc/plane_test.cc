@@ -70,29 +70,33 @@ TEST(IpcPlane, GoesAnotherWayIfGpusDoNotReachEachOther) {
   unsetenv("FAKE_CUDA_NO_PEERS");
 }
 
-TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
+void run_on_two_ranks(SharedGpus& shared, const Body& body) {
   testing::FakeCuda::set_delay(20);
-  SharedGpus shared;
   on_loopback(2, [&](transport::Communicator& communicator) {
-    run_on_ipc(communicator, 2, shared, [](Member& member) {
-      std::vector<float> x(10, 1.0f);
-      const Piece piece = {x.data(), x.data(), 10};
-      const auto add = [&] {
-        return member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
-                                      member.next());
-      };
-      ASSERT_EQ(add(), absl::OkStatus());
-      ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
-      if (member.rank == 0) testing::FakeCuda::fail_next("cuLaunchKernel", 700);
-      ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
-      const absl::Status first = add();
-      // One of the two has launched it.
-      if (first.ok()) return;
-      EXPECT_EQ(first.code(), absl::StatusCode::kInternal);
-      EXPECT_THAT(std::string(first.message()),
-                  ::testing::HasSubstr("ILLEGAL_ADDRESS"));
-      EXPECT_EQ(add(), first);
-    });
+    run_on_ipc(communicator, 2, shared, body);
+  });
+}
+
+TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
+  SharedGpus shared;
+  run_on_two_ranks(shared, [](Member& member) {
+    std::vector<float> x(10, 1.0f);
+    const Piece piece = {x.data(), x.data(), 10};
+    const auto add = [&] {
+      return member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                    member.next());
+    };
+    ASSERT_EQ(add(), absl::OkStatus());
+    ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
+    if (member.rank == 0) testing::FakeCuda::fail_next("cuLaunchKernel", 700);
+    ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
+    const absl::Status first = add();
+    // One of the two has launched it.
+    if (first.ok()) return;
+    EXPECT_EQ(first.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(std::string(first.message()),
+                ::testing::HasSubstr("ILLEGAL_ADDRESS"));
+    EXPECT_EQ(add(), first);
   });
 }
 
@@ -103,25 +107,22 @@ class ThrowingInterrupt : public transport::Interrupt {
 
 // The other one never comes.
 TEST(IpcPlane, IsNotUsedAgainAfterAnException) {
-  testing::FakeCuda::set_delay(20);
   SharedGpus shared;
-  on_loopback(2, [&](transport::Communicator& communicator) {
-    run_on_ipc(communicator, 2, shared, [](Member& member) {
-      std::vector<float> x(10, 1.0f);
-      const Piece piece = {x.data(), x.data(), 10};
-      ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
-                                       member.next()),
-                absl::OkStatus());
-      if (member.rank == 1) return;
-      ThrowingInterrupt interrupt;
-      const Call call = {member.next().tag, interrupt};
-      EXPECT_THROW(
-          member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum}, call)
-              .IgnoreError(),
-          std::bad_alloc);
-      EXPECT_EQ(member.plane.barrier(member.next()).message(),
-                "an exception ended a call on this rank");
-    });
+  run_on_two_ranks(shared, [](Member& member) {
+    std::vector<float> x(10, 1.0f);
+    const Piece piece = {x.data(), x.data(), 10};
+    ASSERT_EQ(member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum},
+                                     member.next()),
+              absl::OkStatus());
+    if (member.rank == 1) return;
+    ThrowingInterrupt interrupt;
+    const Call call = {member.next().tag, interrupt};
+    EXPECT_THROW(
+        member.plane.allreduce({&piece, 1}, {.op = ReduceOp::kSum}, call)
+            .IgnoreError(),
+        std::bad_alloc);
+    EXPECT_EQ(member.plane.barrier(member.next()).message(),
+              "an exception ended a call on this rank");
   });
   // The other rank's window may be used again; that of this one may be in use still.
   const std::size_t before = testing::FakeCuda::objects();
