@@ -2,6 +2,8 @@
 // Item 204 of the contract.
 #include "horovodpp/checkpoint/planned_chain.h"
 
+#include <limits>
+
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -46,7 +48,7 @@ TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
   const auto plain = model.gradients(
       [&] { return checkpoint_sequential(model.functions, 1, model.x); });
   PlannedChain chain(model.functions);
-  int runs_before = 1000;
+  double seconds_before = std::numeric_limits<double>::infinity();
   for (const double fraction : {0.4, 0.5, 0.7, 0.9, 1.0}) {
     const ChainBudget budget{.fraction = fraction};
     const CheckpointPlan plan = chain.plan_for(model.x, budget);
@@ -61,19 +63,20 @@ TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
     checkpoint_sequential(chain, budget, model.x).sum().backward();
     const std::int64_t used =
         autograd::cpu_allocator().stats().peak_bytes - before;
-    const std::int64_t planned =
-        cost_of(plan, chain.cost_for(model.x)).peak_bytes;
+    const PlanCost planned = cost_of(plan, chain.cost_for(model.x));
     // What adds to a gradient that is there needs one more of its size, and the
     // sum and its gradient are one number each.
     const std::int64_t more = kColumns * kColumns * 4 + 64;
-    EXPECT_LE(used, planned + more) << plan.to_string();
+    EXPECT_LE(used, planned.peak_bytes + more) << plan.to_string();
     int expected_runs = 0;
     for (const int n : plan.forward_runs()) expected_runs += n;
     EXPECT_EQ(model.runs, expected_runs);
-    EXPECT_LE(model.runs, runs_before);
-    runs_before = model.runs;
+    // Not fewer runs: one run of a slow stage may be left out for several of
+    // others, and a stage may have been measured at a bad moment.
+    EXPECT_LE(planned.seconds, seconds_before * (1 + 1e-5)) << plan.to_string();
+    seconds_before = planned.seconds;
   }
-  EXPECT_EQ(runs_before, 10);
+  EXPECT_EQ(model.runs, 10);
 }
 
 TEST(PlannedChain, MeasuresOncePerShape) {
