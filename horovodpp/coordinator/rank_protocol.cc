@@ -282,8 +282,11 @@ RankState RankProtocol::state(const Key& key, Clock::TimePoint now) const {
   RankState state = {.rank = options_.rank};
   stalls_.describe_last(now, state);
   state.has_left = ended_by_.has_value();
-  state.has_joined = joining_.contains(key.process_set);
-  state.has_submitted = proposed_.contains(key);
+  const auto joining = joining_.find(key.process_set);
+  state.has_joined = joining != joining_.end();
+  state.has_submitted =
+      proposed_.contains(key) ||
+      (state.has_joined && joining->second.request->key == key);
   if (const Operation* const last = operations_.find(last_alone_)) {
     state.last_name = last->key().name;
     state.last_ms_ago = static_cast<std::uint32_t>(

@@ -93,10 +93,15 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
                        const std::function<std::string(int)>& describe) {
   std::vector<int> ready = found.ready;
   std::sort(ready.begin(), ready.end());
-  std::string text = absl::StrCat(
-      key.to_string(), " has waited for ", seconds_text(waited_ms), ": ranks [",
-      absl::StrJoin(ready, ", "), found.ready_count > ready.size() ? ", …" : "",
-      "] have submitted it");
+  std::string text = absl::StrCat(key.to_string(), " has waited for ",
+                                  seconds_text(waited_ms));
+  if (ready.empty()) {
+    absl::StrAppend(&text, ": no rank that answers has submitted it");
+  } else {
+    absl::StrAppend(&text, ": ranks [", absl::StrJoin(ready, ", "),
+                    found.ready_count > ready.size() ? ", …" : "",
+                    "] have submitted it");
+  }
   if (found.missing_count == 0) {
     return text + ", and no rank is missing any more";
   }
@@ -107,7 +112,8 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
   const auto say = [&](std::string* out, const RankState& state) {
     absl::StrAppend(out, state_text(state, found.most_submissions, describe));
   };
-  absl::StrAppend(&text, ", but not ", absl::StrJoin(missing, "; ", say));
+  absl::StrAppend(&text, ready.empty() ? "; missing are " : ", but not ",
+                  absl::StrJoin(missing, "; ", say));
   if (found.missing_count > missing.size()) {
     absl::StrAppend(&text, "; and ", found.missing_count - missing.size(),
                     " more ranks");

@@ -474,5 +474,17 @@ TEST_F(RankProtocolTest, KnowsWhatItDidLast) {
   EXPECT_FALSE(protocol_->state(key("b"), now_).has_submitted);
 }
 
+TEST_F(RankProtocolTest, OneThatHasJoinedHasSubmittedItsJoin) {
+  Request join;
+  join.kind = RequestKind::kJoin;
+  join.key.name = "join";
+  EXPECT_FALSE(protocol_->state(join.key, now_).has_submitted);
+  submit(join);
+  const RankState state = protocol_->state(join.key, now_);
+  EXPECT_TRUE(state.has_joined);
+  EXPECT_TRUE(state.has_submitted);
+  EXPECT_FALSE(protocol_->state(key("a"), now_).has_submitted);
+}
+
 }  // namespace
 }  // namespace hvd::coordinator

@@ -197,6 +197,17 @@ TEST(StallText, SaysWhatIsTheMatterWithEach) {
                               "which does not answer: it is stopped"));
 }
 
+// The rank that has told of it does not answer in time, for one.
+TEST(StallText, SaysWhenNoRankHasSubmittedIt) {
+  const Inspected found = {.missing_count = 2,
+                           .missing = {{.rank = 0, .answers = false},
+                                       {.rank = 1, .has_joined = true}}};
+  EXPECT_EQ(
+      stall_text({0, "x"}, 1000, found, describe),
+      "'x' has waited for 1 s: no rank that answers has submitted it; "
+      "missing are rank 0, which does not answer; rank 1, which has joined");
+}
+
 TEST(StallText, NamesUnevenDataAsALikelyCause) {
   Inspected found = {
       .ready_count = 1,
