@@ -85,12 +85,24 @@ def mpi_options(preset, root=ROOT):
     return [f"-DHVD_MORE_MPI={';'.join(found)}"] if preset == "dev" and found else []
 
 
+def header_options(preset, root=ROOT):
+    """What tells `dev` where the headers of CUDA and NCCL have been brought to."""
+    packages = root / "build" / "tools" / "gpu_headers" / "lib"
+    options = []
+    for variable, header in (("CUDA", "cu13/include/cuda.h"), ("NCCL", "nccl/include/nccl.h")):
+        found = sorted(packages.glob(f"python3*/site-packages/nvidia/{header}"))
+        if preset == "dev" and found:
+            options.append(f"-DHVD_{variable}_INCLUDE_DIR={found[-1].parent}")
+    return options
+
+
 def build(preset, jobs):
     """Configures and builds a preset; its seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
     subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
-                    *python_options(preset), *mpi_options(preset)], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+                    *python_options(preset), *mpi_options(preset), *header_options(preset)],
+                   cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
                    check=True)
     return time.monotonic() - begin

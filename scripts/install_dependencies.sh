@@ -7,8 +7,9 @@
 #
 # For tests it also puts PyTorch, and what else the Python package is built and
 # tested with, into build/tools/python with pip, and what the documentation site is
-# made with into build/tools/site, and two further MPIs into build/tools/mpich and
-# build/tools/openmpi5; where that fails, their tests are skipped, and ctest says so.
+# made with into build/tools/site, two further MPIs into build/tools/mpich and
+# build/tools/openmpi5, and the headers of CUDA and NCCL into build/tools/gpu_headers;
+# where that fails, their tests are skipped, and ctest says so.
 #
 # Where nothing is missing it changes nothing and returns at once. Where the
 # distribution's CMake is too old (Ubuntu 22.04), a newer one goes into
@@ -128,11 +129,15 @@ environment() {
   fi
 }
 if [ "$1" = test ]; then
+  # Side by side: each mostly waits for the network, or for one core.
   environment python test/bindings/requirements.txt \
-    "the tests of the Python package, and those that compare with PyTorch,"
-  environment mpich test/mpi_flavors/mpich.txt "the tests with MPICH"
-  environment openmpi5 test/mpi_flavors/openmpi5.txt "the tests with Open MPI 5"
-  environment site scripts/site/requirements.txt "the test of the documentation site"
+    "the tests of the Python package, and those that compare with PyTorch," &
+  environment gpu_headers test/device/headers.txt \
+    "the comparisons of declarations with the headers of CUDA and NCCL" &
+  environment mpich test/mpi_flavors/mpich.txt "the tests with MPICH" &
+  environment openmpi5 test/mpi_flavors/openmpi5.txt "the tests with Open MPI 5" &
+  environment site scripts/site/requirements.txt "the test of the documentation site" &
+  wait
 fi
 
 if ! at_least "$(g++ -dumpfullversion)" "$oldest_gcc"; then

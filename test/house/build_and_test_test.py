@@ -74,5 +74,21 @@ class Mpi(unittest.TestCase):
             self.assertEqual(build_and_test.mpi_options("tsan", root), [])
 
 
+class Headers(unittest.TestCase):
+    def test_are_compared_with_where_they_were_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(build_and_test.header_options("dev", root), [])
+            packages = root / "build/tools/gpu_headers/lib/python3.12/site-packages/nvidia"
+            headers = [packages / "cu13/include/cuda.h", packages / "nccl/include/nccl.h"]
+            for header in headers:
+                header.parent.mkdir(parents=True)
+                header.touch()
+            self.assertEqual(build_and_test.header_options("dev", root),
+                             [f"-DHVD_CUDA_INCLUDE_DIR={headers[0].parent}",
+                              f"-DHVD_NCCL_INCLUDE_DIR={headers[1].parent}"])
+            self.assertEqual(build_and_test.header_options("asan", root), [])
+
+
 if __name__ == "__main__":
     unittest.main()
