@@ -18,6 +18,7 @@
 #include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
+#include "test/support/fork.h"
 
 namespace hvd {
 namespace {
@@ -48,6 +49,7 @@ int outcome_in_child(std::unique_ptr<Runtime> job, const Future<void>& pending,
 }
 
 TEST(Fork, AChildThatWaitsOnItsParentsJobIsToldSoAndTheJobGoesOn) {
+  if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   transport::LoopbackWorld world(2);
   std::latch child_is_gone(2);
   std::thread other([&] {
@@ -118,6 +120,7 @@ int first_not_refused(std::shared_ptr<void> of_parent) {
 
 // Whatever locks it held at that moment.
 TEST(Fork, AChildDoesNotWaitForAThreadThatItDoesNotHave) {
+  if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());
   std::atomic<bool> is_over{false};
   std::thread busy([&] {

@@ -16,6 +16,7 @@
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/world.h"
+#include "test/support/fork.h"
 #include "test/support/no_threads.h"
 
 namespace hvd {
@@ -36,6 +37,7 @@ void end_child() {
 const int kRegisteredFirst = std::atexit(end_child);
 
 TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
+  if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(kRegisteredFirst, 0);
   ASSERT_EQ(init(Config()), absl::OkStatus());
   const pid_t child = ::fork();
@@ -53,6 +55,7 @@ TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
 
 // A child says by its exit code which of these was not refused.
 TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
+  if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());
   const pid_t child = ::fork();
   if (child == 0) {

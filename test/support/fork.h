@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a test may fork beside threads that allocate, and allocate in the child.
+// Not with a sanitizer: malloc is then the sanitizer's, which (up to GCC 12 at
+// least) does not take its locks for the time of a fork as glibc's does. Where
+// another thread held one, the child waits for it for good, whatever was tested.
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HVD_FORKED_MALLOC_WORKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HVD_FORKED_MALLOC_WORKS 0
+#endif
+#endif
+#ifndef HVD_FORKED_MALLOC_WORKS
+#define HVD_FORKED_MALLOC_WORKS 1
+#endif
+
+namespace hvd {
+
+inline constexpr bool kForkedMallocWorks = HVD_FORKED_MALLOC_WORKS == 1;
+inline constexpr char kForkedMallocMayHang[] =
+    "a forked child may find the sanitizer's malloc locked";
+
+}  // namespace hvd
