@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a test may fork beside threads that allocate, and allocate in the child.
-// Not with a sanitizer: malloc is then the sanitizer's, which (up to GCC 12 at
-// least) does not take its locks for the time of a fork as glibc's does. Where
+// Not with a sanitizer: malloc is then the sanitizer's, which (in GCC 12 and Clang
+// 14) does not take its locks for the time of a fork, as glibc's does. Where
 // another thread held one, the child waits for it for good, whatever was tested.
 #pragma once
 
