@@ -26,6 +26,7 @@ def run_ranks(ranks, func, args=(), kwargs=None):
     them.
     """
     results = [None] * ranks
+    failures = []
     before = process_sets.suspend(ranks)
 
     def body():
@@ -34,11 +35,17 @@ def run_ranks(ranks, func, args=(), kwargs=None):
         try:
             results[_core.rank()] = func(*args, **(kwargs or {}))
         except BaseException as error:
+            # Before the others can hear of it: theirs are its consequences.
+            failures.append(error)
             _core.abort(f"raised {type(error).__name__}: {error}")
             raise
 
     try:
         _core.run_ranks(ranks, body)
+    except BaseException as error:
+        failures.append(error)
     finally:
         process_sets.resume(before)
+    if failures:
+        raise failures[0]
     return results

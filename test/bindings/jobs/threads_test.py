@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that are threads of one process."""
+import time
+
 import numpy
 import pytest
 import torch
@@ -51,14 +53,26 @@ def test_process_sets_end_with_them():
         assert horovodpp.run_ranks(3, with_a_set) == [0.5, 0.5, None]
 
 
-def test_the_first_exception_is_raised():
+class TellsSlowly(LookupError):
+    """Its text takes a while once the other ranks have been told it."""
+    told = False
+
+    def __str__(self):
+        if self.told:
+            time.sleep(0.2)
+        self.told = True
+        return super().__str__()
+
+
+@pytest.mark.parametrize("kind", [LookupError, TellsSlowly])
+def test_the_first_exception_is_raised(kind):
     def fails():
         if hvd.rank() == 1:
-            raise LookupError("no such sample: 17")
-        with pytest.raises(hvd.HorovodInternalError, match="raised LookupError: no such sample"):
+            raise kind("no such sample: 17")
+        with pytest.raises(hvd.HorovodInternalError, match=f"raised {kind.__name__}: no such sample"):
             hvd.allreduce(torch.ones(1), name="never")
         return True
 
-    with pytest.raises(LookupError, match="no such sample: 17"):
+    with pytest.raises(kind, match="no such sample: 17"):
         horovodpp.run_ranks(2, fails)
     assert horovodpp.run_ranks(2, hvd.size) == [2, 2]
