@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/status/status.h"
+
 namespace hvd::coordinator {
 namespace {
 

@@ -10,6 +10,9 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace hvd {
 namespace {
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/core/promise.h"
 
 namespace hvd {

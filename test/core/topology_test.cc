@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/status/status.h"
+
 namespace hvd {
 namespace {
 

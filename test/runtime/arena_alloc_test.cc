@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "absl/status/status.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
