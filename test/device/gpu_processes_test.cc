@@ -13,6 +13,7 @@
 
 #include "test/support/fake_cuda/fake_cuda.h"
 #include "test/support/fake_nccl/fake_nccl.h"
+#include "test/support/test_gpus.h"
 
 extern char** environ;  // NOLINT: POSIX's.
 

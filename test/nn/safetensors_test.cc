@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "absl/status/status.h"
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/tensor_view.h"
