@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"

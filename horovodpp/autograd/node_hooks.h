@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor.h"

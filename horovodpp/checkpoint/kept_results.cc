@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/error.h"
-#include "horovodpp/checkpoint/tensor_copy.h"
+#include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd::autograd {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/offload_pool.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/policy.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/checkpoint/tensor_copy.h"
+#include "horovodpp/tensor/tensor_copy.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"

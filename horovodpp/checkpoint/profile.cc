@@ -15,7 +15,7 @@
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"

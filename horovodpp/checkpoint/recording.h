@@ -24,7 +24,7 @@
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/spin_lock.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/budget_family.h"
 #include "horovodpp/checkpoint/budget_holder.h"
 #include "horovodpp/checkpoint/operation_log.h"
