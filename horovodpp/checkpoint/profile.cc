@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -15,8 +16,8 @@
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/thread_time.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/thread_state.h"
@@ -131,56 +132,59 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return tensor.defined() ? static_cast<std::int64_t>(tensor.bytes()) : 0;
 }
 
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// The fastest of several runs: others only add to a run's time, also to what a
+// processor counts, for they share its caches and its arithmetic.
+class Seconds {
+ public:
+  void add(double seconds) { least_ = std::min(least_, seconds); }
+  double least() const { return std::isinf(least_) ? 0.0 : least_; }
+
+ private:
+  double least_ = std::numeric_limits<double>::infinity();
+};
 
 // One way of a stage, again and again.
 class WayProfile {
  public:
-  WayProfile(const ChainFunction& function, const Tensor& input)
-      : function_(function), input_(input) {}
+  explicit WayProfile(const ChainFunction& function) : function_(function) {}
 
-  void run() {
-    Tensor output = forward();
-    if (output.requires_grad()) backward(output);
-    output_ = output.detach();
-    output_.set_requires_grad(output.requires_grad());
+  // Returns what it makes of `input`, without its history.
+  Tensor run(const Tensor& input) {
+    Tensor output = forward(input);
+    if (output.requires_grad()) backward(input, output);
+    Tensor bare = output.detach();
+    bare.set_requires_grad(output.requires_grad());
+    return bare;
   }
 
   StageCost cost() const {
     StageCost result = cost_;
-    result.forward_seconds = median(forward_seconds_);
-    result.backward_seconds =
-        backward_seconds_.empty() ? 0.0 : median(backward_seconds_);
-    result.options = {{.bytes = kept_,
-                       .tail_seconds = std::min(median(tail_seconds_),
-                                                result.forward_seconds)}};
+    result.forward_seconds = forward_.least();
+    result.backward_seconds = backward_.least();
+    result.options = {
+        {.bytes = kept_,
+         .tail_seconds = std::min(tail_.least(), result.forward_seconds)}};
     return result;
   }
-  const Tensor& output() const { return output_; }
   std::int64_t gradient_bytes() const { return gradient_bytes_; }
 
  private:
-  Tensor forward() {
+  Tensor forward(const Tensor& input) {
     Tally tally;
     const SavedTensorKeeper::Scope keeper(tally);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
     const double begin = worked_seconds();
     first_node_ = graph_state.next_sequence;
-    Tensor output = function_(input_);
+    Tensor output = function_(input);
     if (!output.defined()) {
       throw InvalidArgument(
           "profile_chain: a function returns an undefined tensor; each has to "
           "return what the next one is given");
     }
     const double end = worked_seconds();
-    forward_seconds_.push_back(end - begin);
-    tail_seconds_.push_back(end - std::max(begin, tally.last_saved()));
+    forward_.add(end - begin);
+    tail_.add(end - std::max(begin, tally.last_saved()));
     const std::int64_t saved = tally.bytes();
     tally.count(output);
     kept_ = tally.bytes();
@@ -192,7 +196,7 @@ class WayProfile {
     return output;
   }
 
-  void backward(const Tensor& output) {
+  void backward(const Tensor& input, const Tensor& output) {
     const Tensor gradient = ones_like(output.detach());
     const std::vector<Edge> ends = nearest_of(ends_behind(output, first_node_));
     const SameRetainedGradients same(ends);
@@ -201,9 +205,9 @@ class WayProfile {
     const double begin = worked_seconds();
     const std::vector<Tensor> gradients =
         grad_at({output}, ends, {gradient}, {.allow_unused = true});
-    backward_seconds_.push_back(worked_seconds() - begin);
+    backward_.add(worked_seconds() - begin);
     std::int64_t of_parameters = 0;
-    const Edge own = input_.requires_grad() ? gradient_edge(input_) : Edge();
+    const Edge own = input.requires_grad() ? gradient_edge(input) : Edge();
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i].node == own.node) continue;
       of_parameters += bytes_of(gradients[i]);
@@ -214,13 +218,20 @@ class WayProfile {
   }
 
   const ChainFunction& function_;
-  const Tensor input_;
   std::uint64_t first_node_ = 0;  // That the function makes.
-  Tensor output_;
   StageCost cost_;
   std::int64_t kept_ = 0;
   std::int64_t gradient_bytes_ = 0;  // Of parameters.
-  std::vector<double> forward_seconds_, tail_seconds_, backward_seconds_;
+  Seconds forward_, tail_, backward_;
+};
+
+// A stage, in all ways.
+struct StageProfile {
+  explicit StageProfile(const ChainStage& stage) : whole(stage.function) {
+    for (const ChainFunction& way : stage.leaner) leaner.emplace_back(way);
+  }
+  WayProfile whole;
+  std::vector<WayProfile> leaner;
 };
 
 // The cost of `whole`, with what `leaner` costs as another option.
@@ -275,24 +286,25 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
   const autograd::SameRandom random;
   const autograd::Recomputing recomputing;
   const EnableGrad grad;
-  ChainCost result{.input_bytes = autograd::bytes_of(input), .stages = {}};
-  Tensor x = input.detach();
-  if (input.requires_grad()) x.set_requires_grad(true);
-  for (const auto& [function, leaner] : stages) {
-    autograd::WayProfile whole(function, x);
-    std::vector<autograd::WayProfile> ways;
-    for (const ChainFunction& way : leaner) ways.emplace_back(way, x);
-    for (int i = 0; i < options.repetitions; ++i) {
-      whole.run();
-      for (autograd::WayProfile& way : ways) way.run();
+  std::vector<autograd::StageProfile> profiles(stages.begin(), stages.end());
+  // The whole chain each time, so that the runs of a stage lie far apart: whatever
+  // else uses the machine seldom meets all of them.
+  for (int i = 0; i < options.repetitions; ++i) {
+    Tensor x = input.detach();
+    if (input.requires_grad()) x.set_requires_grad(true);
+    for (autograd::StageProfile& stage : profiles) {
+      for (autograd::WayProfile& way : stage.leaner) way.run(x);
+      x = stage.whole.run(x);
     }
+  }
+  ChainCost result{.input_bytes = autograd::bytes_of(input), .stages = {}};
+  for (const auto& [whole, leaner] : profiles) {
     StageCost& cost = result.stages.emplace_back(whole.cost());
     cost.communication_seconds = options.communication_seconds_per_byte *
                                  static_cast<double>(whole.gradient_bytes());
-    for (const autograd::WayProfile& way : ways) {
+    for (const autograd::WayProfile& way : leaner) {
       autograd::add_option(cost, way.cost());
     }
-    x = whole.output();
   }
   return result;
 }

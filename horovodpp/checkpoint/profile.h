@@ -14,7 +14,8 @@
 namespace HVD_EXPORT hvd {
 
 struct ProfileOptions {
-  int repetitions = 3;  // Of which the median counts.
+  int repetitions =
+      3;  // Of the whole chain. The fastest counts for each stage.
   // Seconds that other ranks' part in a gradient takes, for each byte of it: those
   // of an allreduce of the gradients of a step, divided by their bytes. Above 0, a
   // plan reckons with it (StageCost::communication_seconds).
