@@ -30,9 +30,8 @@ Observed run_of(Block block) {
   Tensor y = block(dropout(x, 0.5));
   Observed result;
   const auto draw = [] { return value(randn({}, {.dtype = DType::kF64})); };
-  const auto state = autograd::default_generator().state();
+  // So that the generator is elsewhere when backward begins.
   result.after_forward = draw();
-  autograd::default_generator().set_state(state);
   y.sum().backward();
   result.after_backward = draw();
   result.gradient = values(x.grad());
@@ -56,6 +55,22 @@ TEST(CheckpointState, RandomNumbersAreThoseOfForward) {
                   x);
             }),
             run_of([](const Tensor& x) { return drops(dropout(x, 0.3)); }));
+  EXPECT_EQ(run_of([](const Tensor& x) {
+              return autograd::checkpoint_reentrant(
+                  [](const std::vector<Tensor>& in) {
+                    return std::vector<Tensor>{drops(in[0])};
+                  },
+                  {x})[0];
+            }),
+            plain);
+  for (const CheckpointPolicy policy :
+       {CheckpointPolicy::kMustSave, CheckpointPolicy::kMustRecompute}) {
+    const CheckpointOptions options{
+        .policy = [policy](const CheckpointedOperation&) { return policy; }};
+    EXPECT_EQ(
+        run_of([&](const Tensor& x) { return checkpoint(drops, x, options); }),
+        plain);
+  }
 }
 
 // Item 191: a residual branch that is dropped for some samples, between operations
