@@ -77,27 +77,29 @@ AccumulateGrad::AccumulateGrad(const Tensor& leaf)
 }
 
 AccumulateGrad::~AccumulateGrad() {
+  if (moved_) return;
   AutogradMeta& meta = *leaf_.impl()->meta;
   SpinLockHolder lock(meta.lock);
   if (meta.accumulator == this) meta.accumulator = nullptr;
 }
 
 LeafHooks* AccumulateGrad::leaf_hooks() const {
-  return leaf_.impl()->meta->hooks.load(std::memory_order_acquire);
+  return moved_ ? nullptr
+                : leaf_.impl()->meta->hooks.load(std::memory_order_acquire);
 }
 
 void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
-  if (!leaf_.is_leaf()) {
+  if (moved_ || !leaf_.is_leaf()) {
     throw AutogradError(absl::StrCat(
         "a leaf, the ", leaf_.describe(),
         ", has been moved into the graph interior: since it was used, it was "
         "frozen, and then written in place by an operation that is recorded; "
         "write to a clone() of it"));
   }
-  if (!leaf_.requires_grad()) return;  // Frozen since it was used.
+  AutogradMeta& meta = *leaf_.impl()->meta;
+  if (!meta.requires_grad) return;  // Frozen since it was used.
   {
     MutexLock lock(mutex_);
-    AutogradMeta& meta = *leaf_.impl()->meta;
     Tensor gradient = std::move(gradients[0]);
     const bool is_first = !meta.grad.defined();
     if (meta.home != nullptr && is_first && !is_grad_enabled() &&
@@ -117,8 +119,23 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
 }
 
 GradientHome* AccumulateGrad::home_of_next() const {
+  if (moved_) return nullptr;
   const AutogradMeta& meta = *leaf_.impl()->meta;
+  MutexLock lock(mutex_);
   return meta.grad.defined() ? nullptr : meta.home.get();
+}
+
+void AccumulateGrad::move_into_graph(const Tensor& leaf) {
+  const Ref<Node> node = existing_grad_accumulator(leaf);
+  if (!node) return;
+  auto& accumulator = static_cast<AccumulateGrad&>(*node);
+  {
+    AutogradMeta& meta = *leaf.impl()->meta;
+    SpinLockHolder lock(meta.lock);
+    meta.accumulator = nullptr;
+  }
+  accumulator.moved_ = true;
+  accumulator.leaf_ = leaf.detach();
 }
 
 void set_gradient_home(const Tensor& leaf, std::shared_ptr<GradientHome> home) {

@@ -34,11 +34,16 @@ class AccumulateGrad : public Node {
   // Where the next gradient of the leaf is to be made; null: anywhere.
   GradientHome* home_of_next() const;
 
+  // `leaf` is about to get a history, which may lead to its accumulator: that lets
+  // go of it, and refuses to run.
+  static void move_into_graph(const Tensor& leaf);
+
  private:
   ~AccumulateGrad() override;
 
   Tensor leaf_;
-  Mutex mutex_;
+  bool moved_ = false;   // Then leaf_ only looks like the leaf.
+  mutable Mutex mutex_;  // Guards the grad() of the leaf.
 };
 
 // The one accumulator of `leaf` that lives, made if there is none.

@@ -18,6 +18,23 @@ LeafHooks& AutogradMeta::make_hooks() {
   return *existing;
 }
 
+Tensor standing_for_leaf(const Tensor& tensor, const Tensor& leaf) {
+  const TensorImpl& made = *tensor.impl();
+  const TensorImpl& original = *leaf.impl();
+  // Of a leaf that was moved into a graph only the looks are left.
+  const bool is_gone = original.meta == nullptr;
+  if (is_gone || made.meta.get() == original.meta.get()) return tensor;
+  if (made.storage.get() == original.storage.get() &&
+      made.offset == original.offset && made.shape == original.shape &&
+      made.strides == original.strides) {
+    return leaf;
+  }
+  Tensor result = tensor.detach();
+  original.meta->owners.fetch_add(1, std::memory_order_relaxed);
+  result.impl()->meta.reset(original.meta.get());
+  return result;
+}
+
 const Tensor& root_of(const Tensor& tensor) {
   const AutogradMeta* meta = tensor.impl()->meta.get();
   return meta != nullptr && meta->base.defined() ? meta->base : tensor;

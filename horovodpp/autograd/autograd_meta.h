@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/core/spin_lock.h"
@@ -29,6 +30,9 @@ struct SparsePlaces {
 };
 
 struct AutogradMeta : Pooled {
+  AutogradMeta() = default;
+  AutogradMeta(const AutogradMeta&) = delete;
+  AutogradMeta& operator=(const AutogradMeta&) = delete;
   ~AutogradMeta() { delete hooks.load(std::memory_order_relaxed); }
 
   LeafHooks& make_hooks();
@@ -46,7 +50,7 @@ struct AutogradMeta : Pooled {
 
   // The node that adds to `grad`, as long as a graph holds it; it takes itself
   // out under the lock before it goes.
-  SpinLock lock;
+  mutable SpinLock lock;
   Node* accumulator ABSL_GUARDED_BY(lock) = nullptr;
   std::atomic<LeafHooks*> hooks{nullptr};
 
@@ -55,10 +59,21 @@ struct AutogradMeta : Pooled {
   // grad_fn stale. (The node of a view has one result: output_nr stays 0.)
   Tensor base;
   std::uint32_t view_version = 0;
+
+  // When requires_grad changed, by Storage::next_mark(), while a recomputation
+  // could still ask (captured_tensors.h); null: never.
+  std::unique_ptr<std::vector<std::uint64_t>> changes;
+
+  // The tensors that it belongs to: a leaf, and copies that stand for it.
+  std::atomic<std::uint32_t> owners{1};
 };
 
 // The meta of `tensor`, made if there is none yet.
 AutogradMeta& meta_of(const Tensor& tensor);
+
+// A tensor with the elements of `tensor` that is to graphs, hooks and grad() the
+// leaf `leaf`; `leaf` itself if these are its elements.
+Tensor standing_for_leaf(const Tensor& tensor, const Tensor& leaf);
 
 // What `tensor` is a view of; itself if graphs know of none.
 const Tensor& root_of(const Tensor& tensor);

@@ -2,10 +2,63 @@
 #include "horovodpp/autograd/captured_tensors.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/graph_state.h"
 
 namespace hvd::autograd {
+namespace {
+
+std::atomic<std::int64_t> captures{0};  // That exist.
+
+}  // namespace
+
+CapturedTensors::CapturedTensors(std::uint64_t mark)
+    : mark_(mark),
+      forward_mark_(graph_state.forward_mark != 0 ? graph_state.forward_mark
+                                                  : mark) {
+  captures.fetch_add(1, std::memory_order_relaxed);
+}
+
+CapturedTensors::~CapturedTensors() {
+  captures.fetch_sub(1, std::memory_order_relaxed);
+}
+
+CapturedTensors::AsInForward::AsInForward(const CapturedTensors& captured)
+    : outer_(std::exchange(graph_state.forward_mark, captured.forward_mark_)) {}
+
+CapturedTensors::AsInForward::~AsInForward() {
+  graph_state.forward_mark = outer_;
+}
+
+void change_requires_grad(const Tensor& leaf, bool value) {
+  AutogradMeta& meta = meta_of(leaf);
+  meta.requires_grad = value;
+  if (captures.load(std::memory_order_relaxed) == 0) {
+    meta.changes = nullptr;
+  } else if (graph_state.operation_observer == nullptr &&
+             graph_state.forward_mark == 0) {
+    if (meta.changes == nullptr) {
+      meta.changes = std::make_unique<std::vector<std::uint64_t>>();
+    }
+    meta.changes->push_back(Storage::next_mark());
+  }
+}
+
+bool required_grad(const Tensor& tensor) {
+  const AutogradMeta& meta = *tensor.impl()->meta;
+  const std::uint64_t mark = graph_state.forward_mark;
+  if (mark == 0 || !tensor.impl()->storage->is_older_than(mark)) {
+    return meta.requires_grad;
+  }
+  const auto& changes = *meta.changes;
+  const auto since = std::lower_bound(changes.begin(), changes.end(), mark);
+  return meta.requires_grad != ((changes.end() - since) % 2 == 1);
+}
 
 bool CapturedTensors::is_new(const Tensor& tensor, std::uint64_t mark) const {
   if (!tensor.defined() || tensor.is_inference()) return false;

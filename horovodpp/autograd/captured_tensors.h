@@ -6,6 +6,12 @@
 //   CapturedTensors::Check check(captured);  // in the second run
 //   if (auto change = check.reads(w)) throw CheckpointError(change->text(""));
 //
+// And whether leaves required grad then, which decides what operations save:
+//
+//   w.set_requires_grad(false);                          // since
+//   const CapturedTensors::AsInForward scope(captured);
+//   w.requires_grad();                                   // true
+//
 // Filled by one thread; several may check at once.
 #pragma once
 
@@ -26,7 +32,10 @@ namespace autograd {
 class CapturedTensors {
  public:
   // Storages that are older than `mark` come from outside.
-  explicit CapturedTensors(std::uint64_t mark) : mark_(mark) {}
+  explicit CapturedTensors(std::uint64_t mark);
+  ~CapturedTensors();
+  CapturedTensors(const CapturedTensors&) = delete;
+  CapturedTensors& operator=(const CapturedTensors&) = delete;
 
   // Takes down `tensor`, which may be undefined, if it comes from outside.
   void reads(const Tensor& tensor);
@@ -55,6 +64,19 @@ class CapturedTensors {
     std::size_t next_ = 0;  // The one that forward read next.
   };
 
+  // In its scope, tensors that are older than `captured` require grad on this thread
+  // if they did when it was made.
+  class AsInForward {
+   public:
+    explicit AsInForward(const CapturedTensors& captured);
+    ~AsInForward();
+    AsInForward(const AsInForward&) = delete;
+    AsInForward& operator=(const AsInForward&) = delete;
+
+   private:
+    std::uint64_t outer_;
+  };
+
  private:
   struct Captured {
     WeakTensor tensor;
@@ -66,8 +88,15 @@ class CapturedTensors {
   bool is_new(const Tensor& tensor, std::uint64_t mark) const;
 
   std::uint64_t mark_;
+  std::uint64_t forward_mark_;  // Of the outermost forward computed again.
   std::vector<Captured> all_;
 };
+
+// Sets whether a leaf requires grad. A recomputation of an earlier forward will not
+// notice, unless its own function calls this.
+void change_requires_grad(const Tensor& leaf, bool value);
+// Whether `tensor`, which has no grad_fn, requires grad on this thread.
+bool required_grad(const Tensor& tensor);
 
 }  // namespace autograd
 }  // namespace hvd

@@ -51,7 +51,9 @@ std::vector<Tensor> FunctionContext::saved_tensors() {
     throw AutogradError("saved_tensors: there are none before backward");
   }
   std::vector<Tensor> result;
-  for (SavedTensor& saved : saved_) result.push_back(saved.unpack(*node_));
+  for (SavedTensor& saved : saved_) {
+    result.push_back(saved.unpack(*node_, true));
+  }
   return result;
 }
 

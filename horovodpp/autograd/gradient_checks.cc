@@ -11,6 +11,7 @@
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/node_hooks.h"
 #include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {
@@ -51,6 +52,7 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
     const Tensor tensor = retain.tensor.lock();
     const Tensor& gradient = gradients[retain.input_nr];
     if (!tensor.defined() || !gradient.defined()) continue;
+    MutexLock lock(hooks.gradients);
     // Not in place: somebody may hold the earlier one.
     Tensor& kept = meta_of(tensor).grad;
     if (kept.defined()) {

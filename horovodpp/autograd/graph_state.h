@@ -26,7 +26,9 @@ struct GraphState {
   const std::string* saved_tensor_hooks_forbidden = nullptr;
   AutocastState* autocast = nullptr;  // Kept alive by its scope,
   Warnings* warnings = nullptr;       // likewise.
-  bool recomputing = false;   // A checkpointed region, for its backward.
+  bool recomputing = false;  // A checkpointed region, for its backward.
+  // When the forward of what is recomputed was (captured_tensors.h), or 0.
+  std::uint64_t forward_mark = 0;
   bool in_operation = false;  // Which uses others (operation_observer.h).
   bool detect_anomaly = false;
   bool check_nan = false;

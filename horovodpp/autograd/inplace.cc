@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_ops.h"
 #include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/saved_tensor.h"
 #include "horovodpp/tensor/memory.h"
 
 namespace hvd::autograd {
@@ -140,6 +142,10 @@ void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
     node->add_input(self);
     node = copy_slices(root, self, std::move(node), edge);
   }
+  // Nodes that saved earlier elements can only refuse them, and the new history may
+  // lead to these nodes: they must not own the tensor.
+  SavedTensor::let_go_of(root);
+  AccumulateGrad::move_into_graph(root);
   AutogradMeta& meta = meta_of(root);
   if (meta.retains_grad && meta.grad_fn) {
     meta.grad_fn->forget_grad_of(root.impl());

@@ -82,6 +82,9 @@ HookHandle Node::register_post_hook(PostHook hook) {
 void Node::retain_grad_of(const Tensor& tensor, std::uint32_t input_nr) {
   NodeHooks& list = make_hooks();
   SpinLockHolder lock(list.retains_lock);
+  std::erase_if(list.retains, [&](const NodeHooks::Retain& retain) {
+    return retain.input_nr == input_nr && retain.tensor.is_gone();
+  });
   list.retains.push_back({input_nr, tensor.impl(), WeakTensor(tensor)});
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
@@ -42,6 +43,7 @@ struct NodeHooks {
   std::unique_ptr<const ForwardTrace> trace;
   SpinLock retains_lock;
   std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);
+  Mutex gradients;  // Guards the grad() of those tensors.
 };
 
 }  // namespace hvd::autograd

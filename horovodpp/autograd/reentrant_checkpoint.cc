@@ -116,7 +116,14 @@ Tensors detached(const Tensors& inputs) {
   return detach_all(inputs);
 }
 
-Tensors recompute(const Region& region, const Tensors& inputs) {
+struct Recomputed {
+  Tensors inputs;
+  Tensors results;
+};
+
+Recomputed recompute(const Region& region, const Tensors& saved) {
+  const CapturedTensors::AsInForward leaves(*region.captured);
+  const Tensors inputs = detached(saved);
   ReplayRandom random(region.random);
   Autocast autocast(region.autocast.dtype,
                     {.enabled = region.autocast.enabled});
@@ -125,7 +132,7 @@ Tensors recompute(const Region& region, const Tensors& inputs) {
   Recomputing recomputing;
   const EffectLog::Scope effects(region.effects.get(), true);
   const WatchRecomputation watch(*region.captured);
-  return region.function(inputs);
+  return {inputs, region.function(inputs)};
 }
 
 void backward_through(const Tensors& results, const Tensors& gradients) {
@@ -165,9 +172,9 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
     }
     const auto& region =
         std::any_cast<const Region&>(context.saved_data.find("region")->second);
-    const Tensors inputs = detached(context.saved_tensors());
+    const auto [inputs, results] = recompute(region, context.saved_tensors());
     // In the modes of this backward, as that of what was not checkpointed.
-    backward_through(recompute(region, inputs), gradients);
+    backward_through(results, gradients);
     Tensors result(1);
     for (const Tensor& input : inputs) {
       result.push_back(input.defined() ? dense_grad(input) : Tensor());

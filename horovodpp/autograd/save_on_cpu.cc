@@ -3,33 +3,28 @@
 
 #include <any>
 
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/tensor/convert.h"
-#include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/walk.h"
+#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd::autograd {
 namespace {
 
 struct OnHost {
   Tensor copy;
+  Dims strides;  // Of the original.
   bool moved = false;
 };
 
 std::any pack(const Tensor& tensor, Allocator& host) {
   if (tensor.is_leaf() && tensor.requires_grad()) {
-    return OnHost{tensor, false};
+    return OnHost{tensor, tensor.strides(), false};
   }
-  Tensor copy(Ref<TensorImpl>::adopt(
-      new TensorImpl(Storage::allocate(tensor.bytes(), host), tensor.dtype(),
-                     tensor.shape(), contiguous_strides(tensor.shape()), 0)));
-  convert_into(copy, tensor);
-  return OnHost{std::move(copy), true};
+  return OnHost{copy_of(tensor, host), tensor.strides(), true};
 }
 
 Tensor unpack(const std::any& packed) {
-  const auto& [copy, moved] = std::any_cast<const OnHost&>(packed);
-  return moved ? copy.clone() : copy;
+  const auto& [copy, strides, moved] = std::any_cast<const OnHost&>(packed);
+  return moved ? copy_of(copy, cpu_allocator(), strides) : copy;
 }
 
 }  // namespace

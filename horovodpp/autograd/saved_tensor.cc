@@ -2,12 +2,18 @@
 #include "horovodpp/autograd/saved_tensor.h"
 
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/node_hooks.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
@@ -17,7 +23,34 @@ std::atomic<std::int64_t> saved_bytes{0};
 
 bool has_grad_fn(const Tensor& tensor) {
   const AutogradMeta* meta = tensor.impl()->meta.get();
-  return meta != nullptr && meta->grad_fn;
+  if (meta == nullptr) return false;
+  // Of a view, another thread may bring it up to date meanwhile.
+  return meta->base.defined() ? !tensor.is_leaf()
+                              : static_cast<bool>(meta->grad_fn);
+}
+
+// Has `copy`, which stands for result `output_nr` of `node`, retain its gradient, if
+// the result does.
+void retain_grad_likewise(const Tensor& copy, const Node& node,
+                          std::uint32_t output_nr) {
+  NodeHooks* hooks = node.hooks();
+  if (hooks == nullptr) return;
+  bool retains = false;
+  Tensor result;  // Undefined if it is gone.
+  {
+    SpinLockHolder lock(hooks->retains_lock);
+    for (const NodeHooks::Retain& retain : hooks->retains) {
+      if (retain.input_nr != output_nr) continue;
+      retains = true;
+      if (!result.defined()) result = retain.tensor.lock();
+    }
+  }
+  if (!retains) return;
+  if (result.defined()) {
+    MutexLock lock(hooks->gradients);
+    meta_of(copy).grad = meta_of(result).grad;
+  }
+  copy.retain_grad();
 }
 
 }  // namespace
@@ -64,6 +97,7 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
     if (kept_.holder) return;
   }
   tensor_ = tensor;
+  if (!is_output) enlist();
   counted_bytes_ = static_cast<std::int64_t>(tensor.bytes());
   saved_bytes.fetch_add(counted_bytes_, std::memory_order_relaxed);
 }
@@ -84,9 +118,46 @@ void SavedTensor::hand_over(const Tensor& tensor, SavedTensorKeeper& keeper) {
   source_ = std::move(edge.node);
 }
 
-void SavedTensor::check_version(const Tensor& tensor, Node& node) const {
-  const std::uint32_t found = tensor.version();
+void SavedTensor::enlist() {
+  TensorImpl& root = *root_of(tensor_).impl();
+  SpinLockHolder lock(root.savers_lock);
+  enlisted_ = &root;
+  next_ = root.savers;
+  if (next_ != nullptr) next_->previous_ = this;
+  root.savers = this;
+}
+
+// The caller keeps `root` alive, in whose list this may be.
+void SavedTensor::delist(TensorImpl& root) {
+  SpinLockHolder lock(root.savers_lock);
+  if (enlisted_ == nullptr) return;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  (previous_ != nullptr ? previous_->next_ : root.savers) = next_;
+  enlisted_ = nullptr;
+}
+
+void SavedTensor::let_go_of(const Tensor& root) {
+  std::vector<Tensor> dropped;  // Go after the locks.
+  TensorImpl& written = *root.impl();
+  SpinLockHolder lock(written.savers_lock);
+  SavedTensor* saver = std::exchange(written.savers, nullptr);
+  while (saver != nullptr) {
+    SavedTensor* const next = saver->next_;
+    SpinLockHolder saver_lock(saver->lock_);
+    saver->enlisted_ = nullptr;
+    if (saver->tensor_.defined()) {
+      saver->written_ = WeakTensor(saver->tensor_);
+      dropped.push_back(std::exchange(saver->tensor_, saver->tensor_.detach()));
+    }
+    saver = next;
+  }
+}
+
+void SavedTensor::check_version(const Tensor& saved, Node& node) const {
+  const std::uint32_t found = saved.version();
   if (found == version_) return;
+  const Tensor written = written_.lock();
+  const Tensor& tensor = written.defined() ? written : saved;
   const Ref<Node> producer = is_output_ ? nullptr : tensor.grad_fn();
   const char* source = is_output_ ? node.name()
                        : producer ? producer->name()
@@ -98,7 +169,7 @@ void SavedTensor::check_version(const Tensor& tensor, Node& node) const {
       tensor.describe(), "], ",
       source != nullptr
           ? absl::StrCat("which is output ", output, " of ", source, ",")
-          : std::string("a leaf,"),
+          : std::string(has_history_ ? "which is gone," : "a leaf,"),
       " needed by ", node.name(), ", is at version ", found,
       "; expected version ", version_,
       " instead. Modify a clone() of it, or modify it after backward"));
@@ -112,7 +183,7 @@ void SavedTensor::check_attached(const Tensor& tensor, Node& node) const {
       "gradient has no way to go; use detach() instead"));
 }
 
-Tensor SavedTensor::unpack(Node& node) {
+Tensor SavedTensor::unpack(Node& node, bool with_history_of_result) {
   Tensor tensor;
   SavedTensorKeeper::Kept kept;
   Ref<Node> source;
@@ -128,50 +199,83 @@ Tensor SavedTensor::unpack(Node& node) {
   if (state == State::kFreed) {
     throw_graph_freed(node);
   }
-  if (kept.holder) return unpack_held(node, kept, source);
-  check_version(tensor, node);
-  check_attached(tensor, node);
-  if (!is_output_ || !is_grad_enabled()) return tensor;
+  if (kept.holder) {
+    tensor = unpack_held(node, kept, source);
+  } else {
+    check_version(tensor, node);
+    check_attached(tensor, node);
+  }
+  if (!is_output_ || !with_history_of_result) return tensor;
   return with_history(tensor, Ref<Node>::share(&node), output_nr_);
 }
 
-// What a holder returns has no history, or one of its own; what was saved had
-// this one.
+// A holder returns the elements of the saved tensor; history, version, grad() and
+// hooks come from here.
 Tensor SavedTensor::unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
                                 const Ref<Node>& source) const {
   if (const Tensor original = kept.holder->original(kept.place);
       original.defined()) {
     check_version(original, node);
   }
-  Tensor tensor = kept.holder->restore(kept.place, node);
-  if (!is_grad_enabled()) return tensor;
-  if (is_output_) {
-    return with_history(tensor, Ref<Node>::share(&node), output_nr_);
+  Tensor tensor = restored(node, kept);
+  if (is_output_ || !source) return tensor;
+  if (source->is_accumulate_grad()) {
+    return standing_for_leaf(
+        tensor, static_cast<const AccumulateGrad&>(*source).leaf());
   }
-  if (!source || gradient_edge(tensor).node == source) return tensor;
-  return with_history(tensor, source, output_nr_);
+  if (tensor.grad_fn() == source && tensor.output_nr() == output_nr_) {
+    return tensor;
+  }
+  Tensor result = with_history(tensor, source, output_nr_);
+  retain_grad_likewise(result, *source, output_nr_);
+  return result;
+}
+
+Tensor SavedTensor::restored(Node& node,
+                             const SavedTensorKeeper::Kept& kept) const {
+  const bool recording = is_grad_enabled();
+  const InferenceMode normal(false);
+  const SetGradEnabled mode(recording);
+  Tensor tensor = kept.holder->restore(kept.place, node);
+  Storage& storage = *tensor.impl()->storage;
+  // Memory that was made for this has no writes of its own to count.
+  while (storage.unique() && storage.version() < version_) {
+    storage.bump_version();
+  }
+  return tensor;
 }
 
 void SavedTensor::release() {
   Tensor dropped;
   SavedTensorKeeper::Kept kept;
   Ref<Node> source;
+  TensorImpl* root = nullptr;
   std::int64_t bytes = 0;
   {
     SpinLockHolder lock(lock_);
     if (state_ != State::kHeld) return;
     state_ = State::kFreed;
     ++graph_state.tensors_freed;
+    root = enlisted_;
     dropped = std::move(tensor_);
     kept = std::move(kept_);
     source = std::move(source_);
     std::swap(bytes, counted_bytes_);
   }
+  if (root != nullptr) delist(*root);
   if (kept.holder) kept.holder->forget(kept.place);
   if (bytes != 0) saved_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 void SavedTensor::drop() {
+  Tensor kept;  // Goes after the locks.
+  TensorImpl* root = nullptr;
+  if (state_ == State::kHeld) {
+    SpinLockHolder lock(lock_);
+    root = enlisted_;
+    kept = std::move(tensor_);
+  }
+  if (root != nullptr) delist(*root);
   if (kept_.holder) kept_.holder->forget(kept_.place);
   if (counted_bytes_ != 0) {
     saved_bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed);

@@ -20,10 +20,11 @@
 #include <utility>
 
 #include "horovodpp/autograd/node.h"
-#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/thread_state.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {
@@ -143,10 +144,16 @@ class SavedTensor {
   // What was saved. `node` is the one that this belongs to.
   //   GraphFreedError  it was released
   //   VersionError     it was modified in place since
-  Tensor unpack(Node& node);
+  // A result has its history if something is recorded, or the caller wants it.
+  Tensor unpack(Node& node) { return unpack(node, is_grad_enabled()); }
+  Tensor unpack(Node& node, bool with_history_of_result);
 
   // Frees it. unpack() of what was never saved still works.
   void release();
+
+  // `root`, no view, was written and is about to get a history, which may lead to
+  // nodes that saved it, or a view of it: these own it no longer.
+  static void let_go_of(const Tensor& root);
 
  private:
   enum class State : std::uint8_t { kNothing, kHeld, kFreed };
@@ -155,12 +162,20 @@ class SavedTensor {
   Tensor unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
                      const Ref<Node>& source) const;
   void drop();
-  void check_version(const Tensor& tensor, Node& node) const;
+  void enlist();
+  void delist(TensorImpl& root);
+  Tensor restored(Node& node, const SavedTensorKeeper::Kept& kept) const;
+  void check_version(const Tensor& saved, Node& node) const;
   void check_attached(const Tensor& tensor, Node& node) const;
 
   Tensor tensor_;                 // Unless
   SavedTensorKeeper::Kept kept_;  // somebody else holds it; then also
   Ref<Node> source_;              // the node its gradient goes to.
+  // In the list of `enlisted_`, under its lock; null: in none.
+  TensorImpl* enlisted_ = nullptr;
+  SavedTensor* next_ = nullptr;
+  SavedTensor* previous_ = nullptr;
+  WeakTensor written_;  // The tensor that let_go_of() took away.
   std::int64_t counted_bytes_ = 0;
   std::uint32_t version_ = 0;
   std::uint32_t output_nr_ = 0;

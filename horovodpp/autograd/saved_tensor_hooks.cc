@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/saved_elsewhere.h"
 #include "horovodpp/autograd/saved_tensor.h"
@@ -19,8 +21,17 @@ class PackedTensor final : public SavedElsewhere {
         hooks_(Ref<SavedTensorHooks>::share(&hooks)),
         object_(hooks.pack(tensor)) {}
 
-  Tensor restore(std::uint32_t /*place*/, Node& /*node*/) override {
-    return hooks_->unpack(object_);
+  // The tensor itself, or elements: its history is not that of the hooks.
+  Tensor restore(std::uint32_t place, Node& node) override {
+    Tensor unpacked = hooks_->unpack(object_);
+    if (!unpacked.defined()) {
+      throw HookError(absl::StrCat(
+          "a saved-tensor unpack hook returned an undefined tensor where ",
+          node.name(), " needs what it saved"));
+    }
+    const Tensor saved = original(place);
+    const bool is_it = saved.defined() && unpacked.is_same(saved);
+    return is_it || !unpacked.requires_grad() ? unpacked : unpacked.detach();
   }
 
  private:

@@ -2,6 +2,7 @@
 // The methods of Tensor that know of the graph.
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/error.h"
 #include "horovodpp/autograd/node_hooks.h"
@@ -14,8 +15,21 @@ namespace hvd {
 
 using autograd::AutogradMeta;
 
+namespace {
+
+// Of a view, whose other users may bring it up to date meanwhile.
+bool has_grad_fn(const AutogradMeta& meta) {
+  autograd::SpinLockHolder lock(meta.lock);
+  return static_cast<bool>(meta.grad_fn);
+}
+
+}  // namespace
+
 void autograd::AutogradMetaDeleter::operator()(AutogradMeta* meta) const {
-  delete meta;
+  if (meta->owners.load(std::memory_order_acquire) == 1 ||
+      meta->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete meta;
+  }
 }
 
 void Tensor::throw_no_version() const {
@@ -26,8 +40,12 @@ void Tensor::throw_no_version() const {
 
 bool Tensor::meta_requires_grad() const {
   const AutogradMeta& meta = *self().meta;
-  return meta.requires_grad || meta.grad_fn ||
-         (meta.base.defined() && meta.base.requires_grad());
+  if (meta.base.defined() ? meta.base.requires_grad() || has_grad_fn(meta)
+                          : static_cast<bool>(meta.grad_fn)) {
+    return true;
+  }
+  return meta.changes == nullptr ? meta.requires_grad
+                                 : autograd::required_grad(*this);
 }
 
 Tensor& Tensor::set_requires_grad(bool value) {
@@ -47,7 +65,7 @@ Tensor& Tensor::set_requires_grad(bool value) {
         "Setting requires_grad on an inference tensor (", describe(),
         ") outside InferenceMode is not allowed; set it on a clone()"));
   }
-  autograd::meta_of(*this).requires_grad = value;
+  autograd::change_requires_grad(*this, value);
   return *this;
 }
 
@@ -179,7 +197,9 @@ Tensor& Tensor::detach_() {
     meta->grad_fn->forget_grad_of(impl());
   }
   meta->retains_grad = false;
-  meta->requires_grad = false;
+  if (meta->requires_grad || meta->grad_fn) {
+    autograd::change_requires_grad(*this, false);
+  }
   meta->output_nr = 0;
   meta->grad_fn = nullptr;
   return *this;

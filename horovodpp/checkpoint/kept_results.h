@@ -16,10 +16,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/offload_pool.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/checkpoint/policy.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/generator.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/tensor/tensor_copy.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
+#include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd {
 namespace {
@@ -34,6 +34,7 @@ class OffloadPool::State {
   struct Entry {
     enum class Phase { kStored, kQueued, kFetching, kReady };
     Tensor copy;
+    autograd::Dims strides;  // Of the original.
     Phase phase = Phase::kStored;
     Tensor fetched = {};
   };
@@ -51,9 +52,10 @@ class OffloadPool::State {
     MutexLock lock(mutex_);
     stats_.bytes -= bytes;
   }
-  Number add(Tensor copy) {
+  Number add(Tensor copy, const autograd::Dims& strides) {
     auto entry = std::make_shared<Entry>();
     entry->copy = std::move(copy);
+    entry->strides = strides;
     MutexLock lock(mutex_);
     ++stats_.stored;
     entries_.emplace(next_, std::move(entry));
@@ -109,7 +111,7 @@ class OffloadPool::State {
 
  private:
   Tensor fetch(const Entry& entry) const {
-    return autograd::copy_of(entry.copy, *options_.tensors);
+    return autograd::copy_of(entry.copy, *options_.tensors, entry.strides);
   }
 
   // Has the thread fetch those that were stored just before.
@@ -191,8 +193,10 @@ class OffloadPool::State {
 
 class OffloadPool::Stored final : public OffloadPool::Item {
  public:
-  Stored(std::shared_ptr<State> state, Tensor copy)
-      : state_(std::move(state)), number_(state_->add(std::move(copy))) {}
+  Stored(std::shared_ptr<State> state, Tensor copy,
+         const autograd::Dims& strides)
+      : state_(std::move(state)),
+        number_(state_->add(std::move(copy), strides)) {}
   ~Stored() override { state_->remove(number_); }
   Stored(const Stored&) = delete;
   Stored& operator=(const Stored&) = delete;
@@ -227,7 +231,8 @@ std::unique_ptr<OffloadPool::Item> OffloadPool::try_store(
   if (!state_->reserve(bytes)) return nullptr;
   try {
     return std::make_unique<Stored>(
-        state_, autograd::copy_of(tensor, *state_->options().memory));
+        state_, autograd::copy_of(tensor, *state_->options().memory),
+        tensor.strides());
   } catch (...) {
     state_->give_back(bytes);
     throw;

@@ -24,13 +24,13 @@
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/operation_observer.h"
 #include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/checkpoint/budget_family.h"
 #include "horovodpp/checkpoint/budget_holder.h"
 #include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/options.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/generator.h"
 
 namespace HVD_EXPORT hvd {

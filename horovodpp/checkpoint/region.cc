@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/checkpoint/budget_ledger.h"
@@ -90,6 +91,7 @@ void Region::replay_into(Replay& replay) {
     ledger()->make_room(0);
   }
   const std::vector<Tensor> inputs = unpacked_inputs();
+  const CapturedTensors::AsInForward leaves(captured());
   const ModesOfForward modes(autocast(),
                              options().preserve_rng_state
                                  ? std::optional<Generator::State>(random())

@@ -274,6 +274,7 @@ class WeakTensor {
     if (impl_ == nullptr || !impl_->try_retain()) return Tensor();
     return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(impl_));
   }
+  bool is_gone() const { return impl_ == nullptr || !impl_->is_owned(); }
 
  private:
   autograd::TensorImpl* impl_ = nullptr;

@@ -2,6 +2,10 @@
 // Copies that no graph and no observer knows of.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
+#include "horovodpp/core/dtype.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/dims.h"
@@ -18,6 +22,22 @@ inline Tensor copy_of(const Tensor& x, Allocator& memory) {
   Tensor copy(Ref<TensorImpl>::adopt(new TensorImpl(
       Storage::allocate(x.bytes(), memory), x.dtype(), x.shape(), strides, 0)));
   convert_into(copy, x);
+  return copy;
+}
+
+// x in memory of `memory`, `strides` apart. Elements that x repeats stay one place.
+inline Tensor copy_of(const Tensor& x, Allocator& memory, const Dims& strides) {
+  std::int64_t room = x.num_elements() == 0 ? 0 : 1;
+  Dims once = x.shape();
+  for (std::size_t d = 0; room != 0 && d < once.size(); ++d) {
+    room += (once[d] - 1) * strides[d];
+    if (strides[d] == 0) once[d] = 1;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(room) * size_of(x.dtype());
+  const Tensor copy(Ref<TensorImpl>::adopt(new TensorImpl(
+      Storage::allocate(bytes, memory), x.dtype(), x.shape(), strides, 0)));
+  convert_into(copy.alias(once, strides, 0),
+               x.alias(once, x.strides(), x.storage_offset()));
   return copy;
 }
 

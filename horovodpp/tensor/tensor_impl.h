@@ -13,6 +13,8 @@
 
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/lockable.h"
+#include "horovodpp/core/spin_lock.h"
 #include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/intrusive_ptr.h"
 #include "horovodpp/tensor/storage.h"
@@ -21,6 +23,7 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
+class SavedTensor;
 struct AutogradMeta;
 struct AutogradMetaDeleter {
   void operator()(AutogradMeta* meta) const;
@@ -75,6 +78,10 @@ class TensorImpl : public Pooled {
     return counts_.load(std::memory_order_acquire) % kWeak == kStrong;
   }
 
+  bool is_owned() const {
+    return counts_.load(std::memory_order_acquire) % kWeak != 0;
+  }
+
   void retain_weak() { counts_.fetch_add(kWeak, std::memory_order_relaxed); }
   void release_weak() {
     const auto before = counts_.fetch_sub(kWeak, std::memory_order_acq_rel);
@@ -98,6 +105,10 @@ class TensorImpl : public Pooled {
   bool contiguous;
   bool inference;  // Made under InferenceMode: never part of a graph.
   ViewOrigin view_origin = ViewOrigin::kRecorded;
+
+  // Those who keep this tensor, or a view of it, for a backward (saved_tensor.h).
+  SpinLock savers_lock;
+  SavedTensor* savers HVD_GUARDED_BY(savers_lock) = nullptr;
 
  private:
   void drop_contents();

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sections 1H and 1I of the contract: grad(), higher derivatives, and the order
 // and threads in which nodes run.
+#include <array>
 #include <atomic>
+#include <memory>
 #include <thread>
 
+#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/node.h"
 #include "horovodpp/autograd/record.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/tensor/gradient_home.h"
 #include "test/autograd/support.h"
 #include "test/support/no_threads.h"
 
@@ -290,6 +294,28 @@ TEST(Threads, NoContributionToASharedLeafIsLost) {
   });
   EXPECT_THAT(values(x.grad()), Each(45));
   EXPECT_EQ(fired, 10);
+}
+
+// A leaf whose gradient lies in a home, a result that retains its gradient, and a
+// view that is brought up to date by all who use it.
+TEST(Threads, ShareWhatGraphsKnowOfATensor) {
+  Tensor x = ones64({3}, true);
+  const auto memory = std::make_shared<std::array<double, 3>>();
+  autograd::set_gradient_home(
+      x, std::make_shared<autograd::GradientHome>(memory, x.shape(),
+                                                  x.strides(), x.dtype()));
+  Tensor y = x * 2.0;
+  y.retain_grad();
+  Tensor whole = x * 3.0;
+  const Tensor part = whole.narrow(0, 1, 1);
+  whole.mul_(2.0);
+  on_threads(5, [&](int i) {
+    (y * static_cast<double>(i)).sum().backward({}, {.retain_graph = true});
+    EXPECT_TRUE(part.requires_grad());
+    (part * part).sum().backward({}, {.retain_graph = true});
+  });
+  EXPECT_THAT(values(y.grad()), Each(10));
+  EXPECT_THAT(values(x.grad()), ElementsAre(20, 20 + 5 * 72, 20));
 }
 
 // Items 121, 126.

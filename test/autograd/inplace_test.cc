@@ -29,6 +29,48 @@ TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   EXPECT_THAT(values(x), ElementsAre(2, 5, 5, 8));
 }
 
+// y += f(y), where f keeps y: y's history leads to what keeps y.
+TEST(Inplace, MakesNoCycleOfATensorAndItsHistory) {
+  using Make = Tensor (*)(const Tensor& x);
+  const auto result = [](const Tensor& x) { return x * 2.0; };
+  const auto constant_of = [](const Tensor& x) { return x.detach().clone(); };
+  const auto frozen_later = [](const Tensor& x) {
+    return x.detach().clone().set_requires_grad(true);
+  };
+  for (const Make make :
+       {Make(result), Make(constant_of), Make(frozen_later)}) {
+    for (const bool of_view : {false, true}) {
+      WeakTensor gone;
+      Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
+      {
+        Tensor y = make(x);
+        const Tensor part = of_view ? y.narrow(0, 0, 2) : y;
+        const Tensor product = part * w;
+        if (y.is_leaf()) y.set_requires_grad(false);
+        y.add_(product);
+        gone = WeakTensor(y);
+        EXPECT_ERROR(VersionError, "is at version 1; expected version 0",
+                     y.sum().backward());
+        EXPECT_ERROR(VersionError, "output 0 of", y.sum().backward());
+      }
+      EXPECT_FALSE(gone.lock().defined());
+      EXPECT_EQ(autograd::saved_tensor_bytes(), 0);
+    }
+  }
+}
+
+// With an f that keeps something else, gradients are as ever.
+TEST(Inplace, LetsGoOfNothingThatIsStillOfUse) {
+  Tensor x = leaf({1, 2}, {2});
+  const Tensor c = constant({3, 4}, {2});
+  Tensor y = x * 2.0;
+  const Tensor z = y * c;
+  y.add_(z);               // y = 8 x, 10 x
+  const Tensor u = y * y;  // Keeps y as it is now.
+  u.sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(128, 400));
+}
+
 TEST(Inplace, WritesToAGradientWhateverItsFormulaEndsWith) {
   const Tensor w = leaf(3);
   const Tensor x = leaf({1, 2, 3, 4}, {1, 2, 2});
