@@ -165,6 +165,9 @@ SOURCES = {
              "hvd::autograd::grad({all}, {inputs}, {gradients}, {{.retain_graph = "
              "{retain_graph}, .create_graph = {create_graph}, .allow_unused = {allow_unused}, "
              ".materialize_grads = {materialize_grads}}})"),
+    # Functions, of functions.cc and functions.py.
+    "asking": ("Asking.apply({0}, {1})", "Asking::apply({0}, {1})"),
+    "recomputing": ("Recomputing.apply({0}, {1})", "Recomputing::apply({0}, {1})"),
     "enter": ("scopes.enter({scope})", "{scope}"),
     "leave": ("scopes.leave()", "}}"),
 }

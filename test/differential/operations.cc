@@ -13,6 +13,7 @@ const Operations& all_operations() {
     add_network_operations(operations);
     add_inplace_operations(operations);
     add_graph_statements(operations);
+    add_functions(operations);
     return operations;
   }();
   return all;

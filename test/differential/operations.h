@@ -22,6 +22,7 @@ void add_lookups(Operations& operations);
 void add_network_operations(Operations& operations);
 void add_inplace_operations(Operations& operations);
 void add_graph_statements(Operations& operations);
+void add_functions(Operations& operations);
 
 // All of them.
 const Operations& all_operations();

@@ -15,6 +15,7 @@ import torch.fx.experimental.symbolic_shapes  # Or every child imports it, which
 import torch.nn.functional as F
 
 import dialects
+import functions
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -121,7 +122,8 @@ class _Session:
         self.base = {"torch": torch, "F": F, "math": math, "scopes": self.scopes, "gelu": gelu,
                      "drop_path": drop_path, "sum_of_squares": sum_of_squares,
                      "clone_with_strides": clone_with_strides, "lstm": lstm,
-                     "autocast": autocast}
+                     "autocast": autocast, "Asking": functions.Asking,
+                     "Recomputing": functions.Recomputing}
 
     def run(self, statement):
         if any(name not in self.tensors for name in dialects.names_of(statement)):

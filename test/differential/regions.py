@@ -21,18 +21,21 @@ POLICIES = ("must_save", "prefer_save", "must_recompute", "prefer_recompute", "m
 ASKING = {"retain_grad", "scaling_hook", "get_grad", "set_grad"}
 
 
+def noticeable(program):
+    """The same with a generator's seed, and without what no region can notice: writes that
+    leave the version as it is, and a detach_() of what is recorded."""
+    statements = [{**s, "do": "detach"} if s["do"] == "data" else s
+                  for s in program["statements"] if s["do"] != "detach_"]
+    return {**program, "chance": program["seed"], "statements": statements}
+
+
 def with_chance(program):
-    """The same with random numbers that deserve the name, and a generator's seed; and
-    without what no region can notice: writes that leave the version as it is, and a
-    detach_() of what is recorded."""
+    """The same, also with random numbers that deserve the name."""
     rng = random.Random(program["seed"])
+    program = noticeable(program)
     statements = []
     for statement in program["statements"]:
         statement = dict(statement)
-        if statement["do"] == "detach_":
-            continue
-        if statement["do"] == "data":
-            statement["do"] = "detach"
         if "p" in statement and rng.random() < 0.8:
             statement.update(p=rng.choice((0.25, 0.5)), training=True)
         if statement.get("dropout_p") == 0.0 and rng.random() < 0.4:
@@ -40,7 +43,7 @@ def with_chance(program):
         if statement["do"] == "bernoulli_":
             statement["number"] = 0.5
         statements.append(statement)
-    return {**program, "chance": program["seed"], "statements": statements}
+    return {**program, "statements": statements}
 
 
 def checkpointed(program, form):
@@ -113,9 +116,11 @@ class _Maker:
 
     def is_beyond_reentrant(self, s, made):
         """Whether such a region, which made these, must end before a statement: its
-        results are views of nothing, all require grad, and none depends on another one, so
-        that what is asked about the gradient of one has another answer."""
-        return (s["do"] in VIEWS or any(n in self.changed for n in s.get("as") or [])
+        arguments are leaves, its results are views of nothing, all require grad, and none
+        depends on another one, so that what is asked about the gradient of one has another
+        answer."""
+        return (s["do"] in VIEWS or s["do"] == "asking"
+                or any(n in self.changed for n in s.get("as") or [])
                 or any(n in made and n in self.asked for n in s.get("of") or []))
 
     def region_of(self, start, end):

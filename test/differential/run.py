@@ -7,7 +7,9 @@
 
 Ends with 0 if every difference is known (known_differences.py), with 77 if there
 is no PyTorch. A difference is printed with its seed and the shrunk program, in
-Python and in C++. With --alone there is no PyTorch: it looks for crashes only.
+Python and in C++. With --regions each program also runs with its statements in
+checkpointed regions, in four forms, and must end with the same bits: see checkpoints.py.
+With --alone there is no PyTorch: it looks for crashes only.
 """
 
 import argparse
@@ -17,8 +19,10 @@ import math
 import sys
 import time
 
+import checkpoints
 import dialects
 import generate
+import regions
 from interpreter import Interpreter
 
 SKIPPED = 77
@@ -36,6 +40,7 @@ def arguments():
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--alone", action="store_true", help="without PyTorch: for crashes")
+    parser.add_argument("--regions", action="store_true", help="also in checkpointed regions")
     parser.add_argument("--program", help="one program, as JSON, instead of random ones")
     parser.add_argument("--most", type=int, default=10, help="differences to show, then stop")
     return parser.parse_args()
@@ -58,6 +63,10 @@ class Run:
         first, last = self.options.seed, self.options.seed + self.options.count
         for seed in range(first, last, BATCH):
             yield [generate.generate(s) for s in range(seed, min(seed + BATCH, last))]
+
+    def count(self):
+        """Of the differences found."""
+        return len(self.found)
 
     def check_batch(self, programs):
         ours = self.interpreter.start(programs)
@@ -86,6 +95,15 @@ class Compared(Run):
         import known_differences
         import reference
         self.compare, self.reference, self.table = compare, reference, known_differences
+        self.regions = checkpoints.Run(options) if options.regions else None
+
+    def check_batch(self, programs):
+        super().check_batch(programs)
+        if self.regions:
+            self.regions.check_batch([regions.noticeable(p) for p in programs])
+
+    def count(self):
+        return super().count() + (self.regions.found if self.regions else 0)
 
     def references_of(self, programs):
         return self.reference.run_apart(programs)
@@ -175,6 +193,8 @@ class Compared(Run):
                     print(f"out of date: {entry.reason}")
         for name in (NEARER, UNCLEAR):
             print(f"rounding: {self.roundings[name]:3} {name}")
+        if self.regions:
+            self.regions.summary()
 
 
 def described(outcomes, difference):
@@ -196,14 +216,14 @@ def main():
     for programs in run.batches():
         run.check_batch(programs)
         done += len(programs)
-        if len(run.found) >= options.most:
+        if run.count() >= options.most:
             print(f"stopped after {options.most} differences")
             break
     if not options.alone:
         run.summary()
     print(f"{done} programs from seed {options.seed} in {time.time() - start:.0f} s: "
-          f"{len(run.found)} differences")
-    return 1 if run.found else 0
+          f"{run.count()} differences")
+    return 1 if run.count() else 0
 
 
 if __name__ == "__main__":
