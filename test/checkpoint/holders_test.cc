@@ -171,8 +171,9 @@ struct Asks : Function<Asks> {
       reading->tensors.push_back(tensor);
     }
     if (saved[0].requires_grad()) {
-      saved[0].register_hook(
-          [](const Tensor& g) { reading->hook_saw.push_back(value(g.sum())); });
+      saved[0].register_hook([](const Tensor& g) {
+        reading->hook_saw.push_back(value(g.to(DType::kF64).sum()));
+      });
     }
     return {gradients[0], Tensor()};
   }
