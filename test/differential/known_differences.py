@@ -292,6 +292,8 @@ KNOWN = [
           operation="nll_loss|cross_entropy", theirs="expected scalar type"),
     Known("a bool of no dimensions is no index", kind="refused", operation="index|index_put_.*",
           ours="picks nothing"),
+    Known("an attention can be differentiated twice", kind="accepted", operation="backward|grad",
+          theirs="derivative for aten::_scaled_dot_product_flash_attention"),
     Known("an attention under autocast is bfloat16, which cannot be drawn", kind="refused",
           operation="uniform_|normal_", ours="makes float32 and float64",
           program=meets("scaled_dot_product_attention")),
