@@ -148,7 +148,9 @@ class Compared(Run):
 
     def rounding(self, program, difference, ours, theirs):
         """A counter's name for a difference that roundings explain, else None."""
-        if not difference.kind.endswith(("values", "presence", "refused", "accepted")):
+        counts = difference.kind == "sizes" and difference.operation == "nonzero"
+        if not counts and not difference.kind.endswith(
+                ("values", "presence", "refused", "accepted")):
             return None
         (nudged,) = self.reference.run_apart([program], nudge=True)
         (exact,) = self.references_of([dialects.in_float64(program)])
@@ -159,6 +161,10 @@ class Compared(Run):
             return UNCLEAR if differs else None
         a, b, c, d = (described(outcomes, difference)
                       for outcomes in (ours, theirs, nudged, exact))
+        if counts:
+            if None in (a, b, c, d):
+                return None
+            return NEARER if a[1] == d[1] else UNCLEAR if b[1] != c[1] else None
         distance = self.compare.distance
         if math.isfinite(distance(a, d)) and distance(a, d) <= distance(b, d):
             return NEARER
