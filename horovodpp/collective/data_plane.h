@@ -36,6 +36,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -70,6 +71,9 @@ struct Call {
   // one does not do so with this very call it returns Unimplemented, on all members, and
   // nothing has happened.
   bool captured = false;
+  // The GPU that all tensors of this rank lie on, where the caller knows that; otherwise planes
+  // ask CUDA about each.
+  std::optional<int> gpu = {};
   // Where to put what is still under way on a GPU when the call returns, if the caller
   // wants to wait for its end itself. Planes that do not work so put nothing there.
   std::shared_ptr<device::GpuWork>* work = nullptr;

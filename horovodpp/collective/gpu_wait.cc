@@ -45,11 +45,12 @@ std::chrono::nanoseconds GpuStall::patience(
   return shutdown + std::min<std::chrono::nanoseconds>(shutdown, kCourtesy);
 }
 
-absl::Status GpuWait::until(const device::CudaEvent& event) {
+absl::Status GpuWait::until(
+    absl::FunctionRef<absl::StatusOr<bool>()> has_happened) {
   const Clock::time_point since = Clock::now();
   while (true) {
-    HVD_ASSIGN_OR_RETURN(const bool has_happened, event.has_happened());
-    if (has_happened) return absl::OkStatus();
+    HVD_ASSIGN_OR_RETURN(const bool is_over, has_happened());
+    if (is_over) return absl::OkStatus();
     const absl::Status verdict = call_.interrupt.check();
     if (!absl::IsCancelled(verdict)) HVD_RETURN_IF_ERROR(verdict);
     HVD_RETURN_IF_ERROR(look_for_stall(since));

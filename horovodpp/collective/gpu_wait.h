@@ -16,8 +16,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
+#include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::collective {
@@ -60,7 +63,12 @@ class GpuWait {
   //   DeadlineExceeded  it has not ended for as long as it may take: says whether what
   //                     the call follows has
   //   (errors)          the interrupt's, CUDA's
-  absl::Status until(const device::CudaEvent& event);
+  absl::Status until(const device::CudaEvent& event) {
+    return until([&] { return event.has_happened(); });
+  }
+  absl::Status until(const device::IpcEvent& event) {
+    return until([&] { return event.has_happened(); });
+  }
   // All that is in it by now. Tells of its errors.
   absl::Status until_end_of(device::CudaStream& stream);
 
@@ -73,6 +81,7 @@ class GpuWait {
  private:
   using Clock = std::chrono::steady_clock;
 
+  absl::Status until(absl::FunctionRef<absl::StatusOr<bool>()> has_happened);
   absl::Status look_for_stall(Clock::time_point since);
 
   const GpuPatience& patience_;

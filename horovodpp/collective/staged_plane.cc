@@ -133,11 +133,13 @@ DataPlane* StagedPlane::plane_for(ReduceOp op) const {
   return first_for(planes_, Device::cpu(), 0, op);
 }
 
-absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory) {
+absl::StatusOr<StagedPlane::Lane*> StagedPlane::lane_of(const void* memory,
+                                                        const Call& call) {
   if (memory == nullptr) return nullptr;
   const absl::StatusOr<device::CudaDriver*> cuda = gpus_.driver();
   if (!cuda.ok()) return nullptr;
-  const absl::StatusOr<int> index = (*cuda)->device_of(memory);
+  const absl::StatusOr<int> index =
+      call.gpu ? *call.gpu : (*cuda)->device_of(memory);
   if (!index.ok()) return nullptr;
   std::unique_ptr<Lane>& lane = lanes_[*index];
   if (lane == nullptr) {
@@ -158,7 +160,7 @@ absl::Status StagedPlane::meet(DataPlane& plane, Call& call) {
 template <typename F>
 absl::Status StagedPlane::through(Trip& trip, const Call& call, F f) {
   HVD_ASSIGN_OR_RETURN(Lane* const lane, trip.find([&](const void* memory) {
-    return lane_of(memory);
+    return lane_of(memory, call);
   }));
   if (lane == nullptr) return f();
   GpuWait wait = wait_in(call);
@@ -202,8 +204,9 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   std::vector<bool> on_host;
   for (const Piece& piece : pieces) {
     bytes += bytes_of(piece, reduction.dtype);
-    HVD_ASSIGN_OR_RETURN(Lane* const of_piece,
-                         lane_of(piece.count > 0 ? piece.input : nullptr));
+    HVD_ASSIGN_OR_RETURN(
+        Lane* const of_piece,
+        lane_of(piece.count > 0 ? piece.input : nullptr, call));
     on_host.push_back(of_piece == nullptr);
     if (lane == nullptr) lane = of_piece;
   }

@@ -91,7 +91,7 @@ class StagedPlane : public DataPlane {
   absl::StatusOr<DataPlane*> plane_or_error(ReduceOp op = ReduceOp::kSum) const;
   // Of the GPU that `memory` belongs to, made when it is first used; nullptr if it
   // is the host's.
-  absl::StatusOr<Lane*> lane_of(const void* memory);
+  absl::StatusOr<Lane*> lane_of(const void* memory, const Call& call);
   absl::Status allreduce_whole(DataPlane& plane, std::span<const Piece> pieces,
                                const Reduction& reduction, const Call& call);
   // What chunks of a call of so many bytes have at most.

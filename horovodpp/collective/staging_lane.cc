@@ -11,7 +11,7 @@ absl::StatusOr<std::byte*> StagingMemory::at_least(std::size_t bytes) {
   shared_ = source_ == nullptr ? nullptr : source_(bytes);
   shared_bytes_ = 0;
   if (shared_ == nullptr) return own_.at_least(bytes);
-  auto pinned = device::PinnedRange::pin(context_, shared_.get(), bytes);
+  auto pinned = device::PinnedRange::pin(context_, shared_, bytes);
   if (!pinned.ok()) {
     shared_ = nullptr;
     return own_.at_least(bytes);

@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/at_exit.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/device/cuda_upkeep.h"
 
 namespace hvd::device {
 namespace {
@@ -53,6 +55,7 @@ absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::load(
         "the CUDA driver finds no GPU; is CUDA_VISIBLE_DEVICES empty?");
   }
   HVD_RETURN_IF_ERROR(status_of(*api, result, "cuInit"));
+  renew_exit_order();
   return std::unique_ptr<CudaDriver>(new CudaDriver(*api, version, devices));
 }
 
@@ -60,17 +63,25 @@ CudaDriver::CudaDriver(const CudaApi& api, int version, int devices)
     : api_(api),
       version_(version),
       devices_(devices),
-      contexts_(static_cast<std::size_t>(devices), nullptr) {}
+      contexts_(static_cast<std::size_t>(devices)) {}
 
 CudaDriver::~CudaDriver() {
   const MutexLock lock(mutex_);
-  for (int i = 0; i < devices_; ++i) {
+  for (auto& upkeep : upkeeps_) {
+    const int index = upkeep->context().index;
+    upkeep.reset();
     CuDevice device = 0;
-    if (contexts_[static_cast<std::size_t>(i)] != nullptr &&
-        api_.cuDeviceGet(&device, i) == kCuSuccess) {
+    if (api_.cuDeviceGet(&device, index) == kCuSuccess) {
       api_.cuDevicePrimaryCtxRelease_v2(device);
     }
   }
+}
+
+bool CudaDriver::settle(std::chrono::steady_clock::time_point deadline) {
+  const MutexLock lock(mutex_);
+  bool all = true;
+  for (auto& upkeep : upkeeps_) all = upkeep->settle(deadline) && all;
+  return all;
 }
 
 absl::StatusOr<std::string> CudaDriver::name_of(int index) const {
@@ -101,29 +112,38 @@ absl::StatusOr<CudaContext> CudaDriver::context(int index) {
         absl::StrCat("there is no GPU ", index, "; this process sees ",
                      devices_, ", counted from 0"));
   }
+  std::atomic<const CudaContext*>& made =
+      contexts_[static_cast<std::size_t>(index)];
+  if (const CudaContext* const context = made.load()) return *context;
   const MutexLock lock(mutex_);
-  CuContext& context = contexts_[static_cast<std::size_t>(index)];
-  if (context == nullptr) {
-    CuDevice device = 0;
-    HVD_RETURN_IF_ERROR(
-        status_of(api_, api_.cuDeviceGet(&device, index), "cuDeviceGet"));
-    HVD_RETURN_IF_ERROR(annotate(
-        status_of(api_, api_.cuDevicePrimaryCtxRetain(&context, device),
-                  "cuDevicePrimaryCtxRetain"),
-        absl::StrCat("GPU ", index)));
-  }
-  return CudaContext{.api = &api_, .handle = context, .index = index};
+  if (const CudaContext* const context = made.load()) return *context;
+  CuDevice device = 0;
+  HVD_RETURN_IF_ERROR(
+      status_of(api_, api_.cuDeviceGet(&device, index), "cuDeviceGet"));
+  CuContext handle = nullptr;
+  HVD_RETURN_IF_ERROR(
+      annotate(status_of(api_, api_.cuDevicePrimaryCtxRetain(&handle, device),
+                         "cuDevicePrimaryCtxRetain"),
+               absl::StrCat("GPU ", index)));
+  upkeeps_.push_back(std::make_unique<CudaUpkeep>(api_, handle, index));
+  made.store(&upkeeps_.back()->context());
+  return upkeeps_.back()->context();
 }
 
 absl::StatusOr<int> CudaDriver::device_of(const void* memory) const {
+  unsigned type = 0;
   int index = 0;
-  const CuResult result = api_.cuPointerGetAttribute(
-      &index, kCuPointerDeviceOrdinal, reinterpret_cast<CuAddress>(memory));
-  if (result != kCuSuccess) {
-    return absl::InvalidArgumentError(
-        "it is said to lie on a GPU, but CUDA does not know its memory");
-  }
-  return index;
+  int attributes[] = {kCuPointerMemoryType, kCuPointerDeviceOrdinal};
+  void* values[] = {&type, &index};
+  // Of memory that CUDA does not know it leaves a type of 0, and is no error.
+  const CuResult result = api_.cuPointerGetAttributes(
+      2, attributes, values, reinterpret_cast<CuAddress>(memory));
+  const bool is_of_host = result == kCuSuccess && type == kCuMemoryOfHost;
+  if (result == kCuSuccess && type != 0 && !is_of_host) return index;
+  return absl::InvalidArgumentError(
+      is_of_host
+          ? "it is said to lie on a GPU, and is pinned memory of the host"
+          : "it is said to lie on a GPU, but CUDA does not know its memory");
 }
 
 CurrentContext::CurrentContext(const CudaContext& context)

@@ -10,6 +10,8 @@
 // Thread-safe. It outlives every object made with it.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,11 +24,14 @@
 
 namespace hvd::device {
 
+class CudaUpkeep;
+
 // A GPU as this process uses it. Copied freely; valid as long as the driver.
 struct CudaContext {
   const CudaApi* api;
   CuContext handle;
   int index;  // As in Device::cuda(index).
+  CudaUpkeep* upkeep;
 };
 
 class CudaDriver {
@@ -54,14 +59,18 @@ class CudaDriver {
   // Which GPU of all that there are that one is, in every process alike.
   absl::StatusOr<CuUuid> uuid_of(int index) const;
 
-  // Of GPU `index`; made when it is first asked for.
+  // Of GPU `index`; made when it is first asked for. Later calls take no lock.
   //   InvalidArgument  there is no such GPU; says how many there are
   //   Internal         the driver refuses
   absl::StatusOr<CudaContext> context(int index);
 
-  // The GPU that `memory` belongs to.
-  //   InvalidArgument  it is not memory that CUDA knows
+  // The GPU that `memory` lies on.
+  //   InvalidArgument  CUDA does not know it, or it is pinned memory of the host
   absl::StatusOr<int> device_of(const void* memory) const;
+
+  // Waits until the memory of all GPUs that was let go has been freed, and destroys spare
+  // events. Whether that is done by the deadline.
+  bool settle(std::chrono::steady_clock::time_point deadline);
 
  private:
   CudaDriver(const CudaApi& api, int version, int devices);
@@ -69,8 +78,10 @@ class CudaDriver {
   const CudaApi api_;
   const int version_;
   const int devices_;
+  // Of each GPU; nullptr: nobody has asked for its context.
+  std::vector<std::atomic<const CudaContext*>> contexts_;
   Mutex mutex_;
-  std::vector<CuContext> contexts_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<CudaUpkeep>> upkeeps_ ABSL_GUARDED_BY(mutex_);
 };
 
 // OK, or an Internal error "<call>: <name of the error>, <its text>".

@@ -2,21 +2,14 @@
 #include "horovodpp/device/cuda_graph.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "horovodpp/core/status.h"
 
 namespace hvd::device {
-namespace {
-
-// The legacy default stream's other name, CU_STREAM_LEGACY.
-constexpr std::uintptr_t kLegacyStream = 1;
-
-}  // namespace
 
 absl::StatusOr<bool> is_captured(const CudaContext& context, CuStream stream) {
-  if (reinterpret_cast<std::uintptr_t>(stream) <= kLegacyStream) return false;
+  if (is_legacy(stream)) return false;
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
   int state = kCuNotCapturing;

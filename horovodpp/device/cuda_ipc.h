@@ -69,6 +69,9 @@ class IpcEvent {
 
   // Happens when all that is in `stream`, of its GPU, by now is done.
   absl::Status record(const CudaStream& stream);
+  absl::StatusOr<bool> has_happened() const {
+    return device::has_happened(context_, event_);
+  }
 
   CuEvent handle() const { return event_; }
   const CuIpcHandle& ticket() const { return ticket_; }

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/device/cuda_upkeep.h"
 
 namespace hvd::device {
 namespace {
@@ -19,6 +22,17 @@ absl::Status exhausted(const absl::Status& status, const std::string& what,
       "cannot allocate ", bytes, " bytes ", what, ": ", status.message()));
 }
 
+// How long an allocation waits for memory that is to be freed. The GPU may hang.
+constexpr std::chrono::seconds kMostForFreeing(30);
+
+CuResult allocate(const CudaContext& context, CuAddress* memory,
+                  std::size_t bytes) {
+  const CuResult result = context.api->cuMemAlloc_v2(memory, bytes);
+  if (result != kCuOutOfMemory) return result;
+  context.upkeep->settle(std::chrono::steady_clock::now() + kMostForFreeing);
+  return context.api->cuMemAlloc_v2(memory, bytes);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
@@ -28,21 +42,23 @@ absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
   HVD_RETURN_IF_ERROR(current.status());
   CuAddress memory = 0;
   HVD_RETURN_IF_ERROR(exhausted(
-      status_of(*context.api, context.api->cuMemAlloc_v2(&memory, bytes),
-                "cuMemAlloc"),
+      status_of(*context.api, allocate(context, &memory, bytes), "cuMemAlloc"),
       absl::StrCat("on GPU ", context.index), bytes));
   return std::shared_ptr<std::byte>(
       std::bit_cast<std::byte*>(memory), [context](std::byte* gone) {
-        const CurrentContext owner(context);
-        context.api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
+        context.upkeep->free_later([api = context.api, gone] {
+          api->cuMemFree_v2(std::bit_cast<CuAddress>(gone));
+        });
       });
 }
 
 PinnedMemory::~PinnedMemory() { release(); }
 
 void PinnedMemory::release() {
-  const CurrentContext current(context_);
-  if (memory_ != nullptr) context_.api->cuMemFreeHost(memory_);
+  if (memory_ != nullptr) {
+    context_.upkeep->free_later(
+        [api = context_.api, gone = memory_] { api->cuMemFreeHost(gone); });
+  }
   memory_ = nullptr;
   bytes_ = 0;
 }
@@ -68,21 +84,24 @@ absl::StatusOr<std::byte*> PinnedMemory::at_least(std::size_t bytes) {
 }
 
 absl::StatusOr<std::unique_ptr<PinnedRange>> PinnedRange::pin(
-    const CudaContext& context, void* memory, std::size_t bytes) {
+    const CudaContext& context, std::shared_ptr<void> memory,
+    std::size_t bytes) {
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
   HVD_RETURN_IF_ERROR(
       exhausted(status_of(*context.api,
                           context.api->cuMemHostRegister_v2(
-                              memory, bytes, kCuMemHostRegisterPortable),
+                              memory.get(), bytes, kCuMemHostRegisterPortable),
                           "cuMemHostRegister"),
                 "to be pinned", bytes));
-  return std::unique_ptr<PinnedRange>(new PinnedRange(context, memory));
+  return std::unique_ptr<PinnedRange>(
+      new PinnedRange(context, std::move(memory)));
 }
 
 PinnedRange::~PinnedRange() {
-  const CurrentContext current(context_);
-  context_.api->cuMemHostUnregister(memory_);
+  context_.upkeep->free_later([api = context_.api, gone = memory_] {
+    api->cuMemHostUnregister(gone.get());
+  });
 }
 
 absl::StatusOr<std::unique_ptr<CudaPool>> CudaPool::create(

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,13 +19,14 @@
 
 namespace hvd::device {
 
-// Memory on the GPU. It goes back when its last owner lets go, and whatever works
-// with it by then has ended: that may block the owner's thread.
-//   ResourceExhausted  the GPU has not that much left
+// Memory on the GPU. When its last owner has let go, it is freed as soon as the work that
+// the GPU has by then has ended, in whatever stream; the owner does not wait for that.
+//   ResourceExhausted  the GPU has not that much left, nor after a wait for memory that is
+//                      to be freed
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
     const CudaContext& context, std::size_t bytes);
 
-// A piece of pinned memory that grows. Not thread-safe.
+// A piece of pinned memory that grows; what it leaves is freed as above. Not thread-safe.
 class PinnedMemory {
  public:
   explicit PinnedMemory(const CudaContext& context) : context_(context) {}
@@ -45,22 +47,24 @@ class PinnedMemory {
   std::size_t bytes_ = 0;
 };
 
-// Memory of the host that somebody else has allocated, pinned as long as this lives.
+// Memory of the host that somebody else has allocated. It is pinned, and held, as long as this
+// lives, and until the work that the GPU has by then has ended.
 class PinnedRange {
  public:
   //   ResourceExhausted  it cannot be pinned; says why
   static absl::StatusOr<std::unique_ptr<PinnedRange>> pin(
-      const CudaContext& context, void* memory, std::size_t bytes);
+      const CudaContext& context, std::shared_ptr<void> memory,
+      std::size_t bytes);
   ~PinnedRange();
   PinnedRange(const PinnedRange&) = delete;
   PinnedRange& operator=(const PinnedRange&) = delete;
 
  private:
-  PinnedRange(const CudaContext& context, void* memory)
-      : context_(context), memory_(memory) {}
+  PinnedRange(const CudaContext& context, std::shared_ptr<void> memory)
+      : context_(context), memory_(std::move(memory)) {}
 
   const CudaContext context_;
-  void* const memory_;
+  const std::shared_ptr<void> memory_;
 };
 
 // Memory of a GPU that is allocated and freed in the order of a stream, without a wait

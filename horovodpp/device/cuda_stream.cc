@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/device/cuda_stream.h"
 
+#include <cstdint>
+
 #include "horovodpp/core/status.h"
+#include "horovodpp/device/cuda_upkeep.h"
 
 namespace hvd::device {
 namespace {
@@ -10,16 +13,36 @@ CuAddress address_of(const void* memory) {
   return reinterpret_cast<CuAddress>(memory);
 }
 
+// An event in the legacy default stream would spoil the capture of any stream that is
+// ordered with it. This question does not.
+absl::Status check_takes_work(const CudaContext& context, CuStream stream) {
+  if (!is_legacy(stream)) return absl::OkStatus();
+  int state = kCuNotCapturing;
+  const CuResult result = context.api->cuStreamIsCapturing(stream, &state);
+  if (result != kCuCaptureImplicit) {
+    return status_of(*context.api, result, "cuStreamIsCapturing");
+  }
+  return absl::FailedPreconditionError(
+      "the legacy default stream takes no work while a stream that is ordered "
+      "with it is captured; name another stream, or capture in one that was "
+      "made with cudaStreamNonBlocking");
+}
+
 }  // namespace
+
+bool is_legacy(CuStream stream) {
+  constexpr std::uintptr_t kOtherName = 1;  // CU_STREAM_LEGACY.
+  return reinterpret_cast<std::uintptr_t>(stream) <= kOtherName;
+}
 
 absl::StatusOr<CudaEvent> CudaEvent::after(const CudaContext& context,
                                            CuStream stream) {
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
+  HVD_RETURN_IF_ERROR(check_takes_work(context, stream));
   CuEvent event = nullptr;
   HVD_RETURN_IF_ERROR(status_of(
-      *context.api, context.api->cuEventCreate(&event, kCuEventDisableTiming),
-      "cuEventCreate"));
+      *context.api, context.upkeep->take_event(&event), "cuEventCreate"));
   CudaEvent made(context, event);
   HVD_RETURN_IF_ERROR(status_of(*context.api,
                                 context.api->cuEventRecord(event, stream),
@@ -28,9 +51,7 @@ absl::StatusOr<CudaEvent> CudaEvent::after(const CudaContext& context,
 }
 
 CudaEvent::~CudaEvent() {
-  if (event_ == nullptr) return;
-  const CurrentContext current(context_);
-  context_.api->cuEventDestroy_v2(event_);
+  if (event_ != nullptr) context_.upkeep->put_back(event_);
 }
 
 absl::Status CudaEvent::wait() const {
@@ -40,18 +61,19 @@ absl::Status CudaEvent::wait() const {
                    "cuEventSynchronize");
 }
 
-absl::StatusOr<bool> CudaEvent::has_happened() const {
-  const CurrentContext current(context_);
+absl::StatusOr<bool> has_happened(const CudaContext& context, CuEvent event) {
+  const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
-  const CuResult result = context_.api->cuEventQuery(event_);
+  const CuResult result = context.api->cuEventQuery(event);
   if (result == kCuNotReady) return false;
-  HVD_RETURN_IF_ERROR(status_of(*context_.api, result, "cuEventQuery"));
+  HVD_RETURN_IF_ERROR(status_of(*context.api, result, "cuEventQuery"));
   return true;
 }
 
 absl::Status CudaEvent::hold_up(CuStream stream) const {
   const CurrentContext current(context_);
   HVD_RETURN_IF_ERROR(current.status());
+  HVD_RETURN_IF_ERROR(check_takes_work(context_, stream));
   return status_of(*context_.api,
                    context_.api->cuStreamWaitEvent(stream, event_, 0),
                    "cuStreamWaitEvent");

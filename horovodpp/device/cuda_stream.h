@@ -20,10 +20,18 @@
 
 namespace hvd::device {
 
+// Whether it is the legacy default stream.
+bool is_legacy(CuStream stream);
+
+// Whether the last recording of `event` has happened.
+absl::StatusOr<bool> has_happened(const CudaContext& context, CuEvent event);
+
 class CudaEvent {
  public:
   // Happens when all that is in `stream` (nullptr: the legacy default stream) by now
   // is done.
+  //   FailedPrecondition  it is the legacy default stream, which takes nothing while a
+  //                       stream that is ordered with it is captured
   static absl::StatusOr<CudaEvent> after(const CudaContext& context,
                                          CuStream stream);
 
@@ -35,10 +43,13 @@ class CudaEvent {
 
   // Blocks this thread until it has happened.
   absl::Status wait() const;
-  absl::StatusOr<bool> has_happened() const;
+  absl::StatusOr<bool> has_happened() const {
+    return device::has_happened(context_, event_);
+  }
 
   // What is put into `stream` (nullptr: the legacy default stream of this GPU) from now
   // on waits for it.
+  //   FailedPrecondition  as after()
   absl::Status hold_up(CuStream stream) const;
 
   CuEvent handle() const { return event_; }

@@ -27,17 +27,20 @@ absl::StatusOr<CudaDriver*> Gpus::driver() {
 absl::StatusOr<const CudaKernels*> Gpus::kernels(int index) {
   HVD_ASSIGN_OR_RETURN(CudaDriver* const cuda, driver());
   HVD_ASSIGN_OR_RETURN(const CudaContext context, cuda->context(index));
-  const MutexLock lock(mutex_);
-  auto found = kernels_.find(index);
-  if (found == kernels_.end()) {
-    found = kernels_.emplace(index, CudaKernels::load(context)).first;
-  }
-  if (!found->second.ok()) return found->second.status();
-  return found->second->get();
+  KernelsOfGpu& of_gpu = kernels_of(index);
+  const MutexLock lock(of_gpu.mutex);
+  if (!of_gpu.loaded) of_gpu.loaded.emplace(CudaKernels::load(context));
+  if (!of_gpu.loaded->ok()) return of_gpu.loaded->status();
+  return (*of_gpu.loaded)->get();
 }
 
-// Not of a pool: what is of one goes back without a wait for those that work with it, and
-// the next one gets it while they do.
+Gpus::KernelsOfGpu& Gpus::kernels_of(int index) {
+  const MutexLock lock(mutex_);
+  return kernels_[index];
+}
+
+// Not of a pool: the driver frees that in the order of one stream, and a program may read a
+// result in any.
 absl::StatusOr<std::shared_ptr<std::byte>> Gpus::allocate(int index,
                                                           std::size_t bytes) {
   HVD_ASSIGN_OR_RETURN(CudaDriver* const cuda, driver());

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,12 +50,18 @@ class Gpus {
 
  private:
   using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
-  using LoadedKernels = absl::StatusOr<std::unique_ptr<CudaKernels>>;
+  // A driver may compile them for a minute: only those who ask for them wait.
+  struct KernelsOfGpu {
+    Mutex mutex;
+    std::optional<absl::StatusOr<std::unique_ptr<CudaKernels>>> loaded
+        ABSL_GUARDED_BY(mutex);
+  };
+  KernelsOfGpu& kernels_of(int index);
 
   Mutex mutex_;
   std::string file_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<const Loaded> loaded_ ABSL_GUARDED_BY(mutex_);
-  std::map<int, LoadedKernels> kernels_ ABSL_GUARDED_BY(mutex_);
+  std::map<int, KernelsOfGpu> kernels_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::device

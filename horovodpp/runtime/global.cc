@@ -2,7 +2,6 @@
 #include "horovodpp/runtime/global.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/at_exit.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/runtime.h"
@@ -89,7 +89,7 @@ absl::Status stop(const std::shared_ptr<Runtime>& runtime) {
 constexpr std::chrono::milliseconds kAfterTheCulprit(250);
 
 // A process that ends in failure does not wait for its peers; it tells them.
-void leave_at_exit(int code, void*) {
+void leave_job(int code, void*) {
   if (process().leaves_at_exit.load() != ::getpid()) return;
   const std::shared_ptr<Runtime> runtime = take_runtime();
   if (runtime == nullptr) return;
@@ -149,7 +149,7 @@ Status init(const Config& config, Headers headers) {
   }
   // Registered after MPI's own exit handler, and so called before it.
   if (process().leaves_at_exit.exchange(::getpid()) == 0) {
-    on_exit(leave_at_exit, nullptr);
+    leave_at_exit(leave_job);
   }
   return absl::OkStatus();
 }

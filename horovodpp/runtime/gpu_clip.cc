@@ -101,7 +101,7 @@ absl::Status GpuClip::Parts::run(const GpuClipOptions& options) {
 GpuClip::GpuClip(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 GpuClip::GpuClip(GpuClip&& other) noexcept = default;
 GpuClip& GpuClip::operator=(GpuClip&& other) noexcept = default;
-// Memory that is not of a pool goes back when the GPU has done what it was given.
+// Its memory is freed when the GPU has done what it was given.
 GpuClip::~GpuClip() = default;
 
 StatusOr<GpuClip> GpuClip::of(std::vector<TensorView> gradients) {

@@ -50,7 +50,7 @@ class StreamRoomTest : public ::testing::Test {
   StreamRoom room_;
 };
 
-// Where there were more, the stand-in would block.
+// Four streams may share one queue of a driver, which takes about a thousand operations.
 TEST_F(StreamRoomTest, HasSomebodyWaitBeforeTheStreamIsFull) {
   hang();
   const absl::Status full = absl::UnavailableError("full");
@@ -63,8 +63,9 @@ TEST_F(StreamRoomTest, HasSomebodyWaitBeforeTheStreamIsFull) {
     ++put_before;
   }
   EXPECT_EQ(status, full);
-  EXPECT_GE(put_before, 500);
-  EXPECT_LT(put_before, 1000);
+  EXPECT_GE(put_before, 128);
+  EXPECT_LT(4 * (put_before + static_cast<int>(StreamRoom::kMostSegments)),
+            1100);
 }
 
 TEST_F(StreamRoomTest, WaitsForTheOldestOnly) {

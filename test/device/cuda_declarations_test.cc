@@ -35,6 +35,11 @@ TEST(CudaDeclarations, AreThoseOfTheDriversHeader) {
   EXPECT_EQ(kCuEventDisableTiming, unsigned{CU_EVENT_DISABLE_TIMING});
   EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_EQ(kCuMemHostAllocPortable, unsigned{CU_MEMHOSTALLOC_PORTABLE});
+  EXPECT_EQ(kCuOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(kCuCaptureImplicit, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(kCuPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+  EXPECT_EQ(kCuMemoryOfHost, unsigned{CU_MEMORYTYPE_HOST});
+  EXPECT_EQ(kCuMemoryOfDevice, unsigned{CU_MEMORYTYPE_DEVICE});
   EXPECT_EQ(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
   EXPECT_EQ(kCuRegistersOfFunction, CU_FUNC_ATTRIBUTE_NUM_REGS);
 }

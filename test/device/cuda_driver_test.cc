@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "horovodpp/device/cuda_memory.h"
 #include "test/support/test_gpus.h"
 
 namespace hvd::device {
@@ -88,6 +89,17 @@ TEST_F(CudaDrivers, DoesNotTakeMemoryOfTheHostForAGpus) {
   const int here = 0;
   EXPECT_EQ((*cuda)->device_of(&here).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+// It has the number of a GPU, too.
+TEST_F(CudaDrivers, DoesNotTakePinnedMemoryOfTheHostForAGpus) {
+  const auto cuda = CudaDriver::load(testing::FakeCuda::file());
+  ASSERT_TRUE(cuda.ok());
+  PinnedMemory pinned((*cuda)->context(0).value());
+  const auto gpu = (*cuda)->device_of(pinned.at_least(64).value());
+  EXPECT_EQ(gpu.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(gpu.status().message()),
+              HasSubstr("pinned memory of the host"));
 }
 
 TEST_F(CudaDrivers, ToldInTheDriversWordsWhatItRefuses) {

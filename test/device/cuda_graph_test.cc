@@ -123,7 +123,28 @@ TEST_F(GraphsOfCuda, AreNotDisturbedByLooksAtEventsAndAllocations) {
   EXPECT_EQ(graph.status(), absl::OkStatus());
 }
 
+// Such as cudaStreamCreate() makes. An event in the legacy default stream would spoil the
+// capture.
+TEST_F(GraphsOfCuda, AreNotDisturbedByTheLegacyDefaultStream) {
+  const CudaEvent before = CudaEvent::after(context_, nullptr).value();
+  const CurrentContext current(context_);
+  CuStream ordered = nullptr;
+  ASSERT_EQ(context_.api->cuStreamCreateWithPriority(&ordered, 0, 0),
+            kCuSuccess);
+  ASSERT_EQ(CudaGraph::begin(context_, ordered), absl::OkStatus());
+  EXPECT_FALSE(is_captured(context_, nullptr).value());
+  std::thread([&] {
+    const auto event = CudaEvent::after(context_, nullptr);
+    EXPECT_TRUE(absl::IsFailedPrecondition(event.status())) << event.status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(before.hold_up(nullptr)));
+  }).join();
+  EXPECT_EQ(CudaGraph::end(context_, ordered).status(), absl::OkStatus());
+  EXPECT_EQ(CudaEvent::after(context_, nullptr).status(), absl::OkStatus());
+  EXPECT_EQ(context_.api->cuStreamDestroy_v2(ordered), kCuSuccess);
+}
+
 TEST_F(GraphsOfCuda, GoOnWithWhatIsUnderWayWhenTheyAreDropped) {
+  ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   const std::size_t before = testing::TestGpus::objects();
   {
     CudaStream mine = stream();
@@ -143,6 +164,7 @@ TEST_F(GraphsOfCuda, GoOnWithWhatIsUnderWayWhenTheyAreDropped) {
               absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(get(mine, b), Each(7));
   }
+  ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/gpus.h"
@@ -58,8 +61,8 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
             absl::StatusCode::kInternal);
 }
 
-// That of a pool would go back at once, and be given out again.
-TEST_F(CudaMemory, ForResultsGoesBackBehindWhatWorksWithIt) {
+// Of whatever stream. (That of a pool would go back at once, and be given out again.)
+TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
   HVD_NEEDS_STAND_INS();
   Gpus gpus(testing::TestGpus::cuda_library());
   for (int i = 0; i < 20; ++i) {
@@ -76,30 +79,79 @@ TEST_F(CudaMemory, ForResultsGoesBackBehindWhatWorksWithIt) {
           },
           &is_done);
     }
+    ASSERT_TRUE(testing::TestGpus::settle(*gpus.driver().value()));
     EXPECT_TRUE(is_done);
   }
   EXPECT_EQ(stream_.synchronize(), absl::OkStatus());
   EXPECT_EQ(gpus.allocate(0, 0).value(), nullptr);
-  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  testing::FakeCuda::run_out_of_memory();
   EXPECT_EQ(gpus.allocate(0, 64).status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+// What a stream does until somebody opens it, or for ten seconds: long enough for an owner
+// that waits for it.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_open = false;
+
+  static int work(void* gate) {
+    auto& mine = *static_cast<Gate*>(gate);
+    std::unique_lock lock(mine.mutex);
+    mine.changed.wait_for(lock, std::chrono::seconds(10),
+                          [&] { return mine.is_open; });
+    mine.is_open = true;
+    return 0;
+  }
+  // Whether it was closed until now.
+  bool open() {
+    const std::lock_guard lock(mutex);
+    changed.notify_all();
+    return !std::exchange(is_open, true);
+  }
+};
+
+TEST_F(CudaMemory, IsLetGoWithoutAWaitForTheGpu) {
+  HVD_NEEDS_STAND_INS();
+  alignas(4096) static std::byte of_program[4096];
+  Gate gate;
+  {
+    const auto result = allocate_on(context_, 64).value();
+    PinnedMemory pinned(context_);
+    ASSERT_TRUE(pinned.at_least(64).ok());
+    const auto range = PinnedRange::pin(
+        context_, std::shared_ptr<void>(std::shared_ptr<void>(), of_program),
+        sizeof(of_program));
+    ASSERT_TRUE(range.ok()) << range.status();
+    testing::FakeCuda::put(stream_.handle(), Gate::work, &gate);
+    ASSERT_TRUE(pinned.at_least(1000).ok());  // It has to grow.
+  }
+  EXPECT_TRUE(gate.open());
+  EXPECT_TRUE(testing::TestGpus::settle(*cuda_));
+}
+
+TEST_F(CudaMemory, RunsOutOnlyBehindWhatIsToBeFreed) {
+  HVD_NEEDS_STAND_INS();
+  allocate_on(context_, 64).value().reset();
+  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  EXPECT_TRUE(allocate_on(context_, 64).ok());
 }
 
 TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {
   HVD_NEEDS_STAND_INS();
   const std::size_t before = testing::TestGpus::objects();
-  std::vector<std::byte> memory(4096);
+  const std::shared_ptr<std::byte[]> memory(new std::byte[4096]);
   {
-    const auto pinned =
-        PinnedRange::pin(context_, memory.data(), memory.size());
+    const auto pinned = PinnedRange::pin(context_, memory, 4096);
     ASSERT_TRUE(pinned.ok()) << pinned.status();
     EXPECT_GT(testing::TestGpus::objects(), before);
     // Nor is it pinned twice.
-    EXPECT_EQ(PinnedRange::pin(context_, memory.data(), memory.size())
-                  .status()
-                  .code(),
+    EXPECT_EQ(PinnedRange::pin(context_, memory, 4096).status().code(),
               absl::StatusCode::kResourceExhausted);
   }
+  EXPECT_TRUE(testing::TestGpus::settle(*cuda_));
+  EXPECT_EQ(memory.use_count(), 1);
   EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
@@ -120,7 +172,7 @@ TEST_F(CudaMemory, IsNotOpenedByTheProcessWhoseItIs) {
 
 TEST_F(CudaMemory, ThatOthersMayOpenMayRunOut) {
   HVD_NEEDS_STAND_INS();
-  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  testing::FakeCuda::run_out_of_memory();
   EXPECT_EQ(IpcMemory::allocate(context_, 64).status().code(),
             absl::StatusCode::kResourceExhausted);
 }

@@ -80,7 +80,7 @@ TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
 
 TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
   HVD_NEEDS_STAND_INS();
-  testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
+  testing::FakeCuda::run_out_of_memory();
   const auto memory = allocate_on(context_, 4096);
   EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(memory.status().message()),
@@ -89,6 +89,7 @@ TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
 
 TEST_F(CudaStreams, GiveEverythingBack) {
   HVD_NEEDS_STAND_INS();
+  ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   const std::size_t before = testing::FakeCuda::objects();
   {
     CudaStream stream = CudaStream::create(context_).value();
@@ -100,7 +101,29 @@ TEST_F(CudaStreams, GiveEverythingBack) {
     EXPECT_GT(testing::FakeCuda::objects(), before);
     ASSERT_TRUE(stream.synchronize().ok());
   }
+  ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   EXPECT_EQ(testing::FakeCuda::objects(), before);
+}
+
+// Nor does another recording disturb a stream that waits for an earlier one.
+TEST_F(CudaStreams, TakeEventsThatAreNotInUseAgain) {
+  HVD_NEEDS_STAND_INS();
+  const auto make = [&] {
+    return CudaEvent::after(context_, stream_.handle()).value();
+  };
+  static_cast<void>(make());
+  const std::size_t before = testing::FakeCuda::calls("cuEventCreate");
+  CudaStream other = CudaStream::create(context_).value();
+  const auto gpu = allocate(sizeof(int));
+  for (int i = 1; i <= 20; ++i) {
+    int received = 0;
+    ASSERT_TRUE(stream_.copy(gpu.get(), &i, sizeof(i)).ok());
+    ASSERT_TRUE(other.wait_for(make()).ok());
+    static_cast<void>(make());
+    ASSERT_TRUE(other.copy(&received, gpu.get(), sizeof(i)).ok());
+    EXPECT_EQ(received, i);
+  }
+  EXPECT_EQ(testing::FakeCuda::calls("cuEventCreate"), before);
 }
 
 TEST_F(CudaStreams, KeepPinnedMemoryThatIsLongEnough) {

@@ -247,6 +247,24 @@ TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
   });
 }
 
+// A submission asks once for each tensor, and planes do not ask again.
+TEST_P(GpuJobs, AskTheDriverOnceWhereATensorLies) {
+  HVD_NEEDS_STAND_INS();
+  run({.size = 1, .config = config()}, [](Runtime& job, GpuProgram& mine) {
+    const TensorView x = mine.put(filled(1));
+    constexpr std::size_t kSums = 10;
+    std::size_t before = 0;
+    for (std::size_t i = 0; i <= kSums; ++i) {
+      if (i == 1) before = testing::FakeCuda::calls("cuPointerGetAttributes");
+      ASSERT_EQ(job.allreduce_async_(x, {.name = "x", .stream = mine.stream()})
+                    .wait(),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(testing::FakeCuda::calls("cuPointerGetAttributes") - before,
+              kSums);
+  });
+}
+
 // Nothing is waited for on the host but the last copy.
 TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {

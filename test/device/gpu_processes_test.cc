@@ -8,9 +8,11 @@
 
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 #include "test/support/fake_nccl/fake_nccl.h"
 #include "test/support/test_gpus.h"
@@ -66,31 +68,78 @@ std::string output_of(const Process& process) {
   return text;
 }
 
-TEST(GpuProcesses, GoOnByNcclWithoutTheOneThatWasKilledAmidACollective) {
-  HVD_NEEDS_STAND_INS();
-  constexpr int kProcesses = 3;
+constexpr int kProcesses = 3;
+
+// The ranks of a job that do `what`, with more of the environment.
+std::vector<Process> start_job(const std::string& what,
+                               const std::vector<std::string>& more) {
   std::vector<Process> processes;
   for (int rank = 0; rank < kProcesses; ++rank) {
-    processes.push_back(start(
-        {"HOROVODPP_RENDEZVOUS=gpu processes test." + std::to_string(getpid()),
-         "HOROVOD_RANK=" + std::to_string(rank),
-         "HOROVOD_SIZE=" + std::to_string(kProcesses),
-         std::string("HOROVODPP_CUDA_LIBRARY=") + testing::FakeCuda::file(),
-         std::string("HOROVODPP_NCCL_LIBRARY=") + testing::FakeNccl::file(),
-         "HOROVODPP_MEASURE_CROSSOVERS=0", "FAKE_NCCL_FAULT=hang:1:2"}));
+    std::vector<std::string> variables = {
+        absl::StrCat("HOROVODPP_RENDEZVOUS=gpu processes test.", getpid(),
+                     what),
+        absl::StrCat("HOROVOD_RANK=", rank),
+        absl::StrCat("HOROVOD_SIZE=", kProcesses),
+        absl::StrCat("HOROVODPP_CUDA_LIBRARY=", testing::FakeCuda::file()),
+        absl::StrCat("HOROVODPP_NCCL_LIBRARY=", testing::FakeNccl::file()),
+        absl::StrCat("GPU_RANK=", what),
+        "HOROVODPP_MEASURE_CROSSOVERS=0"};
+    variables.insert(variables.end(), more.begin(), more.end());
+    processes.push_back(start(variables));
   }
+  return processes;
+}
+
+// What they print, and how they end.
+struct Ended {
+  std::string text;
+  int state = 0;
+};
+Ended end_of(const Process& process) {
+  Ended ended = {.text = output_of(process)};
+  EXPECT_EQ(waitpid(process.pid, &ended.state, 0), process.pid);
+  return ended;
+}
+
+void expect_that_the_others_go_on(const std::vector<Process>& processes,
+                                  const std::string& how) {
   for (int rank = 0; rank < kProcesses; ++rank) {
-    const Process& process = processes[static_cast<std::size_t>(rank)];
-    const std::string text = output_of(process);
-    int state = 0;
-    ASSERT_EQ(waitpid(process.pid, &state, 0), process.pid);
+    const Ended ended = end_of(processes[static_cast<std::size_t>(rank)]);
     if (rank == 1) {
-      EXPECT_TRUE(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL) << text;
+      EXPECT_TRUE(WIFSIGNALED(ended.state) && WTERMSIG(ended.state) == SIGKILL)
+          << ended.text;
       continue;
     }
-    EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << text;
-    EXPECT_THAT(text, AllOf(HasSubstr("heard: rank 1 ("),
-                            HasSubstr("went on: 2 of 2, by NCCL")));
+    EXPECT_TRUE(WIFEXITED(ended.state) && WEXITSTATUS(ended.state) == 0)
+        << ended.text;
+    EXPECT_THAT(ended.text,
+                AllOf(HasSubstr("heard: rank 1 ("),
+                      HasSubstr(absl::StrCat("went on: 2 of 2, ", how)),
+                      HasSubstr("the GPU has done all that it was given")));
+  }
+}
+
+TEST(GpuProcesses, GoOnByNcclWithoutTheOneThatWasKilledAmidACollective) {
+  HVD_NEEDS_STAND_INS();
+  expect_that_the_others_go_on(start_job("nccl", {"FAKE_NCCL_FAULT=hang:1:2"}),
+                               "by NCCL");
+}
+
+// Nothing in their streams waits for it.
+TEST(GpuProcesses, GoOnInWindowsWithoutTheOneThatWasKilledAmidAReduction) {
+  HVD_NEEDS_STAND_INS();
+  expect_that_the_others_go_on(start_job("ipc", {"HOROVOD_GPU_OPERATIONS=MPI"}),
+                               "without");
+}
+
+// The driver has an exit handler, which was registered when it was first used: after the job's.
+TEST(GpuProcesses, LeaveAtExitWhileThereIsADriver) {
+  HVD_NEEDS_STAND_INS();
+  for (const Process& process : start_job("exits", {})) {
+    const Ended ended = end_of(process);
+    EXPECT_TRUE(WIFEXITED(ended.state) && WEXITSTATUS(ended.state) == 0)
+        << ended.text;
+    EXPECT_EQ(ended.text, "summed, by NCCL\n");
   }
 }
 

@@ -58,6 +58,7 @@ class GpuProgram {
   GpuProgram(int rank, int size, Way way)
       : rank_(rank),
         size_(size),
+        way_(way),
         gpu_((way == Way::kNccl ? rank : rank / 2) %
              testing::TestGpus::count()),
         context_(
@@ -71,6 +72,7 @@ class GpuProgram {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  Way way() const { return way_; }
   void* stream() const { return stream_.handle(); }
   device::CudaStream& own_stream() { return stream_; }
   int gpu() const { return gpu_; }
@@ -104,6 +106,7 @@ class GpuProgram {
  private:
   const int rank_;
   const int size_;
+  const Way way_;
   const int gpu_;
   const device::CudaContext context_;
   device::CudaStream stream_;

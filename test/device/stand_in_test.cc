@@ -129,6 +129,7 @@ TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
     ASSERT_TRUE(pinned.at_least(64).ok());
     put_mark();
     ASSERT_TRUE(pinned.at_least(1024).ok());
+    EXPECT_TRUE(testing::TestGpus::settle(*cuda_));
     EXPECT_TRUE(mark_);
   }
 }
@@ -149,18 +150,46 @@ TEST_F(StandIn, SharesNoMemoryWithOtherProcessesThatIsOfAPool) {
 
 TEST_F(StandIn, KnowsAGpuOfPinnedMemoryToo) {
   PinnedMemory pinned(context_);
-  const std::byte* const memory = pinned.at_least(64).value();
-  EXPECT_EQ(cuda_->device_of(memory).value(), 0);
-  const int pageable = 0;
-  EXPECT_FALSE(cuda_->device_of(&pageable).ok());
+  int gpu = -1;
+  int attributes[] = {kCuPointerDeviceOrdinal};
+  void* values[] = {&gpu};
+  ASSERT_EQ(context_.api->cuPointerGetAttributes(
+                1, attributes, values,
+                std::bit_cast<CuAddress>(pinned.at_least(64).value())),
+            kCuSuccess);
+  EXPECT_EQ(gpu, 0);
+}
+
+TEST_F(StandIn, SpoilsACaptureByWorkInTheLegacyDefaultStream) {
+  const CurrentContext current(context_);
+  CuStream ordered = nullptr;
+  ASSERT_EQ(context_.api->cuStreamCreateWithPriority(&ordered, 0, 0),
+            kCuSuccess);
+  ASSERT_EQ(
+      context_.api->cuStreamBeginCapture_v2(ordered, kCuCaptureThreadLocal),
+      kCuSuccess);
+  int state = 0;
+  EXPECT_EQ(context_.api->cuStreamIsCapturing(nullptr, &state),
+            kCuCaptureImplicit);
+  CuEvent event = nullptr;
+  ASSERT_EQ(context_.api->cuEventCreate(&event, kCuEventDisableTiming),
+            kCuSuccess);
+  EXPECT_EQ(context_.api->cuEventRecord(event, nullptr), kCuCaptureImplicit);
+  CuGraph graph = nullptr;
+  EXPECT_NE(context_.api->cuStreamEndCapture(ordered, &graph), kCuSuccess);
+  EXPECT_EQ(context_.api->cuEventDestroy_v2(event), kCuSuccess);
+  EXPECT_EQ(context_.api->cuStreamDestroy_v2(ordered), kCuSuccess);
 }
 
 TEST_F(StandIn, PinsEachPageOnce) {
   constexpr std::size_t kPage = 4096;
   alignas(kPage) static std::byte memory[2 * kPage];
-  const auto first = PinnedRange::pin(context_, memory, kPage + 64);
+  const auto at = [&](std::size_t offset) {
+    return std::shared_ptr<void>(std::shared_ptr<void>(), memory + offset);
+  };
+  const auto first = PinnedRange::pin(context_, at(0), kPage + 64);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_FALSE(PinnedRange::pin(context_, memory + kPage + 128, 64).ok());
+  EXPECT_FALSE(PinnedRange::pin(context_, at(kPage + 128), 64).ok());
 }
 
 TEST_F(StandIn, NeedsAContextToLetGo) {

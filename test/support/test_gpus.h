@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 
@@ -57,6 +58,13 @@ class TestGpus {
   static void set_nccl_delay(unsigned microseconds) {
     if (!gpus_are_real()) FakeNccl::set_delay(microseconds);
   }
+  // Whether all memory that was let go is freed, as it is where no stream hangs. It is counted
+  // among the objects until then, and events that wait for their next use are.
+  static bool settle(device::CudaDriver& cuda) {
+    return cuda.settle(std::chrono::steady_clock::now() +
+                       std::chrono::seconds(20));
+  }
+
   // What real GPUs do not tell: how many objects there are, of the driver's; that none of NCCL's
   // is left; how often a kernel was started; and what was freed while others had it open.
   static std::size_t objects() {

@@ -129,11 +129,11 @@ absl::Status HierarchicalIpcPlane::reduce(const Task& task, const Call& call) {
   }
   return run(call, [&](const HierarchicalSeat& seat) {
     GpuWait wait = wait_in(call);
-    IpcLanesReducing reducing({seat, window(), neighbourhood(), wait},
+    IpcLanesReducing reducing({seat, window(), neighbourhood(), wait, call},
                               of_lanes);
     return seat.local.call(
         {.tag = call.tag, .kind = task.kind, .bytes = task.bytes()},
-        [&] { return reducing.run(call); });
+        [&] { return reducing.run(); });
   });
 }
 

@@ -57,18 +57,20 @@ IpcLanesReducing::IpcLanesReducing(const Means& means, const Task& task)
       window_(means.window),
       all_(means.all),
       wait_(means.wait),
+      call_(means.call),
       task_(task),
       element_bytes_(task.kernel.element_bytes()),
       accumulator_bytes_(task.kernel.accumulator_bytes()),
       chunk_bytes_(chunk_bytes_in(window_.half_bytes(), element_bytes_,
                                   accumulator_bytes_)),
       chunks_(task.pieces, element_bytes_, {.memory_bytes = chunk_bytes_}),
-      packing_({window_, wait_}, task.pieces, task.wanted, task.reduction) {}
+      packing_({window_, wait_, call_}, task.pieces, task.wanted,
+               task.reduction) {}
 
-absl::Status IpcLanesReducing::run(const Call& call) {
+absl::Status IpcLanesReducing::run() {
   HVD_RETURN_IF_ERROR(find_slots());
   HVD_RETURN_IF_ERROR(packing_.prepare());
-  HVD_RETURN_IF_ERROR(window_.follow(call, wait_));
+  HVD_RETURN_IF_ERROR(window_.follow(call_, wait_));
   Chunk chunk = next();
   HVD_RETURN_IF_ERROR(packing_.pack(chunk.number, chunk.runs));
   HVD_RETURN_IF_ERROR(seat_.local.meet());
@@ -84,7 +86,7 @@ absl::Status IpcLanesReducing::run(const Call& call) {
     HVD_RETURN_IF_ERROR(spread_on_node(chunk));
     HVD_RETURN_IF_ERROR(seat_.local.meet());
     HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
-    HVD_RETURN_IF_ERROR(all_.await_reduced(window_, chunk.number));
+    HVD_RETURN_IF_ERROR(all_.await_reduced(window_, chunk.number, wait_));
     HVD_RETURN_IF_ERROR(packing_.unpack(chunk.number, chunk.runs));
     chunk = std::move(later);
   }
@@ -136,7 +138,7 @@ std::byte* IpcLanesReducing::accumulators_on_gpu(const Chunk& chunk) const {
 absl::Status IpcLanesReducing::reduce_on_node(const Chunk& chunk) {
   if (chunk.runs.empty()) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfStep, wait_));
-  HVD_RETURN_IF_ERROR(all_.await_packed(window_, chunk.number));
+  HVD_RETURN_IF_ERROR(all_.await_packed(window_, chunk.number, wait_));
   const Range share = share_of(chunk);
   const auto members = static_cast<std::uint32_t>(seat_.local.ranks());
   device::kernels::ReduceArguments arguments = {

@@ -61,6 +61,7 @@ class IpcLanesReducing {
     IpcWindow& window;
     const Neighbourhood& all;  // Of this node.
     GpuWait& wait;             // Of the call.
+    const Call& call;
   };
   // What is reduced, and how. Of each piece the elements that are `wanted` are for its
   // output; `needed` says where any of the elements of a chunk's runs are.
@@ -83,7 +84,7 @@ class IpcLanesReducing {
 
   // Within a call on the board, when all members are known to have entered it; returns
   // once the results are in place.
-  absl::Status run(const Call& call);
+  absl::Status run();
 
  private:
   struct Chunk {
@@ -117,6 +118,7 @@ class IpcLanesReducing {
   IpcWindow& window_;
   const Neighbourhood& all_;
   GpuWait& wait_;
+  const Call& call_;
   const Task task_;
   const std::size_t element_bytes_;
   const std::size_t accumulator_bytes_;

@@ -21,11 +21,15 @@ IpcPacking::IpcPacking(const Means& means, std::span<const Piece> pieces,
       wanted_(wanted),
       reduction_(reduction),
       element_bytes_(size_of(reduction.dtype)) {
-  for (const Piece& piece : pieces) places_.push_back(place_of(piece));
+  for (const Piece& piece : pieces) {
+    places_.push_back(place_of(piece, means.call));
+  }
 }
 
-IpcPacking::Place IpcPacking::place_of(const Piece& piece) const {
+IpcPacking::Place IpcPacking::place_of(const Piece& piece,
+                                       const Call& call) const {
   if (piece.count == 0) return Place::kFar;
+  if (call.gpu) return *call.gpu == window_.gpu() ? Place::kNear : Place::kFar;
   const absl::StatusOr<int> from = window_.cuda().device_of(piece.input);
   if (!from.ok()) return Place::kHost;
   const bool has_other_output =

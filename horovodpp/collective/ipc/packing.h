@@ -29,6 +29,7 @@ class IpcPacking {
   struct Means {
     IpcWindow& window;
     GpuWait& wait;  // Of the call.
+    const Call& call;
   };
   // `wanted` has for each piece the elements that its output is for. All is borrowed.
   IpcPacking(const Means& means, std::span<const Piece> pieces,
@@ -53,7 +54,7 @@ class IpcPacking {
   absl::Status copy(const Copies& copies);
   absl::Status copy(const device::CudaKernels::Piece& copy);
   absl::Status fill(std::byte* to, std::size_t bytes);
-  Place place_of(const Piece& piece) const;
+  Place place_of(const Piece& piece, const Call& call) const;
 
   IpcWindow& window_;
   GpuWait& wait_;

@@ -39,8 +39,8 @@ IpcPlane::IpcPlane(Means&& means, const Options& options,
       tell_(std::move(means.tell)),
       options_(options) {}
 
-// After a failure the stream may wait for a rank that is gone, and others may still
-// write into the window: both are left to the process.
+// After a failure the stream may still be at work for another rank's thread, or behind a
+// stream of the program, and others may write into the window: both are left to the process.
 IpcPlane::~IpcPlane() {
   if (window_ == nullptr) return;
   if (failure_.ok()) {
@@ -180,10 +180,10 @@ absl::StatusOr<bool> IpcPlane::do_all_reach(const BoardSeat& seat) {
 absl::Status IpcPlane::reduce(const Task& task, const Call& call) {
   const BoardSeat seat = seat_in(call);
   GpuWait wait = wait_in(call);
-  IpcReducing reducing({seat, *window_, *all_, wait}, task.pieces, task.wanted,
-                       task.reduction);
+  IpcReducing reducing({seat, *window_, *all_, wait, call}, task.pieces,
+                       task.wanted, task.reduction);
   return seat.call({.tag = call.tag, .kind = task.kind, .bytes = task.bytes()},
-                   [&] { return reducing.run(call); });
+                   [&] { return reducing.run(); });
 }
 
 absl::Status IpcPlane::allreduce(std::span<const Piece> pieces,

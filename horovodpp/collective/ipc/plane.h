@@ -6,8 +6,9 @@
 // through the windows in chunks: every rank packs its chunk into its own window; every
 // rank reduces its slice of it from all windows, in rank order, and writes the result
 // into all of them; every rank unpacks. While one chunk is reduced the next is packed
-// into the window's other half. The GPUs wait for each other's events; the host tells,
-// over the board, only that they have been recorded, so that no kernel ever spins.
+// into the window's other half. Hosts tell, over the board, that events have been recorded. GPUs
+// wait for those of threads, and hosts for those of other processes, which may die; no kernel
+// spins.
 //
 // Whether that is possible the ranks find out when they are introduced, and remember.
 // Before that, and where it is not (a GPU takes none of the kernels, two do not reach each

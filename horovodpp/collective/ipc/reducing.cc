@@ -21,28 +21,30 @@ IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
       window_(means.window),
       all_(means.all),
       wait_(means.wait),
+      call_(means.call),
       reduction_(reduction),
       element_bytes_(size_of(reduction.dtype)),
       chunks_(pieces, element_bytes_,
               {.memory_bytes = means.window.half_bytes()}),
-      packing_({window_, wait_}, pieces, wanted, reduction) {}
+      packing_({window_, wait_, call_}, pieces, wanted, reduction) {}
 
-absl::Status IpcReducing::run(const Call& call) {
+absl::Status IpcReducing::run() {
   // What is in a stream is not given up: so nothing is put there before all are known to
   // have entered the call.
-  if (!call.certain) HVD_RETURN_IF_ERROR(seat_.meet());
+  if (!call_.certain) HVD_RETURN_IF_ERROR(seat_.meet());
   HVD_RETURN_IF_ERROR(packing_.prepare());
-  HVD_RETURN_IF_ERROR(window_.follow(call, wait_));
+  HVD_RETURN_IF_ERROR(window_.follow(call_, wait_));
   std::vector<Run> runs = chunks_.next();
   HVD_RETURN_IF_ERROR(packing_.pack(0, runs));
   HVD_RETURN_IF_ERROR(seat_.meet());
   for (std::uint64_t k = 0; !runs.empty(); ++k) {
     std::vector<Run> next = chunks_.next();
-    HVD_RETURN_IF_ERROR(packing_.pack(k + 1, next));
     HVD_RETURN_IF_ERROR(reduce(k, runs));
+    // The GPU has it to do while the host waits for the others' slices.
+    HVD_RETURN_IF_ERROR(packing_.pack(k + 1, next));
     HVD_RETURN_IF_ERROR(seat_.meet());
     HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
-    HVD_RETURN_IF_ERROR(all_.await_reduced(window_, k));
+    HVD_RETURN_IF_ERROR(all_.await_reduced(window_, k, wait_));
     HVD_RETURN_IF_ERROR(packing_.unpack(k, runs));
     runs = std::move(next);
   }
@@ -56,7 +58,7 @@ absl::Status IpcReducing::run(const Call& call) {
 absl::Status IpcReducing::reduce(std::uint64_t number,
                                  std::span<const Run> runs) {
   HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
-  HVD_RETURN_IF_ERROR(all_.await_packed(window_, number));
+  HVD_RETURN_IF_ERROR(all_.await_packed(window_, number, wait_));
   // What lies between two runs is reduced, too, and read by nobody.
   const auto count =
       static_cast<std::int64_t>(chunks_.end_of(runs) / element_bytes_);

@@ -5,8 +5,8 @@
 // entered it. The steps from then on number what has been recorded. A rank arrives at step 0 when
 // chunk 0 is packed in its stream, at step k + 1 when chunk k is reduced and chunk k + 1
 // packed there, and at a last step when nothing is left to enqueue. So
-//   - an event is recorded again only when all ranks have enqueued their waits for its
-//     last recording: they do so for "chunk k is packed" before step k + 1, after which
+//   - an event is recorded again only when all ranks have enqueued, or ended, their waits
+//     for its last recording: they do so for "chunk k is packed" before step k + 1, after which
 //     that half is packed for chunk k + 2; and for "chunk k is reduced" before step
 //     k + 2, after which it is reduced for chunk k + 2;
 //   - memory is not overwritten while others use it: before a rank unpacks chunk k its
@@ -39,6 +39,7 @@ class IpcReducing {
     IpcWindow& window;
     const Neighbourhood& all;
     GpuWait& wait;  // Of the call.
+    const Call& call;
   };
   // `wanted` has for each piece the elements that its output is for. All is borrowed.
   IpcReducing(const Means& means, std::span<const Piece> pieces,
@@ -46,7 +47,7 @@ class IpcReducing {
 
   // Within a call on the board; returns once the results are in place. Cancelled: nothing
   // has happened.
-  absl::Status run(const Call& call);
+  absl::Status run();
 
  private:
   absl::Status reduce(std::uint64_t number, std::span<const Run> runs);
@@ -55,6 +56,7 @@ class IpcReducing {
   IpcWindow& window_;
   const Neighbourhood& all_;
   GpuWait& wait_;
+  const Call& call_;
   const Reduction& reduction_;
   const std::size_t element_bytes_;
   Chunks chunks_;

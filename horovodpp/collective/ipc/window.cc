@@ -149,8 +149,8 @@ absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_here(
   Member member;
   member.memory = offer.memory_here;
   for (std::size_t i = 0; i < kWindowHalves; ++i) {
-    member.packed[i] = offer.halves[i].packed_here;
-    member.reduced[i] = offer.halves[i].reduced_here;
+    member.packed.here[i] = offer.halves[i].packed_here;
+    member.reduced.here[i] = offer.halves[i].reduced_here;
   }
   return member;
 }
@@ -164,36 +164,31 @@ absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_elsewhere(
                        device::IpcMemory::open(my_gpu, offer.memory));
   member.memory = memory.data();
   member.opened_memory.push_back(std::move(memory));
-  const auto open = [&](const device::CuIpcHandle& ticket)
-      -> absl::StatusOr<device::CuEvent> {
+  const auto open = [&](const device::CuIpcHandle& ticket,
+                        Events& events) -> absl::Status {
     HVD_ASSIGN_OR_RETURN(device::IpcEvent event,
                          device::IpcEvent::open(my_gpu, ticket));
-    member.opened_events.push_back(std::move(event));
-    return member.opened_events.back().handle();
+    events.opened.push_back(std::move(event));
+    return absl::OkStatus();
   };
-  for (std::size_t i = 0; i < kWindowHalves; ++i) {
-    HVD_ASSIGN_OR_RETURN(member.packed[i], open(offer.halves[i].packed));
-    HVD_ASSIGN_OR_RETURN(member.reduced[i], open(offer.halves[i].reduced));
+  for (const IpcOffer::Half& half : offer.halves) {
+    HVD_RETURN_IF_ERROR(open(half.packed, member.packed));
+    HVD_RETURN_IF_ERROR(open(half.reduced, member.reduced));
   }
   return member;
 }
 
-absl::Status Neighbourhood::await_packed(const IpcWindow& mine,
-                                         std::uint64_t number) const {
+absl::Status Neighbourhood::await(Events Member::*events, const IpcWindow& mine,
+                                  std::uint64_t number, GpuWait& wait) const {
+  const std::size_t half = number % kWindowHalves;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (i == rank_) continue;
-    HVD_RETURN_IF_ERROR(
-        mine.stream().wait_for(members_[i].packed[number % kWindowHalves]));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Neighbourhood::await_reduced(const IpcWindow& mine,
-                                          std::uint64_t number) const {
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (i == rank_) continue;
-    HVD_RETURN_IF_ERROR(
-        mine.stream().wait_for(members_[i].reduced[number % kWindowHalves]));
+    const Events& theirs = members_[i].*events;
+    if (theirs.opened.empty()) {
+      HVD_RETURN_IF_ERROR(mine.stream().wait_for(theirs.here[half]));
+    } else {
+      HVD_RETURN_IF_ERROR(wait.until(theirs.opened[half]));
+    }
   }
   return absl::OkStatus();
 }

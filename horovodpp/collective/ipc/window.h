@@ -184,19 +184,34 @@ class Neighbourhood {
     return members_[rank].memory + number % kWindowHalves * half_bytes_;
   }
 
-  // What is put into the window's stream from now on waits until all others have
-  // filled, or reduced, that half: for the last time that they have told.
-  absl::Status await_packed(const IpcWindow& mine, std::uint64_t number) const;
-  absl::Status await_reduced(const IpcWindow& mine, std::uint64_t number) const;
+  // What is put into the window's stream from now on comes after all others have filled, or
+  // reduced, that half: for the last time that they have told. The stream waits for ranks that are
+  // threads. For those of other processes this thread waits: CUDA does not say that a stream ever
+  // goes on which waits for an event of a process that has died, and the driver frees no memory
+  // of a GPU before all of its streams have.
+  absl::Status await_packed(const IpcWindow& mine, std::uint64_t number,
+                            GpuWait& wait) const {
+    return await(&Member::packed, mine, number, wait);
+  }
+  absl::Status await_reduced(const IpcWindow& mine, std::uint64_t number,
+                             GpuWait& wait) const {
+    return await(&Member::reduced, mine, number, wait);
+  }
 
  private:
+  // The events of the halves: of this process, or opened.
+  struct Events {
+    std::array<device::CuEvent, kWindowHalves> here = {};
+    std::vector<device::IpcEvent> opened;
+  };
   struct Member {
     std::byte* memory = nullptr;
-    std::array<device::CuEvent, kWindowHalves> packed = {};
-    std::array<device::CuEvent, kWindowHalves> reduced = {};
+    Events packed;
+    Events reduced;
     std::vector<device::IpcMemory> opened_memory;
-    std::vector<device::IpcEvent> opened_events;
   };
+  absl::Status await(Events Member::*events, const IpcWindow& mine,
+                     std::uint64_t number, GpuWait& wait) const;
 
   static absl::StatusOr<Member> reach_here(const IpcWindow& mine,
                                            const IpcOffer& offer);

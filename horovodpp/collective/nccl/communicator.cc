@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "horovodpp/core/thread_start.h"
+
 namespace hvd::collective {
 
 absl::Status NcclCommunicator::usable() const {
@@ -30,7 +32,10 @@ absl::StatusOr<std::shared_ptr<NcclCommunicator>> NcclCommunicator::begin(
   return made;
 }
 
-NcclCommunicator::~NcclCommunicator() { abort(); }
+NcclCommunicator::~NcclCommunicator() {
+  abort();
+  await_end(std::chrono::steady_clock::now() + kMostForEnd);
+}
 
 absl::StatusOr<bool> NcclCommunicator::is_ready() {
   const MutexLock lock(mutex_);
@@ -105,26 +110,29 @@ bool NcclCommunicator::has_windows() {
   return has_windows_;
 }
 
+// NCCL takes no call while one is in progress.
 absl::Status NcclCommunicator::deregister_windows() {
   drop_graphs();
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);
   HVD_RETURN_IF_ERROR(current.status());
-  has_windows_ = false;
-  absl::Status all;
   for (Window& window : windows_) {
     if (window.handle == nullptr) continue;
-    all.Update(accepted(nccl_.ncclCommWindowDeregister(
-                            comm_, std::exchange(window.handle, nullptr)),
-                        "ncclCommWindowDeregister"));
+    const NcclResult result = nccl_.ncclCommWindowDeregister(
+        comm_, std::exchange(window.handle, nullptr));
+    HVD_RETURN_IF_ERROR(accepted(result, "ncclCommWindowDeregister"));
+    if (result == kNcclInProgress) return absl::OkStatus();
   }
-  return all;
+  has_windows_ = false;
+  return absl::OkStatus();
 }
 
-// Its result says nothing that anybody could act on. Not under the lock: it may wait
-// for the GPU. What was registered goes behind it.
-void NcclCommunicator::abort() {
+void NcclCommunicator::abort() { end_by(nccl_.ncclCommAbort); }
+
+// The result says nothing that anybody could act on. Memory that was registered is kept until
+// NCCL has returned.
+void NcclCommunicator::end_by(NcclResult (*last)(NcclComm)) {
   NcclComm comm = nullptr;
   std::vector<Window> windows;
   {
@@ -132,11 +140,34 @@ void NcclCommunicator::abort() {
     comm = std::exchange(comm_, nullptr);
     windows.swap(windows_);
     has_windows_ = false;
+    if (comm == nullptr) return;
+    const MutexLock ending(ending_->mutex);
+    ending_->is_under_way = true;
   }
-  if (comm == nullptr) return;
   drop_graphs();
-  const device::CurrentContext current(gpu_);
-  nccl_.ncclCommAbort(comm);
+  const auto kept = std::make_shared<std::vector<Window>>(std::move(windows));
+  const auto end = [comm, last, gpu = gpu_, ending = ending_, kept] {
+    {
+      const device::CurrentContext current(gpu);
+      // Without a driver, as a process exits, there is no NCCL either.
+      if (current.status().ok()) last(comm);
+    }
+    kept->clear();
+    const MutexLock lock(ending->mutex);
+    ending->is_under_way = false;
+    ending->changed.notify_all();
+  };
+  auto thread = start_thread("ends a communicator of NCCL", end);
+  thread.ok() ? thread->detach() : end();
+}
+
+bool NcclCommunicator::await_end(TimePoint deadline) {
+  const MutexLock lock(ending_->mutex);
+  while (ending_->is_under_way) {
+    const bool in_time = ending_->changed.wait_until(ending_->mutex, deadline);
+    if (!in_time && ending_->is_under_way) return false;
+  }
+  return true;
 }
 
 absl::Status NcclCommunicator::finalize() {
@@ -144,15 +175,10 @@ absl::Status NcclCommunicator::finalize() {
   const MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(usable());
   const device::CurrentContext current(gpu_);
+  HVD_RETURN_IF_ERROR(current.status());
   return accepted(nccl_.ncclCommFinalize(comm_), "ncclCommFinalize");
 }
 
-absl::Status NcclCommunicator::destroy() {
-  const MutexLock lock(mutex_);
-  HVD_RETURN_IF_ERROR(usable());
-  const device::CurrentContext current(gpu_);
-  return accepted(nccl_.ncclCommDestroy(std::exchange(comm_, nullptr)),
-                  "ncclCommDestroy");
-}
+void NcclCommunicator::destroy() { end_by(nccl_.ncclCommDestroy); }
 
 }  // namespace hvd::collective

@@ -12,9 +12,14 @@
 // One thread puts, another one may ask for errors and abort: then what is in the stream
 // ends without a result, and nothing more can be put there. Otherwise finalize() comes
 // before the end.
+//
+// NCCL frees memory when it ends a communicator, for which the driver waits until the whole GPU
+// is idle: a hung kernel of the program, or of another communicator, keeps it for ever. So both
+// ways to end one run on a thread of their own, which keeps what NCCL still needs.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -45,7 +50,7 @@ class NcclCommunicator {
   // Begins to connect the ranks, of which one has made `id`. `nccl` outlives this.
   static absl::StatusOr<std::shared_ptr<NcclCommunicator>> begin(
       const NcclApi& nccl, const NcclUniqueId& id, const Seat& seat);
-  // Aborts, unless it has been finalized.
+  // Aborts, unless it has been ended; waits for the end, but not for long.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -81,24 +86,35 @@ class NcclCommunicator {
   // kept until this has ended.
   absl::Status register_windows(std::vector<NcclArena::Block> blocks);
   bool has_windows();
-  // Begins to undo that.
+  // Begins to undo that for as many windows as NCCL takes at once. To be called again whenever
+  // is_ready(), as long as has_windows().
   absl::Status deregister_windows();
 
   // Drops what was captured so far: nothing is put any more. So do those that end it,
   // where that has not been done before; what is captured meanwhile stays.
   void drop_graphs();
 
+  // Begins to abort it, if nothing has ended it before.
   void abort();
 
-  // Begins to end it, together with the other ranks; destroy() ends it where that is
+  // Begins to end it, together with the other ranks; destroy() begins its end where that is
   // done (is_ready()).
   absl::Status finalize();
-  absl::Status destroy();
+  void destroy();
+
+  // Waits until NCCL has ended it, if an end has begun. Whether that is done by the deadline.
+  using TimePoint = std::chrono::steady_clock::time_point;
+  bool await_end(TimePoint deadline);
+
+  // How long anybody waits for that.
+  static constexpr std::chrono::seconds kMostForEnd{2};
 
  private:
   NcclCommunicator(const NcclApi& nccl, const Seat& seat)
       : nccl_(nccl), gpu_(seat.gpu), graphs_(seat.graphs) {}
 
+  // Has NCCL's `last` function end it.
+  void end_by(NcclResult (*last)(NcclComm));
   absl::Status usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status accepted(NcclResult result, const char* call) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -115,6 +131,14 @@ class NcclCommunicator {
   };
   std::vector<Window> windows_ ABSL_GUARDED_BY(mutex_);
   bool has_windows_ ABSL_GUARDED_BY(mutex_) = false;
+
+  // Shared with the thread that ends it.
+  struct Ending {
+    Mutex mutex;
+    CondVar changed;
+    bool is_under_way ABSL_GUARDED_BY(mutex) = false;
+  };
+  const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
 };
 
 }  // namespace hvd::collective

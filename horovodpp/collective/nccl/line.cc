@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/at_exit.h"
 #include "horovodpp/core/deadline.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/core/status.h"
@@ -65,6 +66,13 @@ NcclLine::~NcclLine() {
   if (communicator_ != nullptr) session_.watch().retire(communicator_);
 }
 
+void NcclLine::abort() {
+  if (communicator_ == nullptr) return;
+  communicator_->abort();
+  communicator_->await_end(std::chrono::steady_clock::now() +
+                           NcclCommunicator::kMostForEnd);
+}
+
 std::string NcclLine::members() const {
   return absl::StrCat("[", absl::StrJoin(members_, ", "), "]");
 }
@@ -83,7 +91,9 @@ absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
                                .gpu = stream->context(),
                                .graphs = session_.graphs()}));
   HVD_RETURN_IF_ERROR(session_.watch().adopt(communicator_));
-  return await_others(interrupt);
+  HVD_RETURN_IF_ERROR(await_others(interrupt));
+  renew_exit_order();
+  return absl::OkStatus();
 }
 
 absl::Status NcclLine::await_others(transport::Interrupt& interrupt) {

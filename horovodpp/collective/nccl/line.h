@@ -90,9 +90,8 @@ class NcclLine {
   // The same of what was captured.
   absl::Status launch(const device::CudaGraph& graph, const Call& call);
 
-  void abort() {
-    if (communicator_ != nullptr) communicator_->abort();
-  }
+  // Returns when it has ended, or for too long has not.
+  void abort();
 
  private:
   // Returns when NCCL has connected the ranks as far as it was asked to.

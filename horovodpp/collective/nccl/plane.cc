@@ -93,13 +93,17 @@ absl::Status NcclPlane::replay(const device::CudaGraph& graph, Call call) {
   return noted(line_.launch(graph, call));
 }
 
-absl::Status NcclPlane::check_memory(const void* memory) const {
-  HVD_ASSIGN_OR_RETURN(device::CudaDriver* const cuda,
-                       means_.session.gpus().driver());
-  HVD_ASSIGN_OR_RETURN(const int index, cuda->device_of(memory));
-  if (index == line_.gpu()) return absl::OkStatus();
+absl::Status NcclPlane::check_memory(const void* memory,
+                                     const Call& call) const {
+  std::optional<int> gpu = call.gpu;
+  if (!gpu) {
+    HVD_ASSIGN_OR_RETURN(device::CudaDriver* const cuda,
+                         means_.session.gpus().driver());
+    HVD_ASSIGN_OR_RETURN(gpu, cuda->device_of(memory));
+  }
+  if (*gpu == line_.gpu()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "a tensor is on cuda:", index, ", and NCCL connects cuda:", line_.gpu(),
+      "a tensor is on cuda:", *gpu, ", and NCCL connects cuda:", line_.gpu(),
       " of this rank to those of the others; keep the tensors of a process set "
       "on one GPU, or set HOROVOD_GPU_OPERATIONS=MPI"));
 }
@@ -142,7 +146,7 @@ absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
-    if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.output));
+    if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.output, call));
   }
   const bool may_pack = packing_ != nullptr && !call.captured;
   const bool stays = is_alike && where.is_within();
@@ -201,7 +205,7 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
   }
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
-    if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.input));
+    if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.input, call));
   }
   return noted(line_.put_reduction(
       "a reducescatter", call, factor_of(*how),
@@ -260,7 +264,7 @@ absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
   if (std::all_of(bytes_of_rank.begin(), bytes_of_rank.end(), is_empty)) {
     return absl::OkStatus();
   }
-  HVD_RETURN_IF_ERROR(check_memory(output));
+  HVD_RETURN_IF_ERROR(check_memory(output, call));
   const bool is_even = std::equal(bytes_of_rank.begin() + 1,
                                   bytes_of_rank.end(), bytes_of_rank.begin());
   return noted(line_.put("an allgather", call, [&](const NcclInto& into) {
@@ -301,7 +305,7 @@ absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
     });
   }
   if (bytes == 0) return absl::OkStatus();
-  HVD_RETURN_IF_ERROR(check_memory(output));
+  HVD_RETURN_IF_ERROR(check_memory(output, call));
   return noted(line_.put("a broadcast", call, [&](const NcclInto& into) {
     return into.nccl.ncclBroadcast(root == means_.rank ? input : output, output,
                                    bytes, kNcclUint8, root, into.comm,
@@ -372,7 +376,8 @@ absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
       std::all_of(receive_bytes.begin(), receive_bytes.end(), is_empty)) {
     return absl::OkStatus();
   }
-  HVD_RETURN_IF_ERROR(check_memory(input.empty() ? output : input.data()));
+  HVD_RETURN_IF_ERROR(
+      check_memory(input.empty() ? output : input.data(), call));
   return noted(line_.put("an alltoall", call, [&](const NcclInto& into) {
     NcclResult result = kNcclSuccess;
     const std::byte* from = input.data();

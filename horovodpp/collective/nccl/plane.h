@@ -114,7 +114,7 @@ class NcclPlane : public DataPlane {
   absl::StatusOr<bool> check_sizes(std::span<const std::size_t> send_bytes,
                                    std::span<const std::size_t> receive_bytes,
                                    const NcclWhereabouts& where, Call& call);
-  absl::Status check_memory(const void* memory) const;
+  absl::Status check_memory(const void* memory, const Call& call) const;
   // `outcome` with a note that the plane is not to be used again where it failed.
   absl::Status noted(const absl::Status& outcome);
 

@@ -17,9 +17,6 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kShortestPause(20);
 constexpr std::chrono::microseconds kLongestPause(500);
 
-// How long what was aborted may take to leave the GPU.
-constexpr std::chrono::seconds kMostForAbort(2);
-
 }  // namespace
 
 absl::Status NcclWatch::adopt(std::shared_ptr<NcclCommunicator> communicator) {
@@ -173,8 +170,9 @@ void NcclWatch::look_until(const std::function<bool()>& ready) {
   }
 }
 
-// Nobody may use the memory any more when its owner hears of it. A callback of one may
-// wait for the next, and ends it then itself.
+// Nobody may use the memory any more when its owner hears of it. All are aborted before any end
+// is awaited, since NCCL may wait for the whole GPU, and so for the work of another. A callback
+// of one may wait for the next, and ends it then itself.
 void NcclWatch::end_all(const absl::Status& why) {
   std::vector<std::shared_ptr<NcclCommunicator>> used;
   {
@@ -182,14 +180,16 @@ void NcclWatch::end_all(const absl::Status& why) {
     for (const Watched& work : works_) used.push_back(work.by);
   }
   for (const auto& communicator : used) communicator->abort();
-  const auto deadline = steady_clock::now() + kMostForAbort;
+  const auto deadline = steady_clock::now() + NcclCommunicator::kMostForEnd;
   while (const auto work = first()) {
     {
       const MutexLock lock(mutex_);
       works_.pop_front();
     }
     work->by->abort();
-    while (!work->work->is_done().value_or(true) &&
+    // Where NCCL hangs in the driver, that may keep whoever asks it something.
+    while (work->by->await_end(deadline) &&
+           !work->work->is_done().value_or(true) &&
            steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kShortestPause);
     }
@@ -227,12 +227,16 @@ bool NcclWatch::has_work(const NcclCommunicator& by) {
 bool NcclWatch::close(Closing& closing) const {
   NcclCommunicator& communicator = *closing.communicator;
   const auto now = steady_clock::now();
+  if (closing.deadline) {
+    return communicator.await_end(now) || now >= *closing.deadline;
+  }
   if (!closing.since) closing.since = now;
   const absl::StatusOr<bool> ready = communicator.is_ready();
   if (ready.ok() && *ready) {
     if (closing.is_finalized) {
-      communicator.destroy().IgnoreError();
-      return true;
+      communicator.destroy();
+      closing.deadline = now + NcclCommunicator::kMostForEnd;
+      return false;
     }
     if (communicator.has_windows()) {
       if (communicator.deregister_windows().ok()) return false;
@@ -245,7 +249,8 @@ bool NcclWatch::close(Closing& closing) const {
     return false;
   }
   communicator.abort();
-  return true;
+  closing.deadline = now + NcclCommunicator::kMostForEnd;
+  return false;
 }
 
 }  // namespace hvd::collective

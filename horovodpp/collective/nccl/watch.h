@@ -72,7 +72,8 @@ class NcclWatch {
   // that waits for the end of a broken job needs it.
   void look_until(const std::function<bool()>& ready);
 
-  // Retires all. Returns when all work is over, done or not, and they have ended.
+  // Retires all. Returns when all work is over, done or not, and they have ended, or NCCL has
+  // not done so for NcclCommunicator::kMostForEnd.
   void stop();
 
  private:
@@ -84,6 +85,7 @@ class NcclWatch {
     std::shared_ptr<NcclCommunicator> communicator;
     std::optional<TimePoint> since = {};  // When its work was over.
     bool is_finalized = false;
+    std::optional<TimePoint> deadline = {};  // Of its end, which has begun.
   };
 
   void run();

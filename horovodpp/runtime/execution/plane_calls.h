@@ -55,7 +55,9 @@ class PlaneCalls {
   void follow(const coordinator::Submission& submission) {
     if (submission.after == nullptr) return;
     after_.push_back(submission.after.get());
-    here_ = submission.request.device;
+    const Device& gpu = submission.request.device;
+    is_on_one_gpu_ = after_.size() == 1 || (is_on_one_gpu_ && here_ == gpu);
+    here_ = gpu;
   }
 
   // What goes on on a GPU when the calls have returned; nullptr: nothing does.
@@ -115,6 +117,12 @@ class PlaneCalls {
  private:
   bool all_take_part() const { return batch_.participants == set_.size(); }
 
+  // Where all tensors lie that were submitted here: their submission has asked CUDA.
+  std::optional<int> gpu() const {
+    const bool is_known = all_take_part() && is_on_one_gpu_;
+    return is_known ? std::optional<int>(here_.index) : std::nullopt;
+  }
+
   // Makes a call that uses so many tags.
   template <typename F>
   absl::Status number(std::uint64_t used, F f) {
@@ -127,6 +135,7 @@ class PlaneCalls {
                            .certain = batch_.certain || made_ > 0,
                            .after = after_,
                            .all_take_part = all_take_part(),
+                           .gpu = gpu(),
                            .work = &work_});
     // Whoever came back from the first call has seen every member enter it.
     if (absl::IsCancelled(status) && made_ > 0) {
@@ -146,6 +155,7 @@ class PlaneCalls {
   std::uint64_t tags_ = 0;  // That they have used.
   std::vector<const device::CudaEvent*> after_;
   Device here_;  // Where this rank's tensors are, if they are on a GPU.
+  bool is_on_one_gpu_ = false;
   std::shared_ptr<device::GpuWork> work_;
 };
 

@@ -15,6 +15,7 @@
 #include "test/collective/gpu_fleet.h"
 #include "test/collective/set_suite.h"
 #include "test/support/fake_cuda/fake_cuda.h"
+#include "test/support/test_gpus.h"
 
 namespace hvd::collective {
 namespace {
@@ -125,6 +126,7 @@ TEST(IpcPlane, IsNotUsedAgainAfterAnException) {
               "an exception ended a call on this rank");
   });
   // The other rank's window may be used again; that of this one may be in use still.
+  ASSERT_TRUE(testing::TestGpus::settle(*shared.gpus.driver().value()));
   const std::size_t before = testing::FakeCuda::objects();
   const auto take = [&] {
     return shared.windows.take(shared.gpus, 0, IpcSeat::kHalfBytes).value();

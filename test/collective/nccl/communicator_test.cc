@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "horovodpp/collective/nccl/arena.h"
 #include "horovodpp/collective/nccl/library.h"
@@ -29,6 +32,15 @@ class NcclCommunicatorTest : public ::testing::Test {
   // What was asked for.
   void await() {
     while (!communicator_->is_ready().value()) std::this_thread::yield();
+  }
+  void deregister() {
+    while (communicator_->has_windows()) {
+      ASSERT_EQ(communicator_->deregister_windows(), absl::OkStatus());
+      await();
+    }
+  }
+  static NcclCommunicator::TimePoint soon() {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(20);
   }
   std::shared_ptr<device::CudaGraph> capture() {
     EXPECT_TRUE(device::CudaGraph::begin(gpu_, stream_.handle()).ok());
@@ -57,7 +69,7 @@ TEST_F(NcclCommunicatorTest, LeavesWhatIsCapturedAfterItWasLeft) {
   const auto after = capture();
   ASSERT_TRUE(communicator_->finalize().ok());
   await();
-  ASSERT_TRUE(communicator_->destroy().ok());
+  communicator_->destroy();
   EXPECT_FALSE(after->is_dropped());
 }
 
@@ -76,12 +88,11 @@ TEST_F(NcclCommunicatorTest, HasWhatIsRegisteredUntilItEnds) {
   EXPECT_EQ(testing::FakeNccl::windows(), 1u);
   memory = nullptr;
   EXPECT_EQ(arena.blocks_on(0).size(), 1u);
-  ASSERT_TRUE(communicator_->deregister_windows().ok());
-  await();
+  deregister();
   EXPECT_EQ(testing::FakeNccl::windows(), 0u);
   ASSERT_TRUE(communicator_->finalize().ok());
   await();
-  ASSERT_TRUE(communicator_->destroy().ok());
+  communicator_->destroy();
   communicator_ = nullptr;
   EXPECT_TRUE(arena.blocks_on(0).empty());
   EXPECT_EQ(testing::FakeNccl::objects(), 0u);
@@ -95,8 +106,41 @@ TEST_F(NcclCommunicatorTest, LetsItsMemoryGoWhereItIsAborted) {
   EXPECT_TRUE(arena.blocks_on(1).empty());  // Another GPU.
   ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
   communicator_->abort();
+  EXPECT_TRUE(communicator_->await_end(soon()));
   EXPECT_EQ(testing::FakeNccl::windows(), 0u);
   EXPECT_EQ(memory.use_count(), 1);
+}
+
+// NCCL takes no second call while one is in progress.
+TEST_F(NcclCommunicatorTest, DeregistersOneWindowAfterTheOther) {
+  NcclArena arena;
+  std::vector<std::shared_ptr<std::byte>> memory;
+  for (int i = 0; i < 3; ++i) {
+    memory.push_back(arena.allocate(nccl_, gpu_, 100).value());
+  }
+  ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
+  await();
+  EXPECT_EQ(testing::FakeNccl::windows(), 3u);
+  deregister();
+  EXPECT_EQ(testing::FakeNccl::windows(), 0u);
+}
+
+// NCCL waits for the GPU, which may hang: whoever aborts does not.
+TEST_F(NcclCommunicatorTest, IsAbortedWhileSomethingElseHangsOnTheGpu) {
+  std::atomic<bool> is_over{false};
+  testing::FakeCuda::put(
+      stream_.handle(),
+      [](void* over) {
+        static_cast<std::atomic<bool>*>(over)->wait(false);
+        return 0;
+      },
+      &is_over);
+  communicator_->abort();
+  EXPECT_TRUE(absl::IsAborted(communicator_->is_ready().status()));
+  EXPECT_FALSE(communicator_->await_end(std::chrono::steady_clock::now()));
+  is_over = true;
+  is_over.notify_all();
+  EXPECT_TRUE(communicator_->await_end(soon()));
 }
 
 }  // namespace

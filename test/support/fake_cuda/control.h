@@ -18,9 +18,17 @@ void fake_cuda_set_delay(unsigned microseconds);
 // here: who puts more into it blocks, as with a driver.
 void fake_cuda_set_queue_limit(std::size_t operations);
 
-// The next call of `function` returns `result`; of what goes into a stream, the work
+// The next `times` calls of `function` return `result`; of what goes into a stream, the work
 // fails and not the call.
-void fake_cuda_fail_next(const char* function, int result);
+void fake_cuda_fail_next(const char* function, int result, int times);
+
+// In the middle of the next call of `function`, calls `during(argument)`.
+void fake_cuda_during_next(const char* function, void (*during)(void*),
+                           void* argument);
+
+// How often `function` has been called: cuEventCreate, cuPointerGetAttributes, and those that
+// can be made to fail.
+std::size_t fake_cuda_calls(const char* function);
 
 // Objects that exist: streams, events, pools, modules, allocations on devices and of
 // pinned memory, and what of the host's is pinned.
@@ -38,6 +46,10 @@ int fake_cuda_put_owned(void* stream, int (*work)(void*), void* argument,
 int fake_cuda_is_capturing(void* stream);
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
 int fake_cuda_current_device();
+// Returns when `device` has done all work that streams have by now.
+void fake_cuda_wait_for_device(int device);
+// Whether the process has begun to exit, and the driver takes no calls any more.
+int fake_cuda_has_gone();
 
 // Memory as NCCL has it, of the current context's device: CUDA's own ways of sharing and
 // freeing do not work with it. 0: there is none left.

@@ -63,11 +63,14 @@ std::vector<std::shared_ptr<Stream>> queues_of(int device) {
 
 }  // namespace
 
-void wait_for_all_work() {
-  for (const auto& queue : queues_of(current.back()->device)) {
-    queue->synchronize();
+// Others may put more into it meanwhile.
+void wait_for_all_work_of(int device) {
+  for (const auto& queue : queues_of(device)) {
+    if (!queue->is_idle()) queue->put_and_wait([] { return kSuccess; });
   }
 }
+
+void wait_for_all_work() { wait_for_all_work_of(current.back()->device); }
 
 CuContext current_context() {
   return current.empty() ? nullptr : current.back();
@@ -87,9 +90,20 @@ void fake_cuda_set_queue_limit(std::size_t operations) {
   set_queue_limit(operations);
 }
 
-void fake_cuda_fail_next(const char* function, int result) {
+void fake_cuda_fail_next(const char* function, int result, int times) {
   const std::lock_guard lock(world().mutex);
-  world().failures[function] = result;
+  world().failures[function] = {result, times};
+}
+
+void fake_cuda_during_next(const char* function, void (*during)(void*),
+                           void* argument) {
+  const std::lock_guard lock(world().mutex);
+  world().during[function] = {during, argument};
+}
+
+std::size_t fake_cuda_calls(const char* function) {
+  const std::lock_guard lock(world().mutex);
+  return world().calls[function];
 }
 
 std::size_t fake_cuda_objects() {
@@ -129,6 +143,10 @@ void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device) {
 int fake_cuda_current_device() {
   return current.empty() ? -1 : current.back()->device;
 }
+
+void fake_cuda_wait_for_device(int device) { wait_for_all_work_of(device); }
+
+int fake_cuda_has_gone() { return world().has_gone.load() ? 1 : 0; }
 
 unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes) {
   return current.empty()
@@ -223,6 +241,7 @@ CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) { return kSuccess; }
 
 CuResult cuCtxPushCurrent_v2(CuContext context) {
+  if (world().has_gone.load()) return kDeinitialized;
   if (context == nullptr || current.full()) return kInvalidContext;
   current.push_back(context);
   return kSuccess;
@@ -244,12 +263,15 @@ CuResult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
   if (current.empty()) return kInvalidContext;
-  if (flags != hvd::device::kCuStreamNonBlocking) return kInvalidValue;
+  constexpr unsigned kOrdered = 0;
+  if (flags != hvd::device::kCuStreamNonBlocking && flags != kOrdered) {
+    return kInvalidValue;
+  }
   if (const CuResult failure = failure_of("cuStreamCreateWithPriority")) {
     return failure;
   }
   *stream = new hvd::device::CuStreamOfDriver{
-      std::make_shared<Stream>(current.back()->device)};
+      std::make_shared<Stream>(current.back()->device), flags == kOrdered};
   const std::lock_guard lock(world().mutex);
   world().streams.insert(*stream);
   return kSuccess;
@@ -284,6 +306,7 @@ CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
   const auto queue = queue_of(stream);
   const auto awaited = event_of(event);
   if (queue == nullptr || awaited == nullptr) return kInvalidHandle;
+  if (const CuResult forbidden = implicit(stream)) return forbidden;
   if (const auto captured = await_captured(stream, event)) return *captured;
   queue->put([awaited, recording = awaited->last()] {
     awaited->wait(recording);
@@ -294,6 +317,7 @@ CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
 
 CuResult cuEventCreate(CuEvent* event, unsigned flags) {
   if (current.empty()) return kInvalidContext;
+  if (const CuResult failure = failure_of("cuEventCreate")) return failure;
   const bool shared = (flags & hvd::device::kCuEventInterprocess) != 0;
   if (shared && (flags & hvd::device::kCuEventDisableTiming) == 0) {
     return kInvalidValue;
@@ -322,6 +346,7 @@ CuResult cuEventRecord(CuEvent event, CuStream stream) {
   const auto recorded = event_of(event);
   if (queue == nullptr || recorded == nullptr) return kInvalidHandle;
   if (event->device != queue->device()) return kInvalidHandle;
+  if (const CuResult forbidden = implicit(stream)) return forbidden;
   if (const auto captured = record_captured(event, stream)) return *captured;
   queue->put([recorded, recording = recorded->begin()] {
     recorded->happen(recording);
@@ -451,14 +476,28 @@ CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
   return kSuccess;
 }
 
-// Of pinned memory, too.
-CuResult cuPointerGetAttribute(void* value, int attribute, CuAddress memory) {
-  if (attribute != hvd::device::kCuPointerDeviceOrdinal) return kInvalidValue;
+// Pinned memory has a device, too; memory that is not known has a type of 0.
+CuResult cuPointerGetAttributes(unsigned count, int* attributes, void** values,
+                                CuAddress memory) {
+  if (const CuResult failure = failure_of("cuPointerGetAttributes")) {
+    return failure;
+  }
   const auto place = world().memory.find(memory, 0);
-  const std::optional<int> device =
-      place ? place->device : device_of_pinned(memory);
-  if (!device) return kInvalidValue;
-  *static_cast<int*>(value) = *device;
+  const std::optional<int> pinned =
+      place ? std::nullopt : device_of_pinned(memory);
+  for (unsigned i = 0; i < count; ++i) {
+    if (attributes[i] == hvd::device::kCuPointerMemoryType) {
+      *static_cast<unsigned*>(values[i]) =
+          place    ? hvd::device::kCuMemoryOfDevice
+          : pinned ? hvd::device::kCuMemoryOfHost
+                   : 0;
+    } else if (attributes[i] == hvd::device::kCuPointerDeviceOrdinal) {
+      *static_cast<int*>(values[i]) =
+          place ? place->device : pinned.value_or(-2);
+    } else {
+      return kInvalidValue;
+    }
+  }
   return kSuccess;
 }
 

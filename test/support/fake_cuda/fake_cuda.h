@@ -27,9 +27,19 @@ class FakeCuda {
     function<decltype(fake_cuda_set_queue_limit)>("fake_cuda_set_queue_limit")(
         operations);
   }
-  static void fail_next(const char* name, int result) {
-    function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name,
-                                                                   result);
+  static void fail_next(const char* name, int result, int times = 1) {
+    function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name, result,
+                                                                   times);
+  }
+  // As often as an allocation asks for memory.
+  static void run_out_of_memory() { fail_next("cuMemAlloc_v2", 2, 2); }
+  static void during_next(const char* name, void (*during)(void*),
+                          void* argument) {
+    function<decltype(fake_cuda_during_next)>("fake_cuda_during_next")(
+        name, during, argument);
+  }
+  static std::size_t calls(const char* name) {
+    return function<decltype(fake_cuda_calls)>("fake_cuda_calls")(name);
   }
   static void put(void* stream, int (*work)(void*), void* argument) {
     function<decltype(fake_cuda_put)>("fake_cuda_put")(stream, work, argument);

@@ -21,6 +21,19 @@ std::shared_ptr<Capture> capture_of(CuStream stream) {
   return world().streams.count(stream) > 0 ? stream->capture : nullptr;
 }
 
+// The capture of a stream that is ordered with `stream`, if that is the legacy default one.
+std::shared_ptr<Capture> capture_of_ordered(CuStream stream) {
+  const CuContext context = current_context();
+  if (stream != nullptr || context == nullptr) return nullptr;
+  for (const CuStream other : world().streams) {
+    if (other->is_ordered && other->capture != nullptr &&
+        other->stream->device() == context->device) {
+      return other->capture;
+    }
+  }
+  return nullptr;
+}
+
 CuResult refuse(Capture& capture, CuResult why) {
   capture.invalidate();
   return why;
@@ -31,6 +44,7 @@ CuResult refuse(Capture& capture, CuResult why) {
 namespace fake_cuda {
 
 CuResult put(CuStream stream, Stream::Work work) {
+  if (const CuResult forbidden = implicit(stream)) return forbidden;
   std::shared_ptr<Stream> queue;
   {
     const std::lock_guard lock(world().mutex);
@@ -104,6 +118,12 @@ CuResult unsafe() {
   return result;
 }
 
+CuResult implicit(CuStream stream) {
+  const std::lock_guard lock(world().mutex);
+  const auto capture = capture_of_ordered(stream);
+  return capture == nullptr ? kSuccess : refuse(*capture, kCaptureImplicit);
+}
+
 }  // namespace fake_cuda
 
 extern "C" {
@@ -115,6 +135,10 @@ CuResult cuThreadExchangeStreamCaptureMode(int* mode) {
 
 CuResult cuStreamIsCapturing(CuStream stream, int* status) {
   const std::lock_guard lock(world().mutex);
+  if (stream == nullptr) {
+    *status = hvd::device::kCuNotCapturing;
+    return capture_of_ordered(stream) == nullptr ? kSuccess : kCaptureImplicit;
+  }
   if (world().streams.count(stream) == 0) return kInvalidHandle;
   constexpr int kActive = 1;
   constexpr int kInvalidated = 2;

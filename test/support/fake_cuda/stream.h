@@ -60,7 +60,7 @@ class SharedEvent : public Event {
   void happen(std::uint64_t recording) override;
   std::uint64_t last() const override;
   bool has_happened(std::uint64_t recording) const override;
-  // Ends, too, when the process that created it has.
+  // Does not end when the process that created it has died first.
   void wait(std::uint64_t recording) const override;
 
  private:

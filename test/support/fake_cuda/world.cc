@@ -25,7 +25,9 @@ int number_from_environment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
+// A driver has an exit handler from its initialization on.
 World::World() {
+  std::atexit([] { world().has_gone = true; });
   for (int i = 0; i < devices; ++i) {
     contexts.push_back(std::make_unique<hvd::device::CuContextOfDriver>(
         hvd::device::CuContextOfDriver{i, std::make_shared<Stream>(i)}));
@@ -40,11 +42,19 @@ World& world() {
 
 CuResult failure_of(const char* function) {
   World& all = world();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.failures.find(function);
-  if (found == all.failures.end()) return kSuccess;
-  const CuResult result = found->second;
-  all.failures.erase(found);
+  CuResult result = kSuccess;
+  World::During during = {};
+  {
+    const std::lock_guard lock(all.mutex);
+    ++all.calls[function];
+    const auto failure = all.failures.find(function);
+    if (failure != all.failures.end()) {
+      result = failure->second.result;
+      if (--failure->second.times == 0) all.failures.erase(failure);
+    }
+    if (auto found = all.during.extract(function)) during = found.mapped();
+  }
+  if (during.call != nullptr) during.call(during.argument);
   return result;
 }
 

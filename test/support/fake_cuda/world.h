@@ -27,6 +27,8 @@ struct CuContextOfDriver {
 };
 struct CuStreamOfDriver {
   std::shared_ptr<fake_cuda::Stream> stream;
+  // With the legacy default stream. It counts for captures; the two are not ordered here.
+  bool is_ordered = false;
   // What it is recorded into, and as which of its branches; nullptr: it is not.
   std::shared_ptr<fake_cuda::Capture> capture = nullptr;
   std::size_t branch = 0;
@@ -79,6 +81,7 @@ using hvd::device::CuStream;
 inline constexpr CuResult kSuccess = 0;
 inline constexpr CuResult kInvalidValue = 1;
 inline constexpr CuResult kOutOfMemory = 2;
+inline constexpr CuResult kDeinitialized = 4;
 inline constexpr CuResult kNoDevice = 100;
 inline constexpr CuResult kInvalidDevice = 101;
 inline constexpr CuResult kInvalidContext = 201;
@@ -106,7 +109,18 @@ struct World {
   const int devices = number_from_environment("FAKE_CUDA_DEVICES", 4);
   DeviceMemory memory;
   std::mutex mutex;
-  std::map<std::string, CuResult> failures;
+  struct Failure {
+    CuResult result;
+    int times;
+  };
+  std::map<std::string, Failure> failures;
+  std::map<std::string, std::size_t> calls;
+  struct During {
+    void (*call)(void*);
+    void* argument;
+  };
+  std::map<std::string, During> during;
+  std::atomic<bool> has_gone{false};  // As the process exits.
   std::vector<std::unique_ptr<hvd::device::CuContextOfDriver>> contexts;
   std::set<CuStream> streams;
   std::set<CuEvent> events;
@@ -134,8 +148,10 @@ CuContext current_context();
 
 // What CUDA does, too, before it takes memory back, or loads a kernel late.
 void wait_for_all_work();
+void wait_for_all_work_of(int device);
 
-// What the next call of `function` is to return, once.
+// Counts a call of `function`, and has happen what the test wants to happen in it. What the
+// call is to return.
 CuResult failure_of(const char* function);
 
 // The queue behind a handle; none if there is no such stream.
@@ -151,6 +167,9 @@ std::optional<CuResult> await_captured(CuStream stream, CuEvent event);
 bool is_captured(CuEvent event);
 // For what CUDA forbids while streams are captured.
 CuResult unsafe();
+// For work in the legacy default stream, which would come between what a stream that is ordered
+// with it has captured.
+CuResult implicit(CuStream stream);
 
 // The GPU in whose context memory of the host was pinned; nothing: it is pageable.
 std::optional<int> device_of_pinned(std::uintptr_t memory,

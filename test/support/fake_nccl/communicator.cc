@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <mutex>
 #include <set>
 
@@ -15,6 +16,10 @@ namespace fake_nccl {
 using namespace hvd::collective;  // NOLINT: NCCL's numbers.
 
 bool exists(NcclComm comm) {
+  if (of_cuda<decltype(fake_cuda_has_gone)>("fake_cuda_has_gone")() != 0) {
+    static_cast<void>(std::fputs("NCCL is used after CUDA has gone\n", stderr));
+    _exit(70);
+  }
   const std::lock_guard lock(world().mutex);
   return world().comms.count(comm) > 0;
 }
@@ -135,12 +140,16 @@ NcclResult ncclCommFinalize(NcclComm comm) {
   return kNcclInProgress;
 }
 
+// Frees memory of the GPU, before which CUDA waits for all work that the GPU has.
 NcclResult ncclCommAbort(NcclComm comm) {
+  if (!exists(comm)) return kNcclInvalidArgument;
   {
     const std::lock_guard lock(world().mutex);
     if (world().comms.erase(comm) == 0) return kNcclInvalidArgument;
   }
   comm->connection->aborted.store(true);
+  of_cuda<decltype(fake_cuda_wait_for_device)>("fake_cuda_wait_for_device")(
+      comm->connection->device);
   // NCCL, too, waits for the launches of graphs that have something of it; and for the
   // graphs themselves for ever.
   for (int looks = 0; comm->connection->captured.load() > 0; ++looks) {

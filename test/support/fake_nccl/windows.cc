@@ -111,7 +111,8 @@ NcclResult ncclCommWindowDeregister(NcclComm comm, NcclWindow window) {
   for (NcclWindow& one : comm->windows) {
     if (one != window || window == nullptr) continue;
     let_go(std::exchange(one, nullptr));
-    return kNcclSuccess;
+    comm->polls = 1;
+    return kNcclInProgress;
   }
   return kNcclInvalidArgument;
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CudaUpkeep of a GPU holds events between their uses, and frees memory on a thread of its
+// own: the driver frees none before the whole GPU is idle, which no caller should wait for.
+//
+//   context.upkeep->free_later([=] { context.api->cuMemFree_v2(memory); });
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "horovodpp/core/mutex.h"
+#include "horovodpp/device/cuda_driver.h"
+
+namespace hvd::device {
+
+class CudaUpkeep {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // More events than these are destroyed when they are put back.
+  static constexpr std::size_t kMostEvents = 1024;
+
+  CudaUpkeep(const CudaApi& api, CuContext handle, int index)
+      : context_{
+            .api = &api, .handle = handle, .index = index, .upkeep = this} {}
+  // Waits until all memory has been freed.
+  ~CudaUpkeep();
+  CudaUpkeep(const CudaUpkeep&) = delete;
+  CudaUpkeep& operator=(const CudaUpkeep&) = delete;
+
+  const CudaContext& context() const { return context_; }
+
+  // An event without timing, of which only the next recording counts. The context is current.
+  CuResult take_event(CuEvent* event);
+  void put_back(CuEvent event);
+
+  // Calls `free` with the context current, after what was given before.
+  void free_later(std::function<void()> free);
+
+  // Waits until the memory that was given so far is freed, and destroys the events. Whether
+  // that is done by the deadline.
+  bool settle(TimePoint deadline);
+
+ private:
+  void run();
+  void destroy_events();
+
+  const CudaContext context_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<CuEvent> events_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::function<void()>> to_free_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t given_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t freed_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hvd::device
