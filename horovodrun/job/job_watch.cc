@@ -82,6 +82,7 @@ void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
 void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
   if (report.kind == Kind::kHostLost) return host_lost(report, now);
   if (static_cast<std::size_t>(report.rank) >= record_.ranks.size()) return;
+  if (report.kind == Kind::kLeftBehind) return left_behind(report);
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(report.rank)];
   switch (report.kind) {
     case Kind::kStarted:
@@ -173,6 +174,16 @@ void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
 void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
   record_.ranks[static_cast<std::size_t>(rank)].agent_is_gone = true;
   end_if_nobody_is_left(now);
+}
+
+// Several may find the same one: the first of them knows its rank.
+void JobWatch::left_behind(const Report& process) {
+  const bool is_known = std::any_of(
+      record_.left_behind.begin(), record_.left_behind.end(),
+      [&](const Report& known) {
+        return known.pid == process.pid && known.host == process.host;
+      });
+  if (!is_known) record_.left_behind.push_back(process);
 }
 
 void JobWatch::mpirun_ended(int wait_status) {

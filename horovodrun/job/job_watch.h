@@ -66,6 +66,9 @@ class JobWatch {
   // The agent of a rank that is running() is not there any more; while mpirun is
   // ending it passes on no reports.
   void agent_ended(int rank, Clock::TimePoint now);
+  // As in a report of that kind; its rank may be -1.
+  void left_behind(const Report& process);
+
   bool is_ending() const { return stage_ == Stage::kTerminating; }
 
   // What to do at `now`. Every action is returned once.

@@ -289,6 +289,26 @@ TEST_F(JobWatchTest, KnowsWhoIsRunning) {
   EXPECT_EQ(watch_.running()[1].pid, 102);
 }
 
+TEST_F(JobWatchTest, NamesWhatSigkillDoesNotEnd) {
+  start_all();
+  report(Kind::kExited, 0, 3);
+  const Report process = {.kind = Kind::kLeftBehind,
+                          .rank = 1,
+                          .pid = 4711,
+                          .host = "a",
+                          .text = "thread 4711 is in state D"};
+  watch_.report_arrived(process, now_);
+  Report again = process;
+  again.rank = -1;
+  watch_.left_behind(again);
+  const Verdict verdict = verdict_after_mpirun(kKilledStatus);
+  EXPECT_EQ(verdict.exit_code, 3);
+  EXPECT_EQ(verdict.line,
+            "horovodrun: rank 0 on host 'a' (pid 100) exited with code 3; "
+            "process 4711 of rank 1 on host 'a' is left behind: SIGKILL does "
+            "not end it, and its thread 4711 is in state D");
+}
+
 TEST_F(JobWatchTest, IgnoresReportsOfRanksThatDoNotExist) {
   report(Kind::kExited, 3, 1);
   start_all();
