@@ -90,6 +90,8 @@ void Supervisor::wait_for_event() {
   while (const auto arrival = signals_.next()) {
     if (arrival->signal == SIGCHLD || ended_) continue;
     kill(-command_, arrival->signal);
+    // A command that is stopped could not follow it.
+    if (arrival->signal == SIGTERM) kill(-command_, SIGCONT);
   }
 }
 

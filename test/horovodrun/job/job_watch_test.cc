@@ -130,6 +130,32 @@ TEST_F(JobWatchTest, DoesNotExtendTheGracePeriodForFurtherFailures) {
   EXPECT_EQ(after(1ms), Action::kTerminate);
 }
 
+// A rank that stands still, whether or not its library tells of it.
+TEST_F(JobWatchTest, GivesNoLongGraceToTheBlamedWhenAllOthersHaveEnded) {
+  for (const bool tells : {false, true}) {
+    watch_ = JobWatch({.ranks = 3, .start_timeout = 30s}, kStart);
+    connect_all();
+    for (const int rank : {0, 2}) tell_broken(rank, 1);
+    if (tells) tell_broken(1, 1);
+    report(Kind::kExited, 0, 5);
+    EXPECT_EQ(after(JobWatch::kGraceOfTheBlamed), Action::kWait);
+    report(Kind::kExited, 2, 5);
+    EXPECT_EQ(after(JobWatch::kGraceOfTheBlamed - 1ms), Action::kWait);
+    EXPECT_EQ(after(1ms), Action::kTerminate);
+  }
+}
+
+TEST_F(JobWatchTest, GivesTheBlamedItsTimeIfItBlamesAnother) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    tell_broken(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  tell_broken(1, 0);
+  EXPECT_EQ(after(JobWatch::kGrace - 1ms), Action::kWait);
+  EXPECT_EQ(after(1ms), Action::kTerminate);
+}
+
 TEST_F(JobWatchTest, TellsTheFirstFailureByItsTimeAndNotByItsArrival) {
   start_all();
   report(Kind::kExited, 2, 4, /*time=*/2000);
