@@ -11,8 +11,8 @@
 namespace hvd::coordinator {
 namespace {
 
-// Generous: no work keeps a rank's loop from its mail for so long. Who wants a job
-// given up after less than twice that has less.
+// Generous: no work keeps a rank's loop from its mail for so long. Where
+// the stall limit is shorter than twice that, the patience is half of the limit.
 constexpr Clock::Duration kSilencePatience = std::chrono::seconds(5);
 constexpr Clock::Duration kLeastSilencePatience = std::chrono::seconds(1);
 constexpr Clock::Duration kSilencePatiencePerLevel =
@@ -50,7 +50,7 @@ void Silence::said(const Stalled& message, Clock::TimePoint now) {
   // Of one name the root asks no more often than this, unless it is to end the job.
   const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
   if (heard_at_ && now - *heard_at_ < recent) return;
-  // What was said of an earlier wait does not count.
+  // Words about an earlier wait do not count.
   if (!silent_since_ || now - said_at_ > 2 * interval_) silent_since_ = now;
   said_at_ = now;
   if (open_ && open_->is_fatal >= is_fatal) return;
@@ -58,7 +58,7 @@ void Silence::said(const Stalled& message, Clock::TimePoint now) {
            .key = message.key,
            .waited_ms = message.waited_ms,
            .is_fatal = is_fatal};
-  // That nobody answers may be known by now, of what was said before.
+  // Earlier words may have been without an answer for long enough.
   due_ = is_fatal ? std::max(*silent_since_ + patience_, now + behind_)
                   : now + patience_;
 }

@@ -82,6 +82,7 @@ class RunningJob {
   Verdict run();
 
  private:
+  absl::Status open_files();
   void read_signals();
   void reap();
   void look_for_agents();
@@ -108,16 +109,23 @@ class RunningJob {
   bool mpirun_was_killed_ = false;
 };
 
+// Open MPI would wait for the ranks that it cannot start.
+absl::Status RunningJob::open_files() {
+  const std::string& folder = job_.arguments.output_filename;
+  if (folder.empty()) return absl::OkStatus();
+  if (job_.flavor == MpiFlavor::kNone) {
+    return files_.open(folder, job_.arguments.ranks);
+  }
+  return is_open_mpi(job_.flavor) ? make_output_folder(folder)
+                                  : absl::OkStatus();
+}
+
 absl::Status RunningJob::start() {
   adopt_orphans();
   // Errors, which are told in the last line.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (job_.flavor == MpiFlavor::kNone &&
-      !job_.arguments.output_filename.empty()) {
-    HVD_RETURN_IF_ERROR(
-        files_.open(job_.arguments.output_filename, job_.arguments.ranks));
-  }
+  HVD_RETURN_IF_ERROR(open_files());
   int output = -1;
   int errors = -1;
   if (signals_.fd() < 0 || !output_.open(&output, &errors)) {

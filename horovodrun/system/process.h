@@ -75,9 +75,9 @@ std::vector<pid_t> descendants();
 // Whether any of these runs the program that this process runs.
 bool any_runs_this_program(const std::vector<pid_t>& pids);
 
-// How long to wait for processes that got SIGKILL. In the kernel they may wait for
-// what never comes, such as a hung driver or file server, and do not end. A process
-// that frees much memory uses processor time meanwhile.
+// How long to wait for processes that got SIGKILL. A process that waits in the kernel
+// for a hung driver or file server does not end. One that frees much memory uses
+// processor time meanwhile.
 class KillPatience {
  public:
   static constexpr std::chrono::milliseconds kPatience{5000};

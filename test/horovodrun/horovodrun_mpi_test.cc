@@ -614,6 +614,18 @@ TEST(HorovodrunByItself, FailsIfTheFilesOfARankCannotBe) {
               HasSubstr("cannot make " + file.path() + "/rank.0: Not a dir"));
 }
 
+TEST(Horovodrun, FailsAtOnceIfTheFolderOfItsOutputCannotBe) {
+  const TemporaryFile file("");
+  TestProcess process(
+      horovodrun({"--mpi", "-np", "1", "--output-filename", file.path()},
+                 {"echo", "started"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("cannot make " + file.path() + ": Not a directory"));
+}
+
 TEST(HorovodrunByItself, FailsIfWhatItWritesToAFileIsLost) {
   const TemporaryFile file("");
   const std::filesystem::path folder = file.path() + ".logs";
