@@ -12,6 +12,13 @@
 set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
   "UBSAN_OPTIONS=print_stacktrace=1")
+# The watchdog (test/support/watchdog) ends a program after so many seconds in one case. The
+# longest case of dev takes 14 s on two cores.
+if(HVD_SANITIZE)
+  list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=120")
+else()
+  list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=60")
+endif()
 # What is repeated to meet another order of events is repeated less where it is slow.
 if(HVD_SANITIZE)
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_RUNS=3")
@@ -41,6 +48,12 @@ set(HVD_BUSY_TESTS collective_test collective_mpi_test collective_job_test coord
 # link what is inside.
 set(HVD_OUTSIDE_TESTS models_test fault_program job_program exit_program)
 
+# hvd_watched(<program>): its cases are.
+function(hvd_watched name)
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:hvd_watchdog> $<TARGET_OBJECTS:hvd_watched_cases>)
+  target_link_libraries(${name} PRIVATE absl::symbolize)
+endfunction()
+
 function(hvd_test_program name)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -50,6 +63,9 @@ function(hvd_test_program name)
     target_link_libraries(${name} PRIVATE hvd_internals)
   endif()
   target_link_libraries(${name} PRIVATE hvd_compile_options GTest::gtest GTest::gmock)
+  if(name MATCHES "_test$")
+    hvd_watched(${name})
+  endif()
   if(name IN_LIST HVD_BUSY_TESTS)
     target_compile_options(${name} PRIVATE -O1)
     hvd_precompile(${name} busy_test)

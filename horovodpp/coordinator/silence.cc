@@ -11,8 +11,10 @@
 namespace hvd::coordinator {
 namespace {
 
-// Generous: no work keeps a rank's loop from its mail for so long.
+// Generous: no work keeps a rank's loop from its mail for so long. Where
+// the stall limit is shorter than twice that, the patience is half of the limit.
 constexpr Clock::Duration kSilencePatience = std::chrono::seconds(5);
+constexpr Clock::Duration kLeastSilencePatience = std::chrono::seconds(1);
 constexpr Clock::Duration kSilencePatiencePerLevel =
     std::chrono::milliseconds(500);
 
@@ -33,7 +35,13 @@ Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
     above_ = tree.leader_of(tree.parent(node));
   }
   for (; tree.parent(node) != Tree::kNone; node = tree.parent(node)) ++level;
-  patience_ = kSilencePatience + level * kSilencePatiencePerLevel;
+  behind_ = level * kSilencePatiencePerLevel;
+  patience_ = kSilencePatience;
+  if (shutdown.count() > 0) {
+    patience_ =
+        std::clamp(shutdown / 2, kLeastSilencePatience, kSilencePatience);
+  }
+  patience_ += behind_;
 }
 
 void Silence::said(const Stalled& message, Clock::TimePoint now) {
@@ -42,16 +50,22 @@ void Silence::said(const Stalled& message, Clock::TimePoint now) {
   // Of one name the root asks no more often than this, unless it is to end the job.
   const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
   if (heard_at_ && now - *heard_at_ < recent) return;
+  // Words about an earlier wait do not count.
+  if (!silent_since_ || now - said_at_ > 2 * interval_) silent_since_ = now;
+  said_at_ = now;
   if (open_ && open_->is_fatal >= is_fatal) return;
   open_ = {.rank = above_,
            .key = message.key,
            .waited_ms = message.waited_ms,
            .is_fatal = is_fatal};
-  since_ = now;
+  // Earlier words may have been without an answer for long enough.
+  due_ = is_fatal ? std::max(*silent_since_ + patience_, now + behind_)
+                  : now + patience_;
 }
 
 void Silence::heard(Clock::TimePoint now) {
   heard_at_ = now;
+  silent_since_.reset();
   open_.reset();
 }
 
@@ -59,7 +73,8 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
   const auto due = this->due();
   if (!due || now < *due) return std::nullopt;
   if (now - *due > kLate) {
-    since_ = now;
+    silent_since_ = now;
+    due_ = now + patience_;
     return std::nullopt;
   }
   return std::exchange(open_, std::nullopt);

@@ -41,20 +41,21 @@ class Silence {
   std::optional<Finding> take(Clock::TimePoint now);
   // When take() will find something.
   std::optional<Clock::TimePoint> due() const {
-    if (!open_) return std::nullopt;
-    return since_ + patience_;
+    return open_ ? std::optional(due_) : std::nullopt;
   }
-  bool is_due(Clock::TimePoint now) const {
-    return open_ && now >= since_ + patience_;
-  }
+  bool is_due(Clock::TimePoint now) const { return open_ && now >= due_; }
 
  private:
   const Clock::Duration interval_;
   const Clock::Duration shutdown_;
   int above_ = Tree::kNone;
   Clock::Duration patience_{0};
+  Clock::Duration behind_{0};  // Those who are closer to the root.
   std::optional<Finding> open_;
-  Clock::TimePoint since_ = {};
+  Clock::TimePoint due_ = {};  // Of what is open.
+  // Since when all that was said has been without an answer.
+  std::optional<Clock::TimePoint> silent_since_;
+  Clock::TimePoint said_at_ = {};
   std::optional<Clock::TimePoint> heard_at_;
 };
 

@@ -188,8 +188,11 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
   });
-  if (open_.size() >= kMostOpen ||
-      (asked_at_.contains(message.key) && !is_fatal)) {
+  // Questions about names that only wait do not keep the end of the job waiting.
+  const auto open = std::count_if(
+      open_.begin(), open_.end(),
+      [&](const auto& one) { return one.second.is_fatal == is_fatal; });
+  if (open >= kMostOpen || (asked_at_.contains(message.key) && !is_fatal)) {
     return std::nullopt;
   }
   for (const auto& [query, finding] : open_) {

@@ -7,6 +7,7 @@
 // A pure state machine: no thread, no clock of its own, no I/O.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -96,7 +97,7 @@ class StallInspector {
 
  private:
   // Answers may be long, and say the same about every name of a step.
-  static constexpr std::size_t kMostOpen = 4;
+  static constexpr std::ptrdiff_t kMostOpen = 4;  // Of each kind, fatal or not.
 
   const Clock::Duration interval_;
   const Clock::Duration shutdown_;

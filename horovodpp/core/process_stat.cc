@@ -13,6 +13,8 @@ std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
   // "pid (name) state ...", and a name may hold anything.
   constexpr std::size_t kState = 1;  // After the name.
   constexpr std::size_t kParent = 2;
+  constexpr std::size_t kUserTicks = 12;
+  constexpr std::size_t kSystemTicks = 13;
   constexpr std::size_t kThreads = 18;
   const std::size_t name_end = text.rfind(')');
   if (name_end == absl::string_view::npos) return std::nullopt;
@@ -22,10 +24,14 @@ std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
     return std::nullopt;
   }
   ProcessStat stat = {.state = fields[kState].front()};
+  std::int64_t system_ticks = 0;
   if (!absl::SimpleAtoi(fields[kParent], &stat.parent) ||
+      !absl::SimpleAtoi(fields[kUserTicks], &stat.ticks) ||
+      !absl::SimpleAtoi(fields[kSystemTicks], &system_ticks) ||
       !absl::SimpleAtoi(fields[kThreads], &stat.threads)) {
     return std::nullopt;
   }
+  stat.ticks += system_ticks;
   return stat;
 }
 

@@ -2,6 +2,7 @@
 // What the system says of a process in /proc/<pid>/stat. (proc(5))
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -12,6 +13,12 @@ struct ProcessStat {
   char state = '?';  // 'R', 'S', 'T' (stopped), 'Z' (zombie) …
   int parent = 0;
   int threads = 0;
+  std::int64_t ticks = 0;  // Of processor time that all of its threads took.
+
+  // A zombie may have threads that have not ended.
+  bool is_alive() const {
+    return state != 'X' && (state != 'Z' || threads > 1);
+  }
 };
 
 // nullopt if `text` is not what such a file holds.

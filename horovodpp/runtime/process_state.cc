@@ -16,13 +16,11 @@ std::string process_remark(std::int64_t pid) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::optional<ProcessStat> stat = parse_process_stat(text);
   if (!stat) return "";
+  if (!stat->is_alive()) return "it has ended";
   switch (stat->state) {
     case 'T':
     case 't':
       return "it is stopped (SIGSTOP or a debugger)";
-    case 'Z':
-    case 'X':
-      return "it has ended";
     case 'D':
       return "it waits in the kernel, for a disk or a network file system";
     default:

@@ -20,11 +20,9 @@
 namespace hvd::transport {
 namespace {
 
-// A zombie with more threads than one is a process whose first thread has ended.
 bool says_ended(const std::string& text) {
   const std::optional<ProcessStat> stat = parse_process_stat(text);
-  return stat && (stat->state == 'Z' || stat->state == 'X') &&
-         stat->threads <= 1;
+  return stat && !stat->is_alive();
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -79,9 +82,11 @@ class RunningJob {
   Verdict run();
 
  private:
+  absl::Status open_files();
   void read_signals();
   void reap();
   void look_for_agents();
+  void tell_left_behind(const std::vector<pid_t>& pids);
   void pass_on(int signal);
   void take_action();
   void wait(Clock::TimePoint deadline);
@@ -96,21 +101,31 @@ class RunningJob {
   const std::string host_name_;
   const SignalQueue signals_;
   bool is_impatient_ = false;  // The user has asked for the end.
+  // Of processes of this host that were seen while the job was ended.
+  std::map<pid_t, int> ranks_;
+  std::optional<KillPatience> killing_;  // Since mpirun got SIGKILL.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
   bool mpirun_was_killed_ = false;
 };
+
+// Open MPI would wait for the ranks that it cannot start.
+absl::Status RunningJob::open_files() {
+  const std::string& folder = job_.arguments.output_filename;
+  if (folder.empty()) return absl::OkStatus();
+  if (job_.flavor == MpiFlavor::kNone) {
+    return files_.open(folder, job_.arguments.ranks);
+  }
+  return is_open_mpi(job_.flavor) ? make_output_folder(folder)
+                                  : absl::OkStatus();
+}
 
 absl::Status RunningJob::start() {
   adopt_orphans();
   // Errors, which are told in the last line.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (job_.flavor == MpiFlavor::kNone &&
-      !job_.arguments.output_filename.empty()) {
-    HVD_RETURN_IF_ERROR(
-        files_.open(job_.arguments.output_filename, job_.arguments.ranks));
-  }
+  HVD_RETURN_IF_ERROR(open_files());
   int output = -1;
   int errors = -1;
   if (signals_.fd() < 0 || !output_.open(&output, &errors)) {
@@ -164,12 +179,25 @@ void RunningJob::reap() {
 }
 
 void RunningJob::look_for_agents() {
-  const std::vector<pid_t> alive = descendants();
+  const ProcessTree tree;
+  const std::vector<pid_t> alive = tree.below(getpid());
   for (const Report& agent : watch_.running()) {
-    if (agent.host == host_name_ &&
-        std::find(alive.begin(), alive.end(), agent.pid) == alive.end()) {
+    if (agent.host != host_name_) continue;
+    for (const pid_t pid : tree.below(agent.pid)) ranks_[pid] = agent.rank;
+    if (std::find(alive.begin(), alive.end(), agent.pid) == alive.end()) {
       watch_.agent_ended(agent.rank, Clock::steady().now());
     }
+  }
+}
+
+void RunningJob::tell_left_behind(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) {
+    const auto rank = ranks_.find(pid);
+    watch_.left_behind({.kind = Report::Kind::kLeftBehind,
+                        .rank = rank == ranks_.end() ? -1 : rank->second,
+                        .pid = pid,
+                        .host = host_name_,
+                        .text = where_it_waits(pid)});
   }
 }
 
@@ -201,6 +229,7 @@ void RunningJob::take_action() {
       break;
     case JobWatch::Action::kKill:
       kill(mpirun_, SIGKILL);
+      killing_.emplace();
       break;
   }
 }
@@ -229,8 +258,8 @@ bool RunningJob::drain() {
 }
 
 Verdict RunningJob::run() {
-  while (!mpirun_ended_) {
-    wait(watch_.is_ending()
+  while (!mpirun_ended_ && !(killing_ && killing_->is_over({mpirun_}))) {
+    wait(watch_.is_ending() || killing_
              ? std::min(watch_.deadline(), Clock::steady().now() + kLook)
              : watch_.deadline());
     // Reports first: what a signal means depends on which ranks run.
@@ -246,6 +275,7 @@ Verdict RunningJob::run() {
 
 void RunningJob::finish() {
   using std::chrono::milliseconds;
+  if (!descendants().empty()) look_for_agents();
   // Agents end by themselves when mpirun has; they know best how to.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
   const auto anything_left = [&] {
@@ -257,7 +287,7 @@ void RunningJob::finish() {
     read_signals();
     reap();
   }
-  kill_descendants();
+  tell_left_behind(kill_descendants().left);
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }

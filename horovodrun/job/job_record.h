@@ -50,6 +50,8 @@ struct JobRecord {
   std::string starter = "mpirun";  // For messages.
   int mpirun_status = 0;           // As waitpid gives it.
   bool mpirun_was_ended = false;   // By horovodrun.
+  // Of kind kLeftBehind; the rank is -1 where that is not known.
+  std::vector<Report> left_behind{};
 };
 
 // The rank that is meant by `named` when rank `by` says so; -1: unknown.

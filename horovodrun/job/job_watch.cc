@@ -82,6 +82,7 @@ void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
 void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
   if (report.kind == Kind::kHostLost) return host_lost(report, now);
   if (static_cast<std::size_t>(report.rank) >= record_.ranks.size()) return;
+  if (report.kind == Kind::kLeftBehind) return left_behind(report);
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(report.rank)];
   switch (report.kind) {
     case Kind::kStarted:
@@ -175,6 +176,16 @@ void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
   end_if_nobody_is_left(now);
 }
 
+// Several may find the same one: the first of them knows its rank.
+void JobWatch::left_behind(const Report& process) {
+  const bool is_known = std::any_of(
+      record_.left_behind.begin(), record_.left_behind.end(),
+      [&](const Report& known) {
+        return known.pid == process.pid && known.host == process.host;
+      });
+  if (!is_known) record_.left_behind.push_back(process);
+}
+
 void JobWatch::mpirun_ended(int wait_status) {
   record_.mpirun_status = wait_status;
 }
@@ -243,14 +254,44 @@ void JobWatch::look(Clock::TimePoint now) {
   }
 }
 
+// One that blames another may have something to bring to an end.
+bool JobWatch::only_the_blamed_are_left() const {
+  std::set<int> blamed;
+  for (int by = 0; by < static_cast<int>(record_.ranks.size()); ++by) {
+    const RankRecord& rank = record_.ranks[static_cast<std::size_t>(by)];
+    if (!rank.ended || !rank.broken) continue;
+    for (const RankNews::Named& named : rank.broken->culprits) {
+      blamed.insert(rank_named(record_, named, by));
+    }
+  }
+  for (int i = 0; i < static_cast<int>(record_.ranks.size()); ++i) {
+    const RankRecord& rank = record_.ranks[static_cast<std::size_t>(i)];
+    if (rank.ended) continue;
+    if (blamed.count(i) == 0 || blames_others(i)) return false;
+  }
+  return true;
+}
+
+bool JobWatch::blames_others(int rank) const {
+  const auto& broken = record_.ranks[static_cast<std::size_t>(rank)].broken;
+  return broken &&
+         std::none_of(broken->culprits.begin(), broken->culprits.end(),
+                      [&](const RankNews::Named& named) {
+                        return rank_named(record_, named, rank) == rank;
+                      });
+}
+
 std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
   if (!idle_since_) return std::nullopt;
   Clock::TimePoint end = *idle_since_ + kGraceOfTheLiving;
+  Clock::TimePoint last_end = *idle_since_;
   for (const RankRecord& rank : record_.ranks) {
+    last_end = std::max(last_end, rank.ended_at);
     if (!rank.failed() && !rank.is_lost) continue;
     end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);
   }
-  return end;
+  if (!only_the_blamed_are_left()) return end;
+  return std::min(end, last_end + kGraceOfTheBlamed);
 }
 
 Clock::TimePoint JobWatch::deadline() const {

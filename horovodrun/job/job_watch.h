@@ -44,6 +44,9 @@ class JobWatch {
   // After a rank has ended before it entered the job, where others have entered it:
   // one that still waits may yet come in, and see it.
   static constexpr std::chrono::milliseconds kBeginning{500};
+  // After ranks have failed because of those that are left, which do not say that
+  // others are to blame: these keep still.
+  static constexpr std::chrono::milliseconds kGraceOfTheBlamed{500};
   // After the job has broken for another reason: there may be much to save.
   static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
   static constexpr std::chrono::milliseconds kTermination{2500};
@@ -66,6 +69,9 @@ class JobWatch {
   // The agent of a rank that is running() is not there any more; while mpirun is
   // ending it passes on no reports.
   void agent_ended(int rank, Clock::TimePoint now);
+  // As in a report of that kind; its rank may be -1.
+  void left_behind(const Report& process);
+
   bool is_ending() const { return stage_ == Stage::kTerminating; }
 
   // What to do at `now`. Every action is returned once.
@@ -87,6 +93,8 @@ class JobWatch {
   enum class Stage { kRunning, kTerminating, kKilled };
 
   bool nobody_is_left() const;
+  bool only_the_blamed_are_left() const;
+  bool blames_others(int rank) const;
   bool all_have_started() const;
   bool any_failure() const;
   void news_arrived(RankRecord& rank, const RankNews& news,

@@ -11,9 +11,36 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 7> kKindNames = {
-    "started",  "exited", "killed",   "not-executed",
-    "stopping", "news",   "host-lost"};
+constexpr std::array<const char*, 8> kKindNames = {
+    "started",  "exited", "killed",      "not-executed",
+    "stopping", "news",   "left-behind", "host-lost"};
+
+constexpr size_t kMostText = 256;
+
+std::string rest_of(const Report& report) {
+  switch (report.kind) {
+    case Report::Kind::kNews:
+      return report.news ? absl::StrCat(" ", to_text(*report.news)) : "";
+    case Report::Kind::kLeftBehind:
+      return absl::StrCat(" ", report.text.substr(0, kMostText));
+    default:
+      return "";
+  }
+}
+
+// Whether `rest`, nullopt: there is none, is what such a report ends with.
+bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
+  switch (report->kind) {
+    case Report::Kind::kNews:
+      report->news = rest ? parse_rank_news(*rest) : std::nullopt;
+      return report->news.has_value();
+    case Report::Kind::kLeftBehind:
+      report->text = std::string(rest.value_or(""));
+      return rest.has_value();
+    default:
+      return !rest;
+  }
+}
 
 }  // namespace
 
@@ -25,8 +52,7 @@ std::string to_line(const Report& report, const std::string& token) {
   return absl::StrCat(
       report_marker(token), kKindNames[static_cast<size_t>(report.kind)], " ",
       report.rank, " ", report.pid, " ", report.value, " ", report.time, " ",
-      report.host.substr(0, 256),
-      report.news ? absl::StrCat(" ", to_text(*report.news)) : "", "\n");
+      report.host.substr(0, 256), rest_of(report), "\n");
 }
 
 std::optional<Report> parse_report(absl::string_view fields) {
@@ -45,13 +71,9 @@ std::optional<Report> parse_report(absl::string_view fields) {
     return std::nullopt;
   }
   report.host = std::string(words[5]);
-  if (words.size() > 6) report.news = parse_rank_news(words[6]);
-  const bool has_news = words.size() > 6;
-  if (has_news != (report.kind == Report::Kind::kNews) ||
-      has_news != report.news.has_value()) {
-    return std::nullopt;
-  }
-  return report;
+  std::optional<absl::string_view> rest;
+  if (words.size() > 6) rest = words[6];
+  return parse_rest(rest, &report) ? std::optional(report) : std::nullopt;
 }
 
 }  // namespace hvd::launcher

@@ -21,6 +21,8 @@ struct Report {
     kNotExecuted,  // `value` is the errno.
     kStopping,     // mpirun ends the rank: what becomes of it is no cause.
     kNews,         // The rank tells `news`.
+    kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
+                   // says where that waits.
     kHostLost,  // There is no connection to `host` (any more); `value` is the
                 // exit code, or 128 + the signal, of what made it.
   };
@@ -31,6 +33,7 @@ struct Report {
   std::int64_t time = 0;  // Of the host's clock, microseconds since 1970.
   std::string host{};
   std::optional<RankNews> news{};
+  std::string text{};  // One line, at most 256 bytes.
 
   bool is_failure() const {
     return kind == Kind::kKilled || kind == Kind::kNotExecuted ||

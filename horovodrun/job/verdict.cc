@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -65,6 +66,7 @@ class Judge {
  private:
   Verdict cause() const;
   std::string who_has_not_noticed() const;
+  std::vector<std::string> left_behind() const;
   using Test = std::function<bool(const RankRecord&)>;
 
   const RankRecord& record(int rank) const {
@@ -336,9 +338,25 @@ std::string Judge::who_has_not_noticed() const {
   return absl::StrCat("; ", text, " did not notice and had to be ended");
 }
 
+std::vector<std::string> Judge::left_behind() const {
+  std::vector<std::string> texts;
+  for (const Report& process : job_.left_behind) {
+    if (texts.size() == kMostNamed) break;
+    std::string text = absl::StrCat("process ", process.pid);
+    if (process.rank >= 0) absl::StrAppend(&text, " of rank ", process.rank);
+    absl::StrAppend(&text, " on host '", process.host,
+                    "' is left behind: ", kKillIsNoEnd, process.text);
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 Verdict Judge::verdict() const {
   Verdict verdict = cause();
   if (!verdict.line.empty()) verdict.line += who_has_not_noticed();
+  for (const std::string& text : left_behind()) {
+    absl::StrAppend(&verdict.line, verdict.line.empty() ? "" : "; ", text);
+  }
   return verdict;
 }
 

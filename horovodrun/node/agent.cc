@@ -163,17 +163,20 @@ int run_agent(const AgentOptions& options) {
   }
   int status = 0;
   const bool under_hydra = present.contains("HYDI_CONTROL_FD");
+  const auto end_descendants = [&] {
+    report_left_behind(rank, kill_descendants().left, supervision.token);
+  };
   const auto stopping = [&] { report(Report::Kind::kStopping, getpid(), 0); };
   if (!wait_for_supervisor(supervisor, parent, signals, under_hydra, stopping,
                            &status)) {
     // Nobody else is left to clear up here.
-    kill_descendants();
+    end_descendants();
     remove_mpi_leftovers(present);
     remove_daemon_leftovers(present);
     return 1;
   }
   if (WIFSIGNALED(status)) {
-    kill_descendants();
+    end_descendants();
     remove_mpi_leftovers(present);
     report(Report::Kind::kKilled, supervisor, WTERMSIG(status));
   }

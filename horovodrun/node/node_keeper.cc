@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -16,11 +17,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/host_name.h"
 #include "horovodrun/job/mpirun_command.h"
 #include "horovodrun/node/mpi_leftovers.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -129,7 +132,13 @@ void NodeKeeper::end_all(bool at_once) {
     wait(kDrainLook);
     reap();
   }
-  kill_descendants();
+  for (const pid_t pid : kill_descendants().left) {
+    std::fputs(absl::StrCat("horovodrun: process ", pid, " on host '",
+                            host_name(), "' is left behind: ", kKillIsNoEnd,
+                            where_it_waits(pid), "\n")
+                   .c_str(),
+               stderr);
+  }
 }
 
 int NodeKeeper::run() {

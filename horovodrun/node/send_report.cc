@@ -10,6 +10,7 @@
 
 #include "horovodpp/core/host_name.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -29,6 +30,17 @@ void wait_until_read(int fd) {
 }
 
 }  // namespace
+
+void report_left_behind(int rank, const std::vector<pid_t>& pids,
+                        const std::string& token) {
+  for (const pid_t pid : pids) {
+    send_report({.kind = Report::Kind::kLeftBehind,
+                 .rank = rank,
+                 .pid = pid,
+                 .text = where_it_waits(pid)},
+                token);
+  }
+}
 
 void send_report(Report report, const std::string& token) {
   report.time = std::chrono::duration_cast<std::chrono::microseconds>(

@@ -90,6 +90,8 @@ void Supervisor::wait_for_event() {
   while (const auto arrival = signals_.next()) {
     if (arrival->signal == SIGCHLD || ended_) continue;
     kill(-command_, arrival->signal);
+    // A command that is stopped could not follow it.
+    if (arrival->signal == SIGTERM) kill(-command_, SIGCONT);
   }
 }
 
@@ -97,11 +99,16 @@ void Supervisor::wait_for_event() {
 // another user's cannot be ended, and is not waited for.
 void Supervisor::end_command() {
   const bool ends = ended_ || kill(-command_, SIGKILL) == 0;
-  while (ends && !ended_) {
+  KillPatience patience;
+  bool is_stuck = false;
+  while (ends && !ended_ && !is_stuck) {
     reap();
     poll(nullptr, 0, 1);
+    is_stuck = patience.is_over({command_});
   }
-  kill_descendants();
+  const Killed killed =
+      is_stuck ? kill_descendants(milliseconds(0)) : kill_descendants();
+  report_left_behind(supervision_.rank, killed.left, supervision_.token);
 }
 
 void Supervisor::run() {

@@ -34,6 +34,18 @@ struct RankFiles::File {
   OutputPump pump;
 };
 
+absl::Status make_output_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::InternalError(
+        absl::StrCat("cannot make ", folder, ": ", error.message()));
+  }
+  return access(folder.c_str(), W_OK | X_OK) == 0
+             ? absl::OkStatus()
+             : errno_error(absl::StrCat("cannot write to ", folder));
+}
+
 RankFiles::RankFiles() = default;
 RankFiles::~RankFiles() = default;
 
@@ -42,12 +54,7 @@ absl::Status RankFiles::open(const std::string& folder, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string of_rank =
         absl::StrFormat("%s/rank.%0*d", folder, digits, rank);
-    std::error_code error;
-    std::filesystem::create_directories(of_rank, error);
-    if (error) {
-      return absl::InternalError(
-          absl::StrCat("cannot make ", of_rank, ": ", error.message()));
-    }
+    HVD_RETURN_IF_ERROR(make_output_folder(of_rank));
     for (const char* stream : kStreams) {
       std::string path = absl::StrCat(of_rank, "/", stream);
       // Not to be held up by a pipe of that name.

@@ -13,6 +13,9 @@
 
 namespace hvd::launcher {
 
+// Makes `folder`; an error if it cannot be made, or files cannot be made in it.
+absl::Status make_output_folder(const std::string& folder);
+
 class RankFiles {
  public:
   RankFiles();

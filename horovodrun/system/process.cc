@@ -15,7 +15,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/process_stat.h"
@@ -86,22 +85,6 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   std::string text;
   std::getline(file, text, '\0');
   return parse_process_stat(text);
-}
-
-std::multimap<pid_t, pid_t> children_by_parent() {
-  std::multimap<pid_t, pid_t> children;
-  DIR* directory = opendir("/proc");
-  if (directory == nullptr) return children;
-  while (const dirent* entry = readdir(directory)) {
-    const pid_t pid =
-        static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
-    if (stat && stat->state != 'Z' && stat->state != 'X') {
-      children.emplace(stat->parent, pid);
-    }
-  }
-  closedir(directory);
-  return children;
 }
 
 // Ended ones that nobody has waited for included. Asks for less than a look at every
@@ -196,18 +179,32 @@ Captured capture(const std::vector<std::string>& argv) {
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
-std::vector<pid_t> descendants() {
-  if (!has_children()) return {};
-  const std::multimap<pid_t, pid_t> children = children_by_parent();
-  std::vector<pid_t> found = {getpid()};
+ProcessTree::ProcessTree() {
+  DIR* directory = opendir("/proc");
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    const pid_t pid =
+        static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
+    if (stat && stat->is_alive()) children_.emplace(stat->parent, pid);
+  }
+  closedir(directory);
+}
+
+std::vector<pid_t> ProcessTree::below(pid_t ancestor) const {
+  std::vector<pid_t> found = {ancestor};
   for (size_t i = 0; i < found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i]);
+    const auto [begin, end] = children_.equal_range(found[i]);
     for (auto child = begin; child != end; ++child) {
       found.push_back(child->second);
     }
   }
   found.erase(found.begin());
   return found;
+}
+
+std::vector<pid_t> descendants() {
+  return has_children() ? ProcessTree().below(getpid()) : std::vector<pid_t>();
 }
 
 bool any_runs_this_program(const std::vector<pid_t>& pids) {
@@ -217,15 +214,28 @@ bool any_runs_this_program(const std::vector<pid_t>& pids) {
   });
 }
 
-int kill_descendants() {
-  int first_count = -1;
+bool KillPatience::is_over(const std::vector<pid_t>& pids) {
+  std::int64_t ticks = 0;
+  for (const pid_t pid : pids) {
+    if (const auto stat = stat_of(pid)) ticks += stat->ticks;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (pids.size() != count_ || ticks != ticks_) moved_at_ = now;
+  count_ = pids.size();
+  ticks_ = ticks;
+  return now - moved_at_ >= patience_ || now - began_ >= kMostPatience;
+}
+
+Killed kill_descendants(std::chrono::milliseconds patience) {
+  KillPatience waiting(patience);
+  std::optional<int> first_count;
   for (;;) {
     std::vector<pid_t> alive = descendants();
-    if (first_count < 0) first_count = static_cast<int>(alive.size());
+    if (!first_count) first_count = static_cast<int>(alive.size());
     std::erase_if(alive, [](pid_t pid) { return kill(pid, SIGKILL) != 0; });
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    if (alive.empty()) return first_count;
+    if (alive.empty() || waiting.is_over(alive)) return {*first_count, alive};
     poll(nullptr, 0, 1);
   }
 }

@@ -4,12 +4,16 @@
 // masked.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "horovodrun/system/environment.h"
 
@@ -53,16 +57,57 @@ Captured capture(const std::vector<std::string>& argv);
 // that none of them can get out of sight.
 void adopt_orphans();
 
-// All living descendants of this process, zombies excluded.
+// All processes that live at one moment, zombies excluded.
+class ProcessTree {
+ public:
+  ProcessTree();
+
+  // The descendants of a process.
+  std::vector<pid_t> below(pid_t ancestor) const;
+
+ private:
+  std::multimap<pid_t, pid_t> children_;  // By parent.
+};
+
+// Those of this process now.
 std::vector<pid_t> descendants();
 
 // Whether any of these runs the program that this process runs.
 bool any_runs_this_program(const std::vector<pid_t>& pids);
 
+// How long to wait for processes that got SIGKILL. A process that waits in the kernel
+// for a hung driver or file server does not end. One that frees much memory uses
+// processor time meanwhile.
+class KillPatience {
+ public:
+  static constexpr std::chrono::milliseconds kPatience{5000};
+  static constexpr std::chrono::milliseconds kMostPatience{60000};
+
+  // For processes that use no processor time; kMostPatience for all others.
+  explicit KillPatience(std::chrono::milliseconds patience = kPatience)
+      : patience_(patience) {}
+
+  // To be asked often, with those that are left.
+  bool is_over(const std::vector<pid_t>& pids);
+
+ private:
+  const std::chrono::milliseconds patience_;
+  const std::chrono::steady_clock::time_point began_ =
+      std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point moved_at_ = began_;
+  std::size_t count_ = 0;
+  std::int64_t ticks_ = 0;
+};
+
+struct Killed {
+  int found = 0;              // Alive at first.
+  std::vector<pid_t> left{};  // Which SIGKILL did not end within the patience.
+};
+
 // Sends SIGKILL to all descendants until none is left that it may end, and
-// reaps those that are children of this process. Returns how many it found
-// alive at first.
-int kill_descendants();
+// reaps those that are children of this process.
+Killed kill_descendants(
+    std::chrono::milliseconds patience = KillPatience::kPatience);
 
 // Reaps every child that has ended; how `child` has, as waitpid tells it, if it is
 // one of them.

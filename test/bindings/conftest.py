@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every rank of a job runs the whole suite, in the same order."""
+import ctypes
+import faulthandler
 import os
 
 import pytest
@@ -9,12 +11,38 @@ import horovodpp.torch as hvd
 
 
 def pytest_configure(config):
+    # A test that starts jobs mostly starts several.
+    config.watch = watchdog(2 if _starts_jobs(config) else 1)
     torch.set_num_threads(1)
     if not _starts_jobs(config):
         hvd.init()
         # Ranks that share one would tidy up each other's.
         os.makedirs("temporary", exist_ok=True)
         config.option.basetemp = f"temporary/{hvd.rank()}_of_{hvd.size()}"
+
+
+def watchdog(times):
+    """Has a test that takes too long end its rank, after the stacks of its threads, first
+    those of Python: see test/support/watchdog/watchdog.h."""
+    library, seconds = (os.environ.get(name) for name in (
+        "HVD_TEST_WATCHDOG", "HOROVODPP_TEST_CASE_SECONDS"))
+    if not library or not seconds:
+        return lambda what: None
+    library = ctypes.CDLL(library)
+    seconds = times * int(seconds)
+    stderr = os.dup(2)  # Pytest keeps what tests write, and would lose it.
+    library.hvd_watch_writes_to(stderr)
+
+    def watch(what):
+        faulthandler.dump_traceback_later(seconds, file=stderr)
+        library.hvd_watch(what.encode(), seconds + 1)
+    watch("the start of pytest")
+    return watch
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    item.config.watch(item.nodeid)
 
 
 def _starts_jobs(config):

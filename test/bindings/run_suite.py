@@ -51,6 +51,7 @@ def main():
     parser.add_argument("--build-folder", required=True)
     parser.add_argument("--cuda-library", help="the stand-in for CUDA's driver")
     parser.add_argument("--nccl-library", help="the stand-in for NCCL, for the tests that ask for it")
+    parser.add_argument("--watchdog", help="the library of test/support/watchdog")
     parser.add_argument("arguments", nargs="*", help="of pytest")
     options = parser.parse_args()
     check(options.python, options.package)
@@ -63,6 +64,8 @@ def main():
         environment["HOROVODPP_CUDA_LIBRARY"] = options.cuda_library
     if options.nccl_library:
         environment["HVD_TEST_NCCL_LIBRARY"] = options.nccl_library
+    if options.watchdog:
+        environment["HVD_TEST_WATCHDOG"] = options.watchdog
     os.chdir(options.build_folder)
     suite = pathlib.Path(__file__).resolve().parent
     pytest = [options.python, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",

@@ -26,6 +26,7 @@
 #include "horovodpp/transport/loopback.h"
 #include "horovodpp/transport/node_segment.h"
 #include "test/collective/placement.h"
+#include "test/support/rank_thread.h"
 
 namespace hvd::collective {
 
@@ -91,7 +92,12 @@ using Body = std::function<void(Member&)>;
 
 inline void on_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
-  for (int i = 1; i < count; ++i) threads.emplace_back(body, i);
+  for (int i = 1; i < count; ++i) {
+    threads.emplace_back([&body, i] {
+      name_thread_of_rank(i);
+      body(i);
+    });
+  }
   body(0);
   for (std::thread& thread : threads) thread.join();
 }

@@ -82,12 +82,33 @@ TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
   Silence silence = of(tree, 1);
   silence.said(waited(599), kSilenceStart);
   silence.said(waited(600), kSilenceStart + seconds(1));
-  EXPECT_GT(silence.due(), kSilenceStart + seconds(6) - milliseconds(1));
+  EXPECT_GE(silence.due(), kSilenceStart + seconds(5));
   silence.said(waited(601), kSilenceStart + seconds(2));
   const auto finding = silence.take(silence.due().value());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->waited_ms, 600000u);
   EXPECT_TRUE(finding->is_fatal);
+}
+
+TEST(Silence, ItIsKnownBeforeTheLimitWhereEarlierWordsHadNoAnswer) {
+  const Tree tree({{0, 1}, {2, 3}});
+  Silence leader = of(tree, 2), member = of(tree, 3);
+  for (Silence* silence : {&leader, &member}) {
+    silence->said(waited(540), kSilenceStart);
+    EXPECT_TRUE(silence->take(*silence->due()).has_value());
+    silence->said(waited(600), kSilenceStart + seconds(60));
+  }
+  EXPECT_LE(member.due(), kSilenceStart + seconds(61));
+  EXPECT_LT(leader.due(), member.due());
+}
+
+TEST(Silence, ShortLimitsHaveAShortPatience) {
+  const Tree tree({{0, 1}});
+  Silence silence(tree, 1, seconds(1), seconds(3));
+  silence.said(waited(1), kSilenceStart);
+  silence.said(waited(3), kSilenceStart + seconds(2));
+  EXPECT_LE(silence.due(), kSilenceStart + milliseconds(2500));
+  EXPECT_TRUE(silence.take(*silence.due())->is_fatal);
 }
 
 TEST(Silence, ARankThatDidNotRunItselfBeginsAnew) {

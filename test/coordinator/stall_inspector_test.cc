@@ -284,6 +284,13 @@ TEST_F(StallInspectorTest,
       inspector_.answered(found(question->query, {.rank = 1}))->is_fatal);
 }
 
+TEST_F(StallInspectorTest, WhatIsFatalIsAskedWhileManyQuestionsAreOpen) {
+  for (int i = 0; i < 100; ++i) {
+    inspector_.stalled(stalled(absl::StrCat("a", i), 599), kStart);
+  }
+  EXPECT_TRUE(inspector_.stalled(stalled("a0", 600), kStart).has_value());
+}
+
 TEST_F(StallInspectorTest, WithoutAShutdownTimeNothingIsFatal) {
   StallInspector patient(std::chrono::seconds(60), std::chrono::seconds(0));
   const auto question = patient.stalled(stalled("a", 1000000), kStart);

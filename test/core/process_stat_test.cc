@@ -8,7 +8,7 @@
 namespace hvd {
 namespace {
 
-// Field 4 is the parent, 5 to 19 do not matter, 20 is the number of threads.
+// Field 4 is the parent, 14 and 15 are processor time, 20 is the number of threads.
 std::string stat_of(const std::string& name, const std::string& state,
                     const std::string& threads) {
   return "4711 (" + name + ") " + state +
@@ -22,7 +22,15 @@ TEST(ProcessStat, TellsStateParentAndThreadsWhateverTheName) {
     EXPECT_EQ(stat->state, 'T');
     EXPECT_EQ(stat->parent, 815);
     EXPECT_EQ(stat->threads, 12);
+    EXPECT_EQ(stat->ticks, 12 + 13);
   }
+}
+
+TEST(ProcessStat, AZombieIsAliveWhileThreadsOfItAre) {
+  EXPECT_TRUE(parse_process_stat(stat_of("sh", "D", "1"))->is_alive());
+  EXPECT_TRUE(parse_process_stat(stat_of("sh", "Z", "2"))->is_alive());
+  EXPECT_FALSE(parse_process_stat(stat_of("sh", "Z", "1"))->is_alive());
+  EXPECT_FALSE(parse_process_stat(stat_of("sh", "X", "1"))->is_alive());
 }
 
 TEST(ProcessStat, IsNothingOfATextThatIsNoSuchFile) {

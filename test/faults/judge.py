@@ -104,6 +104,11 @@ def judge_ends(case, outcome, judgement, follows_within):
         if rank in case.survivors() and took > LEAVES_WITHIN:
             judgement.hangs.append(
                 f"rank {rank} was still there {took:.1f} s after its error")
+    began = fault_time(case, outcome)
+    if case.expect.ends_in and began and outcome.ended_at:
+        took = outcome.ended_at - began
+        if took > case.expect.ends_in + follows_within - 1:
+            judgement.late.append(f"horovodrun ended {took:.1f} s after the fault")
     started = outcome.of("started")
     ends = [outcome.rank_ends[one["pid"]] for one in started.values()
             if one["pid"] in outcome.rank_ends]

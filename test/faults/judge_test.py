@@ -87,6 +87,10 @@ class Judge(unittest.TestCase):
         self.outcome.ended_at = 6.5
         self.only("late")
 
+    def test_a_stall_that_is_late_to_end(self):
+        self.case.expect.ends_in = 0.5
+        self.only("late")
+
     def test_what_is_left(self):
         self.outcome.files = ["/dev/shm/segment"]
         self.only("left")

@@ -19,6 +19,7 @@ class Expectation:
     across: bool = False  # Each host's ranks blame the other's; the last line, the second's.
     host: bool = False  # The last line may name the second host instead of a rank.
     ends_well: bool = False  # Nothing has happened: exit code 0, no last line.
+    ends_in: float = 0  # Seconds from the fault to the end of horovodrun; 0: any.
     settles_in: float = 1  # Seconds that what is left when horovodrun ends has to end.
 
 
@@ -120,6 +121,7 @@ def by_itself(fault, codes, number=0, words=""):
 
 
 def short_stall(case):
+    case.expect.ends_in = 1 + 3  # The limit, and what everybody needs after it.
     case.environment |= {"HOROVOD_STALL_CHECK_TIME_SECONDS": "0.5",
                          "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "1"}
 

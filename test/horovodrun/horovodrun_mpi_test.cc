@@ -16,6 +16,7 @@
 
 #include "horovodpp/core/host_name.h"
 #include "horovodrun/system/process.h"
+#include "test/horovodrun/frozen_group.h"
 #include "test/horovodrun/test_process.h"
 
 namespace hvd::launcher {
@@ -293,6 +294,31 @@ TEST_P(HorovodrunEitherWay, EndsEverythingAtCtrlC) {
   EXPECT_EQ(outcome.code, 128 + SIGINT);
   EXPECT_EQ(outcome.err, "horovodrun: stopped by signal 2 (Interrupt)\n");
   EXPECT_TRUE(process.alive().empty());
+}
+
+// Rank 1 is where SIGKILL does not reach it, as in a call of a hung driver.
+TEST_P(HorovodrunEitherWay, EndsWithoutARankThatCannotBeEnded) {
+  const FrozenGroup group;
+  if (!group.exists()) GTEST_SKIP() << kNoFreezer;
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "2"},
+                 shell("[ $RANK_OF_JOB = 0 ] || { echo $$ > "
+                       "$GROUP/cgroup.procs; echo FROZEN > "
+                       "$GROUP/freezer.state; }; until grep -q FROZEN "
+                       "$GROUP/freezer.state; do sleep 0.01; done; "
+                       "echo ready; sleep 1000")),
+      {{"GROUP", group.path()}});
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGINT);
+  process.send(SIGTERM);  // There is no need for a grace period.
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGINT);
+  EXPECT_THAT(outcome.last_line(),
+              MatchesRegex("horovodrun: stopped by signal 2 .*; process [0-9]+ "
+                           "of rank 1 on host '" +
+                           host_name() +
+                           "' is left behind: SIGKILL does not end it, and its "
+                           "thread [0-9]+ is in state D .*"));
 }
 
 TEST_P(HorovodrunEitherWay, PassesSignalsToEveryRank) {
@@ -586,6 +612,18 @@ TEST(HorovodrunByItself, FailsIfTheFilesOfARankCannotBe) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.last_line(),
               HasSubstr("cannot make " + file.path() + "/rank.0: Not a dir"));
+}
+
+TEST(Horovodrun, FailsAtOnceIfTheFolderOfItsOutputCannotBe) {
+  const TemporaryFile file("");
+  TestProcess process(
+      horovodrun({"--mpi", "-np", "1", "--output-filename", file.path()},
+                 {"echo", "started"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("cannot make " + file.path() + ": Not a directory"));
 }
 
 TEST(HorovodrunByItself, FailsIfWhatItWritesToAFileIsLost) {

@@ -12,6 +12,7 @@
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/loopback.h"
+#include "test/support/rank_thread.h"
 
 namespace hvd {
 
@@ -31,6 +32,7 @@ inline void run_world(const WorldOptions& options, const RankBody& body) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < options.size; ++rank) {
     threads.emplace_back([&, rank] {
+      name_thread_of_rank(rank);
       auto runtime = Runtime::start(options.config, world.communicator(rank));
       ASSERT_EQ(runtime.status(), absl::OkStatus());
       body(**runtime, world);

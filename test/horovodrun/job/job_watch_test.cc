@@ -130,6 +130,32 @@ TEST_F(JobWatchTest, DoesNotExtendTheGracePeriodForFurtherFailures) {
   EXPECT_EQ(after(1ms), Action::kTerminate);
 }
 
+// A rank that stands still, whether or not its library tells of it.
+TEST_F(JobWatchTest, GivesNoLongGraceToTheBlamedWhenAllOthersHaveEnded) {
+  for (const bool tells : {false, true}) {
+    watch_ = JobWatch({.ranks = 3, .start_timeout = 30s}, kStart);
+    connect_all();
+    for (const int rank : {0, 2}) tell_broken(rank, 1);
+    if (tells) tell_broken(1, 1);
+    report(Kind::kExited, 0, 5);
+    EXPECT_EQ(after(JobWatch::kGraceOfTheBlamed), Action::kWait);
+    report(Kind::kExited, 2, 5);
+    EXPECT_EQ(after(JobWatch::kGraceOfTheBlamed - 1ms), Action::kWait);
+    EXPECT_EQ(after(1ms), Action::kTerminate);
+  }
+}
+
+TEST_F(JobWatchTest, GivesTheBlamedItsTimeIfItBlamesAnother) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    tell_broken(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  tell_broken(1, 0);
+  EXPECT_EQ(after(JobWatch::kGrace - 1ms), Action::kWait);
+  EXPECT_EQ(after(1ms), Action::kTerminate);
+}
+
 TEST_F(JobWatchTest, TellsTheFirstFailureByItsTimeAndNotByItsArrival) {
   start_all();
   report(Kind::kExited, 2, 4, /*time=*/2000);
@@ -287,6 +313,26 @@ TEST_F(JobWatchTest, KnowsWhoIsRunning) {
   report(Kind::kExited, 1);
   ASSERT_EQ(watch_.running().size(), 2u);
   EXPECT_EQ(watch_.running()[1].pid, 102);
+}
+
+TEST_F(JobWatchTest, NamesWhatSigkillDoesNotEnd) {
+  start_all();
+  report(Kind::kExited, 0, 3);
+  const Report process = {.kind = Kind::kLeftBehind,
+                          .rank = 1,
+                          .pid = 4711,
+                          .host = "a",
+                          .text = "thread 4711 is in state D"};
+  watch_.report_arrived(process, now_);
+  Report again = process;
+  again.rank = -1;
+  watch_.left_behind(again);
+  const Verdict verdict = verdict_after_mpirun(kKilledStatus);
+  EXPECT_EQ(verdict.exit_code, 3);
+  EXPECT_EQ(verdict.line,
+            "horovodrun: rank 0 on host 'a' (pid 100) exited with code 3; "
+            "process 4711 of rank 1 on host 'a' is left behind: SIGKILL does "
+            "not end it, and its thread 4711 is in state D");
 }
 
 TEST_F(JobWatchTest, IgnoresReportsOfRanksThatDoNotExist) {

@@ -49,12 +49,25 @@ TEST(Report, CarriesWhatARankTells) {
   EXPECT_EQ(read->news->pid, 7);
 }
 
+TEST(Report, CarriesWhereAProcessWaits) {
+  const Report report = {.kind = Report::Kind::kLeftBehind,
+                         .rank = 3,
+                         .pid = 4711,
+                         .host = "a",
+                         .text = "thread 4711 is in state D"};
+  const std::string line = to_line(report, "cafe");
+  const size_t marker = report_marker("cafe").size();
+  EXPECT_EQ(parse_report(line.substr(marker, line.size() - marker - 1)),
+            report);
+}
+
 TEST(Report, RefusesDamagedFields) {
   for (const char* fields :
        {"", "exited", "exited 1 2 3 4", "exited 1 2 3 4 host more",
         "vanished 1 2 3 4 host", "exited -1 2 3 4 host", "exited x 2 3 4 host",
         "exited 1 2 99999999999 4 host", "news 1 2 3 4 host",
-        "news 1 2 3 4 host joining", "exited 1 2 3 4 host joining h 1 0   "}) {
+        "left-behind 1 2 3 4 host", "news 1 2 3 4 host joining",
+        "exited 1 2 3 4 host joining h 1 0   "}) {
     EXPECT_FALSE(parse_report(fields).has_value()) << fields;
   }
 }

@@ -114,6 +114,16 @@ TEST(Agent, PassesSignalsOnAsWhatTheyStandFor) {
   EXPECT_EQ(reported.reports[1].value, 9);
 }
 
+TEST(Agent, EndsAStoppedCommand) {
+  TestProcess process(agent_argv({"sh", "-c", "echo ready; kill -STOP $$"}),
+                      kRankOne);
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGTERM);
+  const Reported reported = read_reports(process.wait());
+  EXPECT_EQ(reported.reports.back().kind, Kind::kKilled);
+  EXPECT_EQ(reported.reports.back().value, SIGTERM);
+}
+
 TEST(Agent, LeavesNothingBehindWhenItIsKilled) {
   TestProcess process(
       agent_argv({"sh", "-c",

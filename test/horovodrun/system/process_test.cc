@@ -7,11 +7,19 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "horovodrun/system/stuck_process.h"
+#include "test/horovodrun/frozen_group.h"
 
 namespace hvd::launcher {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 int wait_status(pid_t pid) {
   int status = 0;
@@ -90,8 +98,47 @@ TEST(KillDescendants, ReachesOrphansInGroupsOfTheirOwn) {
   wait_status(spawned.pid);
   const Spawned second = spawn({"sleep", "1000"}, {});
   EXPECT_THAT(descendants(), Contains(second.pid));
-  EXPECT_EQ(kill_descendants(), 2);
+  EXPECT_EQ(kill_descendants().found, 2);
   EXPECT_TRUE(descendants().empty());
+}
+
+TEST(KillDescendants, GivesUpOnWhatTheKernelHolds) {
+  FrozenGroup group;
+  if (!group.exists()) GTEST_SKIP() << kNoFreezer;
+  const Spawned spawned = spawn({"sleep", "1000"}, {});
+  ASSERT_EQ(spawned.error, 0);
+  group.freeze_process(spawned.pid);
+  const Killed killed = kill_descendants(std::chrono::milliseconds(20));
+  EXPECT_EQ(killed.found, 1);
+  EXPECT_THAT(killed.left, ElementsAre(spawned.pid));
+  EXPECT_THAT(where_it_waits(spawned.pid),
+              StartsWith("thread " + std::to_string(spawned.pid) +
+                         " is in state D (waits in the kernel)"));
+}
+
+// As of a call of a driver that does not return: the first thread has ended.
+TEST(KillDescendants, SeesAThreadThatTheKernelHolds) {
+  FrozenGroup group;
+  if (!group.exists()) GTEST_SKIP() << kNoFreezer;
+  int ids[2];
+  ASSERT_EQ(pipe(ids), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([&] {
+      const pid_t id = gettid();
+      while (write(ids[1], &id, sizeof id) > 0) pause();
+    }).join();
+  }
+  pid_t thread = 0;
+  ASSERT_EQ(read(ids[0], &thread, sizeof thread), ssize_t{sizeof thread});
+  group.freeze_thread(thread);
+  EXPECT_THAT(kill_descendants(std::chrono::milliseconds(20)).left,
+              ElementsAre(child));
+  EXPECT_THAT(
+      where_it_waits(child),
+      StartsWith("thread " + std::to_string(thread) + " is in state D"));
+  close(ids[0]);
+  close(ids[1]);
 }
 
 }  // namespace
