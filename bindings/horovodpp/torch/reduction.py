@@ -6,10 +6,12 @@ In one step a parameter's gradient is handed over once, after its last contribut
 after all, since a gradient had more parts than in the step before, is reduced by itself and added,
 with one warning, so that the result is right in any case.
 """
+import contextlib
 import warnings
 
 import torch
 
+from horovodpp.common.handles import reset_with_job
 from horovodpp.torch import parameters
 from horovodpp.torch.contributions import Contributions, Passes
 from horovodpp.torch.held import Held
@@ -51,6 +53,7 @@ class Reduction:
         self._ready_in_group = {}
         if self.is_distributed():
             self._register_hooks()
+        reset_with_job(self)
 
     def is_distributed(self):
         """Whether this rank has anybody to reduce with."""
@@ -167,7 +170,8 @@ class Reduction:
 
     def complete(self):
         """Waits until every gradient is that of all ranks."""
-        if self.is_distributed():
+        # The last survivor of a job still has hooks, which send.
+        if self.is_distributed() or self.is_under_way():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
             late = self._agree()
             for p in self._in_order():
@@ -178,10 +182,11 @@ class Reduction:
         self.is_synchronized = True
 
     def abandon(self):
-        """Waits for what is on its way, and takes nothing of it."""
-        self._start_held()  # Other ranks may have sent them.
+        """Waits for the gradients on their way, and drops their values and errors."""
+        with contextlib.suppress(Exception):
+            self._start_held()  # Other ranks may have sent them.
         for sent in dict.fromkeys(self._handles.values()):
-            with torch.no_grad():
+            with contextlib.suppress(Exception), torch.no_grad():
                 sent.finish()
         self.reset()
 

@@ -136,6 +136,12 @@ def test_a_rank_that_is_killed_is_named_everywhere():
     assert "rank 0 was told: rank 1 (host" in job.stdout
 
 
+def test_ranks_that_die_one_after_the_other_on_the_way_back_are_survived():
+    job = horovodrun(6, HERE / "functions.py", "die_on_the_way_back")
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert "rank 1 is alone, after 5 steps" in job.stdout
+
+
 @pytest.mark.parametrize("function", [
     "waits_for_a_rank_that_sleeps", "puts_a_stream_behind_what_waits_for_a_rank_that_sleeps"])
 def test_an_interrupt_ends_a_wait_and_leaves_nothing(function):
