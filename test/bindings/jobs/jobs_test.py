@@ -188,6 +188,14 @@ def test_a_timeline_has_an_effect(tmp_path):
     assert "BARRIER" in (tmp_path / "timeline.json").read_text()
 
 
+def test_a_timeline_that_cannot_be_written_is_one_warning(tmp_path):
+    job = horovodrun(2, "-c", "import horovodpp as h; h.init(); h.barrier()",
+                     env=dict(os.environ, HOROVOD_TIMELINE=str(tmp_path / "no" / "timeline.json")))
+    assert job.returncode == 0, job.stderr
+    assert job.stderr.count("the timeline cannot be written") == 1
+    assert "No such file or directory" in job.stderr
+
+
 # --- Types ---
 
 def test_the_modules_types_are_those_that_are_checked_in(tmp_path):
