@@ -28,10 +28,11 @@ class Reduction:
     sender: what gradients are sent with.
     groups, gradients_in_arena: as DistributedOptimizer() has them.
     bucket_bytes: so many bytes of gradients are held back at most.
+    find_unused_parameters: as DistributedOptimizer() has it.
     """
 
     def __init__(self, optimizer, names, sender, groups=None, gradients_in_arena=True,
-                 bucket_bytes=0):
+                 bucket_bytes=0, find_unused_parameters=False):
         self._optimizer = optimizer
         self.names = names
         self.only_accumulates = False  # What backward adds stays on this rank.
@@ -47,6 +48,8 @@ class Reduction:
         self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
         self._hooked = set()
         self._has_told_of_changes = False
+        self._finds_unused = find_unused_parameters
+        self._unused = set()  # By all ranks, in this step.
         self._group_of = {}
         for group in parameters.groups_of(groups, self.names, self._process_set):
             self._group_of.update((p, group) for p in group)
@@ -105,7 +108,8 @@ class Reduction:
         if group is None:
             self._hold_or_start(p)
             return
-        members = [member for member in group if member.requires_grad]
+        members = [member for member in group
+                   if member.requires_grad and member not in self._unused]
         ready = self._ready_in_group.setdefault(id(group), set())
         ready.add(p)
         if len(ready) == len(members):
@@ -141,7 +145,7 @@ class Reduction:
 
     def _gradient(self, p):
         if p.grad is None:
-            # Another part of the model was used on this rank: what it adds is nothing.
+            # Another part of the model was used on this rank, which adds zeros.
             p.grad = _nothing(p, self._sparse_dims.get(p))
         elif p.grad.is_sparse:
             self._sparse_dims[p] = p.grad.sparse_dim()
@@ -175,7 +179,7 @@ class Reduction:
             self._register_hooks()  # Of parameters that were added or unfrozen since.
             late = self._agree()
             for p in self._in_order():
-                if p not in self._handles and p not in self._held:
+                if p not in self._handles and p not in self._held and p not in self._unused:
                     self._send(p)
             self._start_held()
             self._wait(late)
@@ -205,16 +209,22 @@ class Reduction:
     def _agree(self):
         """The parameters of which some rank has a late part: all of them reduce it.
 
-        Learns also whose gradients are sparse somewhere, for a rank that has none of them.
+        Learns also whose gradients are sparse somewhere, for a rank that has none of them, and
+        which parameters no rank has a gradient of, if that is asked for.
         """
         members = self._in_order()
         if not members:
             return []
-        late, sparse_dims = self._sender.most("agree." + self.wire_name(members[0]), [
+        facts = [
             [p in self._contributions.late for p in members],
             [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
-             else self._sparse_dims.get(p, 0) for p in members]])
+             else self._sparse_dims.get(p, 0) for p in members]]
+        if self._finds_unused:
+            facts.append([p.grad is not None for p in members])
+        late, sparse_dims, *used = self._sender.most("agree." + self.wire_name(members[0]), facts)
         self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
+        for by_all in used:
+            self._unused = {p for p, is_used in zip(members, by_all) if not is_used}
         return [p for p, is_late in zip(members, late) if is_late]
 
     def _wait(self, late):
@@ -265,6 +275,7 @@ class Reduction:
         self._held.clear()
         self._contributions.reset()
         self._ready_in_group.clear()
+        self._unused.clear()
 
 
 def _nothing(p, sparse_dim):
