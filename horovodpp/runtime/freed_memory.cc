@@ -8,10 +8,9 @@
 namespace hvd {
 namespace {
 
-// glibc comes to this limit by itself, which is the highest, after it has freed blocks
-// as large.
-constexpr int kKeptBlock = 32 << 20;
 constexpr int kKeptBytes = 256 << 20;
+// Older versions of glibc refuse more.
+constexpr int kOldKeptBlock = 32 << 20;
 
 }  // namespace
 
@@ -19,7 +18,8 @@ bool keep_freed_memory() {
   static const bool keeps = [] {
     const StatusOr<Config> config = Config::from_env();
     if (config.ok() && config->malloc_is_tuned) return false;
-    return ::mallopt(M_MMAP_THRESHOLD, kKeptBlock) == 1 &&
+    return (::mallopt(M_MMAP_THRESHOLD, kKeptBytes) == 1 ||
+            ::mallopt(M_MMAP_THRESHOLD, kOldKeptBlock) == 1) &&
            ::mallopt(M_TRIM_THRESHOLD, kKeptBytes) == 1;
   }();
   return keeps;

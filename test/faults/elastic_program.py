@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rank of --elastic does: it trains under hvd.elastic.run until its time is up.
+"""What a rank of --elastic does: it trains under hvd.elastic.run until few enough ranks are left.
 
-  elastic_program.py PIPE seconds=6
+  elastic_program.py PIPE left=1
 
 It writes to the pipe what fault_program.cc writes. Every step makes sure that the ranks have the
 same parameters, and are in the same step.
@@ -17,6 +17,7 @@ import torch
 import horovodpp.torch as hvd
 
 WARM_STEPS = 5
+LAST_STEPS = 20
 
 
 class Diary:
@@ -44,7 +45,7 @@ def step_of(model, optimizer):
     optimizer.step()
 
 
-def live(pipe, seconds):
+def live(pipe, left):
     torch.set_num_threads(1)
     hvd.init()
     diary = Diary(pipe, hvd.rank())
@@ -54,7 +55,7 @@ def live(pipe, seconds):
     # Some gradients are held back, and some are sent at once.
     optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
                                          model.named_parameters(), bucket_bytes=16 << 10)
-    state = hvd.elastic.TorchState(model, optimizer, step=0, end=0.0)
+    state = hvd.elastic.TorchState(model, optimizer, step=0, last=0)
 
     def formed():
         hvd.allreduce(torch.ones(1000), name="callback")  # Another place to die in.
@@ -70,11 +71,11 @@ def live(pipe, seconds):
             check_equal(model, state.step)
             if state.step == WARM_STEPS:
                 diary.tell("training")
-                state.end = time.monotonic() + seconds
+            if hvd.size() <= left and not state.last:
+                state.last = state.step + LAST_STEPS
             if state.step % 3 == 0:
                 state.commit()
-            left = torch.tensor(float(state.step < WARM_STEPS or time.monotonic() < state.end))
-            more = hvd.allreduce(left, op=hvd.Min, name="more").item() > 0
+            more = not state.last or state.step < state.last
 
     @hvd.elastic.run
     def train(_):
@@ -90,4 +91,4 @@ def live(pipe, seconds):
 
 
 if __name__ == "__main__":
-    live(sys.argv[1], float(sys.argv[2].partition("=")[2]))
+    live(sys.argv[1], int(sys.argv[2].partition("=")[2]))

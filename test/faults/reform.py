@@ -28,6 +28,7 @@ class Kind:
     # The most seconds from a death to another one, which finds the others on their way back. 0: none
     second_death: float = 0
     patience: float = 60  # Seconds for start and end.
+    ends_by_itself: bool = False  # After the last loss, and not by the clock.
 
     @property
     def losses(self):
@@ -42,7 +43,7 @@ def elastic(package, launcher):
     """hvd.elastic.run of the Python package in that folder."""
     return Kind(6, environments=({"PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"},),
                 launcher=launcher, program=[sys.executable, f"{HERE}/elastic_program.py"],
-                second_death=0.05, patience=150)
+                second_death=0.05, patience=150, ends_by_itself=True)
 
 
 @dataclass
@@ -59,7 +60,11 @@ class Rounds:
 def run_job(kind, programs, private, seconds, losses, seed):
     """A job of `seconds` after start, in which `losses` ranks are killed in turn."""
     chance = random.Random(f"reform {seed}")
-    options = {**kind.options, "seconds": seconds}
+    options = dict(kind.options)
+    if kind.ends_by_itself:
+        options["left"] = kind.ranks - losses
+    else:
+        options["seconds"] = seconds
     if kind.works:
         options["work"] = chance.choice(kind.works)
     environment = chance.choice(kind.environments)

@@ -201,12 +201,12 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         are reduced by themselves.
     sparse_as_dense: sparse gradients are reduced as dense ones.
     process_set: the ranks whose gradients are reduced.
-    gradients_in_arena: gradients that torch allocates are moved to memory that the ranks of a node
-        share, where they are reduced without a copy. Not with compression.
+    gradients_in_arena: a parameter's first gradient is moved to memory that the ranks of a node
+        share. While the program keeps it there, it is reduced without a copy. Not with compression.
     bucket_bytes: gradients of CPUs that are complete, and in no group, are held back until they
-        have so many bytes, or for the step, and then sent together; 0: none is. By default 16 MiB
-        where the ranks are on one node and compute on all of its cores, so that reducing has no
-        core of its own, and elsewhere 0. Not with compression.
+        have so many bytes, or for the step, and then sent together; 0: none is. By default all
+        wait for the step where the ranks are on one node and compute on all of its cores, so that
+        reducing has no core of its own; elsewhere 0. Not with compression.
     find_unused_parameters: a parameter whose gradient is None on all ranks keeps it, so that the
         step passes over it, as in one process. Otherwise its gradient is zeros, by which momentum
         and weight decay move it. Equal on all ranks; not with Adasum.

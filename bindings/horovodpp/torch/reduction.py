@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-from horovodpp.common.handles import reset_with_job
+from horovodpp.common.handles import AT_ONCE, reset_with_job
 from horovodpp.torch import parameters
 from horovodpp.torch.contributions import Contributions, Passes
 from horovodpp.torch.held import Held
@@ -177,11 +177,11 @@ class Reduction:
         # The last survivor of a job still has hooks, which send.
         if self.is_distributed() or self.is_under_way():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
-            late = self._agree()
-            for p in self._in_order():
-                if p not in self._handles and p not in self._held and p not in self._unused:
-                    self._send(p)
-            self._start_held()
+            late, all_wait = self._agree()
+            if all_wait:
+                self._send_together()
+            else:
+                self._send_rest()
             self._wait(late)
         self.is_synchronized = True
 
@@ -206,26 +206,48 @@ class Reduction:
         return [p for p in parameters.of_groups(self._optimizer.param_groups)
                 if p in self._hooked and p.requires_grad]
 
+    def _rest(self):
+        """Those that are still to be sent, also if some are sent meanwhile."""
+        return (p for p in self._in_order() if p not in self._handles and p not in self._unused)
+
+    def _send_rest(self):
+        for p in self._rest():
+            if p not in self._held:
+                self._send(p)
+        self._start_held()
+
+    def _send_together(self):
+        """Sends all gradients as one, to be waited for by this thread."""
+        for p, sent in self._held.release():
+            self._tell_if_changed(p, sent)
+        with AT_ONCE:
+            self._start([p for p in self._rest() if self._held.takes(self._gradient(p))])
+            for p in self._rest():
+                self._start([p])
+
     def _agree(self):
-        """The parameters of which some rank has a late part: all of them reduce it.
+        """The parameters of which some rank has a late part: all of them reduce it. And whether all
+        gradients of all ranks wait to be sent.
 
         Learns also whose gradients are sparse somewhere, for a rank that has none of them, and
         which parameters no rank has a gradient of, if that is asked for.
         """
         members = self._in_order()
         if not members:
-            return []
-        facts = [
-            [p in self._contributions.late for p in members],
-            [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
-             else self._sparse_dims.get(p, 0) for p in members]]
+            return [], False
+        late = [p in self._contributions.late for p in members]
+        sparse_dims = [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
+                       else self._sparse_dims.get(p, 0) for p in members]
+        used = [p.grad is not None for p in members] if self._finds_unused else []
+        all_wait = self._held.waits() and not self._handles and not self._group_of and \
+            len(self._held) == sum(p in self._held for p in members)
+        most = iter(self._sender.most("agree." + self.wire_name(members[0]),
+                                      [*late, *sparse_dims, *used, not all_wait]))
+        late = [p for p in members if next(most)]
+        self._sparse_dims.update((p, dim) for p, dim in zip(members, most) if dim)
         if self._finds_unused:
-            facts.append([p.grad is not None for p in members])
-        late, sparse_dims, *used = self._sender.most("agree." + self.wire_name(members[0]), facts)
-        self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
-        for by_all in used:
-            self._unused = {p for p, is_used in zip(members, by_all) if not is_used}
-        return [p for p, is_late in zip(members, late) if is_late]
+            self._unused = {p for p in members if not next(most)}
+        return late, not next(most)
 
     def _wait(self, late):
         for p, sent in self._handles.items():
