@@ -14,8 +14,8 @@
 namespace HVD_EXPORT hvd {
 
 // Has malloc() keep up to 256 MiB of free memory for this process, from the first call
-// on; whether it does. Larger blocks are returned at once, as before; an older glibc
-// returns those of more than 32 MiB.
+// on; whether it does. Blocks of more than 128 MiB are returned at once, as before; an
+// older glibc returns those of more than 32 MiB.
 // Nothing changes where the environment tells glibc what to do (MALLOC_TRIM_THRESHOLD_
 // and its siblings, or GLIBC_TUNABLES).
 //

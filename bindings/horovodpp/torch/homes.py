@@ -8,13 +8,14 @@ more than reducing it from there. So does a gradient that the program has put in
 """
 from horovodpp import _core
 from horovodpp.torch.arena import arena_empty
+from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
 
 class Homes:
     """Moves the first gradient of each parameter."""
 
     def __init__(self, wanted):
-        self._wanted = wanted
+        self._wanted = wanted and HAS_POST_ACCUMULATE_HOOKS
         self._expected = set()
         self._seen = set()
 

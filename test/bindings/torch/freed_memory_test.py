@@ -46,7 +46,7 @@ def kept_and_pages(tensors=5, **tuned):
 
 def keeps_large_blocks():
     """Older versions of glibc refuse to: of more than 32 MiB."""
-    program = "import ctypes; print(ctypes.CDLL(None).mallopt(-3, 256 << 20))"  # M_MMAP_THRESHOLD
+    program = "import ctypes; print(ctypes.CDLL(None).mallopt(-3, 128 << 20))"  # M_MMAP_THRESHOLD
     return subprocess.run([sys.executable, "-c", program], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip() == "1"
 

@@ -4,9 +4,13 @@
 import models
 import pytest
 import torch
+from versions import needs_torch
 
 import horovodpp.torch as hvd
 from horovodpp import _core
+
+pytestmark = needs_torch("2.1", "hook after a gradient was accumulated")
+
 
 def lies_in_the_arena(tensor):
     return _core.is_in_arena(tensor.data_ptr(), tensor.numel() * tensor.element_size())

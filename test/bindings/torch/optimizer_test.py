@@ -189,6 +189,27 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
     assert len(optimizer._reduction._handles) == 0 and len(optimizer._reduction._held) == 0
 
 
+@pytest.mark.parametrize("freezes", [False, True])
+def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatch):
+    model = Branches()
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=1 << 20)
+    sent = []
+    start = optimizer._sender.start
+    monkeypatch.setattr(optimizer._sender, "start",
+                        lambda names, tensors: sent.append(len(names)) or start(names, tensors))
+    models.loss_of(functools.partial(model, which=0 if freezes else rank % 2),
+                   models.batch_of(rank)).backward()
+    own = [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in model.parameters()]
+    if freezes:  # It is sent all the same.
+        model.branches[0].bias.requires_grad_(False)
+    optimizer.step()
+    if size > 1 and not freezes:
+        assert sent == [6]
+    for p, mine in zip(model.parameters(), own):
+        if p.grad is not None:
+            torch.testing.assert_close(p.grad, hvd.allreduce(mine))
+
+
 def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
