@@ -24,7 +24,7 @@ STOP = threading.Event()
 @dataclass
 class Programs:
     horovodrun: str
-    fault_program: str
+    fault_program: list  # The command of a rank.
     cache: str  # Where the measurements of the machine are kept from job to job.
 
 
@@ -69,10 +69,12 @@ class Outcome:
 
 
 class Job:
-    """`folders` are where it may leave files; `hosts`, if any, where it runs."""
+    """`folders` are where it may leave files; `hosts`, if any, where it runs.
+
+    launcher: options of horovodrun."""
 
     def __init__(self, programs, folders, ranks, options, environment=None, hosts=None,
-                 patience=40):
+                 patience=40, launcher=()):
         self.outcome = Outcome(ranks)
         self.mark = secrets.token_hex(8)
         self.deadline = time.monotonic() + patience
@@ -95,7 +97,7 @@ class Job:
                      leftovers.MARK: self.mark}
         command = [*self.folders.prefix(), programs.horovodrun, "-np", str(ranks),
                    *(hosts.options(ranks) if hosts else ()),
-                   programs.fault_program, self.pipe_path,
+                   *launcher, *programs.fault_program, self.pipe_path,
                    *(f"{name}={value}" for name, value in options.items())]
         # It becomes horovodrun: nothing in between forks.
         self.process = subprocess.Popen(

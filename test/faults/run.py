@@ -5,12 +5,16 @@
   run.py --kills 1000         all kinds, and the table of docs/testing.md
   run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats what was seen
   run.py --reform 100         jobs of a minute whose survivors go on, 100 losses in all
+  run.py --elastic 200        the same with hvd.elastic.run, by a Python that has PyTorch;
+                              with --no-mpi in jobs without MPI
 """
 
 import argparse
 import concurrent.futures
 import contextlib
+import importlib.util
 import os
+import pathlib
 import random
 import signal
 import sys
@@ -30,7 +34,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def programs_in(build):
     return job.Programs(
         os.environ.get("HOROVODRUN", f"{build}/horovodrun/horovodrun"),
-        os.environ.get("FAULT_PROGRAM", f"{build}/test/faults/fault_program"),
+        [os.environ.get("FAULT_PROGRAM", f"{build}/test/faults/fault_program")],
         os.environ.get("HOROVODPP_CACHE_DIR", f"{build}/cache"))
 
 
@@ -115,11 +119,11 @@ def do_faults(arguments, programs, private):
     return sum(bool(judgement.faults()) for _, judgement in results)
 
 
-def do_reform(arguments, programs, private):
-    jobs = -(-arguments.reform // reform.LOSSES)
-    losses = -(-arguments.reform // jobs)
+def do_rounds(kind, losses_in_all, arguments, programs, private):
+    jobs = -(-losses_in_all // kind.losses)
+    losses = -(-losses_in_all // jobs)
     rounds = list(in_parallel(
-        lambda seed: reform.run_job(programs, private, arguments.seconds, losses, seed),
+        lambda seed: reform.run_job(kind, programs, private, arguments.seconds, losses, seed),
         [range(arguments.seed, arguments.seed + jobs)], arguments.jobs))
     for one in rounds:
         if one.faults:
@@ -127,10 +131,20 @@ def do_reform(arguments, programs, private):
                   *one.stderr.splitlines()[-8:], sep="\n    ", flush=True)
     took = [time for one in rounds for time in one.took]
     bad = sum(bool(one.faults) for one in rounds)
-    print(f"{len(took)} losses in {jobs} jobs of {arguments.seconds:g} s: {jobs - bad} jobs "
-          f"without fault; re-formed after {table.milliseconds(table.at(0.5, took))} "
-          f"(median), {table.milliseconds(table.at(1, took))} (longest)")
+    print(f"{sum(one.lost for one in rounds)} losses in {jobs} jobs of {arguments.seconds:g} s: "
+          f"{jobs - bad} jobs without fault; re-formed after "
+          f"{table.milliseconds(table.at(0.5, took))} (median), "
+          f"{table.milliseconds(table.at(1, took))} (longest)")
     return bad
+
+
+def do_elastic(arguments, programs, private):
+    package = pathlib.Path(arguments.build, "bindings")
+    if not list(package.glob("horovodpp/_core*.so")) or not importlib.util.find_spec("torch"):
+        print(f"SKIPPED: no Python package in {package}, or no PyTorch for {sys.executable}")
+        sys.exit(77)
+    kind = reform.elastic(package, ("--no-mpi",) if arguments.no_mpi else ())
+    return do_rounds(kind, arguments.elastic, arguments, programs, private)
 
 
 def main():
@@ -138,7 +152,10 @@ def main():
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--reform", type=int, default=0, metavar="LOSSES")
-    parser.add_argument("--seconds", type=float, default=60, help="of a job of --reform")
+    parser.add_argument("--elastic", type=int, default=0, metavar="LOSSES")
+    parser.add_argument("--no-mpi", action="store_true", help="for --elastic")
+    parser.add_argument("--seconds", type=float, default=60,
+                        help="of a job of --reform or --elastic")
     parser.add_argument("--kind", action="append", help="of fault; may be repeated")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--build", default=f"{ROOT}/build/dev")
@@ -157,7 +174,9 @@ def main():
     print(f"--seed {arguments.seed}", flush=True)
     began = time.monotonic()
     bad = do_faults(arguments, programs, private) if arguments.kills else 0
-    bad += do_reform(arguments, programs, private) if arguments.reform else 0
+    if arguments.reform:
+        bad += do_rounds(reform.REFORM, arguments.reform, arguments, programs, private)
+    bad += do_elastic(arguments, programs, private) if arguments.elastic else 0
     print(f"{time.monotonic() - began:.1f} s")
     return 1 if bad else 0
 

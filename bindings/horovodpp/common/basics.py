@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+import warnings
 
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets, threads
@@ -57,22 +58,33 @@ def _begin_timeline():
     global _may_have_timeline
     wanted = os.environ.get("HOROVOD_TIMELINE", "")
     _may_have_timeline = bool(wanted)
-    if wanted and wanted.upper() != "DYNAMIC" and _core.rank() == 0:
-        _core.start_timeline(wanted)
+    if wanted and wanted.upper() != "DYNAMIC":
+        _write_timeline(wanted)
+
+
+def _write_timeline(path):
+    """An error would end the job for the ranks that write none."""
+    if _core.rank() != 0:
+        return
+    try:
+        _core.start_timeline(path)
+    except OSError as error:
+        warnings.warn(f"the timeline cannot be written, and the job goes on without it: {error}",
+                      RuntimeWarning, stacklevel=4)
 
 
 def start_timeline(file_path, mark_cycles=False):
     """Rank 0 writes what it submits, and when it is done, to a file for chrome://tracing.
 
     It takes the place of a timeline that is written already. `mark_cycles` is accepted as in
-    Horovod; there are no cycles. Raises ValueError if HOROVOD_TIMELINE was not set at init().
+    Horovod; there are no cycles. Warns if the file cannot be written. Raises ValueError if
+    HOROVOD_TIMELINE was not set at init().
     """
     del mark_cycles
     check_initialized()
     if not _may_have_timeline:
         raise ValueError("Set HOROVOD_TIMELINE=DYNAMIC to enable dynamic timeline usage.")
-    if _core.rank() == 0:
-        _core.start_timeline(os.fspath(file_path))
+    _write_timeline(os.fspath(file_path))
 
 
 def stop_timeline():

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training that goes on when ranks are lost: state that is committed, restored and synchronized."""
 import abc
+import contextlib
 import copy
 import functools
 import queue
 
-from horovodpp.common import basics
+from horovodpp import _core
+from horovodpp.common import basics, joining
 from horovodpp.common.exceptions import (
     HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
 
@@ -91,40 +93,51 @@ class ObjectState(State):
             setattr(self, name, copy.deepcopy(value))
 
     def sync(self):
-        if self._saved_state:
-            self.save()
-            self._saved_state = self._bcast_object(self._saved_state)
-            self.restore()
+        # Saved once all of it is here: a commit is of one rank, also if the job breaks on the way.
+        values = {name: getattr(self, name) for name in self._saved_state}
+        if values:
+            for name, value in self._bcast_object(values).items():
+                setattr(self, name, value)
+        self.save()
 
 
 def _reset():
     """Goes on with the ranks there are."""
+    if not basics.is_initialized():
+        basics.init()
+        return
     try:
         basics.reform()
-    except HorovodInternalError:  # The job is not broken, or cannot be re-formed.
-        basics.shutdown()
-        basics.init()
+    except InvalidCallError:  # The job is not broken: the program wants to begin anew.
+        _core.abort("begins anew")
+        with contextlib.suppress(HorovodInternalError):
+            while True:  # Until this rank, too, knows that it is broken.
+                joining.barrier()
+        basics.reform()
 
 
 def run_fn(func, reset=_reset):
-    """What elastic.run makes of a function."""
+    """Makes func(state, ...) go on when ranks are lost.
+
+    reset: enters a job of the ranks that are left. Its errors end the training.
+    """
 
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
-        skip_sync = False
+        # Each of them may meet another loss, and all of them come anew then. The state is restored
+        # in the new job: broadcasts of the old one may write to it until reset().
+        way_back = [state.sync]
         while True:
             try:
-                if not skip_sync:
-                    state.sync()
+                for step in way_back:
+                    step()
                 return func(state, *args, **kwargs)
             except InvalidCallError:
                 raise  # The program's own mistake, which it would make again.
             except HorovodInternalError:
-                state.restore()
-                skip_sync = False
-            except HostsUpdatedInterrupt as interrupt:
-                skip_sync = interrupt.skip_sync
+                way_back = [state.restore, state.on_reset, state.sync]
+            except HostsUpdatedInterrupt:
+                way_back = [state.on_reset, state.sync]
             reset()
-            state.on_reset()
 
     return wrapper

@@ -8,7 +8,8 @@ __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "InvalidCallError"]
 class HostsUpdatedInterrupt(RuntimeError):
     """The hosts of the job have changed.
 
-    `skip_sync`: hosts were only removed, so that the ranks' states are equal still.
+    `skip_sync`: hosts were only removed. elastic.run synchronizes the state all the same: ranks that
+    meet a death at that moment have restored theirs.
     """
 
     def __init__(self, skip_sync=False):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers for operations under way, as poll() and synchronize() take them."""
 import itertools
+import weakref
 
 from horovodpp import _core
 
@@ -9,6 +10,7 @@ AT_ONCE = _core.AtOnce()
 _numbers = itertools.count()
 # Number -> (operation, what turns its result into the caller's, what it keeps alive).
 _under_way: dict = {}
+_listeners: weakref.WeakSet = weakref.WeakSet()
 
 
 def add(operation, finish=None, keep=None):
@@ -91,9 +93,16 @@ def wait_for(start, *arguments, **options):
     return synchronize(handle)
 
 
+def reset_with_job(listener):
+    """Calls listener.reset() when a job ends, while the listener lives."""
+    _listeners.add(listener)
+
+
 def forget_all():
-    """For a job that ends: nobody asks for what was in flight."""
+    """Drops the operations of a job that has ended."""
     _under_way.clear()
+    for listener in list(_listeners):
+        listener.reset()
 
 
 def leave_to_the_process():

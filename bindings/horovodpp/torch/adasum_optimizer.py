@@ -4,6 +4,7 @@ import contextlib
 
 import torch
 
+from horovodpp.common.handles import reset_with_job
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch import parameters
 from horovodpp.torch.mpi_ops import Adasum, allreduce_async_, synchronize
@@ -30,6 +31,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
                 if p.requires_grad:
                     self._starts[p] = p.detach().clone()
                     parameters.hook(p, None, self._on_gradient)
+        reset_with_job(self)
 
     def set_backward_passes_per_step(self, passes):
         """From now on so many backward passes are summed up before a step."""
@@ -91,8 +93,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
                 with torch.no_grad():
                     p.copy_(self._starts[p].add_(delta))
         finally:
-            self._handles.clear()
-            self._passes.clear()
+            self.reset()
         return loss
 
     def zero_grad(self, *args, **kwargs):
@@ -101,9 +102,14 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
             parameters.refuse_zero_grad()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
-    def load_state_dict(self, *args, **kwargs):
-        for handle, _ in self._handles.values():
-            synchronize(handle)
+    def reset(self):
+        """Drops the differences on their way."""
         self._handles.clear()
         self._passes.clear()
+
+    def load_state_dict(self, *args, **kwargs):
+        for handle, _ in self._handles.values():
+            with contextlib.suppress(Exception):
+                synchronize(handle)
+        self.reset()
         return self._wrapped.load_state_dict(self, *args, **kwargs)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients that are complete, and wait for others to be sent with them."""
+import sys
+
 import torch
 
 from horovodpp import _core
@@ -14,9 +16,9 @@ def bucket_bytes_of(wanted, sender):
     if wanted is not None:
         return wanted
     # Reducing a gradient as soon as it is complete hides it where there is a core for it. Where
-    # all cores compute, it stops the computation, as often as that happens.
+    # all cores compute, it stops the computation, as often as that happens: all wait for the step.
     hides = local_size() < size() or _core.have_spare_cores(local_size(), torch.get_num_threads())
-    return 0 if hides else 16 << 20
+    return 0 if hides else sys.maxsize
 
 
 class Held:
@@ -36,6 +38,10 @@ class Held:
     def get(self, p):
         """How p's gradient was when it came; None: it does not wait."""
         return self._waiting.get(p)
+
+    def waits(self):
+        """Whether gradients are held at all."""
+        return bool(self._most)
 
     def takes(self, gradient):
         """Whether such a gradient waits: a dense one of CPUs."""

@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients in memory that the ranks of a node share, where they are reduced without a copy.
 
-torch's engine allocates a gradient wherever p.grad is None. Such a one is moved here when it is
-there, once in each step; what is accumulated into it later is added in place. A gradient that the
-program has put into p.grad itself stays where it is, and so does one of an earlier step that the
-program still holds when the next comes: then another place is taken.
+torch's engine allocates a gradient wherever p.grad is None. A parameter's first such gradient moves
+to shared memory, and later passes accumulate into it in place. A program that drops its gradients
+(zero_grad(set_to_none=True)) has a new one in each step, which stays where it is: moving it costs
+more than reducing it from there. So does a gradient that the program has put into p.grad itself.
 """
-import torch
-
 from horovodpp import _core
 from horovodpp.torch.arena import arena_empty
-
-# Before torch 2.1 nobody says how many tensors share a memory.
-_use_count = getattr(torch._C, "_storage_Use_Count", None)
-# The place's own tensor, and the storage object that asks.
-_IN_NO_OTHER_USE = 2
+from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
 
 class Homes:
-    """A place for each gradient."""
+    """Moves the first gradient of each parameter."""
 
     def __init__(self, wanted):
-        self._wanted = wanted and _use_count is not None
-        self._places = {}
+        self._wanted = wanted and HAS_POST_ACCUMULATE_HOOKS
         self._expected = set()
+        self._seen = set()
 
     def expect(self, p):
         """A contribution to p.grad is about to come."""
-        if self._wanted and p.grad is None:
-            self._expected.add(p)
-        else:
-            self._expected.discard(p)
+        if self._wanted and p not in self._seen:
+            self._seen.add(p)
+            if p.grad is None:
+                self._expected.add(p)
 
     def take_in(self, p):
         """It has come: a gradient that was allocated for it moves."""
@@ -40,17 +34,7 @@ class Homes:
         gradient = p.grad
         if gradient.is_sparse or gradient.device.type != "cpu" or not gradient.numel():
             return
-        place = self._place_of(p, gradient)
-        place.copy_(gradient)
-        p.grad = place.detach()  # Another tensor, so that it shows whether someone holds it.
-
-    def _place_of(self, p, gradient):
-        place = self._places.get(p)
-        if place is None or place.dtype != gradient.dtype or \
-                place.shape != gradient.shape or \
-                _use_count(place.untyped_storage()._cdata) > _IN_NO_OTHER_USE:
-            if not self._places:
-                _core.keep_freed_memory()
-            place = arena_empty(gradient.shape, gradient.dtype)
-            self._places[p] = place
-        return place
+        _core.keep_freed_memory()  # The next one is allocated where this one was.
+        home = arena_empty(gradient.shape, gradient.dtype)
+        home.copy_(gradient)
+        p.grad = home.detach()  # No view, so that its version counts.

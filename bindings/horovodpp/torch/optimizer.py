@@ -20,7 +20,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     # DistributedOptimizer().
 
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
-               sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0):
+               sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0,
+               find_unused_parameters=False):
         names = parameters.names_of(
             self.param_groups, parameters.numbered_by_group(self.param_groups)
             if named_parameters is None else named_parameters)
@@ -32,7 +33,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self.sparse_as_dense = sparse_as_dense
         self.steps_taken = 0
         self._should_synchronize = True
-        self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes)
+        self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes,
+                                    find_unused_parameters)
 
     def synchronize(self):
         """Waits until every gradient is that of all ranks. Gradients may be changed then."""
@@ -184,7 +186,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
                          backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
                          num_groups=0, groups=None, sparse_as_dense=False,
                          process_set=global_process_set, gradients_in_arena=True,
-                         bucket_bytes=None):
+                         bucket_bytes=None, find_unused_parameters=False):
     """An optimizer of `optimizer`'s class and state, whose gradients are those of all ranks.
 
     optimizer: it is not used any more; its parameter groups and state are taken over.
@@ -199,12 +201,15 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         are reduced by themselves.
     sparse_as_dense: sparse gradients are reduced as dense ones.
     process_set: the ranks whose gradients are reduced.
-    gradients_in_arena: gradients that torch allocates are moved to memory that the ranks of a node
-        share, where they are reduced without a copy. Not with compression.
+    gradients_in_arena: a parameter's first gradient is moved to memory that the ranks of a node
+        share. While the program keeps it there, it is reduced without a copy. Not with compression.
     bucket_bytes: gradients of CPUs that are complete, and in no group, are held back until they
-        have so many bytes, or for the step, and then sent together; 0: none is. By default 16 MiB
-        where the ranks are on one node and compute on all of its cores, so that reducing has no
-        core of its own, and elsewhere 0. Not with compression.
+        have so many bytes, or for the step, and then sent together; 0: none is. By default all
+        wait for the step where the ranks are on one node and compute on all of its cores, so that
+        reducing has no core of its own; elsewhere 0. Not with compression.
+    find_unused_parameters: a parameter whose gradient is None on all ranks keeps it, so that the
+        step passes over it, as in one process. Otherwise its gradient is zeros, by which momentum
+        and weight decay move it. Equal on all ranks; not with Adasum.
 
     Every rank of the process set makes the same optimizers in the same order. Raises ValueError for
     arguments that make no sense.
@@ -217,6 +222,8 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         raise ValueError("backward_passes_per_step must be > 0")
     if op not in (Average, Sum, Adasum):
         raise ValueError(f"op is {op}: gradients are reduced by Average, Sum or Adasum")
+    if find_unused_parameters and op == Adasum:
+        raise ValueError("find_unused_parameters not supported with op == Adasum")
     if num_groups != 0:
         warnings.warn("Parameter `num_groups` has been replaced by `groups` and will be removed "
                       "in v1.0", DeprecationWarning, stacklevel=2)
@@ -232,5 +239,5 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         sender = Sender(compression, op, gradient_predivide_factor, process_set)
         distributed._begin(named_parameters, sender, backward_passes_per_step, groups,
                            sparse_as_dense, gradients_in_arena,
-                           bucket_bytes_of(bucket_bytes, sender))
+                           bucket_bytes_of(bucket_bytes, sender), find_unused_parameters)
     return distributed

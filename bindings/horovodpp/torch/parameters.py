@@ -4,7 +4,7 @@ import torch
 
 from horovodpp.torch.functions import broadcast_object
 
-_HAS_POST_ACCUMULATE_HOOKS = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
+HAS_POST_ACCUMULATE_HOOKS = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
 
 
 def of_groups(param_groups):
@@ -113,7 +113,7 @@ def hook(p, before, after):
     """
     for handle in getattr(p, "_horovodpp_hooks", ()):
         handle.remove()
-    if _HAS_POST_ACCUMULATE_HOOKS:
+    if HAS_POST_ACCUMULATE_HOOKS:
         handles = [p.register_post_accumulate_grad_hook(after)]
     else:
         accumulator = p.expand_as(p).grad_fn.next_functions[0][0]

@@ -6,10 +6,12 @@ In one step a parameter's gradient is handed over once, after its last contribut
 after all, since a gradient had more parts than in the step before, is reduced by itself and added,
 with one warning, so that the result is right in any case.
 """
+import contextlib
 import warnings
 
 import torch
 
+from horovodpp.common.handles import AT_ONCE, reset_with_job
 from horovodpp.torch import parameters
 from horovodpp.torch.contributions import Contributions, Passes
 from horovodpp.torch.held import Held
@@ -26,10 +28,11 @@ class Reduction:
     sender: what gradients are sent with.
     groups, gradients_in_arena: as DistributedOptimizer() has them.
     bucket_bytes: so many bytes of gradients are held back at most.
+    find_unused_parameters: as DistributedOptimizer() has it.
     """
 
     def __init__(self, optimizer, names, sender, groups=None, gradients_in_arena=True,
-                 bucket_bytes=0):
+                 bucket_bytes=0, find_unused_parameters=False):
         self._optimizer = optimizer
         self.names = names
         self.only_accumulates = False  # What backward adds stays on this rank.
@@ -45,12 +48,15 @@ class Reduction:
         self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
         self._hooked = set()
         self._has_told_of_changes = False
+        self._finds_unused = find_unused_parameters
+        self._unused = set()  # By all ranks, in this step.
         self._group_of = {}
         for group in parameters.groups_of(groups, self.names, self._process_set):
             self._group_of.update((p, group) for p in group)
         self._ready_in_group = {}
         if self.is_distributed():
             self._register_hooks()
+        reset_with_job(self)
 
     def is_distributed(self):
         """Whether this rank has anybody to reduce with."""
@@ -102,7 +108,8 @@ class Reduction:
         if group is None:
             self._hold_or_start(p)
             return
-        members = [member for member in group if member.requires_grad]
+        members = [member for member in group
+                   if member.requires_grad and member not in self._unused]
         ready = self._ready_in_group.setdefault(id(group), set())
         ready.add(p)
         if len(ready) == len(members):
@@ -138,7 +145,7 @@ class Reduction:
 
     def _gradient(self, p):
         if p.grad is None:
-            # Another part of the model was used on this rank: what it adds is nothing.
+            # Another part of the model was used on this rank, which adds zeros.
             p.grad = _nothing(p, self._sparse_dims.get(p))
         elif p.grad.is_sparse:
             self._sparse_dims[p] = p.grad.sparse_dim()
@@ -167,21 +174,23 @@ class Reduction:
 
     def complete(self):
         """Waits until every gradient is that of all ranks."""
-        if self.is_distributed():
+        # The last survivor of a job still has hooks, which send.
+        if self.is_distributed() or self.is_under_way():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
-            late = self._agree()
-            for p in self._in_order():
-                if p not in self._handles and p not in self._held:
-                    self._send(p)
-            self._start_held()
+            late, all_wait = self._agree()
+            if all_wait:
+                self._send_together()
+            else:
+                self._send_rest()
             self._wait(late)
         self.is_synchronized = True
 
     def abandon(self):
-        """Waits for what is on its way, and takes nothing of it."""
-        self._start_held()  # Other ranks may have sent them.
+        """Waits for the gradients on their way, and drops their values and errors."""
+        with contextlib.suppress(Exception):
+            self._start_held()  # Other ranks may have sent them.
         for sent in dict.fromkeys(self._handles.values()):
-            with torch.no_grad():
+            with contextlib.suppress(Exception), torch.no_grad():
                 sent.finish()
         self.reset()
 
@@ -197,20 +206,48 @@ class Reduction:
         return [p for p in parameters.of_groups(self._optimizer.param_groups)
                 if p in self._hooked and p.requires_grad]
 
-    def _agree(self):
-        """The parameters of which some rank has a late part: all of them reduce it.
+    def _rest(self):
+        """Those that are still to be sent, also if some are sent meanwhile."""
+        return (p for p in self._in_order() if p not in self._handles and p not in self._unused)
 
-        Learns also whose gradients are sparse somewhere, for a rank that has none of them.
+    def _send_rest(self):
+        for p in self._rest():
+            if p not in self._held:
+                self._send(p)
+        self._start_held()
+
+    def _send_together(self):
+        """Sends all gradients as one, to be waited for by this thread."""
+        for p, sent in self._held.release():
+            self._tell_if_changed(p, sent)
+        with AT_ONCE:
+            self._start([p for p in self._rest() if self._held.takes(self._gradient(p))])
+            for p in self._rest():
+                self._start([p])
+
+    def _agree(self):
+        """The parameters of which some rank has a late part: all of them reduce it. And whether all
+        gradients of all ranks wait to be sent.
+
+        Learns also whose gradients are sparse somewhere, for a rank that has none of them, and
+        which parameters no rank has a gradient of, if that is asked for.
         """
         members = self._in_order()
         if not members:
-            return []
-        late, sparse_dims = self._sender.most("agree." + self.wire_name(members[0]), [
-            [p in self._contributions.late for p in members],
-            [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
-             else self._sparse_dims.get(p, 0) for p in members]])
-        self._sparse_dims.update((p, dim) for p, dim in zip(members, sparse_dims) if dim)
-        return [p for p, is_late in zip(members, late) if is_late]
+            return [], False
+        late = [p in self._contributions.late for p in members]
+        sparse_dims = [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
+                       else self._sparse_dims.get(p, 0) for p in members]
+        used = [p.grad is not None for p in members] if self._finds_unused else []
+        all_wait = self._held.waits() and not self._handles and not self._group_of and \
+            len(self._held) == sum(p in self._held for p in members)
+        most = iter(self._sender.most("agree." + self.wire_name(members[0]),
+                                      [*late, *sparse_dims, *used, not all_wait]))
+        late = [p for p in members if next(most)]
+        self._sparse_dims.update((p, dim) for p, dim in zip(members, most) if dim)
+        if self._finds_unused:
+            self._unused = {p for p in members if not next(most)}
+        return late, not next(most)
 
     def _wait(self, late):
         for p, sent in self._handles.items():
@@ -260,6 +297,7 @@ class Reduction:
         self._held.clear()
         self._contributions.reset()
         self._ready_in_group.clear()
+        self._unused.clear()
 
 
 def _nothing(p, sparse_dim):

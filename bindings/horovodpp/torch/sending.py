@@ -91,8 +91,8 @@ class Sender:
                           **self._factors)
 
     def most(self, name, numbers):
-        """The largest that any rank has of each of these small numbers, as lists."""
-        facts = torch.tensor(numbers, dtype=torch.uint8)
+        """The largest that any rank has of each of these small numbers, as a list."""
+        facts = torch.frombuffer(bytearray(numbers), dtype=torch.uint8)
         return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()
 
     def mean(self, name, number):

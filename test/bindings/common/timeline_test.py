@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 import json
 import os
 
@@ -54,6 +55,7 @@ def test_a_timeline_has_to_be_wanted_from_the_start():
 
 
 def test_a_file_that_cannot_be_written_is_told(in_a_job_with_a_timeline, tmp_path, rank):
-    if rank == 0:
-        with pytest.raises(FileNotFoundError, match="nowhere"):
-            hvd.start_timeline(tmp_path / "nowhere" / "timeline.json")
+    path = tmp_path / "nowhere" / "timeline.json"
+    with pytest.warns(RuntimeWarning, match="nowhere") if rank == 0 else contextlib.nullcontext():
+        hvd.start_timeline(path)
+    hvd.barrier()

@@ -73,6 +73,73 @@ def _wait_until_interrupted(wait):
         raise
 
 
+def die_on_the_way_back():
+    """Rank 5 dies in mid-step, and each of the others but rank 1 at a place further on."""
+    import torch
+
+    import horovodpp.torch as hvd
+    hvd.init()
+    rank = hvd.rank()
+    place_of = {4: "restore", 3: "reset", 2: "callback", 0: "sync"}
+
+    def here(place):
+        if place_of.get(rank) == place:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    class State(hvd.elastic.TorchState):
+        def restore(self):
+            super().restore()
+            here("restore")
+
+        def reset(self):
+            here("reset")
+            super().reset()
+
+    def callback():
+        here("callback")
+        hvd.allreduce(torch.ones(2), name="callback")
+
+    model = torch.nn.Linear(4, 1)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1),
+                                         model.named_parameters())
+    state = State(model, optimizer, step=0)
+    state.register_reset_callbacks([callback])
+    begun = []
+
+    def sync_of_rank_0(sync=state._handlers["optimizer"].sync):
+        sync()
+        if begun:
+            here("sync")  # The others have its parameters then, and no more.
+
+    state._handlers["optimizer"].sync = sync_of_rank_0
+
+    @hvd.elastic.run
+    def train(state):
+        if begun:
+            # Rank 0 had another commit, of which a part has come.
+            assert state.step == 2 and not torch.any(model.weight == 100), (state.step, model.weight)
+        begun.append(hvd.size())
+        while state.step < 5:
+            optimizer.zero_grad()
+            model(torch.randn(3, 4)).sum().backward()
+            if state.step == 2 and begun == [6]:
+                if rank == 0:
+                    with torch.no_grad():
+                        model.weight.fill_(100)
+                    state.step = 100
+                    state.save()
+                if rank == 5:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            optimizer.step()
+            state.step += 1
+            state.commit()
+
+    train(state)
+    assert begun == [6, 1], begun
+    print(f"rank {rank} is alone, after {state.step} steps", flush=True)
+    hvd.shutdown()
+
+
 def loads_with_workers():
     import torch
     horovodpp.init()

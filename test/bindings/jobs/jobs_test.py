@@ -136,6 +136,12 @@ def test_a_rank_that_is_killed_is_named_everywhere():
     assert "rank 0 was told: rank 1 (host" in job.stdout
 
 
+def test_ranks_that_die_one_after_the_other_on_the_way_back_are_survived():
+    job = horovodrun(6, HERE / "functions.py", "die_on_the_way_back")
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert "rank 1 is alone, after 5 steps" in job.stdout
+
+
 @pytest.mark.parametrize("function", [
     "waits_for_a_rank_that_sleeps", "puts_a_stream_behind_what_waits_for_a_rank_that_sleeps"])
 def test_an_interrupt_ends_a_wait_and_leaves_nothing(function):
@@ -180,6 +186,14 @@ def test_a_timeline_has_an_effect(tmp_path):
     assert job.returncode == 0, job.stderr
     assert "HOROVOD_TIMELINE" not in job.stderr
     assert "BARRIER" in (tmp_path / "timeline.json").read_text()
+
+
+def test_a_timeline_that_cannot_be_written_is_one_warning(tmp_path):
+    job = horovodrun(2, "-c", "import horovodpp as h; h.init(); h.barrier()",
+                     env=dict(os.environ, HOROVOD_TIMELINE=str(tmp_path / "no" / "timeline.json")))
+    assert job.returncode == 0, job.stderr
+    assert job.stderr.count("the timeline cannot be written") == 1
+    assert "No such file or directory" in job.stderr
 
 
 # --- Types ---

@@ -9,7 +9,7 @@ from versions import needs_torch
 import horovodpp.torch as hvd
 from horovodpp import _core
 
-pytestmark = needs_torch("2.1", "count of those who use a storage")
+pytestmark = needs_torch("2.1", "hook after a gradient was accumulated")
 
 
 def lies_in_the_arena(tensor):
@@ -40,7 +40,9 @@ def test_results_are_the_same_bits(set_to_none, passes, groups, rank, size):
             for number in range(passes):
                 batch = models.batch_of(rank + size * (step + 3 * number))
                 models.loss_of(model, batch).backward()
-            assert are_in_the_arena(model) == [gradients_in_arena and size > 1] * 4
+            # Those that the program drops are allocated anew, and do not move again.
+            moved = gradients_in_arena and size > 1 and (step == 0 or not set_to_none)
+            assert are_in_the_arena(model) == [moved] * 4
             optimizer.step()
         trained.append([p.detach() for p in model.parameters()])
     for in_arena, elsewhere in zip(*trained):
@@ -54,7 +56,7 @@ def test_a_gradient_that_is_kept_stays_what_it_was(keep, rank):
     optimizer = models.named(model, models.sgd(model))
     kept = []
     for step in range(4):
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         models.loss_of(model, models.batch_of(rank + step)).backward()
         optimizer.step()
         kept.append([(keep(p), p.grad.clone()) for p in model.parameters()])
@@ -119,7 +121,7 @@ def test_a_parameter_may_get_another_shape(rank, several):
     for rows in (2, 3):
         model.weight.data = torch.ones(rows, 6)
         model.bias.data = torch.ones(rows)
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         models.loss_of(model, models.batch_of(rank)).backward()
         optimizer.step()
-        assert model.weight.grad.shape == (rows, 6) and are_in_the_arena(model) == [True, True]
+        assert model.weight.grad.shape == (rows, 6)

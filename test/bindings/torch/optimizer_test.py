@@ -44,6 +44,8 @@ def test_parameters_have_names():
     ({"backward_passes_per_step": 0}, ValueError, "backward_passes_per_step must be > 0"),
     ({"bucket_bytes": -1}, ValueError, "bucket_bytes must be >= 0"),
     ({"op": hvd.Max}, ValueError, "Average, Sum or Adasum"),
+    ({"op": hvd.Adasum, "find_unused_parameters": True}, ValueError,
+     "find_unused_parameters not supported with op == Adasum"),
     ({"groups": -1}, ValueError, "groups should be a non-negative integer or a list of list"),
     ({"groups": "many"}, ValueError, "groups should be a non-negative integer or a list of list"),
     ({"groups": [torch.ones(1)]}, ValueError, "groups should be a non-negative integer or a list"),
@@ -185,6 +187,27 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
     optimizer.load_state_dict(optimizer.state_dict())  # Ends what was begun, on all ranks.
     optimizer.zero_grad()
     assert len(optimizer._reduction._handles) == 0 and len(optimizer._reduction._held) == 0
+
+
+@pytest.mark.parametrize("freezes", [False, True])
+def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatch):
+    model = Branches()
+    optimizer = models.named(model, models.sgd(model), bucket_bytes=1 << 20)
+    sent = []
+    start = optimizer._sender.start
+    monkeypatch.setattr(optimizer._sender, "start",
+                        lambda names, tensors: sent.append(len(names)) or start(names, tensors))
+    models.loss_of(functools.partial(model, which=0 if freezes else rank % 2),
+                   models.batch_of(rank)).backward()
+    own = [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in model.parameters()]
+    if freezes:  # It is sent all the same.
+        model.branches[0].bias.requires_grad_(False)
+    optimizer.step()
+    if size > 1 and not freezes:
+        assert sent == [6]
+    for p, mine in zip(model.parameters(), own):
+        if p.grad is not None:
+            torch.testing.assert_close(p.grad, hvd.allreduce(mine))
 
 
 def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
@@ -442,6 +465,32 @@ def test_a_missing_gradient_is_zero(groups, rank, size):
             (alone(models.batch_of(r), (r + step) % 2).square().mean() / size).backward()
         inner.step()
     models.assert_equal(model, alone)
+
+
+@pytest.mark.parametrize("groups", [None, 1])
+@pytest.mark.parametrize("bucket_bytes", [0, 1 << 20])
+def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_bytes, rank, size):
+    model = torch.nn.ModuleList([torch.nn.Linear(6, 2), torch.nn.Linear(6, 2)])
+    alone = copy.deepcopy(model)
+    optimizer = models.named(model, models.sgd(model, weight_decay=0.1), groups=groups,
+                             bucket_bytes=bucket_bytes, find_unused_parameters=True)
+    alone_optimizer = models.sgd(alone, weight_decay=0.1)
+
+    def loss_of(modules, of_rank, users):
+        batch = models.batch_of(of_rank)
+        loss = modules[0](batch).square().mean()
+        return loss + modules[1](batch).square().mean() if of_rank in users else loss
+
+    # All use the second module, no rank, only rank 0, no rank again.
+    for users in (range(size), (), (0,), ()):
+        optimizer.zero_grad(set_to_none=True)
+        loss_of(model, rank, users).backward()
+        optimizer.step()
+        alone_optimizer.zero_grad(set_to_none=True)
+        (sum(loss_of(alone, r, users) for r in range(size)) / size).backward()
+        alone_optimizer.step()
+        assert (model[1].weight.grad is None) == (not users)
+        models.assert_equal(model, alone)
 
 
 def test_parameters_may_be_frozen_and_unfrozen(rank):

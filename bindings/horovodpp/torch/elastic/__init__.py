@@ -9,9 +9,10 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
-When a rank dies, the others restore their last commit, go on without it and call train() again. No
-host is added to a job that runs. What train() raises besides is raised, and so is InvalidCallError,
-which would come again.
+When a rank dies, the others go on without it: they restore their last commit, call the reset
+callbacks, take over the state of rank 0 and call train() again. A death on the way back is another
+one. No host is added to a job that runs. Other exceptions of train() are raised, and so is
+InvalidCallError, which would come again.
 """
 from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn

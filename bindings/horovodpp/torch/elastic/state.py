@@ -12,7 +12,11 @@ from horovodpp.torch.mpi_ops import rank
 
 
 class StateHandler:
-    """How a value of some type is saved, restored and synchronized."""
+    """How a value of some type is saved, restored and synchronized.
+
+    After sync() comes save(): of all handlers once all are synchronized, so that a loss in between
+    leaves no commit that is half of another rank's.
+    """
 
     def __init__(self, value):
         self.value = value
@@ -46,19 +50,16 @@ class _SavedByStateDict(StateHandler):
 class ModelStateHandler(_SavedByStateDict):
     def sync(self):
         broadcast_parameters(self.value.state_dict(), root_rank=0)
-        self.save()
 
 
 class OptimizerStateHandler(_SavedByStateDict):
     def sync(self):
         broadcast_optimizer_state(self.value, root_rank=0)
-        self.save()
 
 
 class SamplerStateHandler(_SavedByStateDict):
     def sync(self):
         self.value.load_state_dict(broadcast_object(self.value.state_dict(), 0))
-        self.save()
 
 
 _handler_registry = [

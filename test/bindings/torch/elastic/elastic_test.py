@@ -118,6 +118,68 @@ def test_goes_on_from_a_commit(rank, size):
     assert resets == [size]
 
 
+def test_gradients_on_their_way_are_dropped_with_their_job(size):
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model))
+    begun = []
+
+    @hvd.elastic.run
+    def train(state):
+        begun.append(hvd.size())
+        optimizer.zero_grad()
+        models.loss_of(model, models.batch_of(hvd.rank())).backward()
+        if len(begun) == 1:
+            raise hvd.HorovodInternalError("a rank was lost")
+        optimizer.step()
+
+    train(hvd.elastic.ObjectState(step=0))
+    assert begun == [size, size]
+
+
+@pytest.mark.parametrize("place", ["restore", "on_reset", "sync"])
+def test_a_loss_on_the_way_back_is_another_one(place):
+    came = []
+
+    class State(hvd.elastic.ObjectState):
+        def restore(self):
+            super().restore()
+            came_to("restore")
+
+        def on_reset(self):
+            super().on_reset()
+            came_to("on_reset")
+
+        def sync(self):
+            super().sync()
+            came_to("sync")
+
+    def came_to(where):
+        came.append(where)
+        if where == place and len(came) > 1 and came.count(where) == (2 if place == "sync" else 1):
+            raise hvd.HorovodInternalError("another rank was lost")
+
+    @hvd.elastic.run
+    def train(state):
+        came.append("train")
+        if came.count("train") == 1:
+            raise hvd.HorovodInternalError("a rank was lost")
+
+    train(State(step=0))
+    back = ["restore", "on_reset", "sync"]
+    assert came == ["sync", "train", *back[:back.index(place) + 1], *back, "train"]
+
+
+def test_a_job_that_cannot_go_on_ends_the_training():
+    def reset():
+        raise hvd.HorovodInternalError("the ranks did not agree who is left")
+
+    def train(state):
+        raise hvd.HorovodInternalError("a rank was lost")
+
+    with pytest.raises(hvd.HorovodInternalError, match="did not agree"):
+        run_fn(train, reset)(hvd.elastic.ObjectState(step=0))
+
+
 def test_a_mistake_of_the_program_is_made_once(rank, size):
     if size == 1:
         pytest.skip("one rank agrees with itself")
