@@ -22,11 +22,14 @@ using Way = WatchedProcess::Way;
 
 constexpr int kLookMs = 50;
 
+// Where its descriptors are closed nothing wakes the thread: it looks after them.
+constexpr int kLookAtDescriptorsMs = 1000;
+
 }  // namespace
 
 PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wake_ < 0) {
+  if (!wake_.is_open()) {
     status_ = errno_error("eventfd");
     return;
   }
@@ -54,7 +57,6 @@ PeerWatch::~PeerWatch() {
   }
   wake();
   if (thread_.joinable()) thread_.join();
-  if (wake_ >= 0) ::close(wake_);
 }
 
 bool PeerWatch::sees(int rank) const {
@@ -78,7 +80,7 @@ std::string PeerWatch::caveat() const {
 }
 
 void PeerWatch::wake() const {
-  if (wake_ >= 0) ::eventfd_write(wake_, 1);
+  if (wake_.is_there()) ::eventfd_write(wake_.number(), 1);
 }
 
 void PeerWatch::watch(Callback callback) {
@@ -102,10 +104,10 @@ void PeerWatch::look() {
 }
 
 void PeerWatch::run() {
-  while (true) {
+  while (wake_.is_there()) {
     std::vector<pollfd> polled = {
-        {.fd = wake_, .events = POLLIN, .revents = 0}};
-    int patience = -1;
+        {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+    int patience = kLookAtDescriptorsMs;
     {
       MutexLock lock(mutex_);
       if (stopped_) return;
@@ -123,7 +125,9 @@ void PeerWatch::run() {
       return;
     }
     eventfd_t value = 0;
-    if (polled.front().revents != 0) ::eventfd_read(wake_, &value);
+    if ((polled.front().revents & POLLIN) != 0) {
+      ::eventfd_read(wake_.number(), &value);
+    }
   }
 }
 

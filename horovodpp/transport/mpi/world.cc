@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -21,6 +22,8 @@
 
 namespace hvd::transport {
 namespace {
+
+constexpr int kCutOffCode = 1;
 
 template <std::size_t N>
 void assign(char (&field)[N], const std::string& text) {
@@ -233,12 +236,27 @@ void MpiWorld::at_exit() {
 void MpiWorld::finalize() {
   // Not in a forked child.
   if (started_by_ != ::getpid() || mpi_was_finalized()) return;
+  if (watch_ != nullptr && !watch_->has_its_descriptors()) end_cut_off();
   // Leaving without MPI_Finalize tells the launcher that the job failed.
   if (may_finalize()) {
     MPI_Finalize();
   } else {
     remove_names_of_shared_memory();
   }
+}
+
+// MPI's connections have gone with the library's own descriptors: it would call for
+// them without end, and the others wait.
+void MpiWorld::end_cut_off() {
+  const Peer self{.host = self_.host, .pid = self_.pid, .node = ""};
+  std::fprintf(stderr,
+               "horovodpp: %s cannot leave MPI, and ends: all descriptors of "
+               "its process were closed, MPI's connections among them; have "
+               "the program, and libraries that make it a daemon, close no "
+               "more than their own\n",
+               self.to_string(rank_).c_str());
+  std::fflush(nullptr);
+  ::_exit(kCutOffCode);
 }
 
 bool MpiWorld::may_finalize() {
