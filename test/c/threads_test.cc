@@ -47,8 +47,17 @@ std::function<void()> operation(Begin begin) {
     if (begin(&handle) != HVD_OK) return;
     std::int32_t done = 0;
     hvd_poll(handle, &done);
+    hvd_wait_for(handle, 0, &done);
     hvd_tensor result = {};
-    if (hvd_wait(handle) == HVD_OK) hvd_result(handle, 0, &result);
+    const std::int64_t* splits = nullptr;
+    std::size_t count = 0;
+    std::int32_t last = 0;
+    if (hvd_wait(handle) == HVD_OK) {
+      hvd_result(handle, 0, &result);
+      hvd_received_splits(handle, &splits, &count);
+      hvd_joined_last(handle, &last);
+    }
+    hvd_wait_in_stream(handle, nullptr);
     EXPECT_EQ(hvd_release(handle), HVD_OK);
   };
 }
@@ -73,7 +82,12 @@ void reduce() {
   if (hvd_reducer_create(nullptr, &reducer) != HVD_OK) return;
   double sum = 1;
   hvd_reducer_stats stats = HVD_REDUCER_STATS;
+  std::int32_t is_last = 0;
+  const hvd_gradient_piece piece = {"piece", 0, 1};
+  hvd_reducer_expect(reducer, "weight", 1);
+  hvd_reducer_contribute(reducer, "weight", &is_last);
   hvd_reducer_add(reducer, "weight", tensor(0));
+  hvd_reducer_add_pieces(reducer, values() + 1, 1, HVD_FLOAT32, &piece, 1);
   hvd_reducer_finish(reducer);
   hvd_reducer_sum(reducer, "loss", &sum, 1);
   hvd_reducer_discard(reducer);
@@ -106,6 +120,8 @@ Calls asking() {
         void* const memory = hvd_arena_alloc(100);
         hvd_is_in_arena(memory, 100);
         EXPECT_EQ(hvd_arena_free(memory), HVD_OK);
+        void* none = nullptr;
+        EXPECT_NE(hvd_arena_alloc_on(HVD_CUDA(100), 8, &none), HVD_OK);
       },
   };
 }
@@ -159,6 +175,21 @@ Calls collectives() {
         hvd_collective_options options = HVD_COLLECTIVE_OPTIONS;
         options.name = "all";
         return hvd_prepare_allgather(tensor(0), tensor(1), &options, call);
+      }),
+      prepared([](auto* call) {
+        hvd_collective_options options = HVD_COLLECTIVE_OPTIONS;
+        options.name = "root's";
+        return hvd_prepare_broadcast(tensor(0), 0, &options, call);
+      }),
+      prepared([](auto* call) {
+        hvd_reducescatter_options options = HVD_REDUCESCATTER_OPTIONS;
+        options.name = "share";
+        return hvd_prepare_reducescatter(tensor(0), tensor(1), &options, call);
+      }),
+      prepared([](auto* call) {
+        hvd_alltoall_options options = HVD_ALLTOALL_OPTIONS;
+        options.name = "exchange";
+        return hvd_prepare_alltoall(tensor(0), tensor(1), &options, call);
       }),
       [] {
         const std::int32_t rank = 0;
