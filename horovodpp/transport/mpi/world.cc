@@ -141,7 +141,11 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   watch_ = std::make_unique<PeerWatch>(neighbours);
   const bool spans_machines =
       neighbours.size() + 1 < static_cast<std::size_t>(size_);
-  if (spans_machines) ignore_broken_pipes();
+  if (spans_machines) {
+    ignore_broken_pipes();
+  } else {
+    beats_.reset();
+  }
 
   // It writes to this object, which outlives it even if the deadline passes.
   MPI_Request request = MPI_REQUEST_NULL;
@@ -184,6 +188,7 @@ absl::Status MpiWorld::meet_members(
   const std::string host = host_name();
   assign(self_.host, host);
   assign(self_.machine, machine_id(host));
+  self_.contact = beats_.emplace().contact();
   // The program's own messages, if it has any, will hardly have the last tag.
   const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
   MpiExchangePost post({.comm = MPI_COMM_WORLD,
@@ -210,6 +215,15 @@ absl::Status MpiWorld::meet_members(
     member.machine[sizeof(member.machine) - 1] = '\0';
   }
   return absl::OkStatus();
+}
+
+void MpiWorld::send_beat(int to) const {
+  if (!beats_) return;
+  beats_->send(members_[static_cast<std::size_t>(to)].contact, rank_);
+}
+
+std::vector<int> MpiWorld::receive_beats() const {
+  return beats_ ? beats_->receive() : std::vector<int>();
 }
 
 void MpiWorld::leave(MpiMessages leftovers) {
