@@ -94,7 +94,8 @@ class Sender:
     def most(self, name, numbers):
         """The largest that any rank has of each of these small numbers, as lists."""
         facts = torch.tensor(numbers, dtype=torch.uint8)
-        return allreduce_(facts, name=call_name(name), op=Max, process_set=self.process_set).tolist()
+        name = call_name(name)
+        return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()
 
     def mean(self, name, number):
         """The mean of the ranks' numbers, a tensor."""
