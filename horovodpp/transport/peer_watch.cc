@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -98,37 +100,45 @@ void PeerWatch::look() {
   for (Watched& watched : watched_) {
     watched.ended = watched.ended || watched.process.has_ended();
     if (!watched.ended || watched.told) continue;
-    watched.told = true;
     callback_(watched.rank, kEndedEarly);
+    watched.told = true;
   }
 }
 
 void PeerWatch::run() {
-  while (wake_.is_there()) {
-    std::vector<pollfd> polled = {
-        {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
-    int patience = kLookAtDescriptorsMs;
-    {
-      MutexLock lock(mutex_);
-      if (stopped_) return;
-      look();
-      for (const Watched& watched : watched_) {
-        if (watched.process.way() != Way::kPidfd || watched.ended) continue;
-        polled.push_back({.fd = watched.process.descriptor(),
-                          .events = POLLIN,
-                          .revents = 0});
-      }
-      if (callback_ && polls_) patience = kLookMs;
-      if (!callback_) polled.resize(1);
-    }
-    if (::poll(polled.data(), polled.size(), patience) < 0 && errno != EINTR) {
-      return;
-    }
-    eventfd_t value = 0;
-    if ((polled.front().revents & POLLIN) != 0) {
-      ::eventfd_read(wake_.number(), &value);
+  bool goes_on = true;
+  while (goes_on && wake_.is_there()) {
+    try {
+      goes_on = look_and_sleep();
+    } catch (const std::bad_alloc&) {
+      // There may be memory again by the next look.
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
     }
   }
+}
+
+bool PeerWatch::look_and_sleep() {
+  std::vector<pollfd> polled = {
+      {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+  int patience = kLookAtDescriptorsMs;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return false;
+    look();
+    for (const Watched& watched : watched_) {
+      if (watched.process.way() != Way::kPidfd || watched.ended) continue;
+      polled.push_back(
+          {.fd = watched.process.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    if (callback_ && polls_) patience = kLookMs;
+    if (!callback_) polled.resize(1);
+  }
+  if (::poll(polled.data(), polled.size(), patience) < 0) return errno == EINTR;
+  eventfd_t value = 0;
+  if ((polled.front().revents & POLLIN) != 0) {
+    ::eventfd_read(wake_.number(), &value);
+  }
+  return true;
 }
 
 }  // namespace hvd::transport

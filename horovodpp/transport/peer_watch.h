@@ -69,6 +69,8 @@ class PeerWatch {
   };
 
   void run();
+  // False at the end.
+  bool look_and_sleep();
   void look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void wake() const;
 
