@@ -208,15 +208,15 @@ void enter_and_leave() {
 }
 
 TEST(CThreads, AskingForThePlaceDuringAShutdownGivesAValueOrACode) {
-  hammer(places(), 100, enter_and_leave);
+  hammer(places(), 60, enter_and_leave);
 }
 
 TEST(CThreads, AskingDuringAShutdownGivesAValueOrACode) {
-  hammer(asking(), 50, enter_and_leave);
+  hammer(asking(), 25, enter_and_leave);
 }
 
 TEST(CThreads, CollectivesDuringAShutdownHaveAnOutcome) {
-  hammer(collectives(), 50, enter_and_leave);
+  hammer(collectives(), 20, enter_and_leave);
 }
 
 }  // namespace

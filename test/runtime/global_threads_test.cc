@@ -108,22 +108,22 @@ void enter_and_leave() {
 }
 
 TEST(GlobalThreads, AskingForThePlaceDuringAShutdownIsAValueOrAnError) {
-  hammer(places(), 100, enter_and_leave);
+  hammer(places(), 60, enter_and_leave);
 }
 
 TEST(GlobalThreads, AskingDuringAShutdownIsAValueOrAnError) {
-  hammer(asking(), 50, enter_and_leave);
+  hammer(asking(), 25, enter_and_leave);
 }
 
 TEST(GlobalThreads, CollectivesDuringAShutdownHaveAnOutcome) {
-  hammer(collectives(), 50, enter_and_leave);
+  hammer(collectives(), 20, enter_and_leave);
 }
 
 TEST(GlobalThreads, AskingWhileABrokenJobIsReplacedIsAValueOrAnError) {
   ASSERT_TRUE(init(Config()).ok());
   Calls calls = places();
   calls.push_back([] { barrier().ignore_error(); });
-  hammer(calls, 30, [] {
+  hammer(calls, 20, [] {
     const auto broken = value_or_throw(find_runtime());
     broken->abort("is tired");
     while (value_or_throw(find_runtime()) == broken) reform().ignore_error();
