@@ -122,7 +122,7 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
     core = member("Allreduce", process_set)
     array, described = _of(array)
     _check_reduced(array, op)
-    operation = _core.allreduce(described, wire("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce(described, wire(name), op, prescale_factor,
                                 postscale_factor, core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
@@ -140,7 +140,7 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
     _check_reduced(shown, op)
-    operation = _core.allreduce_(described, wire("allreduce", name), op, prescale_factor,
+    operation = _core.allreduce_(described, wire(name), op, prescale_factor,
                                  postscale_factor, core)
     return handles.add(operation, lambda _: array, shown)
 
@@ -156,7 +156,7 @@ def allgather_async(array, name=None, process_set=global_process_set):
     """Concatenates the ranks' arrays along the first dimension; returns a handle."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
-    operation = _core.allgather(described, wire("allgather", name), core)
+    operation = _core.allgather(described, wire(name), core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
 
@@ -170,7 +170,7 @@ def broadcast_async(array, root_rank, name=None, process_set=global_process_set)
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     array, described = _of(array, moved=True)
-    operation = _core.broadcast(described, root_rank, wire("broadcast", name), core)
+    operation = _core.broadcast(described, root_rank, wire(name), core)
     return handles.add(operation, lambda result: _result(result, array), array)
 
 
@@ -184,7 +184,7 @@ def broadcast_async_(array, root_rank, name=None, process_set=global_process_set
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     shown, described = _of(array, moved=True, written=True)
-    operation = _core.broadcast_(described, root_rank, wire("broadcast", name), core)
+    operation = _core.broadcast_(described, root_rank, wire(name), core)
     return handles.add(operation, lambda _: array, shown)
 
 
@@ -198,7 +198,7 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
     rows = splits_of(array.shape, splits, process_set)
-    operation = _core.alltoall(described, rows, wire("alltoall", name), core)
+    operation = _core.alltoall(described, rows, wire(name), core)
 
     def finish(result):
         output, received = result
@@ -223,7 +223,7 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
     array, described = _of(array)
     if array.ndim == 0:
         raise ValueError("Reducescatter does not support scalar inputs")
-    operation = _core.reducescatter(described, wire("reducescatter", name), op, prescale_factor,
+    operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
     return handles.add(operation, lambda result: _result(result, array), array)
 

@@ -28,7 +28,8 @@ CapturedStep capture(const nb::callable& step, std::string name, int gpu,
   StatusOr<CapturedStep> captured = Status();
   {
     const nb::gil_scoped_release without_gil;
-    captured = CapturedStep::capture(current_runtime(), options, [&] {
+    const auto job = value_or_throw(find_runtime());
+    captured = CapturedStep::capture(*job, options, [&] {
       const nb::gil_scoped_acquire with_gil;
       step();
       return Status();

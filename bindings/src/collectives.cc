@@ -187,7 +187,7 @@ Started start_join(const ProcessSet& set) {
 
 Started start_barrier(const ProcessSet& set) {
   return operation(span_of("BARRIER", ""),
-                   current_runtime().barrier_async(set));
+                   value_or_throw(find_runtime())->barrier_async(set));
 }
 
 }  // namespace

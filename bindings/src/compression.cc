@@ -39,9 +39,10 @@ std::unique_ptr<Exchange> start(Compressor& compressor,
     batch.push_back({key, view_of(tensor)});
   }
   const nb::gil_scoped_release without_gil;
-  Runtime& job = current_runtime();
-  const auto ranks = static_cast<int>(value_or_throw(job.ranks_of(set)).size());
-  return compressor.start(job, std::move(batch),
+  const auto job = value_or_throw(find_runtime());
+  const auto ranks =
+      static_cast<int>(value_or_throw(job->ranks_of(set)).size());
+  return compressor.start(*job, std::move(batch),
                           {.name = std::move(name),
                            .op = static_cast<ReduceOp>(op),
                            .prescale_factor = prescale,

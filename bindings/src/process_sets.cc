@@ -15,19 +15,22 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 
-std::vector<ProcessSet> all_sets() { return current_runtime().process_sets(); }
+std::vector<ProcessSet> all_sets() {
+  return value_or_throw(find_runtime())->process_sets();
+}
 
 std::vector<int> ranks_of(const ProcessSet& set) {
-  return value_or_raise(current_runtime().ranks_of(set));
+  return value_or_raise(value_or_throw(find_runtime())->ranks_of(set));
 }
 
 int rank_in(const ProcessSet& set) {
-  return value_or_raise(current_runtime().rank_in(set));
+  return value_or_raise(value_or_throw(find_runtime())->rank_in(set));
 }
 
 std::unique_ptr<Operation> start_removal(const ProcessSet& set) {
-  return operation(Timeline::Span(),
-                   current_runtime().remove_process_set_async(set));
+  return operation(
+      Timeline::Span(),
+      value_or_throw(find_runtime())->remove_process_set_async(set));
 }
 
 ProcessSet add_set(std::vector<int> ranks) {

@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cctype>
+
 namespace hvd::python {
 namespace {
 
@@ -23,6 +25,15 @@ std::string quoted(const std::string& text) {
     }
   }
   return result + '"';
+}
+
+// As Horovod shows it: the operation before the name.
+std::string label_of(const char* kind, const std::string& tensor) {
+  if (tensor.empty()) return kind;
+  std::string operation = kind;
+  for (char& c : operation) c = static_cast<char>(std::tolower(c));
+  operation += '.';
+  return tensor.rfind(operation, 0) == 0 ? tensor : operation + tensor;
 }
 
 }  // namespace
@@ -58,7 +69,7 @@ void Timeline::stop() {
 Timeline::Span Timeline::begin(const char* kind, const std::string& tensor) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (out_ == nullptr) return {};
-  const Span span = {files_, number_of(tensor.empty() ? kind : tensor), kind};
+  const Span span = {files_, number_of(label_of(kind, tensor)), kind};
   event("B", span);
   return span;
 }

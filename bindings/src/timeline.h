@@ -3,7 +3,7 @@
 // Perfetto show: every tensor is a "process", as in Horovod's timelines.
 //
 //   Timeline::instance().start("timeline.json");
-//   const auto span = Timeline::instance().begin("ALLREDUCE", "allreduce.loss");
+//   const auto span = Timeline::instance().begin("ALLREDUCE", "loss");
 //   ...
 //   Timeline::instance().end(span);
 //   Timeline::instance().stop();

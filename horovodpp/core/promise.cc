@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "horovodpp/core/interruption.h"
+#include "horovodpp/core/without_exceptions.h"
 
 namespace hvd::internal {
 
@@ -27,11 +28,8 @@ void FutureState::drop_future() {
     MutexLock lock(mutex_);
     if (!callbacks_.empty()) return;
   }
-  try {
-    announce_wait([this] { return is_set(); });
-  } catch (...) {
-    // It was help, no more; a destructor that threw would end the process.
-  }
+  // It is help, no more.
+  without_exceptions([&] { announce_wait([this] { return is_set(); }); });
   await(kSet);
 }
 

@@ -49,6 +49,8 @@ Outcome<To> outcome_of(const Outcome<From>& from, Function& function) try {
                 "there is not enough memory for the result of a collective");
 } catch (const std::exception& error) {
   return Status(StatusCode::kInternal, error.what());
+} catch (...) {
+  return Status(StatusCode::kInternal, "an exception of no known class");
 }
 
 template <typename To, typename From, typename Function>

@@ -11,6 +11,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -133,7 +135,14 @@ class AmbientScope {
     // What was cast belongs to a graph that goes.
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
     outer_.autocast.restore();
-    outer_.generators.restore();
+    try {
+      outer_.generators.restore();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr,
+                   "horovodpp: random numbers go on from another state after a "
+                   "recomputation: %s\n",
+                   error.what());
+    }
   }
   AmbientScope(const AmbientScope&) = delete;
   AmbientScope& operator=(const AmbientScope&) = delete;

@@ -124,10 +124,17 @@ class GradientHook {
             [callbacks = callbacks_](const torch::Tensor&) {
               if (callbacks->before) callbacks->before();
             })) {}
+  // A hook that is gone already, with all of the parameter's, is no error.
   ~GradientHook() {
     *callbacks_ = {};
-    parameter_.remove_hook(before_);
-    after_.remove(parameter_);
+    try {
+      parameter_.remove_hook(before_);
+    } catch (...) {
+    }
+    try {
+      after_.remove(parameter_);
+    } catch (...) {
+    }
   }
   GradientHook(const GradientHook&) = delete;
   GradientHook& operator=(const GradientHook&) = delete;

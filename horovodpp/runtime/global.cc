@@ -123,7 +123,13 @@ absl::Status part_in(const Runtime& runtime) {
   return absl::IsFailedPrecondition(status) ? status : absl::OkStatus();
 }
 
-const Topology& topology() { return current_runtime().topology(); }
+// What `ask` returns of the job's topology. Another thread may shut the job down
+// meanwhile, so the owner is kept until the answer is there.
+template <typename Answer>
+Answer ask(Answer (Topology::*question)() const) {
+  const std::shared_ptr<Runtime> runtime = value_or_throw(find_runtime());
+  return (runtime->topology().*question)();
+}
 
 }  // namespace
 
@@ -200,12 +206,12 @@ StatusOr<std::shared_ptr<Runtime>> find_runtime() {
 
 Runtime& current_runtime() { return *value_or_throw(find_runtime()); }
 
-int rank() { return topology().rank(); }
-int size() { return topology().size(); }
-int local_rank() { return topology().local_rank(); }
-int local_size() { return topology().local_size(); }
-int cross_rank() { return topology().cross_rank(); }
-int cross_size() { return topology().cross_size(); }
+int rank() { return ask(&Topology::rank); }
+int size() { return ask(&Topology::size); }
+int local_rank() { return ask(&Topology::local_rank); }
+int local_size() { return ask(&Topology::local_size); }
+int cross_rank() { return ask(&Topology::cross_rank); }
+int cross_size() { return ask(&Topology::cross_size); }
 bool mpi_built() {
   const StatusOr<Config> config = Config::from_env();
   if (!config.ok()) return false;
@@ -213,7 +219,7 @@ bool mpi_built() {
              {.file = config->mpi_module, .launcher = config->mpi_launcher})
       .ok();
 }
-bool is_homogeneous() { return topology().is_homogeneous(); }
+bool is_homogeneous() { return ask(&Topology::is_homogeneous); }
 
 struct ThreadRuntime::Scope {
   ThreadJob job;

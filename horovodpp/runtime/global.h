@@ -77,10 +77,12 @@ bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 bool mpi_built();
 
 // The current Runtime; throws where there is none. Valid until
-// shutdown() or reform().
+// shutdown() or reform(), in whichever thread: for programs in which no other
+// thread calls those.
 Runtime& current_runtime();
 
 // The same, kept alive while it is held; FailedPrecondition where there is none.
+// For programs whose threads do not wait for each other before shutdown().
 StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
 // Makes `runtime` the current one of this thread while in scope: for programs

@@ -260,8 +260,10 @@ int process_set_rank(const ProcessSet& set) {
 }
 
 bool process_set_included(const ProcessSet& set) {
-  const std::vector<int> ranks = process_set_ranks(set);
-  return std::binary_search(ranks.begin(), ranks.end(), rank());
+  const auto runtime = value_or_throw(find_runtime());
+  const std::vector<int> ranks = value_or_throw(runtime->ranks_of(set));
+  return std::binary_search(ranks.begin(), ranks.end(),
+                            runtime->topology().rank());
 }
 
 }  // namespace hvd

@@ -363,6 +363,8 @@ absl::Status Job::prepare_here(const Config& config) {
     ready = prepare(config);
   } catch (const std::bad_alloc&) {
     ready = absl::ResourceExhaustedError("there is no memory left");
+  } catch (const std::exception& error) {
+    ready = absl::InternalError(error.what());
   }
   if (!ready.ok()) abort(absl::StrCat("cannot run: ", ready.message()));
   return ready;

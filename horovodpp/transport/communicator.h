@@ -76,6 +76,12 @@ class Communicator {
   // True when everything sent with send_mail has left this rank's memory.
   virtual absl::StatusOr<bool> mail_is_flushed() = 0;
 
+  // A sign of life for a rank of another host, which takes another way than mail: it
+  // arrives as soon as a link that was away is back. Best effort; many ways have none.
+  virtual void send_beat(int /*to*/) {}
+  // The ranks whose signs of life have come since the last call.
+  virtual std::vector<int> receive_beats() { return {}; }
+
   // Posts one side of a transfer. The memory is borrowed until test() returns
   // true or abandon() returns. Several transfers with equal peer and tag match
   // in the order posted. A peer that posts another size is an error

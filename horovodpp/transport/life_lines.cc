@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
+#include <new>
 #include <utility>
 
 #include "horovodpp/core/thread_start.h"
@@ -127,7 +128,11 @@ void LifeLines::run() {
   take_hold();
   holds_.store(1);
   holds_.notify_one();
-  while (stops_.load() == 0 && wait(look())) {
+  try {
+    while (stops_.load() == 0 && wait(look())) {
+    }
+  } catch (const std::bad_alloc&) {
+    // A PeerWatch tells of what this one does not.
   }
   // Where it cannot wait the others are to see it all the same.
   while (stops_.load() == 0) {

@@ -218,21 +218,6 @@ class Meeting {
 
 }  // namespace
 
-OwnedDescriptor::~OwnedDescriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
-OwnedDescriptor::OwnedDescriptor(OwnedDescriptor&& other) noexcept
-    : number_(std::exchange(other.number_, -1)) {}
-
-OwnedDescriptor& OwnedDescriptor::operator=(OwnedDescriptor&& other) noexcept {
-  if (this != &other) {
-    if (number_ >= 0) ::close(number_);
-    number_ = std::exchange(other.number_, -1);
-  }
-  return *this;
-}
-
 absl::StatusOr<std::vector<LocalPeer>> meet_locally(
     const LocalMeeting& meeting) {
   if (meeting.rank < 0 || meeting.rank >= meeting.size) {

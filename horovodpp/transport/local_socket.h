@@ -11,24 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/transport/owned_descriptor.h"
 
 namespace hvd::transport {
-
-// Closes its descriptor.
-class OwnedDescriptor {
- public:
-  OwnedDescriptor() = default;
-  explicit OwnedDescriptor(int number) : number_(number) {}
-  ~OwnedDescriptor();
-  OwnedDescriptor(OwnedDescriptor&& other) noexcept;
-  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept;
-
-  int number() const { return number_; }  // -1: none.
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
 
 struct LocalMeeting {
   // Equal on all ranks, and no other job's. At most 60 bytes.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,11 +24,14 @@ using Way = WatchedProcess::Way;
 
 constexpr int kLookMs = 50;
 
+// Where its descriptors are closed nothing wakes the thread: it looks after them.
+constexpr int kLookAtDescriptorsMs = 1000;
+
 }  // namespace
 
 PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wake_ < 0) {
+  if (!wake_.is_open()) {
     status_ = errno_error("eventfd");
     return;
   }
@@ -54,7 +59,6 @@ PeerWatch::~PeerWatch() {
   }
   wake();
   if (thread_.joinable()) thread_.join();
-  if (wake_ >= 0) ::close(wake_);
 }
 
 bool PeerWatch::sees(int rank) const {
@@ -78,7 +82,7 @@ std::string PeerWatch::caveat() const {
 }
 
 void PeerWatch::wake() const {
-  if (wake_ >= 0) ::eventfd_write(wake_, 1);
+  if (wake_.is_there()) ::eventfd_write(wake_.number(), 1);
 }
 
 void PeerWatch::watch(Callback callback) {
@@ -96,35 +100,45 @@ void PeerWatch::look() {
   for (Watched& watched : watched_) {
     watched.ended = watched.ended || watched.process.has_ended();
     if (!watched.ended || watched.told) continue;
-    watched.told = true;
     callback_(watched.rank, kEndedEarly);
+    watched.told = true;
   }
 }
 
 void PeerWatch::run() {
-  while (true) {
-    std::vector<pollfd> polled = {
-        {.fd = wake_, .events = POLLIN, .revents = 0}};
-    int patience = -1;
-    {
-      MutexLock lock(mutex_);
-      if (stopped_) return;
-      look();
-      for (const Watched& watched : watched_) {
-        if (watched.process.way() != Way::kPidfd || watched.ended) continue;
-        polled.push_back({.fd = watched.process.descriptor(),
-                          .events = POLLIN,
-                          .revents = 0});
-      }
-      if (callback_ && polls_) patience = kLookMs;
-      if (!callback_) polled.resize(1);
+  bool goes_on = true;
+  while (goes_on && wake_.is_there()) {
+    try {
+      goes_on = look_and_sleep();
+    } catch (const std::bad_alloc&) {
+      // There may be memory again by the next look.
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
     }
-    if (::poll(polled.data(), polled.size(), patience) < 0 && errno != EINTR) {
-      return;
-    }
-    eventfd_t value = 0;
-    if (polled.front().revents != 0) ::eventfd_read(wake_, &value);
   }
+}
+
+bool PeerWatch::look_and_sleep() {
+  std::vector<pollfd> polled = {
+      {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+  int patience = kLookAtDescriptorsMs;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return false;
+    look();
+    for (const Watched& watched : watched_) {
+      if (watched.process.way() != Way::kPidfd || watched.ended) continue;
+      polled.push_back(
+          {.fd = watched.process.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    if (callback_ && polls_) patience = kLookMs;
+    if (!callback_) polled.resize(1);
+  }
+  if (::poll(polled.data(), polled.size(), patience) < 0) return errno == EINTR;
+  eventfd_t value = 0;
+  if ((polled.front().revents & POLLIN) != 0) {
+    ::eventfd_read(wake_.number(), &value);
+  }
+  return true;
 }
 
 }  // namespace hvd::transport

@@ -20,6 +20,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/transport/owned_descriptor.h"
 #include "horovodpp/transport/watched_process.h"
 
 namespace hvd::transport {
@@ -50,6 +51,10 @@ class PeerWatch {
   // What is amiss: "" if all ends are seen, and at once.
   std::string caveat() const;
 
+  // Whether the descriptors that it watches with are there: not where the program has
+  // closed all that its process had. Ends go unseen then.
+  bool has_its_descriptors() const { return wake_.is_there(); }
+
   // Calls `callback` once for every process that ends or has ended. It replaces
   // an earlier one; an empty one ends it: after that call returns no callback
   // is running or will run. Not to be called by the callback.
@@ -64,13 +69,15 @@ class PeerWatch {
   };
 
   void run();
+  // False at the end.
+  bool look_and_sleep();
   void look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void wake() const;
 
   absl::Status status_;
-  bool polls_ = false;         // Some have to be looked at.
-  std::vector<int> not_seen_;  // Ranks.
-  int wake_;                   // An eventfd.
+  bool polls_ = false;          // Some have to be looked at.
+  std::vector<int> not_seen_;   // Ranks.
+  const OwnedDescriptor wake_;  // An eventfd.
   std::vector<int> ranks_seen_;
   Mutex mutex_;  // Held while a callback runs.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);

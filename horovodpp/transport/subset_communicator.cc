@@ -66,6 +66,15 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     return router_->wires().mail_is_flushed();
   }
 
+  void send_beat(int to) override { router_->wires().send_beat(member(to)); }
+  std::vector<int> receive_beats() override {
+    std::vector<int> ranks;
+    for (const int from : router_->wires().receive_beats()) {
+      if (const auto number = number_of(from)) ranks.push_back(*number);
+    }
+    return ranks;
+  }
+
   absl::StatusOr<TransferId> post_send(
       int to, DataTag tag, std::span<const std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));

@@ -45,22 +45,20 @@ WatchedProcess WatchedProcess::open_to_look(std::int64_t pid) {
   return {is_gone ? Way::kGone : Way::kNone, -1};
 }
 
-WatchedProcess::WatchedProcess(WatchedProcess&& other) noexcept
-    : way_(other.way_), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-WatchedProcess::~WatchedProcess() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+WatchedProcess::Way WatchedProcess::way() const {
+  return way_ == Way::kGone || descriptor_.is_there() ? way_ : Way::kNone;
 }
 
 bool WatchedProcess::has_ended() const {
-  if (way_ == Way::kGone) return true;
-  if (way_ == Way::kPidfd) {
-    pollfd polled = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+  const Way way = this->way();
+  if (way == Way::kGone) return true;
+  if (way == Way::kPidfd) {
+    pollfd polled = {.fd = descriptor(), .events = POLLIN, .revents = 0};
     return ::poll(&polled, 1, 0) > 0;
   }
-  if (way_ == Way::kNone) return false;
+  if (way == Way::kNone) return false;
   std::array<char, 512> text = {};
-  const ssize_t count = ::pread(descriptor_, text.data(), text.size(), 0);
+  const ssize_t count = ::pread(descriptor(), text.data(), text.size(), 0);
   if (count < 0) return errno == ESRCH;
   return says_ended(std::string(text.data(), static_cast<std::size_t>(count)));
 }

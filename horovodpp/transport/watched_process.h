@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "horovodpp/transport/owned_descriptor.h"
+
 namespace hvd::transport {
 
 class WatchedProcess {
@@ -24,12 +26,9 @@ class WatchedProcess {
   // Not at all.
   static WatchedProcess unseen() { return {Way::kNone, -1}; }
 
-  ~WatchedProcess();
-  WatchedProcess(WatchedProcess&& other) noexcept;
-  WatchedProcess& operator=(WatchedProcess&&) = delete;
-
-  Way way() const { return way_; }
-  int descriptor() const { return descriptor_; }
+  // kNone, too, once the program has closed the descriptor.
+  Way way() const;
+  int descriptor() const { return descriptor_.number(); }
   bool has_ended() const;
 
  private:
@@ -37,7 +36,7 @@ class WatchedProcess {
       : way_(way), descriptor_(descriptor) {}
 
   Way way_;
-  int descriptor_;  // -1: none.
+  OwnedDescriptor descriptor_;
 };
 
 }  // namespace hvd::transport

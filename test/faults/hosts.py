@@ -163,6 +163,9 @@ class Hosts:
     def cut(self):
         command("ip", "-n", self.hosts[1].name, "link", "set", self.hosts[1].wire, "down")
 
+    def mend(self):
+        command("ip", "-n", self.hosts[1].name, "link", "set", self.hosts[1].wire, "up")
+
     def processes(self):
         return [pid for host in self.hosts for pid in host.processes()]
 

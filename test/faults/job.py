@@ -92,8 +92,8 @@ class Job:
         self.streams = [tempfile.TemporaryFile("w+", dir=self.folders.base,
                                                errors="replace") for _ in range(2)]
         variables = {**os.environ, **self.folders.environment(),
-                     "HOROVODPP_CACHE_DIR": programs.cache, **(environment or {}),
-                     **(hosts.environment() if hosts else {}),
+                     "HOROVODPP_CACHE_DIR": programs.cache,
+                     **(hosts.environment() if hosts else {}), **(environment or {}),
                      leftovers.MARK: self.mark}
         command = [*self.folders.prefix(), programs.horovodrun, "-np", str(ranks),
                    *(hosts.options(ranks) if hosts else ()),

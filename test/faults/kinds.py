@@ -220,6 +220,22 @@ def link_cut(case, chance):
     trained(act)(case, chance)
 
 
+def link_away(case, chance):
+    """Not as long as a host may be silent: nobody is lost, though TCP waits for longer
+    before it sends again what was lost."""
+    case.victims = []
+    case.environment["HOROVODPP_HEARTBEAT_SECONDS"] = "2"
+    case.options["seconds"] = 2
+    case.expect = Expectation(ends_well=True, told=False)
+
+    def act(job, case):
+        job.hit([], 0, "link")
+        job.hosts.cut()
+        job.pause(1.5)
+        job.hosts.mend()
+    trained(act)(case, chance)
+
+
 HERE = [
     Kind("SIGKILL", 320, signalled(signal.SIGKILL)),
     Kind("SIGKILL, no pidfd_open()", 20, without_pidfd),
@@ -252,6 +268,7 @@ HERE = [
 BETWEEN = [Kind(name, share, make, waits=True, hosts=2, ranks=(2, 3, 4))
            for name, share, make in (
     ("two hosts: link cut", 6, link_cut),
+    ("two hosts: link away", 4, link_away),
     ("two hosts: orted SIGKILL", 8, at_other_host(
         lambda job, ranks: job.hit([job.daemon_of(ranks[0])], signal.SIGKILL, "orted"),
         None)),

@@ -25,6 +25,7 @@ class Exit(unittest.TestCase):
                                          rf"rank {rank} destroyed code {10 + rank}$",
                              job.stderr)
         self.assertEqual((job.returncode, left), (0, []), job.stderr)
+        return job
 
     def test_a_stall_that_ends_the_job(self):
         self.end("stall", 3, range(3), STALL)
@@ -39,6 +40,14 @@ class Exit(unittest.TestCase):
     def test_a_rank_that_dies_after_all_have_left(self):
         self.end("stopped", 3, range(2))
         self.end("stopped", 4, range(3), {"HOROVODPP_RANKS_PER_NODE": "2"})
+
+    def test_a_rank_whose_descriptors_are_closed(self):
+        if "--no-mpi" in jobs.HOROVODRUN:  # Nothing waits for it at its end.
+            self.end("closed", 3, range(3))
+            return
+        job = self.end("closed", 3, range(2))
+        self.assertRegex(job.stderr, r"rank 2 \(host .*\) cannot leave MPI, and ends: all "
+                                     "descriptors of its process were closed")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class RelayedWires : public transport::Communicator {
   absl::StatusOr<bool> mail_is_flushed() override {
     return wires_->mail_is_flushed();
   }
+  void send_beat(int to) override { wires_->send_beat(to); }
+  std::vector<int> receive_beats() override { return wires_->receive_beats(); }
   absl::StatusOr<transport::TransferId> post_send(
       int to, transport::DataTag tag,
       std::span<const std::byte> bytes) override {

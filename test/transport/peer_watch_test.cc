@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/peer_watch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -64,6 +66,40 @@ TEST_P(PeerWatchByAnyWay, SeesAKilledProcessThoughNobodyReapedIt) {
   child->kill(SIGKILL);
   EXPECT_EQ(*lost.future().wait(), 3);
   watch.watch({});
+}
+
+std::set<int> open_descriptors() {
+  std::set<int> numbers;
+  for (int number = 0; number < 256; ++number) {
+    if (::fcntl(number, F_GETFD) >= 0) numbers.insert(number);
+  }
+  return numbers;
+}
+
+// As a library does that makes its process a daemon.
+TEST_P(PeerWatchByAnyWay, EndsAndAccusesNobodyWhereItsDescriptorsAreClosed) {
+  const auto child = sleeping_child();
+  const std::set<int> before = open_descriptors();
+  std::atomic<int> accused = 0;
+  {
+    PeerWatch watch({as_rank(1, *child)}, GetParam());
+    watch.watch([&](int, const std::string&) { ++accused; });
+    EXPECT_TRUE(watch.has_its_descriptors());
+    for (const int number : open_descriptors()) {
+      if (!before.contains(number)) ::close(number);
+    }
+    EXPECT_FALSE(watch.has_its_descriptors());
+    // Others' files have their numbers now.
+    char name[] = "/tmp/hvd_peer_watch_XXXXXX";
+    const int file = ::mkstemp(name);
+    ASSERT_EQ(::unlink(name), 0);
+    const int same = ::dup(file);
+    watch.watch({});
+    watch.watch([&](int, const std::string&) { ++accused; });
+    EXPECT_EQ(::lseek(file, 0, SEEK_END), 0);
+    EXPECT_EQ(::close(same) + ::close(file), 0);
+  }
+  EXPECT_EQ(accused, 0);
 }
 
 TEST_P(PeerWatchByAnyWay, SeesAProcessThatEndsByItself) {

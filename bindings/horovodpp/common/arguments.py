@@ -2,9 +2,9 @@
 """What the arguments of collectives come to, for all frameworks."""
 
 
-def wire(what, name):
-    """The name that peers see; empty: numbered in the order of calls."""
-    return f"{what}.{name}" if name else ""
+def wire(name):
+    """The name that peers see; empty: numbered in the order of calls of this operation."""
+    return name or ""
 
 
 def check_root(root_rank, process_set):

@@ -52,8 +52,8 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         self._step_of(p)
         with torch.no_grad():
             delta, context = self._compression.compress((p - start).contiguous())
-        handle = allreduce_async_(delta, name=self._parameter_names[p], op=Adasum,
-                                  process_set=self.process_set)
+        name = parameters.call_name(self._parameter_names[p])
+        handle = allreduce_async_(delta, name=name, op=Adasum, process_set=self.process_set)
         return handle, context
 
     def _step_of(self, p):

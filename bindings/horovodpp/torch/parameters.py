@@ -23,6 +23,11 @@ def numbered(param_groups):
     return [(f"allreduce.noname.{i}", p) for i, p in enumerate(of_groups(param_groups))]
 
 
+def call_name(name):
+    """An optimizer's own call, apart from calls that the program names like its parameters."""
+    return f"allreduce.{name}"
+
+
 def refuse_another_pass():
     """Raises AssertionError: a gradient came, and what it adds to is on its way already."""
     raise AssertionError(

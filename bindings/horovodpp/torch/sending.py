@@ -6,6 +6,7 @@ from horovodpp.torch.compression import Exchanger, NoneCompressor
 from horovodpp.torch.mpi_ops import (
     Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_,
     sparse_allreduce_async, synchronize)
+from horovodpp.torch.parameters import call_name
 
 
 class Sent:
@@ -76,30 +77,31 @@ class Sender:
 
     def _submit(self, name, tensors):
         if len(tensors) == 1:
-            return allreduce_async_(tensors[0], name=name, op=self.op,
+            return allreduce_async_(tensors[0], name=call_name(name), op=self.op,
                                     process_set=self.process_set, **self._factors)
-        return grouped_allreduce_async_(list(tensors), name=name, op=self.op,
+        return grouped_allreduce_async_(list(tensors), name=call_name(name), op=self.op,
                                         process_set=self.process_set, **self._factors)
 
     def start_sparse(self, name, tensor):
         """Sends a sparse tensor; returns what waits and returns the result."""
-        return sparse_allreduce_async(tensor, name, self.op, self.process_set)
+        return sparse_allreduce_async(tensor, call_name(name), self.op, self.process_set)
 
     def reduce(self, name, tensor):
         """Reduces in place, without compression."""
-        return allreduce_(tensor, name=name, op=self.op, process_set=self.process_set,
+        return allreduce_(tensor, name=call_name(name), op=self.op, process_set=self.process_set,
                           **self._factors)
 
     def most(self, name, numbers):
         """The largest that any rank has of each of these small numbers, as a list."""
         facts = torch.frombuffer(bytearray(numbers), dtype=torch.uint8)
+        name = call_name(name)
         return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()
 
     def mean(self, name, number):
         """The mean of the ranks' numbers, a tensor."""
-        return allreduce_(number, name=name, process_set=self.process_set)
+        return allreduce_(number, name=call_name(name), process_set=self.process_set)
 
     def sum(self, name, number):
         """The sum of the ranks' numbers."""
         total = torch.tensor(number, dtype=torch.float64)
-        return allreduce_(total, name=name, op=Sum, process_set=self.process_set).item()
+        return allreduce_(total, name=call_name(name), op=Sum, process_set=self.process_set).item()

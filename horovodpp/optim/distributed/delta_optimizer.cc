@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/without_exceptions.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/optim/distributed/contributions.h"
@@ -45,7 +46,9 @@ class DeltaOptimizer::Deltas {
  public:
   // `wrapped` outlives it.
   Deltas(Optimizer& wrapped, const DeltaOptions& options);
-  ~Deltas() { reducer_.discard(); }
+  ~Deltas() {
+    without_exceptions([&] { reducer_.discard(); });
+  }
 
   bool is_pending() const { return reducer_.is_pending(); }
   void attach() { contributions_.attach(); }

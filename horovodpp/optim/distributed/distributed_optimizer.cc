@@ -11,6 +11,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/threads.h"
+#include "horovodpp/core/without_exceptions.h"
 #include "horovodpp/optim/distributed/arena_gradients.h"
 #include "horovodpp/optim/distributed/compression_advice.h"
 #include "horovodpp/optim/distributed/contributions.h"
@@ -146,13 +147,10 @@ void DistributedOptimizer::place_gradients() {
 DistributedOptimizer::~DistributedOptimizer() {
   contributions_.reset();
   for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
-  // The gradients' memory is borrowed until then.
-  reducer_.discard();
-  try {
-    finish_step();
-  } catch (const Error&) {
-    // Who needs the parameters after this hears of it from the job.
-  }
+  // The gradients' memory is borrowed until then. Errors of the job reach the next
+  // call that needs it.
+  without_exceptions([&] { reducer_.discard(); });
+  without_exceptions([&] { finish_step(); });
 }
 
 void DistributedOptimizer::synchronize() {

@@ -9,15 +9,17 @@ namespace hvd::runtime {
 Heartbeats::Heartbeats(const Options& options, Clock::TimePoint now)
     : interval_(options.interval),
       deadline_(options.deadline),
+      longest_look_(std::max(options.interval, options.deadline / 4)),
       looked_at_(now),
       beat_at_(now - options.interval) {
-  for (int rank : options.neighbours) watched_.push_back({rank, now});
+  for (int rank : options.neighbours) watched_.push_back({rank, now, now});
 }
 
 void Heartbeats::look(Clock::TimePoint now) {
-  if (now - looked_at_ > interval_) {
+  if (now - looked_at_ > longest_look_) {
     for (Neighbour& neighbour : watched_) {
       neighbour.heard_at = std::max(neighbour.heard_at, now);
+      neighbour.mail_at = std::max(neighbour.mail_at, now);
     }
   }
   looked_at_ = std::max(looked_at_, now);
@@ -36,6 +38,14 @@ void Heartbeats::heard(int rank, Clock::TimePoint now) {
   for (Neighbour& neighbour : watched_) {
     if (neighbour.rank != rank) continue;
     neighbour.heard_at = std::max(neighbour.heard_at, now);
+    neighbour.mail_at = std::max(neighbour.mail_at, now);
+  }
+}
+
+void Heartbeats::alive(int rank, Clock::TimePoint now) {
+  for (Neighbour& neighbour : watched_) {
+    if (neighbour.rank != rank) continue;
+    neighbour.heard_at = std::max(neighbour.heard_at, now);
   }
 }
 
@@ -43,21 +53,21 @@ std::vector<int> Heartbeats::lost(Clock::TimePoint now) {
   look(now);
   std::vector<int> ranks;
   for (const Neighbour& neighbour : watched_) {
-    if (now - neighbour.heard_at > deadline_) ranks.push_back(neighbour.rank);
+    if (now > lost_at(neighbour)) ranks.push_back(neighbour.rank);
   }
   std::erase_if(watched_, [&](const Neighbour& neighbour) {
-    return now - neighbour.heard_at > deadline_;
+    return now > lost_at(neighbour);
   });
   return ranks;
 }
 
 Clock::TimePoint Heartbeats::next(Clock::TimePoint now) const {
   if (watched_.empty()) return Clock::TimePoint::max();
-  // Half an interval, so that being called a little late is no suspension.
+  // Half of it, so that being called a little late is no suspension.
   Clock::TimePoint then =
-      std::min(looked_at_ + interval_ / 2, beat_at_ + interval_);
+      std::min(looked_at_ + longest_look_ / 2, beat_at_ + interval_);
   for (const Neighbour& neighbour : watched_) {
-    then = std::min(then, neighbour.heard_at + deadline_ + Clock::Duration(1));
+    then = std::min(then, lost_at(neighbour) + Clock::Duration(1));
   }
   return std::max(then, now);
 }

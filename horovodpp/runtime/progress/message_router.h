@@ -41,6 +41,10 @@ class MessageRouter {
     return receive_from_wires();
   }
 
+  // See Communicator.
+  void send_beat(int to) { wires_.send_beat(to); }
+  std::vector<int> receive_beats() { return wires_.receive_beats(); }
+
   // Moves sends on; whether all have left this rank.
   absl::StatusOr<bool> flush();
 

@@ -6,12 +6,15 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/interruption.h"
 #include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/progress/sleep_limit.h"
 #include "horovodpp/transport/epoch_router.h"
 
@@ -20,7 +23,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kBeatsPerDeadline = 4;
+// A link may be away for all of the deadline but this part.
+constexpr int kBeatsPerDeadline = 16;
 
 // As many submissions, or bytes of letters, are taken in before what comes of them
 // is given out: that then stays in the cache, and others begin with it meanwhile.
@@ -148,8 +152,28 @@ absl::StatusOr<bool> Turn::receive() {
       HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
       continue;
     }
-    HVD_RETURN_IF_ERROR(parts_.coordinator.receive(mail->from, mail->bytes));
+    const absl::Status heard =
+        parts_.coordinator.receive(mail->from, mail->bytes);
+    if (heard.ok()) continue;
+    const bool is_of_silence =
+        absl::StrContains(heard.message(), kNodeIsSilent);
+    return is_of_silence && is_given_up(suspects_of(heard))
+               ? given_up_by(mail->from)
+               : heard;
   }
+}
+
+bool Turn::is_given_up(const std::vector<int>& suspects) const {
+  return contains(suspects, parts_.topology.rank());
+}
+
+// Rank `from` takes this one for lost. Here that is no reason to blame anyone: the link
+// between the hosts was away.
+absl::Status Turn::given_up_by(int from) const {
+  return absl::AbortedError(absl::StrCat(
+      "host '", parts_.topology.peer(from).host, "' (rank ", from,
+      ") has gone on without this one, of which it had not heard for too "
+      "long; the hosts may have been cut off from each other"));
 }
 
 absl::StatusOr<bool> Turn::give_out() {
@@ -185,6 +209,7 @@ absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
     return annotate(letter.status(), absl::StrCat("mail from rank ", from));
   }
   const coordinator::LostRanks& lost_ranks = letter->lost_ranks;
+  if (is_given_up(lost_ranks.suspected)) return given_up_by(from);
   if (!lost_ranks.dead.empty()) {
     parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
   } else if (!lost_ranks.suspected.empty()) {
@@ -200,9 +225,16 @@ absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
 // Leaders of neighbouring nodes see nothing of each other but mail.
 absl::Status Turn::beat() {
   const auto now = steady_clock::now();
-  for (const int rank : beats_->due(now)) {
+  const std::vector<int> due = beats_->due(now);
+  for (const int rank : due) {
     coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
     HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
+    parts_.router.send_beat(rank);
+  }
+  if (!due.empty()) {
+    for (const int rank : parts_.router.receive_beats()) {
+      beats_->alive(rank, now);
+    }
   }
   for (const int rank : beats_->lost(now)) {
     parts_.monitor.node_lost(rank);

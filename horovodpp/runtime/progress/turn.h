@@ -86,6 +86,9 @@ class Turn {
   absl::StatusOr<bool> give_out();
   absl::Status beat();
   absl::Status hear_of_losses(int from, const std::string& notice);
+  // Whether this rank is one of them.
+  bool is_given_up(const std::vector<int>& suspects) const;
+  absl::Status given_up_by(int from) const;
   void ring(coordinator::Bells bells);
   absl::StatusOr<bool> execute(const Ready* awaited);
   // As far as the next batch; whether something failed.

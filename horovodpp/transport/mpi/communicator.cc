@@ -105,6 +105,9 @@ class MpiCommunicator : public Communicator {
     return noted(mailbox_.flushed());
   }
 
+  void send_beat(int to) override { world_.send_beat(to); }
+  std::vector<int> receive_beats() override { return world_.receive_beats(); }
+
   absl::StatusOr<TransferId> post_send(
       int to, DataTag tag, std::span<const std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));

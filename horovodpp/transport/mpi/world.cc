@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -21,6 +22,8 @@
 
 namespace hvd::transport {
 namespace {
+
+constexpr int kCutOffCode = 1;
 
 template <std::size_t N>
 void assign(char (&field)[N], const std::string& text) {
@@ -138,7 +141,11 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   watch_ = std::make_unique<PeerWatch>(neighbours);
   const bool spans_machines =
       neighbours.size() + 1 < static_cast<std::size_t>(size_);
-  if (spans_machines) ignore_broken_pipes();
+  if (spans_machines) {
+    ignore_broken_pipes();
+  } else {
+    beats_.reset();
+  }
 
   // It writes to this object, which outlives it even if the deadline passes.
   MPI_Request request = MPI_REQUEST_NULL;
@@ -181,6 +188,7 @@ absl::Status MpiWorld::meet_members(
   const std::string host = host_name();
   assign(self_.host, host);
   assign(self_.machine, machine_id(host));
+  self_.contact = beats_.emplace().contact();
   // The program's own messages, if it has any, will hardly have the last tag.
   const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
   MpiExchangePost post({.comm = MPI_COMM_WORLD,
@@ -209,6 +217,15 @@ absl::Status MpiWorld::meet_members(
   return absl::OkStatus();
 }
 
+void MpiWorld::send_beat(int to) const {
+  if (!beats_) return;
+  beats_->send(members_[static_cast<std::size_t>(to)].contact, rank_);
+}
+
+std::vector<int> MpiWorld::receive_beats() const {
+  return beats_ ? beats_->receive() : std::vector<int>();
+}
+
 void MpiWorld::leave(MpiMessages leftovers) {
   MutexLock lock(mutex_);
   leftovers_.splice(leftovers_.end(), leftovers);
@@ -233,12 +250,27 @@ void MpiWorld::at_exit() {
 void MpiWorld::finalize() {
   // Not in a forked child.
   if (started_by_ != ::getpid() || mpi_was_finalized()) return;
+  if (watch_ != nullptr && !watch_->has_its_descriptors()) end_cut_off();
   // Leaving without MPI_Finalize tells the launcher that the job failed.
   if (may_finalize()) {
     MPI_Finalize();
   } else {
     remove_names_of_shared_memory();
   }
+}
+
+// MPI's connections have gone with the library's own descriptors: it would call for
+// them without end, and the others wait.
+void MpiWorld::end_cut_off() {
+  const Peer self{.host = self_.host, .pid = self_.pid, .node = ""};
+  std::fprintf(stderr,
+               "horovodpp: %s cannot leave MPI, and ends: all descriptors of "
+               "its process were closed, MPI's connections among them; have "
+               "the program, and libraries that make it a daemon, close no "
+               "more than their own\n",
+               self.to_string(rank_).c_str());
+  std::fflush(nullptr);
+  ::_exit(kCutOffCode);
 }
 
 bool MpiWorld::may_finalize() {

@@ -23,6 +23,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
+#include "horovodpp/transport/datagram_beats.h"
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi/tags.h"
 #include "horovodpp/transport/peer_watch.h"
@@ -37,6 +38,7 @@ class MpiWorld {
     char host[128];
     // Processes with equal `machine` see each other in /proc.
     char machine[256];
+    DatagramBeats::Contact contact;
   };
 
   // Lives as long as the process.
@@ -56,6 +58,8 @@ class MpiWorld {
   std::uint32_t generation() const { return generation_; }
   const std::vector<Member>& members() const { return members_; }
   PeerWatch& watch() { return *watch_; }
+  void send_beat(int to) const;
+  std::vector<int> receive_beats() const;
 
   // A peer is lost, or may be, or MPI failed: MPI is not finalized. Thread-safe.
   void distrust() { distrusted_ = true; }
@@ -72,6 +76,7 @@ class MpiWorld {
                                std::chrono::steady_clock::time_point deadline);
   void at_exit();
   void finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[noreturn]] void end_cut_off();
   bool may_finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<int> one_of_each_other_machine() const;
 
@@ -91,6 +96,7 @@ class MpiWorld {
   Member self_ = {};
   std::vector<Member> members_;
   std::unique_ptr<PeerWatch> watch_;
+  std::optional<DatagramBeats> beats_;  // Where there are several machines.
 };
 
 }  // namespace hvd::transport

@@ -392,6 +392,9 @@ def mismatches(rank):
     yield "shape|dimension", lambda: hvd.alltoall(torch.ones(12, *[2] * (1 + (rank > 0))),
                                                   name="m.alltoall")
     yield "shape", lambda: hvd.reducescatter(torch.ones(2 + (rank > 0)), name="m.scatter")
+    yield "allgather", lambda: (hvd.allgather if rank else hvd.allreduce)(
+        torch.ones(2), name="m.operation")
+    yield "group", lambda: hvd.grouped_allreduce([torch.ones(2)] * (1 + (rank > 0)), name="m.group")
 
 
 def test_ranks_that_disagree_are_told_how(rank, size):

@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <random>
+#include <semaphore>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "test/collective/fleets.h"
@@ -111,6 +115,80 @@ TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
       board.end();
     }
   });
+}
+
+// Two ranks' ways to each other: rank 1 does something once rank 0 listens to its
+// doorbell, and rank 0 goes on once that is done.
+struct Handover {
+  std::binary_semaphore listens{0};
+  std::binary_semaphore is_done{0};
+
+  void when_the_other_listens(const std::function<void()>& act) {
+    listens.acquire();
+    act();
+    is_done.release();
+  }
+};
+
+// Of rank 0's next wait, in which a ring is all that would wake it.
+class Listening : public transport::Interrupt {
+ public:
+  Listening(transport::Doorbell& bell, Handover& handover)
+      : bell_(bell), handover_(handover) {}
+  absl::Status check() override {
+    if (std::exchange(is_over_, true)) return absl::OkStatus();
+    constexpr auto kReader = transport::Doorbell::Listener::kReader;
+    const std::uint32_t ticket = bell_.listen(kReader);
+    handover_.listens.release();
+    handover_.is_done.acquire();
+    EXPECT_TRUE(bell_.has_rung_since(ticket));
+    bell_.leave(kReader);
+    return absl::OkStatus();
+  }
+  // A rank that nobody woke goes on all the same.
+  std::optional<Clock::time_point> verdict_due() const override {
+    return Clock::now();
+  }
+  ~Listening() override { EXPECT_TRUE(is_over_) << "there was no wait"; }
+
+ private:
+  transport::Doorbell& bell_;
+  Handover& handover_;
+  bool is_over_ = false;
+};
+
+TEST(ShmBoard, WhatOthersWaitForWakesThem) {
+  Handover handover;
+  on_boards_and_segments(
+      2, [&](ShmBoard& board, transport::NodeSegment& segment) {
+        NeverInterrupt never;
+        ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
+        if (board.rank() == 1) {
+          handover.when_the_other_listens([&] { board.arrive(); });
+          ASSERT_TRUE(board.wait_for_arrivals(0, never).ok());
+          handover.when_the_other_listens([&] { board.finish(0); });
+          handover.when_the_other_listens([&] { board.end(); });
+          return;
+        }
+        board.arrive();
+        {
+          Listening first(segment.doorbell(0), handover);
+          ASSERT_TRUE(board.wait_for_arrivals(0, first).ok());
+        }
+        board.finish(0);
+        {
+          Listening second(segment.doorbell(0), handover);
+          ASSERT_TRUE(board.wait_for_results(0, second).ok());
+        }
+        board.end();
+        // In its next call, without rank 1, it waits for the end of this one.
+        const std::vector<int> alone = {0};
+        ASSERT_TRUE(board.begin(alone, label_of(2)).ok());
+        board.arrive();
+        Listening third(segment.doorbell(0), handover);
+        ASSERT_TRUE(board.wait_for_arrivals(0, third).ok());
+        board.end();
+      });
 }
 
 // Rank 1 is in two sets in turn; the others see it at step numbers of its own.

@@ -153,6 +153,27 @@ TEST_F(Lifetimes, AnOptimizerThatEndsWithGradientsUnderWay) {
   });
 }
 
+// Of a gradient that the optimizer still holds, and sends when it ends.
+class ThrowingObserver : public replica::GradientObserver {
+ public:
+  void sent(const std::string&) override { throw 42; }
+  void reduced(const std::string&) override {}
+};
+
+TEST_F(Lifetimes, AnOptimizerThatEndsWhereItsObserverThrows) {
+  Training training;
+  training.optimizer = nullptr;
+  DistributedOptions options = {.bucket_bytes = std::size_t{1} << 20};
+  options.observer = std::make_shared<ThrowingObserver>();
+  auto optimizer = std::make_unique<DistributedOptimizer>(
+      std::make_unique<SGD>(
+          std::vector<nn::NamedTensor>{{"w", training.weight}}, SGDOptions()),
+      options);
+  training.backward();
+  optimizer = nullptr;
+  EXPECT_EQ(barrier(), absl::OkStatus());
+}
+
 TEST_F(Lifetimes, ASkippedSynchronizationThatOutlivesItsOptimizer) {
   Training training;
   const auto skip = training.optimizer->skip_synchronize();

@@ -82,6 +82,47 @@ TEST(Heartbeats, OfTwoRanksThatFollowNextAndDeliverNobodyIsLost) {
   }
 }
 
+// Beats that are under way when the link goes are lost, and the next one after it is back
+// arrives. Whichever moment it goes at, nobody is lost; a little longer, and both are.
+TEST(Heartbeats, ALinkThatIsAwayForLessThanTheDeadlineLosesNobody) {
+  const Heartbeats::Options options = {.interval = milliseconds(250),
+                                       .deadline = seconds(4)};
+  const auto losses = [&](milliseconds goes, milliseconds length) {
+    Heartbeats::Options to_b = options;
+    Heartbeats::Options to_a = options;
+    to_b.neighbours = {1};
+    to_a.neighbours = {0};
+    Heartbeats a(to_b, kStart);
+    Heartbeats b(to_a, kStart + milliseconds(60));
+    std::size_t lost = 0;
+    for (auto now = kStart + milliseconds(60); now < kStart + seconds(12);
+         now = std::min(a.next(now), b.next(now))) {
+      const bool is_away = now >= kStart + goes && now < kStart + goes + length;
+      if (!a.due(now).empty() && !is_away) b.heard(0, now);
+      if (!b.due(now).empty() && !is_away) a.heard(1, now);
+      lost += a.lost(now).size() + b.lost(now).size();
+    }
+    return lost;
+  };
+  for (milliseconds goes(2000); goes < milliseconds(2500);
+       goes += milliseconds(10)) {
+    EXPECT_EQ(losses(goes, milliseconds(3700)), 0u) << goes.count();
+    EXPECT_EQ(losses(goes, milliseconds(4300)), 2u) << goes.count();
+  }
+}
+
+TEST(Heartbeats, ANeighbourThatIsAliveMaySendMailLaterButNotNever) {
+  Heartbeats beats({.neighbours = {1}}, kStart);
+  auto now = kStart;
+  while (beats.lost(now).empty()) {
+    beats.alive(1, now);
+    now = beats.next(now);
+    beats.due(now);
+    ASSERT_LE(now, kStart + seconds(13));
+  }
+  EXPECT_GT(now, kStart + Heartbeats::kMailDeadlines * seconds(4));
+}
+
 TEST(Heartbeats, NextIsEarlyEnoughToNoticeALossAndNeverInThePast) {
   Heartbeats beats({.neighbours = {1}}, kStart);
   auto now = kStart;

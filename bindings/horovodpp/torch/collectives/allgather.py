@@ -17,7 +17,7 @@ def allgather_async(tensor, name=None, process_set=global_process_set):
     """Concatenates the ranks' tensors along the first dimension; returns a handle."""
     core = member("Allgather", process_set)
     tensor = tensor.detach()
-    operation = _core.allgather(describe_moved(tensor), wire("allgather", name), core)
+    operation = _core.allgather(describe_moved(tensor), wire(name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
 
@@ -63,7 +63,7 @@ def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
-                                        wire("grouped_allgather", name), core)
+                                        wire(name), core)
     return handles.add(operation, lambda results: tuple(
         from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
 

@@ -23,8 +23,7 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     for tensor in tensors if is_group else [tensors]:
         check_reduced(tensor, op)
     described = [describe(tensor) for tensor in tensors] if is_group else describe(tensors)
-    operation = call(described, wire("grouped_allreduce" if is_group else "allreduce", name), op,
-                     *factors, core)
+    operation = call(described, wire(name), op, *factors, core)
     return handles.add(operation, finish, tensors)
 
 

@@ -28,7 +28,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
     core = member("Alltoall", process_set)
     rows = _splits_of(tensor, splits, process_set)
     tensor = tensor.detach()
-    operation = _core.alltoall(describe_moved(tensor), rows, wire("alltoall", name), core)
+    operation = _core.alltoall(describe_moved(tensor), rows, wire(name), core)
 
     def finish(result):
         output, received = result

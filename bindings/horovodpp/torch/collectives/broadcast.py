@@ -18,7 +18,7 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     tensor = tensor.detach()
-    operation = _core.broadcast(describe_moved(tensor), root_rank, wire("broadcast", name), core)
+    operation = _core.broadcast(describe_moved(tensor), root_rank, wire(name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
 
@@ -26,8 +26,7 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
     """Replaces the tensor by that of rank `root_rank`; returns a handle."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
-    operation = _core.broadcast_(describe_moved(tensor), root_rank, wire("broadcast", name),
-                                 core)
+    operation = _core.broadcast_(describe_moved(tensor), root_rank, wire(name), core)
     return handles.add(operation, lambda _: written(tensor), tensor)
 
 

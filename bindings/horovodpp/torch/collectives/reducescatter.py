@@ -27,8 +27,8 @@ def reducescatter_async(tensor, name=None, op=Average, process_set=global_proces
     core = member("Reducescatter", process_set)
     _check_scattered(tensor, op)
     tensor = tensor.detach()
-    operation = _core.reducescatter(describe(tensor), wire("reducescatter", name), op,
-                                    prescale_factor, postscale_factor, core)
+    operation = _core.reducescatter(describe(tensor), wire(name), op, prescale_factor,
+                                    postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
 
@@ -73,8 +73,8 @@ def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=glob
     for tensor in tensors:
         _check_scattered(tensor, op)
     operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
-                                            wire("grouped_reducescatter", name), op,
-                                            prescale_factor, postscale_factor, core)
+                                            wire(name), op, prescale_factor,
+                                            postscale_factor, core)
     return handles.add(operation, lambda results: tuple(
         from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that make calls again and again while the job that these belong to begins and
+// ends. ThreadSanitizer and AddressSanitizer see what outlives its owner.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace hvd {
+
+// `times`, or less in builds with sanitizers, which are slow (HOROVODPP_TEST_RUNS).
+inline int times_here(int times) {
+  const char* const text = std::getenv("HOROVODPP_TEST_RUNS");
+  return text == nullptr ? times : std::min(times, 10 * std::atoi(text));
+}
+
+// Runs each of `calls` over and over, on several threads, until `change` has run `times`
+// times here. A thread begins with another call than its neighbours.
+inline void hammer(const std::vector<std::function<void()>>& calls, int times,
+                   const std::function<void()>& change) {
+  constexpr std::size_t kThreads = 3;
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::size_t next = thread * calls.size() / kThreads; !is_over;
+           ++next) {
+        calls[next % calls.size()]();
+      }
+    });
+  }
+  for (int i = 0; i < times_here(times); ++i) change();
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace hvd
