@@ -11,7 +11,7 @@ of MPI's two columns. In each round every contender runs once, in jobs of its ow
 round begins with another of them. docs/benchmarks.md says how to read it.
 
 Needs the targets horovodrun, own_peer and mpi_peer; gloo where the given Python has torch,
-Horovod where it has that; and root for two hosts.
+Horovod where it has that; and root for several hosts.
 """
 
 import argparse
@@ -41,20 +41,20 @@ def show(doing):
         print(f"\r{doing}\033[K", end="", file=sys.stderr, flush=True)
 
 
-def measure_batch(contender, batch, pair, options):
+def measure_batch(contender, batch, hosts, options):
     setting = SETTINGS[batch[0].setting]
-    if setting.hosts > 1 and not pair[0]:
-        return {row: pair[1] for row in batch}
+    if isinstance(hosts[setting], str):
+        return {row: hosts[setting] for row in batch}
     parts = [[row] for row in batch] if contender.starts_anew else [batch]
     found = {}
     for rows in parts:
-        job = jobs.Job(contender, setting, pair[0] if setting.hosts > 1 else None,
+        job = jobs.Job(contender, setting, hosts[setting],
                        options.timeout * (4 if len(rows) > 1 else 1))
         found |= jobs.measure(job, rows, options.seconds)
     return found
 
 
-def measure_all(rows, contenders, pair, options):
+def measure_all(rows, contenders, hosts, options):
     results = table.Results([contender.name for contender in contenders])
     able = [contender for contender in contenders if not contender.missing]
     given_up = set()
@@ -66,7 +66,7 @@ def measure_all(rows, contenders, pair, options):
                     continue
                 show(f"round {number + 1}: {batch[0].setting}, {batch[0].name}, "
                      f"{contender.name}")
-                found = measure_batch(contender, batch, pair, options)
+                found = measure_batch(contender, batch, hosts, options)
                 results.add(contender.name, found)
                 # What does not end once is not tried again.
                 if batch[0].alone and isinstance(found[batch[0]], str):
@@ -98,8 +98,9 @@ def arguments():
                         help="for a row that has a job of its own; four times this for others")
     parser.add_argument("--quick", action="store_true", help="one short round")
     parser.add_argument("--rows", default="", metavar="PATTERN", help="those that match")
-    parser.add_argument("--ranks", default="2,4", help="2, 4, or both")
-    parser.add_argument("--no-hosts", action="store_true", help="nothing between two hosts")
+    parser.add_argument("--settings", default=",".join(SETTINGS), help="some of: %(default)s")
+    parser.add_argument("--ranks", default="2,3,4", help="some of these numbers")
+    parser.add_argument("--no-hosts", action="store_true", help="nothing between hosts")
     parser.add_argument("--torch-python", metavar="PYTHON", default=sys.executable,
                         help="where gloo is; '': without it")
     parser.add_argument("--horovod-python", metavar="PYTHON", default=sys.executable)
@@ -113,6 +114,7 @@ def arguments():
 def chosen(options):
     ranks = {int(number) for number in options.ranks.split(",")}
     rows = [row for row in ROWS if re.search(options.rows, row.name)
+            and row.setting in options.settings.split(",")
             and SETTINGS[row.setting].ranks in ranks
             and not (options.no_hosts and SETTINGS[row.setting].hosts > 1)]
     if not rows:
@@ -126,11 +128,8 @@ def main():
     rows = chosen(options)
     contenders = jobs.contenders(options.build.resolve(), options.torch_python,
                                  options.horovod_python)
-    if any(SETTINGS[row.setting].hosts > 1 for row in rows):
-        with jobs.two_hosts() as pair:
-            results = measure_all(rows, contenders, pair, options)
-    else:
-        results = measure_all(rows, contenders, (None, ""), options)
+    with jobs.hosts_of({SETTINGS[row.setting] for row in rows}) as hosts:
+        results = measure_all(rows, contenders, hosts, options)
     missing = {one.name: one.missing for one in contenders if one.missing}
     text = f"{head(options)}\n\n{table.table(rows, results, jobs.CORES, missing)}"
     print(text)

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/compression/gathered.h"
+#include "horovodpp/compression/largest.h"
 #include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::compression {
@@ -149,28 +150,15 @@ class TopK : public Codec {
           "top_k: a gradient of ", piece.elements,
           " elements; places are 32-bit numbers, so leave it uncompressed"));
     }
-    std::vector<std::uint32_t> places(static_cast<std::size_t>(piece.elements));
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      places[i] = static_cast<std::uint32_t>(i);
-    }
-    // NaN counts as infinite: comparisons with it would be no order.
-    const auto size = [&](std::uint32_t i) {
-      return std::isnan(x[i]) ? std::numeric_limits<float>::infinity()
-                              : std::abs(x[i]);
-    };
     const std::int64_t count = kept(piece);
-    std::nth_element(places.begin(), places.begin() + count, places.end(),
-                     [&](std::uint32_t a, std::uint32_t b) {
-                       const float p = size(a);
-                       const float q = size(b);
-                       return p != q ? p > q : a < b;
-                     });
-    std::sort(places.begin(), places.begin() + count);
     std::byte* values = message + count * std::int64_t{sizeof(std::uint32_t)};
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t place = places[static_cast<std::size_t>(i)];
-      write(place, message + i * std::int64_t{sizeof place});
-      write(x[place], values + i * std::int64_t{sizeof(float)});
+    for (const std::uint32_t place :
+         largest({x, static_cast<std::size_t>(piece.elements)},
+                 static_cast<std::size_t>(count))) {
+      write(place, message);
+      write(x[place], values);
+      message += sizeof place;
+      values += sizeof(float);
     }
   }
   void decode_add(const std::byte* message, const Piece& piece,
@@ -187,6 +175,20 @@ class TopK : public Codec {
           message + i * std::int64_t{sizeof(std::uint32_t)});
       if (std::int64_t{place} >= piece.elements) continue;
       sum[place] += read<float>(values + i * std::int64_t{sizeof(float)});
+    }
+  }
+  void take_out(const std::byte* message, const Piece& piece, float* x,
+                float* velocity) const override {
+    if (is_whole(piece)) {
+      Codec::take_out(message, piece, x, velocity);
+      return;
+    }
+    const std::int64_t count = kept(piece);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto place = read<std::uint32_t>(
+          message + i * std::int64_t{sizeof(std::uint32_t)});
+      if (velocity != nullptr && x[place] != 0.0f) velocity[place] = 0.0f;
+      x[place] = 0.0f;
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -40,14 +41,25 @@ std::int64_t count_of(const std::vector<float>& floats) {
          static_cast<std::int64_t>(floats[1]);
 }
 
-// One that is not finite stays so, as does its norm.
-void clip(std::vector<float>& gradient, double max_norm) {
+float finite_or_zero(float x) {
+  return std::abs(x) <= std::numeric_limits<float>::max() ? x : 0.0f;
+}
+
+std::vector<float> finite(std::vector<float> values) {
+  for (float& x : values) x = finite_or_zero(x);
+  return values;
+}
+
+// That of a gradient whose norm is not finite is 1.
+float clipping(const float* gradient, std::size_t count, double max_norm) {
   double squares = 0.0;
-  for (const float x : gradient) squares += static_cast<double>(x) * x;
+  for (std::size_t i = 0; i < count; ++i) {
+    squares += static_cast<double>(gradient[i]) * gradient[i];
+  }
   const double norm = std::sqrt(squares);
-  if (!std::isfinite(norm) || norm <= max_norm) return;
-  const auto factor = static_cast<float>(max_norm / norm);
-  for (float& x : gradient) x *= factor;
+  return std::isfinite(norm) && norm > max_norm
+             ? static_cast<float>(max_norm / norm)
+             : 1.0f;
 }
 
 }  // namespace
@@ -57,54 +69,39 @@ std::int64_t ErrorFeedback::count_step(const std::string& key) {
   return steps_[key]++;
 }
 
-std::vector<float> ErrorFeedback::corrected(const Gradient& gradient,
-                                            int num_ranks) {
-  const auto* elements = static_cast<const float*>(gradient.view.data());
-  std::vector<float> result(elements, elements + gradient.view.num_elements());
+std::vector<float> ErrorFeedback::add(const Gradient& gradient, int num_ranks,
+                                      std::vector<float> errors) {
+  const auto* x = static_cast<const float*>(gradient.view.data());
+  const auto count = static_cast<std::size_t>(gradient.view.num_elements());
+  // Those of another shape are another gradient's.
+  if (errors.size() != count) errors.assign(count, 0.0f);
   // The norm of a sum of as many gradients that point anywhere is at most max_norm.
-  if (max_norm_ > 0) clip(result, max_norm_ / std::sqrt(num_ranks));
-  MutexLock lock(mutex_);
-  if (momentum_ != 0.0f) {
-    std::vector<float>& velocity = velocities_[gradient.key];
-    // One of another shape is another gradient.
-    if (velocity.size() != result.size()) velocity.assign(result.size(), 0.0f);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] = velocity[i] = momentum_ * velocity[i] + result[i];
+  const float factor =
+      max_norm_ > 0 ? clipping(x, count, max_norm_ / std::sqrt(num_ranks))
+                    : 1.0f;
+  if (momentum_ == 0.0f) {
+    for (std::size_t i = 0; i < count; ++i) {
+      errors[i] = finite_or_zero(errors[i]) + factor * x[i];
     }
+    return errors;
   }
-  const auto found = errors_.find(gradient.key);
-  if (found == errors_.end() || found->second.size() != result.size()) {
-    return result;
+  std::vector<float>& velocity = velocity_of(gradient.key);
+  if (velocity.size() != count) velocity.assign(count, 0.0f);
+  for (std::size_t i = 0; i < count; ++i) {
+    velocity[i] = momentum_ * finite_or_zero(velocity[i]) + factor * x[i];
+    errors[i] = finite_or_zero(errors[i]) + velocity[i];
   }
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] += found->second[i];
-  return result;
-}
-
-void ErrorFeedback::remember(const std::string& key,
-                             std::vector<float> corrected,
-                             const std::vector<float>& sent) {
-  for (std::size_t i = 0; i < corrected.size(); ++i) {
-    corrected[i] -= sent[i];
-    if (!std::isfinite(corrected[i])) corrected[i] = 0.0f;
-  }
-  MutexLock lock(mutex_);
-  errors_[key] = std::move(corrected);
-  if (momentum_ == 0.0f) return;
-  std::vector<float>& velocity = velocities_[key];
-  for (std::size_t i = 0; i < velocity.size(); ++i) {
-    const bool ends = masks_ && sent[i] != 0.0f;
-    if (ends || !std::isfinite(velocity[i])) velocity[i] = 0.0f;
-  }
+  return errors;
 }
 
 std::vector<RememberedValues> ErrorFeedback::state() const {
   MutexLock lock(mutex_);
   std::vector<RememberedValues> result;
   for (const auto& [key, values] : errors_) {
-    result.push_back({key + kError, values});
+    if (!values.empty()) result.push_back({key + kError, finite(values)});
   }
   for (const auto& [key, values] : velocities_) {
-    result.push_back({key + kVelocity, values});
+    result.push_back({key + kVelocity, finite(values)});
   }
   for (const auto& [key, count] : steps_) {
     result.push_back({key + kSteps, floats_of(count)});

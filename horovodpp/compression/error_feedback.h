@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -41,17 +42,40 @@ class ErrorFeedback {
   // How many gradients of this key there were before; counts one.
   std::int64_t count_step(const std::string& key);
   // The gradient, of one of so many ranks, and what was taken from it before.
-  std::vector<float> corrected(const Gradient& gradient, int num_ranks);
-  // Remembers corrected - sent, which `corrected` becomes; but for elements of which
-  // that is not finite: these are lost to all ranks, and begin anew.
-  void remember(const std::string& key, std::vector<float> corrected,
-                const std::vector<float>& sent);
+  std::vector<float> corrected(const Gradient& gradient, int num_ranks) {
+    return add(gradient, num_ranks, errors_of(gradient.key));
+  }
+  // The same in the memory of the errors, which are gone until remember().
+  std::vector<float> take_corrected(const Gradient& gradient, int num_ranks) {
+    return add(gradient, num_ranks, std::move(errors_of(gradient.key)));
+  }
+  // Remembers corrected - sent; but for elements of which that is not finite: these
+  // are lost to all ranks, and begin anew.
+  void remember(const std::string& key, std::vector<float> rest) {
+    errors_of(key) = std::move(rest);
+  }
+  // Of what is sent in part, if it begins anew where it is sent; else nullptr.
+  float* masked_velocity(const std::string& key) {
+    return masks_ && momentum_ != 0.0f ? velocity_of(key).data() : nullptr;
+  }
 
   std::vector<RememberedValues> state() const;
   void load(const std::vector<RememberedValues>& state);
 
  private:
   using Memory = std::map<std::string, std::vector<float>>;
+
+  // A thread's own until the next load().
+  std::vector<float>& errors_of(const std::string& key) {
+    MutexLock lock(mutex_);
+    return errors_[key];
+  }
+  std::vector<float>& velocity_of(const std::string& key) {
+    MutexLock lock(mutex_);
+    return velocities_[key];
+  }
+  std::vector<float> add(const Gradient& gradient, int num_ranks,
+                         std::vector<float> errors);
 
   const float momentum_;
   const bool masks_;

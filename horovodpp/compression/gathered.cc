@@ -13,6 +13,17 @@
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::compression {
+
+void Codec::take_out(const std::byte* message, const Piece& piece, float* x,
+                     float* velocity) const {
+  std::vector<float> sent(static_cast<std::size_t>(piece.elements));
+  decode_add(message, piece, sent.data());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    x[i] -= sent[i];
+    if (velocity != nullptr && sent[i] != 0.0f) velocity[i] = 0.0f;
+  }
+}
+
 namespace {
 
 // The messages for all gradients of the batch, one after the other.
@@ -46,12 +57,13 @@ std::size_t GatheredExchange::send(Runtime& job, ErrorFeedback& errors) {
   const auto message = std::make_shared<std::vector<std::byte>>(bytes_);
   std::byte* next = message->data();
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    std::vector<float> corrected =
-        errors.corrected(batch_[i], options_.num_ranks);
-    codec_->encode(corrected.data(), pieces_[i], next);
-    std::vector<float> sent(corrected.size());
-    codec_->decode_add(next, pieces_[i], sent.data());
-    errors.remember(batch_[i].key, std::move(corrected), sent);
+    const std::string& key = batch_[i].key;
+    std::vector<float> rest =
+        errors.take_corrected(batch_[i], options_.num_ranks);
+    codec_->encode(rest.data(), pieces_[i], next);
+    codec_->take_out(next, pieces_[i], rest.data(),
+                     errors.masked_velocity(key));
+    errors.remember(key, std::move(rest));
     next += codec_->bytes(pieces_[i]);
   }
   all_ = job.allgather_async(

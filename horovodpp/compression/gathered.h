@@ -35,6 +35,10 @@ class Codec {
   // reads and writes nothing beyond the piece's elements.
   virtual void decode_add(const std::byte* message, const Piece& piece,
                           float* sum) const = 0;
+  // x -= what the message says. `velocity`, if not nullptr, becomes 0 where it says
+  // something else than 0.
+  virtual void take_out(const std::byte* message, const Piece& piece, float* x,
+                        float* velocity) const;
 };
 
 // What each rank makes of its gradients before: see ErrorFeedback.

@@ -244,10 +244,10 @@ Status PowerExchange::finish() {
       std::copy_n(p, part.first_count(), out);
     } else {
       multiply_out(part.shape(), p, q, out);
-      std::vector<float> sent(part.matrix.size());
-      for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = out[i] * share;
-      memory_->errors().remember(part.gradient.key, std::move(part.matrix),
-                                 sent);
+      for (std::size_t i = 0; i < part.matrix.size(); ++i) {
+        part.matrix[i] -= out[i] * share;
+      }
+      memory_->errors().remember(part.gradient.key, std::move(part.matrix));
       memory_->keep_basis(part.gradient.key,
                           std::vector<float>(q, q + part.second_count()));
       q += part.second_count();

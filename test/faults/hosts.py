@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hosts on this machine: network namespaces, joined by a pair of wires, with a host
-name and an sshd each. Needs root; who may not is told why by reason_against()."""
+"""Hosts on this machine: network namespaces with a host name and an sshd each. Two are
+joined by a pair of wires, more by a bridge. Needs root; reason_against() says what is
+missing."""
 
 import os
 import secrets
@@ -14,7 +15,7 @@ import leftovers
 
 def reason_against():
     """Why there can be no hosts here; empty if there can."""
-    for tool in ("ip", "sshd", "ssh", "ssh-keygen", "unshare"):
+    for tool in ("ip", "tc", "sshd", "ssh", "ssh-keygen", "unshare"):
         if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             return f"there is no {tool}"
     if os.geteuid() != 0:
@@ -30,6 +31,14 @@ def reason_against():
 def command(*words, check=True):
     return subprocess.run(words, check=check, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
+
+
+def bits_per_second(rate):
+    """Of a rate as tc writes it: 100mbit, 1gbit."""
+    for unit, factor in (("gbit", 10**9), ("mbit", 10**6)):
+        if rate.endswith(unit):
+            return int(rate.removesuffix(unit)) * factor
+    raise ValueError(f"a rate in mbit or gbit, not {rate!r}")
 
 
 def name_of(pid):
@@ -64,20 +73,23 @@ class Host:
             self.sshd.wait()
 
 
-def ranks_of(host, ranks):
-    """The first host has the larger half of the ranks."""
-    here = (ranks + 1) // 2
-    return list(range(ranks))[:here] if host == 0 else list(range(ranks))[here:]
+def ranks_of(host, ranks, hosts=2):
+    """The first hosts have a rank more than the last ones, if the ranks do not go up evenly."""
+    first = -(-ranks * host // hosts)
+    return list(range(first, -(-ranks * (host + 1) // hosts)))
 
 
 class Hosts:
-    """A pair of hosts, for one job at a time."""
+    """Hosts for one job at a time. `rate`, as "1gbit", limits what each sends and what it
+    receives."""
 
-    def __init__(self, folders):
+    def __init__(self, folders, count=2, rate=""):
         # Ten bits of chance in the network's number, too, for others that do the same.
         token = secrets.token_hex(3)
         net = f"10.{200 + secrets.randbelow(50)}.{secrets.randbelow(250)}"
-        self.hosts = [Host(f"hvf{token}{i}", f"{net}.{i + 1}") for i in range(2)]
+        self.hosts = [Host(f"hvf{token}{i}", f"{net}.{i + 1}") for i in range(count)]
+        self.bridge = f"hvb{token}" if count > 2 else ""
+        self.rate = rate
         self.folders = folders
         self.folder = tempfile.mkdtemp(prefix="hvd-faults-ssh-", dir="/var/tmp")
 
@@ -95,10 +107,14 @@ class Hosts:
     def make(self):
         for host in self.hosts:
             command("ip", "netns", "add", host.name)
-        first, second = self.hosts
-        command("ip", "link", "add", first.wire, "netns", first.name, "type", "veth",
-                "peer", "name", second.wire, "netns", second.name)
+        if self.bridge:
+            self.join_by_bridge()
+        else:
+            first, second = self.hosts
+            command("ip", "link", "add", first.wire, "netns", first.name, "type", "veth",
+                    "peer", "name", second.wire, "netns", second.name)
         for host in self.hosts:
+            self.limit(host.name, host.wire)
             inside = ["ip", "-n", host.name]
             command(*inside, "address", "add", f"{host.address}/24", "dev", host.wire)
             command(*inside, "link", "set", "lo", "up")
@@ -107,6 +123,25 @@ class Hosts:
         for host in self.hosts:
             self.start_sshd(host)
         self.wait_for_login()
+
+    def join_by_bridge(self):
+        command("ip", "netns", "add", self.bridge)
+        inside = ["ip", "-n", self.bridge]
+        command(*inside, "link", "add", self.bridge, "type", "bridge")
+        command(*inside, "link", "set", self.bridge, "up")
+        for host in self.hosts:
+            command("ip", "link", "add", host.wire, "netns", host.name, "type", "veth",
+                    "peer", "name", host.wire, "netns", self.bridge)
+            command(*inside, "link", "set", host.wire, "master", self.bridge, "up")
+            self.limit(self.bridge, host.wire)
+
+    def limit(self, place, wire):
+        """Bursts are a millisecond's, but no shorter than the longest packet of this kernel."""
+        if not self.rate:
+            return
+        burst = max(64 * 1024, bits_per_second(self.rate) // 8000)
+        command("tc", "-n", place, "qdisc", "add", "dev", wire, "root", "tbf", "rate",
+                self.rate, "burst", str(burst), "latency", "20ms")
 
     def write_keys(self):
         for name in ("host", "user"):
@@ -156,9 +191,15 @@ class Hosts:
 
     def options(self, ranks):
         """Of horovodrun."""
-        here = len(ranks_of(0, ranks))
-        return ["-H", f"{self.hosts[0].address}:{here},"
-                      f"{self.hosts[1].address}:{ranks - here}"]
+        return ["-H", ",".join(f"{host.address}:{len(self.ranks_of(i, ranks))}"
+                               for i, host in enumerate(self.hosts))]
+
+    def ranks_of(self, host, ranks):
+        return ranks_of(host, ranks, len(self.hosts))
+
+    def host_of(self, rank, ranks):
+        return next(host for i, host in enumerate(self.hosts)
+                    if rank in self.ranks_of(i, ranks))
 
     def cut(self):
         command("ip", "-n", self.hosts[1].name, "link", "set", self.hosts[1].wire, "down")
@@ -173,4 +214,6 @@ class Hosts:
         for host in self.hosts:
             host.end()
             command("ip", "netns", "delete", host.name, check=False)
+        if self.bridge:
+            command("ip", "netns", "delete", self.bridge, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)

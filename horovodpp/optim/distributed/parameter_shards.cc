@@ -11,6 +11,7 @@
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/distributed/arena_gradients.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
@@ -139,6 +140,8 @@ void ParameterShards::move_in() {
       autograd::set_gradient_home(tensor, homes_[i]);
     }
   }
+  // All that the parameters have left is in the allocator's cache now.
+  autograd::release_cached_memory();
 }
 
 std::vector<replica::ScatteredGroup> ParameterShards::groups() const {

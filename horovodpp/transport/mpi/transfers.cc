@@ -15,9 +15,6 @@ namespace {
 // is complete: it is soon, if the sender lives.
 constexpr int kAbandonPolls = 10'000;
 
-// About what the wires of MPI send without being asked for it.
-constexpr std::size_t kSentAtOnce = std::size_t{64} << 10;
-
 }  // namespace
 
 absl::StatusOr<TransferId> MpiTransfers::post_send(
@@ -54,9 +51,6 @@ absl::StatusOr<TransferId> MpiTransfers::post_receive(
                                .bytes = bytes.size(),
                                .requests = {}});
   expected_[route].push_back(id);
-  // A look is a system call. What is short may be looked for after what is sent next;
-  // of what is long the sender awaits an answer.
-  if (bytes.size() > kSentAtOnce) HVD_RETURN_IF_ERROR(match(route));
   return id;
 }
 

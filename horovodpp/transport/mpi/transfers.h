@@ -3,7 +3,9 @@
 // memories.
 //
 // A transfer travels as full chunks and one shorter, possibly empty, last
-// chunk. A receive is not posted with MPI before its message has come and is
+// chunk. A chunk is so short that MPI sends it at once: a longer message waits for
+// its receiver's answer, which on a busy wire queues behind that receiver's own
+// data, and one direction idles. A receive is not posted with MPI before its message has come and is
 // seen to have the right size (a matched probe): MPI libraries overrun memory
 // when a message is too long, and do not always give a posted receive back. A
 // transfer of the wrong size is read to its end and thrown away.
@@ -35,8 +37,9 @@ class MpiTransfers {
     int rank = 0;
     MpiTags tags;
     std::uint32_t generation = 0;
-    // The most bytes of one MPI message: its counts are of type int.
-    std::size_t chunk_bytes = std::size_t{1} << 30;
+    // The most bytes of one MPI message. Open MPI sends 64 KiB at once over TCP,
+    // headers included.
+    std::size_t chunk_bytes = std::size_t{60} << 10;
     // Told of what abandon() calls, which takes its time; may be nullptr.
     CallMeter* calls = nullptr;
   };

@@ -97,7 +97,7 @@ class Gloo(Contender):
             command = [self.python, HERE / "python_peer.py", "gloo", *words]
             wire = "lo"
             if pair:
-                host = pair.hosts[int(rank >= (setting.ranks + 1) // 2)]
+                host = pair.host_of(rank, setting.ranks)
                 command, wire = host.within(*map(str, command)), host.wire
             yield command, {"RANK": str(rank), "WORLD_SIZE": str(setting.ranks),
                             "MASTER_ADDR": address, "MASTER_PORT": str(port),
@@ -142,15 +142,18 @@ def is_mpi(contender_name):
 
 
 @contextlib.contextmanager
-def two_hosts():
-    """A pair of network namespaces, or why there is none."""
+def hosts_of(settings):
+    """For each setting the network namespaces that are its hosts, None where it is this
+    host alone, or why there are none."""
+    hosts = dict.fromkeys(settings)
     against = hosts_of_this_machine.reason_against()
-    if against:
-        yield None, against
-        return
-    with leftovers.Folders(private=False) as folders:
-        with hosts_of_this_machine.Hosts(folders) as pair:
-            yield pair, ""
+    with contextlib.ExitStack() as stack:
+        folders = stack.enter_context(leftovers.Folders(private=False))
+        for setting in settings:
+            if setting.hosts > 1:
+                hosts[setting] = against or stack.enter_context(
+                    hosts_of_this_machine.Hosts(folders, setting.hosts, setting.rate))
+        yield hosts
 
 
 class Job:

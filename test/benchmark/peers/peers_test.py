@@ -107,6 +107,16 @@ class Table(unittest.TestCase):
         self.assertEqual(results.ratios(one), [1.2])
         self.assertFalse(results.holds(one))
 
+    def test_the_wire_is_the_reference_where_the_row_says_so(self):
+        one = next(one for one in rows.ROWS if (one.setting, one.name) ==
+                   ("three", "allreduce 4 MiB"))
+        # Four thirds of the bytes leave each of three hosts, and as many come.
+        self.assertAlmostEqual(one.wire_us, 4 / 3 * 4 * rows.MIB * 8 / 1e3)
+        results = results_of(one, own=[one.wire_us, 2 * one.wire_us], mpi=[1, 1], cma=[1, 1])
+        self.assertEqual(results.ratios(one), [1, 2])
+        self.assertFalse(results.holds(one))
+        self.assertIn("| 1.50 | ≤ 1.05 × wire | no", table.line(one, results, {}))
+
     def test_what_is_missing_stays_in_the_table_with_its_reason(self):
         one, other = row(), row(name="other")
         results = results_of(one, own=["not done in 60 s"], mpi=[1], cma=["no cma"])

@@ -34,6 +34,34 @@ TEST_F(MpiTransfersTest, TransfersBeyondTheLimitArrive) {
   }
 }
 
+// A longer one waits for an answer, which queues behind what its receiver sends.
+TEST_F(MpiTransfersTest, NoMessageIsLongerThanTcpSendsAtOnce) {
+  constexpr int kSentAtOnce = 65'536 - 100;  // Of Open MPI, without headers.
+  MpiTransfers wires({.comm = world_.comm(),
+                      .rank = world_.rank(),
+                      .tags = world_.tags(),
+                      .generation = world_.generation()});
+  const DataTag tag = {.epoch = 11, .sequence = 0};
+  const std::string mine(200'000, 'm');
+  const auto out = wires.post_send(next(), tag, bytes_of(mine));
+  ASSERT_TRUE(out.ok());
+  std::string theirs;
+  while (theirs.size() < mine.size()) {
+    MPI_Status about;
+    MPI_Probe(previous(), world_.tags().data(world_.generation(), tag),
+              world_.comm(), &about);
+    int count = 0;
+    MPI_Get_count(&about, MPI_BYTE, &count);
+    EXPECT_LE(count, kSentAtOnce);
+    const std::size_t before = theirs.size();
+    theirs.resize(before + static_cast<std::size_t>(count));
+    MPI_Recv(theirs.data() + before, count, MPI_BYTE, about.MPI_SOURCE,
+             about.MPI_TAG, world_.comm(), MPI_STATUS_IGNORE);
+  }
+  EXPECT_EQ(theirs, mine);
+  EXPECT_TRUE(finish(wires, *out).ok());
+}
+
 TEST_F(MpiTransfersTest, AFailureTellsWhomItHadToDoWith) {
   MpiTransfers wires = transfers();
   const int nobody = world_.size();
