@@ -628,6 +628,11 @@ TEST(Checkpoint, AHookMayCallBackwardAgain) {
   z = {};
 }
 
+TEST(Checkpoint, AGroupEndsWithItsScope) {
+  { const autograd::ReplayGroup group; }
+  EXPECT_NO_THROW(autograd::ReplayGroup());
+}
+
 // Item 175.
 TEST(Checkpoint, AGroupSharesOneReplay) {
   int runs = 0;

@@ -87,6 +87,17 @@ TEST(MemoryBudget, OfNothingIsACheckpoint) {
   EXPECT_ERROR(InvalidArgument, "0 or more", MemoryBudget(-1));
 }
 
+TEST(MemoryBudget, KeepsNothingMoreOfARegionThatWasDropped) {
+  MemoryBudget budget(0);
+  const auto waves = [](const Tensor& in) {
+    Tensor y = in;
+    for (int i = 0; i < 4; ++i) y = tanh(exp(sin(y)));
+    return y;
+  };
+  checkpoint(waves, randn64({kElements})).sum().backward();
+  EXPECT_EQ(budget.stats().dropped, 1);
+}
+
 TEST(MemoryBudget, EndsWithItsScope) {
   Chain chain;
   {
