@@ -687,6 +687,18 @@ TEST(Checkpoint, AnInputThatWasModifiedIsAVersionError) {
                y.sum().backward());
 }
 
+TEST(Checkpoint, AResultThatIsWrittenOnceItIsSavedIsAVersionError) {
+  const auto writes = [](const Tensor& in) {
+    const Tensor made = exp(in);
+    const Tensor square = made * made;
+    made.add_(1.0);
+    return exp(square);
+  };
+  const Tensor y = checkpoint(writes, leaf({1, 2}, {2}));
+  EXPECT_ERROR(VersionError, "in place by the checkpointed function",
+               y.sum().backward());
+}
+
 // Item 163 is for operations, too: what they saved is there once.
 TEST(Checkpoint, WritingAtIndicesHasBothGradients) {
   const auto f = [](const Tensor& x, const Tensor& value) {

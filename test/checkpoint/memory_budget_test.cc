@@ -134,6 +134,18 @@ TEST(MemoryBudget, RegionsWithinRegionsGoToo) {
   }
 }
 
+TEST(MemoryBudget, IsNotForGradientsOfEarlierSteps) {
+  Chain chain;
+  const Tensor large = randn64({16 * kElements});
+  // A step takes up to 20 tensors, and another 16 for the gradient of `large`.
+  MemoryBudget budget(20 * kBytes);
+  for (int step = 0; step < 2; ++step) {
+    large.sum().backward();
+    chain.gradient();
+    EXPECT_EQ(budget.stats().dropped, 0) << step;
+  }
+}
+
 // What operations need in passing counts, in backward, too; gradients of leaves, which
 // stay, do not.
 TEST(MemoryBudget, HoldsDuringBackward) {
