@@ -240,6 +240,23 @@ TEST(Function, ResultsMayHaveNoGradient) {
   EXPECT_THAT(values(x.grad()), Each(2));
 }
 
+struct TwoResults : Function<TwoResults> {
+  static Tensors forward(FunctionContext&, const Tensor& x) {
+    return {x * 2.0, x * 3.0};
+  }
+  static Tensors backward(FunctionContext&, const Tensors& grads) {
+    return {grads[0] * 2.0 + grads[1] * 3.0};
+  }
+};
+
+TEST(Function, EachResultHasAGradientOfItsOwn) {
+  const Tensors y = TwoResults::apply(leaf({1, 2}, {2}));
+  const Tensors grads =
+      autograd::grad({(y[0] * 5.0 + y[1] * 7.0).sum()}, {y[1], y[0]});
+  EXPECT_THAT(values(grads[0]), Each(7));
+  EXPECT_THAT(values(grads[1]), Each(5));
+}
+
 template <bool kMaterialize>
 struct Sees : Function<Sees<kMaterialize>> {
   static Tensors forward(FunctionContext& context, const Tensor& x) {

@@ -448,6 +448,7 @@ TEST(TensorHooks, OfTheOnlyRootRunWhereverItLeads) {
   Tensor y = x * 2.0;
   y.retain_grad();
   y.backward(constant(3), {.inputs = std::vector{other}});
+  ASSERT_TRUE(y.grad().defined());
   EXPECT_EQ(value(y.grad()), 3);
   EXPECT_FALSE(x.grad().defined());
   autograd::grad({y}, {other}, {constant(4)}, {.allow_unused = true});

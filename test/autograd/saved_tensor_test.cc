@@ -33,6 +33,15 @@ SavedTensorHooks::Unpack times_back(double factor) {
   };
 }
 
+TEST(SavedTensor, DoesNotCountOnceBackwardHasFreedIt) {
+  const std::int64_t before = autograd::saved_tensor_bytes();
+  const Tensor x = leaf(3);
+  const Tensor y = x * x;
+  EXPECT_GT(autograd::saved_tensor_bytes(), before);
+  y.backward();
+  EXPECT_EQ(autograd::saved_tensor_bytes(), before);
+}
+
 // Item 99.
 TEST(SavedTensorHooks, PackAndUnpackWhatBackwardNeeds) {
   Tensor a = leaf(3);

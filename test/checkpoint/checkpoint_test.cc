@@ -628,6 +628,11 @@ TEST(Checkpoint, AHookMayCallBackwardAgain) {
   z = {};
 }
 
+TEST(Checkpoint, AGroupEndsWithItsScope) {
+  { const autograd::ReplayGroup group; }
+  EXPECT_NO_THROW(autograd::ReplayGroup());
+}
+
 // Item 175.
 TEST(Checkpoint, AGroupSharesOneReplay) {
   int runs = 0;
@@ -679,6 +684,18 @@ TEST(Checkpoint, AnInputThatWasModifiedIsAVersionError) {
     in.add_(1.0);
   }
   EXPECT_ERROR(VersionError, "modified by an inplace operation",
+               y.sum().backward());
+}
+
+TEST(Checkpoint, AResultThatIsWrittenOnceItIsSavedIsAVersionError) {
+  const auto writes = [](const Tensor& in) {
+    const Tensor made = exp(in);
+    const Tensor square = made * made;
+    made.add_(1.0);
+    return exp(square);
+  };
+  const Tensor y = checkpoint(writes, leaf({1, 2}, {2}));
+  EXPECT_ERROR(VersionError, "in place by the checkpointed function",
                y.sum().backward());
 }
 

@@ -87,6 +87,17 @@ TEST(MemoryBudget, OfNothingIsACheckpoint) {
   EXPECT_ERROR(InvalidArgument, "0 or more", MemoryBudget(-1));
 }
 
+TEST(MemoryBudget, KeepsNothingMoreOfARegionThatWasDropped) {
+  MemoryBudget budget(0);
+  const auto waves = [](const Tensor& in) {
+    Tensor y = in;
+    for (int i = 0; i < 4; ++i) y = tanh(exp(sin(y)));
+    return y;
+  };
+  checkpoint(waves, randn64({kElements})).sum().backward();
+  EXPECT_EQ(budget.stats().dropped, 1);
+}
+
 TEST(MemoryBudget, EndsWithItsScope) {
   Chain chain;
   {
@@ -120,6 +131,18 @@ TEST(MemoryBudget, RegionsWithinRegionsGoToo) {
   for (const std::int64_t tensors : {0, 2, 4, 6, 8, 100}) {
     MemoryBudget budget(tensors * kBytes);
     EXPECT_EQ(run(), expected) << tensors;
+  }
+}
+
+TEST(MemoryBudget, IsNotForGradientsOfEarlierSteps) {
+  Chain chain;
+  const Tensor large = randn64({16 * kElements});
+  // A step takes up to 20 tensors, and another 16 for the gradient of `large`.
+  MemoryBudget budget(20 * kBytes);
+  for (int step = 0; step < 2; ++step) {
+    large.sum().backward();
+    chain.gradient();
+    EXPECT_EQ(budget.stats().dropped, 0) << step;
   }
 }
 

@@ -2,6 +2,7 @@
 #include "horovodpp/checkpoint/offload.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,6 +81,22 @@ TEST(Offload, FetchesAheadInReverse) {
   EXPECT_EQ(value(items[2]->take()), 2.0);  // As often as one likes.
   items[1].reset();
   EXPECT_EQ(value(items[0]->take()), 0.0);
+}
+
+TEST(Offload, FetchesAheadAtEachTake) {
+  OffloadPool pool({.prefetch = 1});
+  std::vector<std::unique_ptr<OffloadPool::Item>> items;
+  for (int i = 0; i < 50; ++i) items.push_back(pool.store(constant(i)));
+  const std::int64_t before = bytes_used();
+  const auto give_up =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (items.size() > 1) {
+    items.back()->take();
+    items.pop_back();
+    while (bytes_used() == before && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::yield();
+    ASSERT_NE(bytes_used(), before) << items.size() << " are left";
+  }
 }
 
 TEST(Offload, KeepsTheLayout) {

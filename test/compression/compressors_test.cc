@@ -204,6 +204,20 @@ TEST_P(Compressors, GoOnFromTheirState) {
   });
 }
 
+TEST_P(Compressors, ForgetWhatTheyKnewWhenAStateIsLoaded) {
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const int rank = job.topology().rank();
+    const std::shared_ptr<Compressor> used = GetParam().make();
+    GradientReducer reducer(job, {.compressor = used, .name = "used"});
+    reduced(reducer, gradient_of(rank, 0));
+    used->load_state({});
+    GradientReducer fresh(job,
+                          {.compressor = GetParam().make(), .name = "fresh"});
+    const Numbers next = gradient_of(rank, 1);
+    EXPECT_EQ(reduced(reducer, next), reduced(fresh, next));
+  });
+}
+
 TEST_P(Compressors, LeaveOneRankAlone) {
   run_world({.size = 1}, [&](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.compressor = GetParam().make()});

@@ -544,6 +544,17 @@ TEST_P(CoordinatorLayouts, SaysWhoIsMissingAndThenGivesUp) {
                                      "s ago"));
 }
 
+TEST(Coordinator, ALeaderWakesItsNodeForWhatItAddsToTheSchedule) {
+  Cluster cluster({.size = 2});
+  cluster.submit_everywhere(allreduce_of("a"));
+  cluster.move(1);
+  while (cluster.deliver(1, 0)) continue;
+  Coordinator& leader = *cluster[0].coordinator;
+  ASSERT_EQ(leader.step(), absl::OkStatus());
+  EXPECT_TRUE(leader.take_bells().node);
+  EXPECT_FALSE(leader.take_bells().node);
+}
+
 TEST(Coordinator, AReaderWakesTheLeaderThatWaitsForRoomInTheSchedule) {
   Cluster cluster({.size = 2});
   const int many = 6 * static_cast<int>(kMaxAppend);

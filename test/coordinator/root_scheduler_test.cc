@@ -114,6 +114,7 @@ TEST_F(RootSchedulerTest,
   // Its place is free when every rank is past the retirement.
   hear(Passed{{b.id}});
   EXPECT_EQ(define(allreduce("c")).slot, b.slot);
+  EXPECT_EQ(define(allreduce("d")).slot, kNoSlot);
 }
 
 TEST_F(RootSchedulerTest, ACapacityOfZeroKeepsNothing) {

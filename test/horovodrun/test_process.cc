@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 
 namespace hvd::launcher {
 namespace {
+
+constexpr int kSilenceMs = 45'000;
 
 int count_of(const std::string& text, const std::string& part) {
   int count = 0;
@@ -102,7 +105,13 @@ void TestProcess::send(int signal) const { kill(pid_, signal); }
 bool TestProcess::read_some() {
   if (fds_[0] < 0 && fds_[1] < 0) return false;
   pollfd poll_fds[] = {{fds_[0], POLLIN, 0}, {fds_[1], POLLIN, 0}};
-  poll(poll_fds, 2, -1);
+  if (poll(poll_fds, 2, kSilenceMs) == 0) {
+    ADD_FAILURE() << "the program has written nothing for " << kSilenceMs
+                  << " ms and is killed; it wrote: " << outcome_.out
+                  << outcome_.err;
+    send(SIGKILL);
+    return false;
+  }
   for (int i : {0, 1}) {
     if (poll_fds[i].revents == 0) continue;
     char bytes[1 << 16];

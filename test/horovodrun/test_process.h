@@ -36,7 +36,7 @@ class TestProcess {
   void send(int signal) const;
 
   // Reads until `text` has appeared `times` times in both streams together;
-  // false if they end before.
+  // false if they end before. A program that is silent for too long fails the test.
   bool wait_for(const std::string& text, int times = 1);
 
   // Reads both streams to their end and waits for the process.

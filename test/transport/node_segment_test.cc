@@ -122,6 +122,22 @@ TEST(NodeSegment, MayHaveNoPayload) {
   EXPECT_EQ(solo_segment(0)->payload().size(), 0u);
 }
 
+TEST(NodeSegment, RingsForAllOthersAndNotForItself) {
+  on_threads(
+      3, 0, [](int) { return 4096; },
+      [](int rank, Opened segment) {
+        ASSERT_TRUE(segment.ok()) << segment.status();
+        auto& has_rung =
+            *reinterpret_cast<std::atomic<int>*>((*segment)->payload().data());
+        if (rank == 0) {
+          (*segment)->ring_others();
+          has_rung.store(1);
+        }
+        while (has_rung.load() == 0) std::this_thread::yield();
+        EXPECT_EQ((*segment)->doorbell(rank).missed(), rank != 0);
+      });
+}
+
 TEST(NodeSegment, ThreadsWakeEachOtherByTheirBells) {
   on_threads(
       3, 0, [](int) { return 4096; },

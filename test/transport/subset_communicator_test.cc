@@ -25,6 +25,11 @@ TEST(SubsetCommunicator, NumbersItsMembersInTheOldOrder) {
   EXPECT_EQ(wires->rank(), 1);
   EXPECT_EQ(wires->size(), 2);
   EXPECT_EQ(wires->peers()[0].node, world.router(3)->wires().peers()[1].node);
+  const auto other = subset(world.router(1), {1, 3}, 2);
+  ASSERT_TRUE(other->send_mail(1, "mail").ok());
+  const auto mail = wires->receive_mail();
+  ASSERT_TRUE(mail.ok() && mail->has_value());
+  EXPECT_EQ((*mail)->from, 0);
 }
 
 TEST(SubsetCommunicator, RefusesMembersThatAreNoList) {
@@ -161,6 +166,17 @@ TEST(EpochRouter, KeepsNoticesApartAndInOrder) {
   EXPECT_EQ((*world.router(1)->receive({}))->bytes, "first");
   EXPECT_EQ((*world.router(1)->receive({}))->bytes, "second");
   EXPECT_FALSE(world.router(1)->receive({})->has_value());
+}
+
+TEST(EpochRouter, KeepsMailOfTheEpochAtHandWhileNoticesAreRead) {
+  RoutedWorld world(2);
+  const auto here = subset(world.router(1), {0, 1}, 2);
+  const auto there = subset(world.router(0), {0, 1}, 2);
+  ASSERT_TRUE(there->send_mail(1, "mail").ok());
+  EXPECT_FALSE(world.router(1)->receive({})->has_value());
+  const auto mail = here->receive_mail();
+  ASSERT_TRUE(mail.ok() && mail->has_value());
+  EXPECT_EQ((*mail)->bytes, "mail");
 }
 
 TEST(EpochRouter, MessagesWithoutATrailerOrWithAStrangeOneAreDropped) {

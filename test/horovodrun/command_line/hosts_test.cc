@@ -29,9 +29,11 @@ TEST(Hosts, RefuseAnEntryThatIsNotNameAndSlots) {
 }
 
 TEST(Hosts, AreReadFromAFile) {
-  EXPECT_THAT(*parse_hostfile("\n# all of them\na slots=2 max_slots=4\r\n"
-                              "\t b   slots=1 # the small one\n\nc"),
-              ElementsAre(Host{"a", 2}, Host{"b", 1}, Host{"c", 1}));
+  const auto hosts = parse_hostfile(
+      "\n# all of them\na slots=2 max_slots=4\r\n"
+      "\t b   slots=1 # the small one\n\nc");
+  ASSERT_TRUE(hosts.ok()) << hosts.status();
+  EXPECT_THAT(*hosts, ElementsAre(Host{"a", 2}, Host{"b", 1}, Host{"c", 1}));
 }
 
 TEST(Hosts, NameTheLineOfAFileThatCannotBeRead) {

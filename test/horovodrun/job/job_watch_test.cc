@@ -224,6 +224,14 @@ TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterItsLastRank) {
   EXPECT_EQ(verdict_after_mpirun(kKilledStatus).exit_code, 0);
 }
 
+TEST_F(JobWatchTest, GivesAnMpirunNoMoreTimeForItsAgents) {
+  start_all();
+  exit_all();
+  EXPECT_EQ(after(JobWatch::kFarewell - 1ms), Action::kWait);
+  watch_.agent_ended(0, now_);
+  EXPECT_EQ(after(1ms), Action::kTerminate);
+}
+
 TEST_F(JobWatchTest, EndsAnMpirunThatStaysAfterTheRanksItWasToEnd) {
   report(Kind::kKilled, 1, SIGKILL);
   EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
@@ -724,6 +732,28 @@ TEST_F(JobWatchTest, BlamesWhoKeptTheOthersWaitingUntilItWasEnded) {
   EXPECT_EQ(verdict.exit_code, 5);
   EXPECT_EQ(verdict.line,
             "horovodrun: rank 2 on host 'b' (pid 102) broke the job: it broke");
+}
+
+TEST_F(JobWatchTest, BlamesTheRankThatMostOthersBlame) {
+  connect_all();
+  tell_broken(0, 2);
+  tell_broken(1, 2);
+  tell_broken(2, 1);
+  for (int rank = 0; rank < 3; ++rank) report(Kind::kExited, rank, 5);
+  EXPECT_EQ(verdict_after_mpirun(status_of(0)).line,
+            "horovodrun: rank 2 on host 'b' (pid 102) exited with code 5 while "
+            "others still needed it");
+}
+
+TEST_F(JobWatchTest, BelievesTheFirstErrorOfARank) {
+  connect_all();
+  tell_broken(0, 2);
+  tell_broken(0, 1);
+  report(Kind::kExited, 0, 5);
+  report(Kind::kExited, 1, 0);
+  report(Kind::kExited, 2, 0);
+  EXPECT_THAT(verdict_after_mpirun(status_of(0)).line,
+              HasSubstr("rank 2 on host 'b' (pid 102) exited with code 0"));
 }
 
 TEST_F(JobWatchTest, KnowsRanksByTheirProcessOnceTheyHaveNewNumbers) {

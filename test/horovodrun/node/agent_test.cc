@@ -97,19 +97,21 @@ TEST(Agent, SetsTheCommandUpForItsNode) {
 TEST(Agent, PassesSignalsOnAsWhatTheyStandFor) {
   TestProcess process(
       agent_argv({"bash", "-c",
-                  "trap 'echo INT' INT; trap 'echo TERM' TERM; trap 'echo HUP' "
-                  "HUP; trap 'echo USR1' USR1; trap 'exit 9' USR2; echo ready; "
+                  "for s in INT TERM HUP USR1; do trap \"echo heard $s\" $s; "
+                  "done; trap 'exit 9' USR2; echo ready; "
                   "while :; do sleep 1000 & wait $!; kill $!; done"}),
       kRankOne);
   ASSERT_TRUE(process.wait_for("ready"));
-  const std::vector<std::pair<int, std::string>> meanings = {
-      {SIGALRM, "INT"}, {SIGABRT, "TERM"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}};
-  for (const auto& [signal, meaning] : meanings) {
+  int heard = 0;
+  for (const int signal : {SIGALRM, SIGABRT, SIGHUP, SIGUSR1}) {
     process.send(signal);
-    ASSERT_TRUE(process.wait_for(meaning));
+    ASSERT_TRUE(process.wait_for("heard", ++heard));
   }
   process.send(SIGUSR2);
-  const Reported reported = read_reports(process.wait());
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.out,
+            "ready\nheard INT\nheard TERM\nheard HUP\nheard USR1\n");
+  const Reported reported = read_reports(outcome);
   ASSERT_THAT(reported.reports, SizeIs(2));
   EXPECT_EQ(reported.reports[1].value, 9);
 }
@@ -122,6 +124,22 @@ TEST(Agent, EndsAStoppedCommand) {
   const Reported reported = read_reports(process.wait());
   EXPECT_EQ(reported.reports.back().kind, Kind::kKilled);
   EXPECT_EQ(reported.reports.back().value, SIGTERM);
+}
+
+// The command tells its child, which ignores SIGUSR2, to say what it has heard.
+TEST(Agent, PassesSignalsOnToChildrenOfTheCommand) {
+  TestProcess process(
+      agent_argv({"bash", "-c",
+                  "trap : USR1; trap 'kill -TERM $!; wait $!; exit 9' USR2; "
+                  "bash -c \"trap '' USR2; trap 'heard=USR1' USR1; "
+                  "trap 'echo heard \\$heard; kill \\$!; exit' TERM; "
+                  "sleep 1000 & echo ready; while :; do wait; done\" & "
+                  "while :; do wait; done"}),
+      kRankOne);
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGUSR1);
+  process.send(SIGUSR2);
+  EXPECT_THAT(process.wait().out, HasSubstr("heard USR1"));
 }
 
 TEST(Agent, LeavesNothingBehindWhenItIsKilled) {

@@ -30,6 +30,8 @@ TEST(NodeSettings, YieldWhereRanksOutnumberCores) {
   EXPECT_EQ(node_settings({.ranks = 4, .cores = 2}, {}),
             with_no_direct_copies({{"OMPI_MCA_mpi_yield_when_idle", "1"},
                                    {"OMP_NUM_THREADS", "1"}}));
+  EXPECT_EQ(node_settings({.ranks = 2, .cores = 2}, {}),
+            with_no_direct_copies({{"OMP_NUM_THREADS", "1"}}));
 }
 
 TEST(NodeSettings, LeaveTheUsersAlone) {

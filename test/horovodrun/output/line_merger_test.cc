@@ -64,6 +64,22 @@ TEST_F(LineMergerTest, LetsEverybodyInAtTheEndOfALine) {
   EXPECT_EQ(feed(2, "\n"), "\nmore");
 }
 
+TEST_F(LineMergerTest, LetsALineBeginByTurns) {
+  EXPECT_EQ(feed(0, "a"), "a");
+  EXPECT_EQ(feed(1, "b"), "");
+  EXPECT_EQ(feed(2, "c"), "");
+  EXPECT_EQ(feed(0, "\n"), "\nb");
+  EXPECT_EQ(feed(1, "\nB"), "\nc");
+}
+
+TEST_F(LineMergerTest, KeepsALineWholeThatCameInPieces) {
+  EXPECT_EQ(feed(0, "a"), "a");
+  EXPECT_EQ(feed(1, "one "), "");
+  EXPECT_EQ(feed(1, "line\n"), "");
+  EXPECT_EQ(feed(2, "another\n"), "");
+  EXPECT_EQ(feed(0, "\n"), "\none line\nanother\n");
+}
+
 TEST_F(LineMergerTest, DoesNotWaitForEverForTheEndOfALine) {
   EXPECT_EQ(feed(0, "name? "), "name? ");
   EXPECT_EQ(feed(1, "one\n"), "");

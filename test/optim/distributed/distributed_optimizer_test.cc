@@ -292,6 +292,17 @@ TEST(DistributedOptimizer, AReentrantRegionMayReachMoreThanItsBackwardSays) {
   });
 }
 
+TEST(DistributedOptimizer, SkipSynchronizeEndsWithItsScope) {
+  run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    auto optimizer = w.optimizer(job);
+    { const auto skip = optimizer->skip_synchronize(); }
+    w.loss(1).backward();
+    EXPECT_NO_THROW(optimizer->step());
+    EXPECT_EQ(w.b.item<float>(), 2.0f);
+  });
+}
+
 // Item 211.
 TEST(DistributedOptimizer, SynchronizedGradientsMayBeChangedBeforeTheStep) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
