@@ -64,6 +64,7 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
       .stall_warning = first_stall_check(config),
       .stall_shutdown = config.stall_shutdown_time,
       .describe = [&](int rank) { return topology.describe(rank); },
+      .strict_join = config.strict_join,
       .remark =
           [&](int rank) { return process_remark(topology.peer(rank).pid); }};
 }

@@ -54,6 +54,7 @@ std::vector<std::string> common_settings(const Config& config) {
       absl::StrCat("HOROVODPP_STEPS_BEFORE_SCHEDULE=",
                    config.steps_before_schedule),
       absl::StrCat("process_sets=", process_sets_of(config)),
+      absl::StrCat("HOROVODPP_STRICT_JOIN=", config.strict_join ? 1 : 0),
       absl::StrCat("HOROVOD_STALL_CHECK_TIME_SECONDS=",
                    in_seconds(config.stall_warning_time)),
       absl::StrCat("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=",

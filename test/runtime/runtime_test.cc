@@ -247,7 +247,8 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
        [](Config& c) { c.measure_crossovers = true; }},
       {"HOROVODPP_ARENA_READ_ONLY=1",
        [](Config& c) { c.arena_read_only = true; }},
-      {"HOROVODPP_CUDA_IPC=0", [](Config& c) { c.cuda_ipc = false; }}};
+      {"HOROVODPP_CUDA_IPC=0", [](Config& c) { c.cuda_ipc = false; }},
+      {"HOROVODPP_STRICT_JOIN=1", [](Config& c) { c.strict_join = true; }}};
   for (const auto& [text, change] : changes) {
     Config other;
     change(other);

@@ -282,3 +282,4 @@ StatusOr<Config> Config::from_env() {
 }
 
 }  // namespace hvd
+  HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_STRICT_JOIN", config.strict_join));

@@ -73,6 +73,11 @@ struct Config {
   // all ranks.
   std::vector<std::vector<int>> process_sets = {};
 
+  // HOROVODPP_STRICT_JOIN: while a rank has joined, others may only allreduce, as in
+  // Horovod; allgather, broadcast and reducescatter fail, which work otherwise. Equal
+  // on all ranks.
+  bool strict_join = false;
+
   // HOROVOD_STALL_CHECK_TIME_SECONDS: when a submission has waited so long for
   // other ranks, the log says for which; 0: never.
   // HOROVOD_STALL_SHUTDOWN_TIME_SECONDS: when the job is given up, warned of or

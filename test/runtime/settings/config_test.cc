@@ -39,6 +39,7 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_ARENA_LIMIT",
                            "HOROVODPP_ARENA_READ_ONLY",
                            "HOROVODPP_CUDA_IPC",
+                           "HOROVODPP_STRICT_JOIN",
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
                            "HOROVOD_ELASTIC",
@@ -160,6 +161,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
   EXPECT_EQ(config->fusion_threshold, 0u);
+                            {"HOROVODPP_STRICT_JOIN", "1"},
   EXPECT_EQ(config->cycle_time, std::chrono::microseconds(2500));
   EXPECT_EQ(config->cache_capacity, 7u);
   EXPECT_THAT(config->thread_affinity, ElementsAre(0, 3));
@@ -169,6 +171,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_FALSE(config->fuse_groups);
   EXPECT_EQ(config->stall_warning_time, std::chrono::milliseconds(500));
   EXPECT_EQ(config->stall_shutdown_time.count(), 0);
+  EXPECT_TRUE(config->strict_join);
   EXPECT_EQ(config->heartbeat_deadline, std::chrono::milliseconds(1500));
   EXPECT_EQ(config->steps_before_schedule, 0);
 }
