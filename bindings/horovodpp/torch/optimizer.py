@@ -60,8 +60,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if set(parameters_) != self._requires_update:
             warnings.warn(
                 "optimizer._requires_update cannot be changed: a parameter without a gradient on "
-                "this rank adds zeros to that of the other ranks. Freeze it (requires_grad_(False)) "
-                "on all ranks to leave it out.", stacklevel=2)
+                "this rank adds zeros to that of the other ranks. Freeze it on all ranks to leave "
+                "it out: requires_grad_(False).", stacklevel=2)
 
     def synchronize(self):
         """Waits until every gradient is that of all ranks. Gradients may be changed then."""

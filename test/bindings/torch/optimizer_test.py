@@ -446,7 +446,7 @@ def test_private_attributes_tell_what_they_tell_in_horovod(rank, size):
         warnings.simplefilter("error")
         optimizer._requires_update = set(everything)
     if size > 1:
-        with pytest.warns(UserWarning, match="on all ranks to leave it out"):
+        with pytest.warns(UserWarning, match="on all ranks to leave"):
             optimizer._requires_update = set()
 
 

@@ -4,9 +4,8 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
-from horovodpp.common.arguments import wire
-from horovodpp.common.basics import Adasum, Average, Sum
-from horovodpp.common.exceptions import InvalidCallError
+from horovodpp.common.arguments import check_scattered, wire
+from horovodpp.common.basics import Average, Sum
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
@@ -15,20 +14,12 @@ from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, from_result
 
 
-def _check_scattered(tensor, op):
-    check_tensor(tensor)
-    if tensor.dim() == 0:
-        raise ValueError("Reducescatter does not support scalar inputs")
-    if op == Adasum:
-        raise InvalidCallError("Reducescatter supports every op but Adasum")
-
-
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
     """Reduces, and leaves each rank its part of the rows; returns a handle."""
     core = member("Reducescatter", process_set)
-    _check_scattered(tensor, op)
     tensor = detached(tensor)
+    check_scattered(tensor.dim(), op)
     operation = _core.reducescatter(describe(tensor), wire("reducescatter", name), op,
                                     prescale_factor, postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
@@ -74,7 +65,7 @@ def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=glob
     core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:
-        _check_scattered(tensor, op)
+        check_scattered(tensor.dim(), op)
     operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
                                             wire("grouped_reducescatter", name), op,
                                             prescale_factor, postscale_factor, core)
