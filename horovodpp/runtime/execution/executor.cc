@@ -214,6 +214,7 @@ QuickPlan* Executor::quick_plan_of(const Batch& batch) {
 }
 
 std::string Executor::describe(const Batch& batch) {
+  if (batch.entries.empty()) return "nothing";
   const coordinator::Request& request = batch.request();
   std::size_t bytes = 0;
   std::vector<std::string> names;
